@@ -1,0 +1,73 @@
+# make demo    everything at demo scale, offline, then results/report.html
+# make test    the test suite          make lint   style, types, workflow checks
+# make bench   updates per second      make help   the other targets
+# Each target first makes .venv from requirements.lock, once.
+
+PYTHON ?= python3.11
+CORES  ?= all
+SHELL  := /bin/bash -o pipefail
+BIN    := .venv/bin
+READY  := .venv/ready
+
+.PHONY: help setup demo test lint format bench experts lock envs clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+
+setup: $(READY) ## make .venv, with the command `triptych` in it
+
+$(READY): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "Triptych needs Python 3.11, and there is no $(PYTHON) here."; \
+	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
+	@echo "Setting up .venv from requirements.lock: about 7 GB, PyTorch with CUDA being most of it."
+	$(PYTHON) -m venv --clear .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' requirements.lock)"
+	$(BIN)/uv pip sync --quiet --require-hashes requirements.lock
+	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY) ## everything at demo scale: results/report.html
+	@if $(BIN)/snakemake --dry-run 2>&1 | grep -q 'Nothing to be done'; then \
+	  echo "Nothing to do: results/report.html is up to date."; \
+	else \
+	  echo "Offline-RL pruning at demo scale: data from real MuJoCo physics, pruning, training,"; \
+	  echo "tables, figures, claims. About 7 minutes on 2 cores, less on more."; \
+	  $(BIN)/snakemake --cores $(CORES) --quiet host reason rules && \
+	  echo && echo "Done. Open results/report.html in a browser." && \
+	  echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"; \
+	fi
+
+test: $(READY) ## the test suite, fast tests first
+	$(BIN)/python -m pytest -q -m "not slow"
+	$(BIN)/python -m pytest -q -m slow
+
+lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
+	$(BIN)/mypy
+
+format: $(READY) ## rewrite code in the house's format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile rules
+
+bench: $(READY) ## updates per second, stacked against one network at a time
+	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules --forcerun rl_bench -- rl_bench
+
+experts: $(READY) ## train the experts of resources/experts anew (about half an hour)
+	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}.json
+	cp results/rl/experts/*.json resources/experts/
+
+lock: $(READY) ## compile requirements.lock from pyproject.toml
+	$(BIN)/uv pip compile --quiet --generate-hashes --extra dev --no-header --no-emit-index-url \
+	  --upgrade --output-file requirements.lock pyproject.toml
+
+envs: $(READY) ## write the conda environments' pins from requirements.lock
+	$(BIN)/python envs/pin.py
+
+clean: ## remove results and Snakemake's records, not the downloads of pip
+	rm -rf results/* .snakemake
+	git checkout --quiet results/README.md

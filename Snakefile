@@ -1,0 +1,33 @@
+"""Triptych: three machine-learning papers, reproduced by one workflow.
+
+snakemake --cores 8 --use-conda             everything at the scale of config.yaml
+snakemake --cores 8 --use-conda rl_table1   one table
+snakemake --list-target-rules               the table of contents
+"""
+
+from snakemake.utils import min_version
+
+min_version("9.0")
+
+
+configfile: "config.yaml"
+
+
+include: "rules/common.smk"
+include: "rules/sources.smk"
+include: "rules/rl.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    """The report with every table, figure and claim: results/report.html."""
+    default_target: True
+    input:
+        "results/report.html",
+        "results/claims.csv",
+
+
+rule rl:
+    """Offline-RL pruning (Arnob et al. 2021): all its tables and figures."""
+    input:
+        RL_PRODUCTS,

@@ -1,0 +1,55 @@
+"""Fixtures that several test folders share."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("D4RL_SUPPRESS_IMPORT_ERROR", "1")
+
+import numpy as np
+import pytest
+import torch
+
+from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.locomotion import task_named
+from triptych.rl.networks import Widths
+from triptych.rl.transitions import Transitions
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def narrow() -> Widths:
+    return Widths(actor=(12, 10), critic=(14, 9), vae=16)
+
+
+@pytest.fixture(scope="session")
+def bcq_settings() -> BcqSettings:
+    return BcqSettings(
+        discount=0.99,
+        phi=0.05,
+        lmbda=0.75,
+        target_samples=3,
+    )
+
+
+@pytest.fixture(scope="session")
+def step_settings() -> StepSettings:
+    return StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
+
+
+@pytest.fixture(scope="session")
+def transitions() -> Transitions:
+    """Random transitions of Hopper's sizes."""
+    random, task = np.random.default_rng(7), task_named("hopper")
+    rows = 500
+
+    def normal(*shape: int) -> np.ndarray:
+        return random.standard_normal((rows, *shape)).astype(np.float32)
+
+    return Transitions(
+        observations=normal(task.observation_size),
+        actions=np.tanh(normal(task.action_size)),
+        rewards=normal(),
+        next_observations=normal(task.observation_size),
+        terminals=(random.random(rows) < 0.05).astype(np.float32),
+    )

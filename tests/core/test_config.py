@@ -1,0 +1,69 @@
+"""A configuration that is not allowed gets one message: the key, what was given, what is allowed."""
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from triptych.core.config import ConfigError, check_config
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "config" / "schema.yaml"
+
+
+def merged(base, overlay):
+    for key, value in overlay.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            merged(base[key], value)
+        else:
+            base[key] = value
+    return base
+
+
+@pytest.fixture
+def demo():
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def test_both_scales_are_allowed(demo):
+    check_config(demo, SCHEMA)
+    check_config(merged(demo, yaml.safe_load((ROOT / "config" / "paper.yaml").read_text())), SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (
+            ("rl", "training", "updates"),
+            -5,
+            "rl.training.updates is -5 (int); allowed is at least 1",
+        ),
+        (("rl", "training", "updates"), "many", "rl.training.updates is 'many' (str)"),
+        (("rl", "training", "learning_rat"), 1, "rl.training has no key learning_rat; allowed are"),
+        (("rl", "sweep", "methods"), ["snap"], "'snap' (str); allowed is one of snip, grasp"),
+        (("rl", "tasks", "ant"), {"source": "d4rl"}, "one of hopper, walker2d, halfcheetah"),
+        (("rl", "tasks", "hopper"), {"source": "path"}, "rl.tasks.hopper lacks path"),
+        (("rl", "sweep", "sparsities"), [50, 100], "is 100 (int); allowed is at most 99"),
+        (("rl", "sweep", "stack"), "some", "rl.sweep.stack is 'some' (str); allowed is"),
+        (("device",), "tpu", "device is 'tpu' (str); allowed is one of auto, cpu, cuda"),
+        (("rl", "widths", "paper", "actor"), [400], "at least 2 values"),
+    ],
+)
+def test_the_message_names_key_given_and_allowed(demo, path, value, said):
+    config = copy.deepcopy(demo)
+    place = config
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    with pytest.raises(ConfigError) as refused:
+        check_config(config, SCHEMA)
+    message = str(refused.value)
+    assert said in message
+    assert "\n" not in message
+
+
+def test_a_missing_key_is_named(demo):
+    del demo["rl"]["training"]["batch"]
+    with pytest.raises(ConfigError, match=r"rl\.training lacks batch"):
+        check_config(demo, SCHEMA)

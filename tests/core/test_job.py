@@ -1,0 +1,85 @@
+"""What a job leaves behind: its log, its traceback, its provenance."""
+
+import json
+import logging
+from types import SimpleNamespace
+
+import pytest
+
+from triptych.core.job import job
+from triptych.core.stopping import SAVED_EXIT_CODE, Stopped
+
+
+@pytest.fixture
+def snakemake(tmp_path):
+    return SimpleNamespace(
+        rule="rl_something",
+        log=[str(tmp_path / "results/logs/rl_something/hopper.log")],
+        output=[str(tmp_path / "out.csv")],
+        wildcards={"task": "hopper"},
+        params={"code": "abc", "updates": 3},
+        threads=1,
+    )
+
+
+def test_prints_and_log_lines_reach_the_log(snakemake, tmp_path):
+    with job(snakemake):
+        print("printed")
+        logging.getLogger("anyone").info("logged")
+    text = (tmp_path / "results/logs/rl_something/hopper.log").read_text()
+    assert "printed" in text
+    assert "logged" in text
+
+
+def test_provenance_says_how_a_result_was_made(snakemake, tmp_path):
+    with job(snakemake):
+        pass
+    record = json.loads((tmp_path / "results/provenance/rl_something/hopper.json").read_text())
+    assert record["rule"] == "rl_something"
+    assert record["code_digest"] == "abc"
+    assert record["params"] == {"code": "abc", "updates": 3}
+    assert record["seconds"] >= 0
+    assert record["peak_memory_bytes"] > 1e6
+    assert "python" in record["packages"]
+
+
+def test_the_config_digest_follows_params_and_not_the_code(snakemake, tmp_path):
+    def digest():
+        with job(snakemake):
+            pass
+        path = tmp_path / "results/provenance/rl_something/hopper.json"
+        return json.loads(path.read_text())["config_digest"]
+
+    first = digest()
+    snakemake.params["code"] = "other"
+    assert digest() == first
+    snakemake.params["updates"] = 4
+    assert digest() != first
+
+
+def test_a_failure_leaves_its_traceback_in_the_log_and_its_message_on_the_terminal(
+    snakemake, tmp_path, capfd
+):
+    with pytest.raises(SystemExit) as failed, job(snakemake):
+        raise ValueError("the file lacks a key")
+    assert failed.value.code == 1
+    assert "Traceback" in (tmp_path / "results/logs/rl_something/hopper.log").read_text()
+    terminal = capfd.readouterr().err
+    assert "rl_something failed: ValueError: the file lacks a key" in terminal
+    assert "Traceback" not in terminal
+    assert not (tmp_path / "results/provenance").exists()
+
+
+def test_attempts_pile_up_beside_the_checkpoint(snakemake, tmp_path):
+    snakemake.params["checkpoint"] = str(tmp_path / "checkpoint")
+    with pytest.raises(SystemExit) as stopped, job(snakemake):
+        print("first attempt")
+        raise Stopped("SIGTERM")
+    assert stopped.value.code == SAVED_EXIT_CODE
+    with job(snakemake):
+        print("second attempt")
+    history = (tmp_path / "checkpoint/attempts.log").read_text()
+    assert history.index("first attempt") < history.index("SIGTERM")
+    assert history.index("SIGTERM") < history.index("second attempt")
+    log = (tmp_path / "results/logs/rl_something/hopper.log").read_text()
+    assert "first attempt" not in log

@@ -1,0 +1,70 @@
+"""Code digests follow imports and content, not file times; fingerprints follow params and data."""
+
+import os
+
+import pytest
+
+from triptych.core.provenance import LIBRARY, code_digest, fingerprint, package_versions
+
+
+@pytest.fixture
+def library(tmp_path):
+    """script.py imports package.used, which imports package.deep; package.other stands apart."""
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "used.py").write_text("from package import deep\nVALUE = deep.VALUE\n")
+    (package / "deep.py").write_text("VALUE = 1\n")
+    (package / "other.py").write_text("VALUE = 2\n")
+    (tmp_path / "script.py").write_text("import os\nfrom package.used import VALUE\n")
+    return tmp_path
+
+
+def digest(library):
+    code_digest.cache_clear()
+    from triptych.core import provenance
+
+    provenance._tree.cache_clear()
+    return code_digest("script.py", library)
+
+
+def test_editing_a_module_that_is_imported_indirectly_changes_the_digest(library):
+    before = digest(library)
+    (library / "package" / "deep.py").write_text("VALUE = 3\n")
+    assert digest(library) != before
+
+
+@pytest.mark.parametrize("module", ["package/other.py", "unrelated.py"])
+def test_editing_a_module_that_is_not_imported_changes_nothing(library, module):
+    before = digest(library)
+    (library / module).write_text("VALUE = 'another'\n")
+    assert digest(library) == before
+
+
+def test_comments_formatting_and_file_times_do_not_count(library):
+    before = digest(library)
+    (library / "package" / "deep.py").write_text("# a comment\nVALUE   =  1\n")
+    os.utime(library / "script.py", (1, 1))
+    assert digest(library) == before
+
+
+def test_every_script_of_this_workflow_has_a_digest():
+    digests = {path.name: code_digest(path.name) for path in LIBRARY.glob("*.py")}
+    assert len(digests) > 10
+    assert len(set(digests.values())) == len(digests)
+
+
+def test_a_fingerprint_changes_with_params_and_with_the_bytes_of_the_data(tmp_path):
+    data = tmp_path / "data"
+    data.write_bytes(b"one")
+    first = fingerprint({"a": 1, "b": [2]}, [data])
+    assert fingerprint({"b": [2], "a": 1}, [data]) == first
+    assert fingerprint({"a": 2, "b": [2]}, [data]) != first
+    data.write_bytes(b"two")
+    assert fingerprint({"a": 1, "b": [2]}, [data]) != first
+
+
+def test_versions_name_what_was_imported():
+    import numpy
+
+    assert package_versions()["numpy"] == numpy.__version__

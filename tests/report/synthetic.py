@@ -1,0 +1,247 @@
+"""Made-up but plausible frames in the layouts of the rules' CSV files, for tests alone."""
+
+import numpy as np
+import pandas as pd
+
+DIMENSIONS = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
+EXPERTS = {"hopper": 103.0, "walker2d": 89.0, "halfcheetah": 41.0}
+METHODS = ("snip", "grasp", "random", "magnitude", "shuffled")
+SPARSITIES = (50, 80, 90, 95)
+
+
+def layer_weights(task: str, actor=(400, 300), vae=(750, 750)) -> dict[tuple[str, str, str], int]:
+    """Weights of each layer by (network, group, layer)."""
+    states, actions = DIMENSIONS[task]
+    a, b = actor
+    c, d = vae
+    both, latent = states + actions, 2 * actions
+    sizes = {
+        ("actor", "actor", "l1"): both * a,
+        ("actor", "actor", "l2"): a * b,
+        ("actor", "actor", "l3"): b * actions,
+    }
+    for first in (1, 4):
+        sizes |= {
+            ("critic", "critic", f"l{first}"): both * a,
+            ("critic", "critic", f"l{first + 1}"): a * b,
+            ("critic", "critic", f"l{first + 2}"): b,
+        }
+    return sizes | {
+        ("vae", "encoder", "e1"): both * c,
+        ("vae", "encoder", "e2"): c * d,
+        ("vae", "encoder", "mean"): d * latent,
+        ("vae", "encoder", "log_std"): d * latent,
+        ("vae", "decoder", "d1"): (states + latent) * c,
+        ("vae", "decoder", "d2"): c * d,
+        ("vae", "decoder", "d3"): d * actions,
+    }
+
+
+def rows(methods=METHODS, sparsities=SPARSITIES, seeds=range(5)):
+    """The row keys (method, sparsity_percent, seed) of one task's part of the sweep."""
+    for seed in seeds:
+        yield "dense", 0, seed
+        for method in methods:
+            for sparsity in sparsities if method in ("snip", "grasp") else sparsities[-1:]:
+                yield method, sparsity, seed
+
+
+def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=DIMENSIONS):
+    """scores.csv: a BCQ on Hopper that fails at high sparsity, everything else holding."""
+    generator = np.random.default_rng(7)
+    table = []
+    for task in tasks:
+        for method, sparsity, seed in rows(methods, seeds=seeds):
+            for algorithm in ("BCQ", "BC"):
+                level = 0.96 - (0.02 if sparsity >= 90 else 0)
+                if algorithm == "BCQ" and task == "hopper":
+                    level -= 0.5 * (sparsity / 95) ** 4
+                if method in ("random", "magnitude"):
+                    level -= 0.2
+                level += generator.normal(0, 0.02)
+                for step in range(1, evaluations + 1):
+                    for episode in range(10):
+                        score = EXPERTS[task] * (level + generator.normal(0, 0.01))
+                        table.append(
+                            (
+                                task,
+                                method,
+                                sparsity,
+                                seed,
+                                algorithm,
+                                step * updates // evaluations,
+                                episode,
+                                30 * score,
+                                score,
+                                1000,
+                            )
+                        )
+    return pd.DataFrame(
+        table,
+        columns=[
+            "task",
+            "method",
+            "sparsity_percent",
+            "seed",
+            "algorithm",
+            "update",
+            "episode",
+            "return",
+            "score_normalised",
+            "steps",
+        ],
+    )
+
+
+def layers(methods=METHODS, seeds=range(5), networks="paper", empty=True, **widths):
+    """layers.csv: late layers keep more, GraSP more than SNIP."""
+    generator = np.random.default_rng(3)
+    table = []
+    for task in DIMENSIONS:
+        for method, sparsity, seed in rows(methods, seeds=seeds):
+            keep = 1 - sparsity / 100
+            for (network, group, layer), weights in layer_weights(task, **widths).items():
+                share = keep
+                if method in ("snip", "grasp", "shuffled"):
+                    last = layer in ("l3", "l6", "d3", "mean", "log_std")
+                    middle = layer in ("l2", "l5", "e2", "d2")
+                    late = 11.0 if method == "grasp" else 8.0
+                    share *= late if last else 0.6 if middle else 3.0
+                kept = weights * share * generator.uniform(0.9, 1.1)
+                if empty and method == "snip" and layer == "e2" and sparsity == 95:
+                    kept = 0 if seed < 3 else 5
+                kept = weights if method == "dense" else min(round(kept), weights)
+                table.append(
+                    (
+                        task,
+                        networks,
+                        method,
+                        sparsity,
+                        seed,
+                        network,
+                        group,
+                        layer,
+                        weights,
+                        kept,
+                        kept / weights,
+                    )
+                )
+    return pd.DataFrame(
+        table,
+        columns=[
+            "task",
+            "networks",
+            "method",
+            "sparsity_percent",
+            "seed",
+            "network",
+            "group",
+            "layer",
+            "weights",
+            "kept",
+            "share_kept",
+        ],
+    )
+
+
+def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
+    """sizes.csv: 4 bytes a dense weight, 20 a sparse one, plus biases and a header."""
+    table = []
+    for task in DIMENSIONS:
+        totals: dict[str, int] = {}
+        for (network, _, _), weights in layer_weights(task).items():
+            totals[network] = totals.get(network, 0) + weights
+        biases = {"actor": 706, "critic": 1402, "vae": 3030}
+        for method, sparsity, seed in rows(methods, seeds=seeds):
+            for network, weights in totals.items():
+                kept = round(weights * (1 - sparsity / 100))
+                sizes = {
+                    "dense": 4 * (weights + biases[network]) + 2700,
+                    "coo": 20 * kept + 12 * biases[network] + 4000,
+                    "packed_fp32": weights // 8 + 4 * (kept + biases[network]) + 400,
+                    "packed_fp16": weights // 8 + 2 * (kept + biases[network]) + 400,
+                }
+                for form, size in sizes.items():
+                    table.append((task, networks, method, sparsity, seed, network, form, size))
+    return pd.DataFrame(
+        table,
+        columns=[
+            "task",
+            "networks",
+            "method",
+            "sparsity_percent",
+            "seed",
+            "network",
+            "format",
+            "bytes",
+        ],
+    )
+
+
+def latency(networks="paper"):
+    """latency.csv of one task, after the measurements of a laptop."""
+    base = {
+        ("actor", 1, 1): (22.7, 11.6, 65.6, 6.6),
+        ("actor", 10, 1): (61, 55, 39, 48),
+        ("actor", 100, 1): (728, 700, 119, 420),
+        ("BCQ policy", 1, 100): (2016, 1900, 930, 880),
+        ("BCQ policy", 10, 100): (19000, 18500, 7000, 8200),
+        ("BC policy", 1, 1): (79, 44, 106, 21),
+        ("BC policy", 10, 1): (160, 150, 130, 120),
+        ("BC policy", 100, 1): (1400, 1300, 420, 900),
+    }
+    kernels = ("torch dense", "numpy dense", "torch CSR", "numba CSC")
+    table = [
+        (
+            "halfcheetah",
+            networks,
+            "snip",
+            95,
+            part,
+            kernel,
+            batch,
+            candidates,
+            t,
+            0.95 * t,
+            200,
+            e,
+        )
+        for (part, batch, candidates), times in base.items()
+        for kernel, t, e in zip(kernels, times, (0, 1e-9, 2e-8, 2e-8), strict=True)
+    ]
+    return pd.DataFrame(
+        table,
+        columns=[
+            "task",
+            "networks",
+            "method",
+            "sparsity_percent",
+            "part",
+            "kernel",
+            "batch",
+            "candidates",
+            "microseconds_median",
+            "microseconds_minimum",
+            "repeats",
+            "maximum_difference",
+        ],
+    )
+
+
+def datasets(source="collected"):
+    """dataset.csv of the three tasks."""
+    return pd.DataFrame(
+        {
+            "task": list(DIMENSIONS),
+            "source": source,
+            "file": [f"{task}_expert-v2.hdf5" for task in DIMENSIONS],
+            "transitions": 99_900,
+            "episodes": 100,
+            "return_mean": [3300.0, 4100.0, 4800.0],
+            "return_std": [10.0, 20.0, 60.0],
+            "score_normalised_mean": list(EXPERTS.values()),
+            "score_normalised_std": [0.4, 0.5, 0.6],
+            "terminals": 0,
+            "timeouts": 100,
+        }
+    )

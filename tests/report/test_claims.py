@@ -1,0 +1,224 @@
+"""Verdicts: what the criteria say about runs made to satisfy or to break them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import synthetic
+
+from triptych.core.statistics import Interval
+from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, Verdict, write_claims
+from triptych.report.claims_rl import (
+    CRITERIA,
+    Conditions,
+    at_paper_widths,
+    bc_keeps_score,
+    bcq_keeps_score_but_on_hopper,
+    conditions,
+    keeps,
+    loses,
+)
+from triptych.report.claims_rl_networks import (
+    last_layer_keeps_most,
+    memory_shrinks_four_times,
+    sparse_inference_is_faster,
+)
+from triptych.report.scores import run_scores
+
+PAPER = Conditions(
+    sources=dict.fromkeys(synthetic.DIMENSIONS, "d4rl"),
+    expert=dict.fromkeys(synthetic.DIMENSIONS, True),
+    behaviour=synthetic.EXPERTS,
+    paper_widths=True,
+    updates=1_000_000,
+    seeds=5,
+)
+
+
+@pytest.fixture(scope="module")
+def evaluations() -> pd.DataFrame:
+    return synthetic.scores(updates=100_000)
+
+
+@pytest.fixture(scope="module")
+def runs(evaluations) -> pd.DataFrame:
+    return run_scores(evaluations, 2)
+
+
+@pytest.fixture(scope="module")
+def layers() -> pd.DataFrame:
+    return synthetic.layers()
+
+
+def test_the_papers_pattern_is_reproduced(runs):
+    assert bc_keeps_score(runs, PAPER).verdict == REPRODUCED
+    assert bcq_keeps_score_but_on_hopper(runs, PAPER).verdict == REPRODUCED
+
+
+def test_bc_that_loses_score_on_one_task_is_not_reproduced(runs):
+    hurt = runs.copy()
+    at = (hurt["task"] == "walker2d") & (hurt["method"] == "grasp") & (hurt["algorithm"] == "BC")
+    hurt.loc[at, "score"] *= 0.8
+    verdict = bc_keeps_score(hurt, PAPER)
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "Walker2d GraSP" in verdict.reason and "Hopper" not in verdict.reason
+
+
+def test_bcq_that_keeps_its_score_on_hopper_too_contradicts_the_paper(runs):
+    bc_on_hopper = runs[(runs["task"] == "hopper") & (runs["algorithm"] == "BC")]
+    others = runs[~((runs["task"] == "hopper") & (runs["algorithm"] == "BCQ"))]
+    kept = pd.concat([others, bc_on_hopper.assign(algorithm="BCQ")])
+    verdict = bcq_keeps_score_but_on_hopper(kept, PAPER)
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "does not clearly lose" in verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sources": {**PAPER.sources, "hopper": "collected"}}, "Hopper collected"),
+        ({"expert": {**PAPER.expert, "hopper": False}}, "another quality"),
+        ({"paper_widths": False}, "not as wide"),
+        ({"updates": 99_999}, "99,999 updates"),
+        ({"seeds": 4}, "4 seeds of 5"),
+        ({"behaviour": dict.fromkeys(PAPER.behaviour, 500.0)}, "does not reach half"),
+    ],
+)
+def test_a_run_unlike_the_papers_cannot_test_a_score_but_shows_it(runs, change, reason):
+    verdict = bc_keeps_score(runs, replace(PAPER, **change))
+    assert verdict.verdict == NOT_TESTABLE
+    assert reason in verdict.reason
+    assert "Hopper SNIP 0.9" in verdict.measured and "[" in verdict.interval
+
+
+def test_a_method_that_was_not_run_is_not_testable(runs):
+    verdict = bc_keeps_score(runs[runs["method"] != "grasp"], PAPER)
+    assert verdict.verdict == NOT_TESTABLE
+    assert "Hopper GraSP was not run" in verdict.reason
+
+
+def test_conditions_are_read_from_the_data_and_not_from_a_name(evaluations, layers):
+    datasets = synthetic.datasets("d4rl")
+    assert conditions(evaluations, layers, datasets).obstacles() == []
+    narrow = synthetic.layers(networks="paper", actor=(64, 64), vae=(128, 128))
+    assert not conditions(evaluations, narrow, datasets).paper_widths
+    few = evaluations[~((evaluations["method"] == "grasp") & (evaluations["seed"] > 1))]
+    assert conditions(few, layers, datasets).seeds == 2
+    without = evaluations[evaluations["task"] != "hopper"]
+    assert conditions(without, layers, datasets).seeds == 0
+    short = evaluations[(evaluations["update"] < 60_000) | (evaluations["seed"] > 0)]
+    assert conditions(short, layers, datasets).updates == 50_000
+    others = datasets.assign(file="hopper_medium-v2.hdf5")
+    assert not any(conditions(evaluations, layers, others).expert.values())
+
+
+def test_widths_are_the_papers_only_where_every_network_has_them(layers):
+    assert at_paper_widths(layers)
+    assert not at_paper_widths(pd.concat([layers, synthetic.layers(actor=(64, 64))]))
+    assert not at_paper_widths(layers[:0])
+
+
+def test_keeping_and_losing_leave_room_for_neither():
+    wide = Interval(0.8, 0.5, 1.1)
+    assert not keeps(wide) and not loses(wide)
+    assert keeps(Interval(0.95, 0.9, 1.0)) and loses(Interval(0.8, 0.7, 0.95))
+    nothing = Interval(float("nan"), float("nan"), float("nan"))
+    assert not keeps(nothing) and not loses(nothing)
+
+
+def test_last_layers_that_keep_most_and_more_with_grasp_are_reproduced(layers):
+    assert last_layer_keeps_most(layers).verdict == REPRODUCED
+
+
+def test_swapping_the_methods_breaks_the_last_layer_claim(layers):
+    swapped = layers.replace({"method": {"snip": "grasp", "grasp": "snip"}})
+    verdict = last_layer_keeps_most(swapped)
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "GraSP does not clearly keep more" in verdict.reason
+
+
+def test_a_first_layer_that_keeps_more_breaks_the_last_layer_claim(layers):
+    first = layers.copy()
+    at = (first["layer"] == "d1") & (first["sparsity_percent"] == 95)
+    first.loc[at, "kept"] = first.loc[at, "weights"]
+    verdict = last_layer_keeps_most(first)
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "keeps more elsewhere in the decoder on Hopper" in verdict.reason
+
+
+def test_masks_of_narrow_networks_or_few_seeds_do_not_test_the_last_layer_claim(layers):
+    assert last_layer_keeps_most(layers[layers["seed"] < 3]).verdict == NOT_TESTABLE
+    narrow = synthetic.layers(actor=(64, 64), vae=(128, 128))
+    assert last_layer_keeps_most(narrow).verdict == NOT_TESTABLE
+    assert last_layer_keeps_most(layers[layers["method"] == "snip"]).verdict == NOT_TESTABLE
+    assert last_layer_keeps_most(layers[:0]).verdict == NOT_TESTABLE
+
+
+def test_memory_at_20_bytes_a_kept_weight_is_reproduced(layers):
+    verdict = memory_shrinks_four_times(synthetic.sizes(), layers)
+    assert verdict.verdict == REPRODUCED
+    # 4 n + ... over 20 n / 20: a little under four for every network.
+    assert "Actor: dense, sparsely indexed 4.97" in verdict.measured
+
+
+@pytest.mark.parametrize(("method", "factor"), [("dense", 0.6), ("snip", 2.0), ("grasp", 0.5)])
+def test_other_sizes_are_not_reproduced(layers, method, factor):
+    sizes = synthetic.sizes()
+    at = (sizes["method"] == method) & (sizes["format"] == "coo")
+    sizes["bytes"] = sizes["bytes"].where(~at, (sizes["bytes"] * factor).astype(int))
+    assert memory_shrinks_four_times(sizes, layers).verdict == NOT_REPRODUCED
+
+
+def test_sizes_that_were_not_measured_are_not_testable(layers):
+    sizes = synthetic.sizes()
+    assert memory_shrinks_four_times(sizes[sizes["method"] != "grasp"], layers).verdict == (
+        NOT_TESTABLE
+    )
+    assert memory_shrinks_four_times(sizes, layers[:0]).verdict == NOT_TESTABLE
+
+
+def test_a_sparse_actor_faster_than_every_dense_one_is_reproduced(layers):
+    verdict = sparse_inference_is_faster(synthetic.latency(), layers)
+    assert verdict.verdict == REPRODUCED
+    assert "numba CSC 1.76" in verdict.measured
+
+
+def test_beating_only_the_slower_dense_kernel_is_not_faster(layers):
+    latency = synthetic.latency()
+    latency.loc[latency["kernel"] == "numba CSC", "microseconds_median"] = 15.0
+    verdict = sparse_inference_is_faster(latency, layers)
+    assert verdict.verdict == NOT_REPRODUCED
+
+
+def test_a_fast_kernel_with_other_outputs_is_not_reproduced(layers):
+    latency = synthetic.latency()
+    latency.loc[latency["kernel"] == "numba CSC", "maximum_difference"] = 1e-3
+    verdict = sparse_inference_is_faster(latency, layers)
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "outputs differ by 1.0e-03" in verdict.reason
+
+
+def test_without_a_timed_actor_inference_is_not_testable(layers):
+    latency = synthetic.latency()
+    without = latency[latency["part"] != "actor"]
+    assert sparse_inference_is_faster(without, layers).verdict == NOT_TESTABLE
+
+
+def test_every_claim_of_the_study_has_a_criterion():
+    listed = Path(__file__).parents[2] / "resources" / "published" / "claims.csv"
+    ids = pd.read_csv(listed)["id"]
+    assert set(CRITERIA) == set(ids[ids.str.startswith("rl-")])
+
+
+def test_claims_are_written_with_their_scale(tmp_path):
+    verdict = Verdict("rl-bc-95", NOT_TESTABLE, "0.5", "[0.4, 0.6]", "Too few seeds.")
+    write_claims([verdict], "demo", tmp_path / "claims.csv")
+    frame = pd.read_csv(tmp_path / "claims.csv")
+    assert list(frame.columns) == ["id", "verdict", "measured", "interval", "scale", "reason"]
+    assert frame.loc[0, "scale"] == "demo"
+
+
+def test_a_verdict_is_one_of_three_words():
+    with pytest.raises(ValueError, match="rl-bc-95"):
+        Verdict("rl-bc-95", "probably", "", "", "")

@@ -1,0 +1,137 @@
+"""Figures: that they draw the numbers they are given, and write stable files."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+
+from triptych.report.figures import sparsity_figure
+from triptych.report.figures_masks import FLOOR_PERCENT, layers_figure
+from triptych.report.figures_storage import BREAK_EVEN_PERCENT, latency_figure, memory_figure
+from triptych.report.scores import run_scores, summarise_scores
+from triptych.report.style import ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS, save_figure
+from triptych.report.tables_latency import latency_long
+from triptych.report.tables_masks import layers_long
+from triptych.report.tables_rl import sizes_long
+
+PUBLISHED = pd.DataFrame(
+    {"method": ["Dense Model"], "actor_mb": [0.5287], "critic_mb": [1.0], "vae_mb": [4.7]}
+)
+
+
+@pytest.fixture(scope="module")
+def summary() -> pd.DataFrame:
+    return summarise_scores(run_scores(synthetic.scores(), 2))
+
+
+def line(axes, label):
+    return next(line for line in axes.lines if line.get_label() == label)
+
+
+def test_the_score_line_goes_through_the_means_from_dense_to_the_sparsest(summary):
+    figure = sparsity_figure(summary, synthetic.datasets(), "snip")
+    assert len(figure.axes) == 6
+    drawn = line(figure.axes[0], "BCQ, SNIP").get_ydata()
+    cells = summary[(summary["task"] == "hopper") & (summary["algorithm"] == "BCQ")]
+    cells = cells[cells["method"].isin(["dense", "snip"])].sort_values("sparsity_percent")
+    np.testing.assert_allclose(drawn, cells["value"])
+    assert [text.get_text() for text in figure.axes[3].get_xticklabels()] == [
+        "0",
+        "50",
+        "80",
+        "90",
+        "95",
+    ]
+
+
+def test_the_dense_score_and_the_behaviour_policy_are_references(summary):
+    axes = sparsity_figure(summary, synthetic.datasets(), "grasp").axes[0]
+    dense = summary[(summary["task"] == "hopper") & (summary["method"] == "dense")]
+    dense = dense[dense["algorithm"] == "BCQ"]["value"].iloc[0]
+    assert line(axes, "BCQ dense").get_ydata()[0] == dense
+    assert line(axes, "policy behind the data").get_ydata()[0] == synthetic.EXPERTS["hopper"]
+
+
+def test_controls_are_drawn_where_they_were_run(summary):
+    axes = sparsity_figure(summary, synthetic.datasets(), "snip").axes[0]
+    assert {"Random", "Magnitude", "Shuffled SNIP"} <= {item.get_label() for item in axes.lines}
+    without = summary[summary["method"].isin(["dense", "snip"])]
+    axes = sparsity_figure(without, synthetic.datasets(), "snip").axes[0]
+    assert "Random" not in {item.get_label() for item in axes.lines}
+
+
+def test_one_seed_and_one_task_still_make_a_figure(tmp_path):
+    scores = synthetic.scores(methods=("snip",), seeds=[0], evaluations=1, tasks=["hopper"])
+    summary = summarise_scores(run_scores(scores, 1))
+    figure = sparsity_figure(summary, synthetic.datasets()[:0], "snip")
+    save_figure(figure, tmp_path / "one")
+    assert len(figure.axes) == 2
+
+
+def test_a_method_that_was_not_run_is_an_error(summary):
+    with pytest.raises(ValueError, match="no run was pruned with synflow"):
+        sparsity_figure(summary, synthetic.datasets(), "synflow")
+
+
+def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
+    long = layers_long(synthetic.layers(), sparsity_percent=95, scale="demo")
+    figure = layers_figure(long)
+    axes = figure.axes[0]
+    crosses = [item for item in axes.lines if item.get_marker() == "x"]
+    assert [list(item.get_xdata()) for item in crosses] == [[FLOOR_PERCENT]]
+    names = [text.get_text() for text in axes.get_yticklabels()]
+    assert names[0] == "Actor  l1" and names[-1] == "Decoder  d3" and len(names) == 16
+    # The dense count stands beside each layer.
+    assert "562,500" in {text.get_text() for text in axes.texts}
+
+
+def test_memory_lines_cross_at_the_break_even():
+    long = sizes_long(synthetic.sizes(), PUBLISHED, scale="demo")
+    axes = memory_figure(long, task="halfcheetah").axes[0]
+    sparse, dense = line(axes, "sparse indices (COO)"), line(axes, "dense")
+    crossing = np.interp(
+        -dense.get_ydata()[0], -np.array(sparse.get_ydata()), np.array(sparse.get_xdata())
+    )
+    assert crossing == pytest.approx(BREAK_EVEN_PERCENT, abs=1)
+    published = line(axes, "published")
+    assert list(published.get_xdata()) == [0] and list(published.get_ydata()) == [0.5287]
+
+
+def test_latency_has_a_panel_for_each_part():
+    long = latency_long(synthetic.latency(), scale="demo")
+    figure = latency_figure(long, task="halfcheetah")
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["Actor", "BCQ policy, 100 candidates", "BC policy"]
+    np.testing.assert_allclose(line(figure.axes[0], "numba CSC").get_ydata(), [6.6, 48, 420])
+
+
+def test_a_task_that_was_not_measured_is_an_error():
+    long = sizes_long(synthetic.sizes(), PUBLISHED, scale="demo")
+    with pytest.raises(ValueError, match="no sizes of task ant"):
+        memory_figure(long, task="ant")
+
+
+def test_files_have_the_same_bytes_at_another_time(summary, tmp_path):
+    behaviour = synthetic.datasets()
+    save_figure(sparsity_figure(summary, behaviour, "snip"), tmp_path / "a.b")
+    time.sleep(1.1)  # PDF dates have seconds
+    save_figure(sparsity_figure(summary, behaviour, "snip"), tmp_path / "again")
+    for suffix in ("svg", "pdf", "png"):
+        first = (tmp_path / f"a.b.{suffix}").read_bytes()
+        assert first == (tmp_path / f"again.{suffix}").read_bytes()
+        assert len(first) > 1000
+
+
+def relative_luminance(colour: str) -> float:
+    """WCAG 2's relative luminance of #rrggbb."""
+    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("palette", [ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS])
+def test_colours_stand_out_from_white(palette):
+    for colour in palette.values():
+        assert 1.05 / (relative_luminance(colour) + 0.05) > 2

@@ -1,0 +1,77 @@
+"""One number a run, and its summary over seeds."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic
+
+from triptych.report.scores import (
+    aggregate_over_tasks,
+    ratio_to_dense,
+    run_scores,
+    summarise_scores,
+)
+
+
+def evaluations(curves: dict[tuple[str, int, int], list[float]]) -> pd.DataFrame:
+    """Two episodes an evaluation, 1 below and 1 above the given score."""
+    return pd.DataFrame(
+        [
+            ("hopper", method, sparsity, seed, "BC", 100 * (i + 1), episode, 0.0, score + shift, 9)
+            for (method, sparsity, seed), curve in curves.items()
+            for i, score in enumerate(curve)
+            for episode, shift in enumerate((-1.0, 1.0))
+        ],
+        columns=list(synthetic.scores(seeds=[0], evaluations=1).columns),
+    )
+
+
+def test_a_run_scores_the_mean_of_its_last_evaluations_and_not_its_best():
+    runs = run_scores(evaluations({("dense", 0, 0): [99.0, 10.0, 20.0]}), last_evaluations=2)
+    assert runs["score"].tolist() == [15.0]
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    frame = evaluations({("dense", 0, s): [5.0, 50.0 + s, 70.0 + s] for s in range(3)})
+    shuffled = frame.sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(run_scores(frame, 2), run_scores(shuffled, 2))
+
+
+def test_too_few_evaluations_are_an_error_that_names_the_run():
+    with pytest.raises(ValueError, match=r"last 3 evaluations.*seed 0, algorithm BC.*has 2"):
+        run_scores(evaluations({("dense", 0, 0): [1.0, 2.0]}), last_evaluations=3)
+
+
+def test_an_episode_that_stands_twice_is_an_error():
+    frame = evaluations({("dense", 0, 0): [1.0]})
+    with pytest.raises(ValueError, match="stands twice"):
+        run_scores(pd.concat([frame, frame]), last_evaluations=1)
+
+
+def test_summary_gives_mean_range_and_ratio():
+    curves = {("dense", 0, 0): [100.0], ("dense", 0, 1): [80.0]}
+    curves |= {("snip", 95, 0): [50.0], ("snip", 95, 1): [40.0]}
+    summary = summarise_scores(run_scores(evaluations(curves), 1)).set_index("method")
+    snip = summary.loc["snip"]
+    assert (snip["value"], snip["minimum"], snip["maximum"], snip["seeds"]) == (45, 40, 50, 2)
+    assert (snip["ratio_low"], snip["ratio_to_dense"], snip["ratio_high"]) == (0.5, 0.5, 0.5)
+
+
+def test_ratio_pairs_only_the_seeds_that_both_have():
+    curves = {("dense", 0, 0): [100.0], ("dense", 0, 7): [1.0], ("snip", 95, 0): [60.0]}
+    runs = run_scores(evaluations(curves), 1)
+    assert ratio_to_dense(runs, "hopper", "snip", 95, "BC").estimate == pytest.approx(0.6)
+
+
+def test_ratio_to_a_dense_run_that_learned_nothing_is_not_a_number():
+    curves = {("dense", 0, 0): [-2.0], ("snip", 95, 0): [60.0]}
+    runs = run_scores(evaluations(curves), 1)
+    assert np.isnan(ratio_to_dense(runs, "hopper", "snip", 95, "BC").estimate)
+
+
+def test_aggregate_leaves_out_cells_that_some_task_lacks():
+    frame = synthetic.scores(methods=("snip",))
+    frame = frame[~((frame["task"] == "hopper") & (frame["sparsity_percent"] == 90))]
+    together = aggregate_over_tasks(run_scores(frame, 2))
+    assert 90 not in set(together["sparsity_percent"])
+    assert {0, 50, 80, 95} <= set(together["sparsity_percent"])

@@ -1,0 +1,176 @@
+"""Tables: numbers, layouts, files."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import synthetic
+
+from triptych.report.scores import run_scores
+from triptych.report.tables import (
+    DASH,
+    Table,
+    latex,
+    markdown,
+    number,
+    percent,
+    with_cells,
+    write_table,
+)
+from triptych.report.tables_latency import latency_long, latency_table
+from triptych.report.tables_masks import emptied_long, emptied_table, layers_long
+from triptych.report.tables_rl import (
+    ALL_TASKS,
+    scores_long,
+    scores_table,
+    sizes_long,
+    table1_long,
+    table1_table,
+)
+
+PUBLISHED = Path(__file__).parents[2] / "resources" / "published"
+
+
+@pytest.fixture(scope="module")
+def published() -> pd.DataFrame:
+    return pd.read_csv(PUBLISHED / "rl_table1_megabytes.csv")
+
+
+@pytest.fixture(scope="module")
+def table1(published) -> pd.DataFrame:
+    return table1_long(synthetic.sizes(), published, task="halfcheetah", scale="demo")
+
+
+HOSTILE = Table(
+    name="hostile",
+    title="A title with 100% & <script>.",
+    caption="under_score",
+    columns=(("", "Key"), ("Group", "a|b"), ("Group", "c")),
+    rows=(("<script>|x", "50 %", "a_b$"),),
+)
+
+
+def test_every_published_cell_stands_beside_ours(table1):
+    printed = table1[table1["published"].notna()]
+    table = [0.5287, 1.04492, 4.7621, 2.6318, 5.2035, 23.7739, 0.14099, 0.2768, 1.2122]
+    assert sorted(printed["published"]) == sorted([*table, 0.14297, 0.2824, 1.2303])
+    cell = table1[(table1["row"] == "SNIP (95% sparse)") & (table1["column"] == "critic")].iloc[0]
+    assert cell["published"] == 0.2824
+    assert cell["difference"] == pytest.approx(cell["value"] - 0.2824)
+    assert cell["difference_percent"] == pytest.approx(100 * (cell["value"] / 0.2824 - 1))
+
+
+def test_table1_is_in_decimal_megabytes_averaged_over_seeds(published):
+    sizes = synthetic.sizes(seeds=range(2))
+    chosen = (sizes["method"] == "snip") & (sizes["sparsity_percent"] == 95)
+    chosen &= (sizes["format"] == "coo") & (sizes["network"] == "actor")
+    sizes.loc[chosen & (sizes["seed"] == 0), "bytes"] = 1_000_000
+    sizes.loc[chosen & (sizes["seed"] == 1), "bytes"] = 2_000_000
+    long = table1_long(sizes, published, task="walker2d", scale="demo")
+    cell = long[(long["row"] == "SNIP (95% sparse)") & (long["column"] == "actor")]
+    assert cell["value"].tolist() == [1.5]
+
+
+def test_the_packed_rows_have_no_published_number_and_no_difference(table1):
+    packed = table1[table1["format"].str.startswith("packed")]
+    assert len(packed) == 6
+    assert packed[["published", "difference"]].isna().all().all()
+
+
+def test_a_size_that_is_missing_is_named(published):
+    sizes = synthetic.sizes(methods=("snip",))
+    with pytest.raises(ValueError, match="method grasp, sparsity 95%, network actor, format coo"):
+        table1_long(sizes, published, task="halfcheetah", scale="demo")
+
+
+def test_a_table_is_written_as_long_csv_markdown_and_latex(table1, tmp_path):
+    write_table(table1, table1_table(table1), tmp_path / "rl_table1")
+    long = pd.read_csv(tmp_path / "rl_table1.csv")
+    assert {"value", "published", "difference", "unit", "scale"} <= set(long.columns)
+    assert len(long) == 6 * 3
+    assert set(long["unit"]) == {"MB"} and set(long["scale"]) == {"demo"}
+    # What is laid out from the file equals what was laid out from the frame.
+    assert table1_table(long) == table1_table(table1)
+    assert "| Dense Model | 0.5287 |" in (tmp_path / "rl_table1.md").read_text()
+    assert r"\toprule" in (tmp_path / "rl_table1.tex").read_text()
+
+
+def test_markdown_escapes_markup_and_cell_borders():
+    text = markdown(HOSTILE)
+    assert "<script>" not in text
+    row = text.strip().splitlines()[-1]
+    assert row.replace("\\|", "").count("|") == 4
+
+
+def test_latex_escapes_its_special_characters():
+    text = latex(HOSTILE)
+    assert r"100\% \& \textless{}script\textgreater{}" in text
+    assert r"under\_score" in text and r"a\_b\$" in text
+    assert r"\multicolumn{2}{c}{Group}" in text and r"\cmidrule(lr){2-3}" in text
+    assert r"\begin{tabular}{lrr}" in text
+
+
+def test_a_row_of_the_wrong_length_is_an_error():
+    with pytest.raises(ValueError, match="3 columns, a row of 1"):
+        Table("x", "", "", HOSTILE.columns, (("a",),))
+
+
+def test_nothing_is_rounded_away_from_what_was_measured():
+    assert percent(1.9449) == "+1.94 %"
+    assert percent(-0.0001) == "0 %"
+    assert percent(float("nan")) == number(float("nan"), 2)
+    long = with_cells(pd.DataFrame({"value": [1 / 3]}), unit="s", scale="demo")
+    assert long["value"].iloc[0] == 1 / 3
+
+
+def test_published_sizes_stand_only_beside_the_tasks_that_they_fit(published):
+    long = sizes_long(synthetic.sizes(), published, scale="demo")
+    printed = long[long["published"].notna()]
+    assert set(printed["task"]) == {"halfcheetah", "walker2d"}
+    assert len(printed) == 2 * 3 * 4
+
+
+def test_scores_at_a_sparsity_hold_dense_and_the_mean_over_tasks():
+    runs = run_scores(synthetic.scores(), 2)
+    long = scores_long(runs, sparsity_percent=95, scale="demo")
+    assert set(long["sparsity_percent"]) == {0, 95}
+    assert set(long["task"]) == {"hopper", "walker2d", "halfcheetah", ALL_TASKS}
+    table = scores_table(long)
+    assert [row[0] for row in table.rows][:3] == ["BCQ, Dense", "BCQ, SNIP", "BCQ, GraSP"]
+
+
+def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
+    long = latency_long(synthetic.latency(), scale="demo")
+    case = long[(long["part"] == "actor") & (long["batch"] == 1)].set_index("kernel")
+    assert case.at["numpy dense", "speedup"] == 1.0
+    assert case.at["numba CSC", "speedup"] == pytest.approx(11.6 / 6.6)
+    assert case.at["torch dense", "speedup"] == pytest.approx(11.6 / 22.7)
+
+
+def test_a_dense_kernel_timed_on_the_dense_policy_is_the_baseline_too():
+    latency = synthetic.latency()
+    dense = latency["kernel"].str.endswith(" dense")
+    latency.loc[dense, ["method", "sparsity_percent"]] = ["dense", 0]
+    long = latency_long(latency, scale="demo")
+    assert long["speedup"].notna().all()
+    assert all(
+        DASH not in cell for row in latency_table(long, task="halfcheetah").rows for cell in row
+    )
+
+
+def test_layers_that_a_mask_emptied_are_listed_with_their_seeds():
+    listed = emptied_long(synthetic.layers(methods=("snip",)))
+    assert set(listed["layer"]) == {"e2"} and set(listed["seeds"]) == {"0 1 2"}
+    none = emptied_table(synthetic.layers(methods=("snip",), empty=False))
+    assert none.rows == () and "No mask" in none.caption
+
+
+def test_layer_shares_are_means_and_sample_deviations_over_seeds():
+    layers = synthetic.layers(methods=("snip",))
+    long = layers_long(layers, sparsity_percent=95, scale="demo")
+    cell = long[(long["task"] == "hopper") & (long["network"] == "actor") & (long["layer"] == "l3")]
+    same = (layers["task"] == "hopper") & (layers["sparsity_percent"] == 95)
+    same &= (layers["network"] == "actor") & (layers["layer"] == "l3")
+    shares = 100 * layers[same]["share_kept"]
+    assert cell["value"].iloc[0] == pytest.approx(shares.mean())
+    assert cell["deviation"].iloc[0] == pytest.approx(shares.std(ddof=1))

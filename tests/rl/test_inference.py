@@ -1,0 +1,225 @@
+"""Kernels agree with one another and with closed forms; the latency table says what it should."""
+
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from triptych.rl.inference import (
+    ActingSettings,
+    NumbaSparse,
+    NumpyDense,
+    draw_latents,
+    kernels_of,
+    parts_of,
+)
+from triptych.rl.latency import latency_table, pruned_policy
+from triptych.rl.networks import Widths, initialise, layer_shapes
+from triptych.rl.pruning import write_masks
+from triptych.rl.sparse_layers import live_layers
+
+STATE, ACTION = 11, 3
+WIDTHS = Widths(actor=(60, 40), critic=(60, 40), vae=75)
+SETTINGS = ActingSettings(
+    max_action=1.5, phi=0.05, latent_clip_bcq=0.5, latent_clip_bc=0.25, candidates=12
+)
+KERNELS = ("torch dense", "numpy dense", "torch CSR", "numba sparse")
+
+
+def policy(kept: float, seed: int = 0, widths: Widths = WIDTHS) -> dict[str, np.ndarray]:
+    """A policy in torch's layout that keeps a random share `kept` of its weights."""
+    generator = np.random.default_rng(seed)
+    arrays = {}
+    for layer, (inputs, outputs) in layer_shapes(widths, STATE, ACTION).items():
+        bound = inputs**-0.5
+        weight = generator.uniform(-bound, bound, (outputs, inputs))
+        weight *= generator.random((outputs, inputs)) < kept
+        arrays[f"{layer}.weight"] = weight.astype(np.float32)
+        arrays[f"{layer}.bias"] = generator.uniform(-bound, bound, outputs).astype(np.float32)
+    return arrays
+
+
+def observations(batch: int, seed: int = 1) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((batch, STATE)).astype(np.float32)
+
+
+def mlp(arrays: dict[str, np.ndarray], layers: tuple[str, ...], x: torch.Tensor) -> torch.Tensor:
+    """nn.Linear and nn.ReLU in float64: the reference that shares no code with the library."""
+    modules: list[torch.nn.Module] = []
+    for layer in layers:
+        weight = torch.tensor(arrays[f"{layer}.weight"]).double()
+        linear = torch.nn.Linear(weight.shape[1], weight.shape[0]).double()
+        linear.weight.data, linear.bias.data = (
+            weight,
+            torch.tensor(arrays[f"{layer}.bias"]).double(),
+        )
+        modules += [linear, torch.nn.ReLU()]
+    with torch.no_grad():
+        return torch.nn.Sequential(*modules[:-1])(x.double())
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.02, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("batch", [1, 4, 5, 16, 33, 100])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_kernel_equals_torch_modules_in_float64(kernel, batch, kept):
+    arrays = policy(kept)
+    acting = kernels_of(arrays, SETTINGS)[kernel]
+    states, generator = observations(batch), np.random.default_rng(2)
+    s = torch.tensor(states)
+
+    drawn = generator.uniform(-1, 1, (batch, ACTION)).astype(np.float32)
+    inputs = np.concatenate((states, drawn), axis=1)
+    expected = (
+        0.05 * 1.5 * mlp(arrays, ("actor.l1", "actor.l2", "actor.l3"), torch.tensor(inputs)).tanh()
+    )
+    np.testing.assert_allclose(acting.actor(inputs), expected, atol=1e-6, rtol=0)
+
+    latents = draw_latents(generator, (batch, 2 * ACTION), 0.25)
+    decoder = ("vae.d1", "vae.d2", "vae.d3")
+    expected = 1.5 * mlp(arrays, decoder, torch.cat((s, torch.tensor(latents)), 1)).tanh()
+    np.testing.assert_allclose(acting.bc(states, latents), expected, atol=1e-6, rtol=0)
+
+    latents = draw_latents(generator, (batch, 12, 2 * ACTION), 0.5)
+    actions, chosen = acting.bcq(states, latents)
+    for b in range(batch):
+        repeated = s[b].expand(12, -1)
+        z = torch.tensor(latents[b])
+        a = 1.5 * mlp(arrays, decoder, torch.cat((repeated, z), 1)).tanh()
+        x = torch.cat((repeated, a), 1)
+        a = a + 0.05 * 1.5 * mlp(arrays, ("actor.l1", "actor.l2", "actor.l3"), x).tanh()
+        a = a.clamp(-1.5, 1.5)
+        x = torch.cat((repeated, a), 1)
+        q = mlp(arrays, ("critic.l1", "critic.l2", "critic.l3"), x)[:, 0]
+        assert q[chosen[b]] >= q.max() - 1e-6
+        np.testing.assert_allclose(actions[b], a[chosen[b]], atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.01, 0.05, 0.2])
+def test_removing_dead_units_keeps_the_function(kept):
+    generator = np.random.default_rng(3)
+    sizes = (9, 50, 30, 2)
+    layers = []
+    for into, out in pairwise(sizes):
+        weight = generator.standard_normal((out, into)) * (generator.random((out, into)) < kept)
+        layers.append((weight, generator.standard_normal(out)))
+    x = generator.standard_normal((200, 9))
+
+    def value(parts):
+        y = x
+        for weight, bias in parts[:-1]:
+            y = np.maximum(y @ weight.T + bias, 0)
+        return y @ parts[-1][0].T + parts[-1][1]
+
+    live = live_layers(layers)
+    np.testing.assert_allclose(value(live), value(layers), atol=1e-12)
+    assert len(live[1][1]) < 30
+    for (weight, _), (following, _) in pairwise(live):
+        assert (weight != 0).any(axis=1).all() and (following != 0).any(axis=0).all()
+
+
+def test_equal_values_choose_the_first_candidate_in_every_kernel():
+    arrays = policy(0.0)  # nothing depends on the inputs: all candidates are alike
+    states, latents = observations(3), np.zeros((3, 12, 2 * ACTION), np.float32)
+    for kernel in kernels_of(arrays, SETTINGS).values():
+        assert kernel.bcq(states, latents)[1].tolist() == [0, 0, 0]
+
+
+def test_results_are_not_overwritten_by_the_next_call():
+    acting = NumbaSparse(policy(0.1), SETTINGS)
+    states, latents = observations(1), np.zeros((1, 2 * ACTION), np.float32)
+    first = acting.bc(states, latents)
+    kept = first.copy()
+    acting.bc(observations(1, seed=9), latents)
+    assert np.array_equal(first, kept)
+
+
+def test_a_policy_of_bc_alone_has_only_the_bc_part():
+    arrays = {name: array for name, array in policy(0.1).items() if name.startswith("vae.")}
+    table = latency_table(arrays, SETTINGS, observations(20), [1], repeats=1)
+    assert parts_of(arrays) == ["BC policy"]
+    assert set(table["part"]) == {"BC policy"}
+
+
+def test_layers_that_do_not_fit_together_are_refused():
+    arrays = policy(0.1)
+    arrays["actor.l2.weight"] = arrays["actor.l2.weight"][:, 1:]
+    with pytest.raises(ValueError, match=r"actor do not fit together.*\(40, 59\)"):
+        parts_of(arrays)
+
+
+def test_latency_table_has_every_kernel_part_and_batch_once():
+    table = latency_table(policy(0.05), SETTINGS, observations(50), [1, 10], repeats=3)
+    cells = table.set_index(["part", "kernel", "batch"])
+    assert cells.index.is_unique
+    assert len(cells) == 3 * len(KERNELS) * 2
+    assert (table["microseconds_minimum"] <= table["microseconds_median"]).all()
+    assert (table["microseconds_minimum"] > 0).all() and (table["repeats"] == 3).all()
+    assert table["maximum_difference"].between(1e-12, 1e-6).all()
+    assert set(table.loc[table["part"] == "BCQ policy", "candidates"]) == {12}
+    assert set(table.loc[table["part"] != "BCQ policy", "candidates"]) == {1}
+
+
+def test_latency_table_shows_a_kernel_that_computes_something_else(monkeypatch):
+    def wrong(self, observations, latents):
+        return np.float32(1.001) * NumpyDense(arrays, SETTINGS).bc(observations, latents)
+
+    arrays = {name: array for name, array in policy(0.1).items() if name.startswith("vae.")}
+    monkeypatch.setattr(NumbaSparse, "bc", wrong)
+    table = latency_table(arrays, SETTINGS, observations(20), [1], repeats=1)
+    differences = table.set_index("kernel")["maximum_difference"]
+    assert differences["numba sparse"] > 1e-5 > 1e-6 > differences["torch CSR"]
+
+
+def test_pruned_policy_is_the_run_s_own_initialisation_times_its_own_mask(tmp_path):
+    runs = [
+        {"task": "hopper", "method": "snip", "sparsity_percent": 95, "seed": seed}
+        for seed in (3, 4)
+    ]
+    generator = np.random.default_rng(0)
+    masks = {
+        f"{layer}.weight": generator.random((2, *shape)) < 0.3
+        for layer, shape in layer_shapes(WIDTHS, STATE, ACTION).items()
+    }
+    write_masks(tmp_path / "masks.safetensors", masks)
+    run = {"method": "snip", "sparsity_percent": 95, "seed": 4}
+    sizes = STATE, ACTION
+    arrays = pruned_policy(tmp_path / "masks.safetensors", runs, run, WIDTHS, *sizes)
+    fresh = initialise(WIDTHS, *sizes, [4])["vae.d2.weight"][0].numpy()
+    assert np.array_equal(arrays["vae.d2.weight"], (fresh * masks["vae.d2.weight"][1]).T)
+    with pytest.raises(ValueError, match="0 of the 2 runs"):
+        pruned_policy(tmp_path / "masks.safetensors", runs, run | {"seed": 5}, WIDTHS, *sizes)
+
+
+def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
+    """numba refuses cache=True when it finds no folder to write in; the kernels must not."""
+    code = (
+        "import numba.core.caching as caching\n"
+        "caching.CacheImpl._locator_classes = []\n"
+        "import numba, numpy as np\n"
+        "try:\n"
+        "    numba.njit(cache=True)(lambda x: x)\n"
+        "    raise SystemExit('numba found a cache: this test tests nothing')\n"
+        "except RuntimeError:\n"
+        "    pass\n"
+        "from triptych.rl.kernels import squashed_strips\n"
+        "from triptych.rl.sparse_layers import compile_strips, scratch\n"
+        "layers = [(np.ones((1, 2), np.float32), np.zeros(1, np.float32))]\n"
+        "out = np.zeros((1, 1), np.float32)\n"
+        "room = scratch(layers, 1), scratch(layers, 1)\n"
+        "squashed_strips(compile_strips(layers), 2.0, *room, np.ones((1, 2), np.float32), out)\n"
+        "print(abs(out[0, 0] - 2 * np.tanh(2)) < 1e-6)\n"
+    )
+    library = Path(__file__).parents[2] / "workflow_scripts"
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": str(library)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert result.stdout.strip() == "True"

@@ -1,0 +1,213 @@
+"""Scores against finite differences and explicit Hessians; masks by exact counts."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from triptych.rl.bcq import vae_loss
+from triptych.rl.networks import PAPER_WIDTHS, Widths, initialise
+from triptych.rl.pruning import (
+    PruningSettings,
+    connection_sensitivity,
+    gradient_signal_preservation,
+    groups,
+    keep_largest,
+    layer_table,
+    prune,
+    read_masks,
+    shuffle_within_layers,
+    single_shot_scores,
+    write_masks,
+)
+from triptych.rl.sampling import DeviceData, Draws
+
+CPU = torch.device("cpu")
+PART = PruningSettings(snip_batch=10, grasp_batch=20, scope="part")
+TINY = Widths((4, 3), (4, 3), 3)
+
+
+def runs(*rows):
+    return pd.DataFrame(
+        [
+            {"task": "hopper", "method": method, "sparsity_percent": sparsity, "seed": seed}
+            for method, sparsity, seed in rows
+        ]
+    )
+
+
+@pytest.fixture
+def tiny_vae(transitions, bcq_settings):
+    """Weights of a small VAE in float64 and its loss as a function of nothing."""
+    parameters = {
+        name: value.double().requires_grad_()
+        for name, value in initialise(TINY, 11, 3, [0]).items()
+        if name.startswith("vae.")
+    }
+    data = DeviceData(transitions, CPU, torch.float64)
+    index, noise = Draws([0], len(data), 3, 20, 3, CPU, torch.float64).at(0)
+    weights = {name: value for name, value in parameters.items() if name.endswith(".weight")}
+    return weights, lambda: vae_loss(parameters, data.batch(index), noise.encoder)
+
+
+def test_snip_score_is_the_change_of_loss_when_a_connection_is_scaled(tiny_vae):
+    weights, loss = tiny_vae
+    scores = connection_sensitivity(weights, loss)
+    step = 1e-6
+    for name, weight in weights.items():
+        flat, score = weight.data.view(-1), scores[name].view(-1)
+        for q in range(0, flat.numel(), 5):
+            kept = flat[q].item()
+            flat[q] = kept * (1 + step)
+            up = loss().item()
+            flat[q] = kept * (1 - step)
+            down = loss().item()
+            flat[q] = kept
+            assert abs((up - down) / (2 * step)) == pytest.approx(score[q].item(), abs=1e-8)
+
+
+def test_grasp_score_is_minus_theta_hessian_gradient_turned_round(tiny_vae):
+    weights, loss = tiny_vae
+    scores = gradient_signal_preservation(weights, loss)
+    names, shapes = list(weights), [weight.shape for weight in weights.values()]
+    sizes = [weight.numel() for weight in weights.values()]
+    gradients = torch.autograd.grad(loss().sum(), list(weights.values()), create_graph=True)
+    g = torch.cat([gradient.flatten() for gradient in gradients])
+    hessian = torch.stack(
+        [
+            torch.cat(
+                [
+                    part.flatten()
+                    for part in torch.autograd.grad(
+                        element, list(weights.values()), retain_graph=True
+                    )
+                ]
+            )
+            for element in g
+        ]
+    )
+    theta = torch.cat([weight.flatten() for weight in weights.values()])
+    removed_first = -theta * (hessian @ g)  # Eq. 4
+    expected = dict(zip(names, (-removed_first).split(sizes), strict=True))
+    for name, shape in zip(names, shapes, strict=True):
+        torch.testing.assert_close(scores[name], expected[name].reshape(shape).detach())
+
+
+def test_grasp_is_the_same_for_one_batch_and_for_the_sum_of_its_halves(transitions, bcq_settings):
+    """With its noise held fixed the reference's two halves give the full batch up to a factor."""
+    parameters = {
+        name: value.double().requires_grad_()
+        for name, value in initialise(TINY, 11, 3, [0]).items()
+    }
+    weights = {n: v for n, v in parameters.items() if n.startswith("vae.") and n.endswith("weight")}
+    data = DeviceData(transitions, CPU, torch.float64)
+    index, noise = Draws([0], len(data), 3, 20, 3, CPU, torch.float64).at(0)
+    halves = [slice(0, 10), slice(10, 20)]
+
+    def summed():
+        return sum(
+            vae_loss(parameters, data.batch(index[:, half]), noise.encoder[:, half])
+            for half in halves
+        )
+
+    whole = gradient_signal_preservation(
+        weights, lambda: vae_loss(parameters, data.batch(index), noise.encoder)
+    )
+    apart = gradient_signal_preservation(weights, summed)
+    for name in weights:
+        torch.testing.assert_close(apart[name], 4 * whole[name])
+
+
+@pytest.mark.parametrize("sparsity", [1, 10, 50, 95, 99])
+@pytest.mark.parametrize("values", ["distinct", "all equal", "mostly zero"])
+def test_exactly_k_weights_are_kept_whatever_the_ties(sparsity, values):
+    generator = torch.Generator().manual_seed(0)
+    score = torch.rand(3, 31, 17, generator=generator)
+    if values == "all equal":
+        score = torch.ones_like(score)
+    if values == "mostly zero":
+        score = torch.where(score > 0.99, score, 0.0)
+    masks = keep_largest({"a": score, "b": score[:, :5]}, sparsity)
+    total = 31 * 17 + 5 * 17
+    for k in range(3):
+        kept = sum(int(mask[k].sum()) for mask in masks.values())
+        assert kept == round(total * (1 - sparsity / 100))
+
+
+def test_the_kept_weights_are_those_of_the_largest_scores():
+    score = torch.rand(1, 20, 20, generator=torch.Generator().manual_seed(1))
+    mask = keep_largest({"w": score}, 80)["w"]
+    assert score[mask].min() > score[~mask].max()
+
+
+def test_scope_part_ranks_encoder_and_decoder_apart():
+    names = ["actor.l1.weight", "vae.e1.weight", "vae.log_std.weight", "vae.d2.weight"]
+    assert groups(names, "part") == {
+        "actor": ["actor.l1.weight"],
+        "encoder": ["vae.e1.weight", "vae.log_std.weight"],
+        "decoder": ["vae.d2.weight"],
+    }
+    assert groups(names, "network") == {"actor": names[:1], "vae": names[1:]}
+
+
+@pytest.mark.parametrize("scope", ["part", "network"])
+@pytest.mark.parametrize("method", ["snip", "grasp", "random", "magnitude", "shuffled"])
+def test_every_method_keeps_the_same_number_in_each_group(
+    method, scope, narrow, transitions, bcq_settings
+):
+    data = DeviceData(transitions, CPU, torch.float32)
+    settings = PruningSettings(10, 20, scope)
+    rows = runs((method, 80, 0), (method, 80, 1), ("dense", 0, 1))
+    _, masks = prune(rows, narrow, data, bcq_settings, settings)
+    for names in groups(list(masks), scope).values():
+        total = sum(masks[name][0].numel() for name in names)
+        for k, share in ((0, 0.2), (1, 0.2), (2, 1.0)):
+            assert sum(int(masks[name][k].sum()) for name in names) == round(total * share)
+
+
+@pytest.mark.parametrize("method", ["snip", "grasp", "random", "magnitude", "shuffled"])
+def test_a_mask_depends_on_its_row_and_not_on_the_stack(method, narrow, transitions, bcq_settings):
+    data = DeviceData(transitions, CPU, torch.float64)
+    stacked = runs(("snip", 50, 0), (method, 90, 3), ("dense", 0, 0), (method, 90, 4))
+    parameters, masks = prune(stacked, narrow, data, bcq_settings, PART)
+    alone_parameters, alone = prune(runs((method, 90, 3)), narrow, data, bcq_settings, PART)
+    for name, mask in alone.items():
+        assert torch.equal(mask[0], masks[name][1])
+        assert torch.equal(alone_parameters[name][0], parameters[name][1])
+
+
+def test_shuffling_keeps_each_layers_count_and_moves_the_weights():
+    mask = torch.rand(2, 30, 20, generator=torch.Generator().manual_seed(0)) > 0.9
+    shuffled = shuffle_within_layers({"w": mask}, [0, 1])["w"]
+    assert shuffled.flatten(1).sum(1).tolist() == mask.flatten(1).sum(1).tolist()
+    assert not torch.equal(shuffled, mask)
+
+
+def test_an_unknown_method_is_refused_by_name(narrow, transitions, bcq_settings):
+    data = DeviceData(transitions, CPU, torch.float32)
+    parameters = initialise(narrow, 11, 3, [0])
+    with pytest.raises(ValueError, match=r"'synflow'.*known are"):
+        single_shot_scores("synflow", parameters, [0], data, bcq_settings, PART)
+
+
+def test_an_emptied_layer_is_reported_and_logged(caplog, narrow):
+    masks = {
+        "actor.l1.weight": np.ones((1, 14, 12), bool),
+        "actor.l2.weight": np.zeros((1, 12, 10), bool),
+    }
+    table = layer_table(runs(("snip", 95, 0)), masks, "part")
+    assert table.set_index("layer")["emptied"].to_dict() == {"l1": False, "l2": True}
+    assert table["kept"].tolist() == [168, 0]
+    assert "actor l2" in caplog.text
+
+
+def test_masks_survive_their_file(tmp_path, narrow, transitions, bcq_settings):
+    data = DeviceData(transitions, CPU, torch.float32)
+    _, masks = prune(runs(("snip", 95, 0), ("dense", 0, 0)), narrow, data, bcq_settings, PART)
+    arrays = {name: mask.numpy() for name, mask in masks.items()}
+    write_masks(tmp_path / "m.safetensors", arrays)
+    read = read_masks(tmp_path / "m.safetensors", narrow, 11, 3)
+    assert read.keys() == arrays.keys()
+    assert all(np.array_equal(read[name], arrays[name]) for name in arrays)
+    with pytest.raises(ValueError, match="no mask for"):
+        read_masks(tmp_path / "m.safetensors", PAPER_WIDTHS, 11, 3)

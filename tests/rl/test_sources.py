@@ -1,0 +1,48 @@
+"""resources/sources.yaml names D4RL's files as d4rl itself does."""
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+import yaml
+
+from triptych.rl.locomotion import TASKS
+
+SOURCES = Path(__file__).parents[2] / "resources" / "sources.yaml"
+
+
+@pytest.fixture(scope="module")
+def d4rl_files() -> dict[str, Any]:
+    files: dict[str, Any] = yaml.safe_load(SOURCES.read_text())["d4rl"]["files"]
+    return files
+
+
+def test_there_is_one_file_for_each_task(d4rl_files: dict[str, Any]) -> None:
+    assert set(d4rl_files) == {f"{task}_expert-v2" for task in TASKS}
+
+
+@pytest.mark.parametrize("task", sorted(TASKS))
+def test_addresses_equal_d4rls(
+    d4rl_files: dict[str, Any], task: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("D4RL_SUPPRESS_IMPORT_ERROR", "1")
+    infos = pytest.importorskip("d4rl.infos")
+    assert d4rl_files[f"{task}_expert-v2"]["url"] == infos.DATASET_URLS[f"{task}-expert-v2"]
+
+
+def test_mirrors_carry_the_same_file_names(d4rl_files: dict[str, Any]) -> None:
+    for entry in d4rl_files.values():
+        names = {urlsplit(entry[key]).path.rsplit("/", 1)[1] for key in ("url", "mirror")}
+        assert len(names) == 1
+        assert urlsplit(entry["mirror"]).scheme == "https"
+
+
+def test_sizes_fit_a_million_steps_and_checksums_are_sha256(d4rl_files: dict[str, Any]) -> None:
+    for task, definition in TASKS.items():
+        entry = d4rl_files[f"{task}_expert-v2"]
+        # Per step: two observations, the action, reward and log-density in float32, two flags and
+        # the state; the files are compressed, which takes away less than half.
+        floats = 3 * definition.observation_size + definition.action_size + 3
+        assert 0.5 < entry["size"] / (1e6 * (4 * floats + 2)) <= 1.0
+        assert len(bytes.fromhex(entry["sha256"])) == 32

@@ -1,0 +1,323 @@
+"""Sizes as the paper measured them, and the packed format."""
+
+import csv
+import hashlib
+import json
+import re
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays_of
+
+from triptych.rl.storage import (
+    MAGIC,
+    PREAMBLE,
+    PackedFileError,
+    coo_bytes,
+    dense_bytes,
+    pack,
+    packed_bytes,
+    unpack,
+)
+
+ROOT = Path(__file__).parents[2]
+PUBLISHED = ROOT / "resources/published/rl_table1_megabytes.csv"
+SPECIFICATION = ROOT / "docs/packed-format.md"
+
+STATE, ACTION, LATENT = 17, 6, 12  # HalfCheetah and Walker2d
+LAYERS = {
+    "actor": {"l1": (400, STATE + ACTION), "l2": (300, 400), "l3": (ACTION, 300)},
+    "critic": {
+        "l1": (400, STATE + ACTION),
+        "l2": (300, 400),
+        "l3": (1, 300),
+        "l4": (400, STATE + ACTION),
+        "l5": (300, 400),
+        "l6": (1, 300),
+    },
+    "vae": {
+        "e1": (750, STATE + ACTION),
+        "e2": (750, 750),
+        "mean": (LATENT, 750),
+        "log_std": (LATENT, 750),
+        "d1": (750, STATE + LATENT),
+        "d2": (750, 750),
+        "d3": (ACTION, 750),
+    },
+}
+
+
+def network(name: str, kept: float = 1.0, seed: int = 0) -> dict[str, np.ndarray]:
+    """A network of the paper's widths in which exactly a share `kept` of the weights is not 0."""
+    generator = np.random.default_rng(seed)
+    shapes = LAYERS[name]
+    total = sum(out * into for out, into in shapes.values())
+    mask = np.zeros(total, dtype=bool)
+    mask[generator.permutation(total)[: round(kept * total)]] = True
+    parameters = {}
+    for layer, (out, into) in shapes.items():
+        here, mask = mask[: out * into], mask[out * into :]
+        weight = generator.uniform(0.01, 0.05, (out, into)) * here.reshape(out, into)
+        parameters[f"{layer}.weight"] = weight.astype(np.float32)
+        parameters[f"{layer}.bias"] = generator.uniform(0.01, 0.05, out).astype(np.float32)
+    return parameters
+
+
+def published_megabytes() -> dict[tuple[str, str], float]:
+    with PUBLISHED.open() as stream:
+        return {
+            (row["method"], name): float(row[f"{name}_mb"])
+            for row in csv.DictReader(stream)
+            for name in LAYERS
+        }
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize(
+    ("row", "measure", "kept"),
+    [
+        ("Dense Model", dense_bytes, 1.0),
+        ("Dense Model Sparse Indexing", coo_bytes, 1.0),
+        ("SNIP (95% sparse)", coo_bytes, 0.05),
+    ],
+)
+def test_bytes_are_within_0_6_percent_of_the_published_megabytes(name, row, measure, kept):
+    megabytes = measure(network(name, kept)) / 1e6
+    assert megabytes == pytest.approx(published_megabytes()[row, name], rel=0.006)
+
+
+def test_coo_costs_20_bytes_a_weight_so_it_breaks_even_with_dense_at_80_percent():
+    halved, tenth = network("vae", 0.5), network("vae", 0.1)
+    weights = sum(array.size for array in halved.values() if array.ndim == 2)
+    assert coo_bytes(halved) - coo_bytes(tenth) == pytest.approx(20 * 0.4 * weights, rel=1e-3)
+    assert coo_bytes(network("vae", 0.21)) > dense_bytes(halved) > coo_bytes(network("vae", 0.19))
+
+
+def test_negative_zeros_of_pruned_weights_cost_nothing():
+    parameters = network("actor", 0.05)
+    signed = {name: np.where(array == 0, -0.0, array) for name, array in parameters.items()}
+    signed = {name: array.astype(np.float32) for name, array in signed.items()}
+    assert coo_bytes(signed) == coo_bytes(parameters)
+    assert packed_bytes(signed, "fp32") == packed_bytes(parameters, "fp32")
+
+
+def test_packed_size_is_the_values_and_less_than_one_bit_a_position():
+    parameters = network("vae", 0.05)
+    weights = sum(array.size for array in parameters.values() if array.ndim == 2)
+    numbers = sum(np.count_nonzero(array) for array in parameters.values())
+    # The entropy of a random mask at 5% is the least any coding of it can take.
+    entropy = weights * -(0.05 * np.log2(0.05) + 0.95 * np.log2(0.95)) / 8
+    for values, width in (("fp32", 4), ("fp16", 2)):
+        size = packed_bytes(parameters, values)
+        assert width * numbers + entropy < size < width * numbers + weights / 8
+
+
+finite32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
+shapes = arrays_of.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=9)
+networks = st.dictionaries(
+    st.text(max_size=12),
+    arrays_of.arrays(np.float32, shapes, elements=st.one_of(st.just(0.0), finite32)),
+    max_size=4,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(arrays=networks, metadata=st.dictionaries(st.text(), st.integers() | st.text()))
+def test_fp32_round_trip_is_exact_for_any_shape_and_sparsity(tmp_path_factory, arrays, metadata):
+    path = tmp_path_factory.getbasetemp() / "any.tpk"
+    assert pack(path, arrays, metadata, "fp32") == 0.0
+    read = unpack(path)
+    assert list(read.arrays) == list(arrays) and read.metadata == metadata
+    for name, array in arrays.items():
+        expected = array + np.float32(0) if array.ndim >= 2 else array  # -0.0 + 0.0 is 0.0
+        assert read.arrays[name].shape == array.shape
+        assert read.arrays[name].tobytes() == np.asarray(expected).tobytes()
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.05, 0.5, 1.0])
+def test_fp16_rounds_once_and_states_the_largest_error(tmp_path, kept):
+    parameters = network("actor", kept)
+    stated = pack(tmp_path / "half.tpk", parameters, {}, "fp16")
+    read = unpack(tmp_path / "half.tpk")
+    assert read.largest_rounding_error == stated
+    assert stated == max(
+        np.abs(read.arrays[name].astype(float) - array).max() for name, array in parameters.items()
+    )
+    assert 0 < stated <= 0.05 * 2**-11
+    assert pack(tmp_path / "again.tpk", read.arrays, {}, "fp16") == 0.0
+
+
+def test_the_same_arrays_give_the_same_bytes_and_the_size_that_was_announced(tmp_path):
+    parameters = network("actor", 0.05)
+    for name in ("a.tpk", "b.tpk"):
+        pack(tmp_path / name, parameters, {}, "fp16")
+    assert (tmp_path / "a.tpk").read_bytes() == (tmp_path / "b.tpk").read_bytes()
+    assert (tmp_path / "a.tpk").stat().st_size == packed_bytes(parameters, "fp16")
+
+
+@pytest.mark.parametrize(
+    ("array", "values", "message"),
+    [
+        (np.array([[70000.0]], np.float32), "fp16", "70000.*65504.*fp32"),
+        (np.array([np.nan], np.float32), "fp32", "NaN or infinity"),
+        (np.array([[np.inf]], np.float32), "fp16", "NaN or infinity"),
+        (np.array([1.0]), "fp32", "float64.*convert"),
+        (np.array([1.0], np.float32), "fp8", "fp8.*fp32, fp16"),
+    ],
+)
+def test_what_cannot_be_stored_is_refused_and_nothing_is_written(tmp_path, array, values, message):
+    with pytest.raises(ValueError, match=message):
+        pack(tmp_path / "x.tpk", {"w": array}, {}, values)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_metadata_that_is_not_json_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"metadata.*JSON"):
+        pack(tmp_path / "x.tpk", {}, {"when": {1, 2}}, "fp32")
+
+
+@pytest.fixture
+def packed(tmp_path) -> Path:
+    path = tmp_path / "small.tpk"
+    weight = np.zeros((40, 40), np.float32)
+    weight[3, 4:9] = 1.5
+    pack(path, {"w": weight, "b": np.ones(3, np.float32)}, {"task": "hopper"}, "fp32")
+    return path
+
+
+def test_every_truncation_and_every_flipped_byte_is_refused(packed):
+    content = packed.read_bytes()
+    for length in range(len(content)):
+        packed.write_bytes(content[:length])
+        with pytest.raises(PackedFileError, match=r"small\.tpk"):
+            unpack(packed)
+    for position in range(len(content)):
+        packed.write_bytes(
+            content[:position] + bytes([content[position] ^ 1]) + content[position + 1 :]
+        )
+        with pytest.raises(PackedFileError):
+            unpack(packed)
+
+
+def forge(path: Path, header: dict | bytes, payload: bytes) -> None:
+    """A file with a right digest around whatever header and payload."""
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    digest = hashlib.sha256(text + payload).digest()
+    path.write_bytes(PREAMBLE.pack(MAGIC, 1, len(text), len(payload), digest) + text + payload)
+
+
+def header_of(*entries: dict, **others: object) -> dict:
+    start = {"values": "fp32", "largest_rounding_error": 0.0, "metadata": {}}
+    return start | {"arrays": list(entries)} | others
+
+
+WEIGHT = {"name": "w", "shape": [2, 2], "mask": "raw", "mask_bytes": 1, "values": 1}
+ONE = struct.pack("<f4x", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("header", "payload", "message"),
+    [
+        (b"no json", b"", "header"),
+        (b"[" * 100_000, b"", "header"),
+        ({}, b"", "header"),
+        (header_of(values="fp8"), b"", "header"),
+        (header_of(metadata=[]), b"", "metadata"),
+        (header_of(WEIGHT), b"", "shorter"),
+        (header_of(WEIGHT), b"\1" + bytes(7) + ONE + bytes(8), "longer"),
+        (header_of(WEIGHT), b"\3" + bytes(7) + ONE, "announces 1 values and has 2"),
+        (header_of(WEIGHT), b"\x10" + bytes(7) + ONE, "beyond its end"),
+        (header_of(WEIGHT), b"\1" + bytes(7) + struct.pack("<f4x", np.inf), "NaN or infinity"),
+        (header_of(WEIGHT | {"shape": [2, -2]}), b"", "whole number"),
+        (header_of(WEIGHT | {"shape": [1 << 20, 1 << 20]}), b"", "at most"),
+        (header_of(WEIGHT | {"mask": "lzma"}), b"\1" + bytes(7) + ONE, "'raw' or 'zlib'"),
+        (header_of(WEIGHT | {"mask": "zlib"}), b"\1" + bytes(7) + ONE, "zlib stream"),
+        (header_of(WEIGHT, WEIGHT), (b"\1" + bytes(7) + ONE) * 2, "twice"),
+    ],
+)
+def test_a_header_that_does_not_fit_its_payload_is_refused(tmp_path, header, payload, message):
+    forge(tmp_path / "forged.tpk", header, payload)
+    with pytest.raises(PackedFileError, match=message):
+        unpack(tmp_path / "forged.tpk")
+
+
+def test_a_mask_that_inflates_beyond_its_array_is_refused_early(tmp_path):
+    bomb = zlib.compress(bytes(1 << 24))
+    entry = WEIGHT | {"mask": "zlib", "mask_bytes": len(bomb)}
+    forge(tmp_path / "bomb.tpk", header_of(entry), bomb)
+    with pytest.raises(PackedFileError, match="not one whole zlib stream"):
+        unpack(tmp_path / "bomb.tpk")
+
+
+def test_a_header_longer_than_the_bound_is_refused_before_it_is_parsed(tmp_path):
+    forge(tmp_path / "long.tpk", b" " * ((1 << 20) + 8), b"")
+    with pytest.raises(PackedFileError, match="claims 1048584 bytes"):
+        unpack(tmp_path / "long.tpk")
+
+
+# A reader written from docs/packed-format.md alone.
+def read_by_the_document(content: bytes) -> tuple[dict[str, list[float]], dict]:
+    assert content[:8] == bytes.fromhex("89 54 50 4b 0d 0a 1a 0a")
+    version, header_length, payload_length = struct.unpack("<IIQ", content[8:24])
+    assert version == 1
+    body = content[56:]
+    assert hashlib.sha256(body).digest() == content[24:56]
+    header, payload = json.loads(body[:header_length]), body[header_length:]
+    assert len(payload) == payload_length
+    code = {"fp32": "f", "fp16": "e"}[header["values"]]
+    position = 0
+
+    def block(length: int) -> bytes:
+        nonlocal position
+        data = payload[position : position + length]
+        position += (length + 7) // 8 * 8
+        return data
+
+    result = {}
+    for array in header["arrays"]:
+        mask = block(array["mask_bytes"]) if "mask" in array else None
+        if mask is not None and array["mask"] == "zlib":
+            mask = zlib.decompress(mask)
+        numbers = iter(
+            struct.unpack(
+                f"<{array['values']}{code}", block(array["values"] * struct.calcsize(f"<{code}"))
+            )
+        )
+        size = int(np.prod(array["shape"]))
+        kept = [mask is None or mask[i // 8] >> (i % 8) & 1 for i in range(size)]
+        result[array["name"]] = [next(numbers) if here else 0.0 for here in kept]
+    return result, header["metadata"]
+
+
+@pytest.mark.parametrize("values", ["fp32", "fp16"])
+def test_a_reader_written_from_the_document_reads_what_pack_writes(tmp_path, values):
+    parameters = network("actor", 0.05)
+    pack(tmp_path / "x.tpk", parameters, {"task": "hopper"}, values)
+    arrays, metadata = read_by_the_document((tmp_path / "x.tpk").read_bytes())
+    assert metadata == {"task": "hopper"}
+    for name, array in unpack(tmp_path / "x.tpk").arrays.items():
+        assert arrays[name] == array.ravel().tolist()
+
+
+def test_the_example_of_the_document_is_what_pack_writes(tmp_path):
+    dump = re.search(r"```hexdump\n(.*?)```", SPECIFICATION.read_text(), re.S)
+    assert dump is not None
+    content = b"".join(bytes.fromhex(line.split("|")[0][8:]) for line in dump.group(1).splitlines())
+    arrays, metadata = read_by_the_document(content)
+    assert arrays == {"l1.weight": [0, 0.5, 0, 0, 0, -2], "l1.bias": [0.25, 0]}
+    assert metadata == {"task": "hopper"}
+    pack(
+        tmp_path / "example.tpk",
+        {
+            "l1.weight": np.array([[0, 0.5, 0], [0, 0, -2]], np.float32),
+            "l1.bias": np.array([0.25, 0], np.float32),
+        },
+        {"task": "hopper"},
+        "fp32",
+    )
+    assert (tmp_path / "example.tpk").read_bytes() == content

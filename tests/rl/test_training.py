@@ -1,0 +1,205 @@
+"""Resuming after a kill, stopping on request, evaluating in lock-step."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import SAVED_EXIT_CODE
+from triptych.rl.evaluation import EvaluationSettings, evaluate
+from triptych.rl.locomotion import Locomotion
+from triptych.rl.networks import initialise, read_policies
+from triptych.rl.plain import PlainBCQ
+from triptych.rl.sampling import DeviceData, Draws
+from triptych.rl.training import DivergedError, TrainingSettings, train
+
+CPU = torch.device("cpu")
+RUNNER = Path(__file__).with_name("train_for_test.py")
+
+
+class NeverStop:
+    reason = None
+
+
+def start(folder):
+    return subprocess.Popen(
+        [sys.executable, str(RUNNER), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def files(folder):
+    return {
+        name: (folder / name).read_bytes()
+        for name in ("policies.safetensors", "scores.csv", "losses.csv")
+    }
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unbroken")
+    process = start(folder)
+    output = process.communicate(timeout=240)[0]
+    assert process.returncode == 0, output
+    return files(folder)
+
+
+def wait_for_checkpoint(folder, process, times):
+    """Until the checkpoint has been replaced `times` times, or the process has ended."""
+    state, seen = folder / "checkpoint" / "state.pt", set()
+    while len(seen) < times and process.poll() is None:
+        if state.exists():
+            seen.add(state.stat().st_mtime_ns)
+        time.sleep(0.002)
+
+
+@pytest.mark.slow
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken):
+    kills = 0
+    for times in (1, 2, 3):
+        process = start(tmp_path)
+        wait_for_checkpoint(tmp_path, process, times)
+        time.sleep(0.05 * times)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+    process = start(tmp_path)
+    output = process.communicate(timeout=240)[0]
+    assert process.returncode == 0, output
+    assert kills == 3
+    assert "resuming at update" in output
+    assert files(tmp_path) == unbroken
+
+
+@pytest.mark.slow
+def test_sigterm_saves_within_seconds_and_the_next_run_goes_on(tmp_path, unbroken):
+    process = start(tmp_path)
+    wait_for_checkpoint(tmp_path, process, 1)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert time.monotonic() - asked < 10
+    assert process.returncode == SAVED_EXIT_CODE
+    process = start(tmp_path)
+    output = process.communicate(timeout=240)[0]
+    assert process.returncode == 0, output
+    assert "resuming at update" in output
+    assert files(tmp_path) == unbroken
+
+
+@pytest.mark.slow
+def test_a_policies_file_tells_its_rows(unbroken, tmp_path):
+    (tmp_path / "p.safetensors").write_bytes(unbroken["policies.safetensors"])
+    policies = read_policies(tmp_path / "p.safetensors")
+    assert [row["method"] for row in policies.rows] == ["snip", "random"]
+    row = policies.row(0)
+    assert row["actor.l1.weight"].shape == (12, 14)
+    assert row["actor.l1.bias"].shape == (12,)
+
+
+def test_a_checkpoint_of_other_parameters_is_left_aside(tmp_path, caplog):
+    Checkpoint(tmp_path, "one").save({"update": 3})
+    assert Checkpoint(tmp_path, "one").load() == {"update": 3}
+    assert Checkpoint(tmp_path, "two").load() is None
+    assert "starting afresh" in caplog.text
+
+
+def test_a_damaged_checkpoint_is_left_aside(tmp_path, caplog):
+    checkpoint = Checkpoint(tmp_path, "one")
+    checkpoint.save({"update": 3})
+    checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-200])
+    assert checkpoint.load() is None
+    assert "cannot be read" in caplog.text
+
+
+def test_divergence_names_the_run_and_keeps_the_checkpoint(
+    tmp_path, narrow, bcq_settings, step_settings, transitions
+):
+    rows = pd.DataFrame(
+        [{"task": "hopper", "method": "dense", "sparsity_percent": 0, "seed": s} for s in (0, 1)]
+    )
+    parameters = initialise(narrow, 11, 3, [0, 1])
+    parameters["vae.d3.bias"][1] = torch.nan
+    training = TrainingSettings(100, 50, 10, "float32", ("BC",))
+    with pytest.raises(DivergedError, match=r"'seed': 1.*not finite"):
+        train(
+            rows,
+            parameters,
+            {},
+            DeviceData(transitions, CPU, torch.float32),
+            bcq_settings,
+            step_settings,
+            training,
+            EvaluationSettings(1, 1, 0),
+            Checkpoint(tmp_path, "x"),
+            NeverStop(),
+        )
+
+
+def reference_returns(task, agent, seed, episodes, settings, latents):
+    """Act for one policy at a time, as sfujim/BCQ's select_action does."""
+    returns = []
+    for episode in range(episodes):
+        simulation = Locomotion(task, 1)
+        state = simulation.reset([settings.seed * 1_000_003 + episode])
+        total = 0.0
+        for step in range(simulation.horizon):
+            z = latents[step][episode]
+            with torch.no_grad():
+                repeated = torch.tensor(state).repeat(len(z), 1)
+                action = agent.actor(repeated, agent.vae.decode(repeated, z.clamp(-0.5, 0.5)))
+                best = agent.critic.q1(repeated, action).argmax(0)
+            state, reward, ended = simulation.step(action[best].numpy())
+            total += reward[0]
+            if ended[0]:
+                break
+        returns.append(total)
+    return returns
+
+
+def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
+    narrow, bcq_settings, step_settings
+):
+    from triptych.rl.evaluation import _Latents
+
+    settings = EvaluationSettings(episodes=3, candidates=5, seed=2)
+    seeds = [0, 7]
+    parameters = {n: v.double() for n, v in initialise(narrow, 11, 3, seeds).items()}
+    frame = evaluate("BCQ", parameters, seeds, "hopper", settings, 0.05)
+    assert frame["steps"].nunique() > 1  # episodes end at different times
+    for k, seed in enumerate(seeds):
+        agent = PlainBCQ(11, 3, narrow, bcq_settings, step_settings)
+        agent.load(parameters, k)
+        drawn = _Latents([seed], (3, 5, 6), CPU, torch.float64)
+        latents = [drawn.at(step)[0] for step in range(1000)]
+        expected = reference_returns("hopper", agent, seed, 3, settings, latents)
+        ours = frame[frame["policy"] == k]["return"]
+        np.testing.assert_allclose(ours, expected, rtol=1e-9)
+
+
+def test_an_interrupted_evaluation_gives_nothing(narrow):
+    parameters = initialise(narrow, 11, 3, [0])
+    settings = EvaluationSettings(episodes=1, candidates=1, seed=0)
+    frame = evaluate("BC", parameters, [0], "hopper", settings, 0.05, lambda: "SIGTERM")
+    assert frame is None
+
+
+def test_draws_do_not_depend_on_where_a_run_resumes_or_on_its_neighbours():
+    many = Draws([3, 1, 3], 500, 3, 20, 3, CPU, torch.float32)
+    one = Draws([3], 500, 3, 20, 3, CPU, torch.float32)
+    for update in (0, 1, 49, 50, 120):
+        index, noise = many.at(update)
+        lone_index, lone_noise = one.at(update)
+        assert torch.equal(index[0], lone_index[0])
+        assert torch.equal(index[0], index[2])
+        assert not torch.equal(index[0], index[1])
+        assert torch.equal(noise.target[2], lone_noise.target[0])

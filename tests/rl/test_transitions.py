@@ -1,0 +1,244 @@
+"""D4RL's layout: read as d4rl reads it, refused with a message that helps, kept as safetensors."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from triptych.rl.transitions import (
+    DatasetError,
+    Recording,
+    dataset_summary,
+    prepare,
+    q_learning_transitions,
+    read_recording,
+    read_transitions,
+    timeouts_by_length,
+    write_transitions,
+)
+
+ROWS = 400
+
+
+def recorded(rows: int = ROWS, seed: int = 0) -> dict[str, np.ndarray]:
+    """Columns of a Hopper file: random numbers, several terminals and time-outs."""
+    generator = np.random.default_rng(seed)
+    ends = generator.random(rows)
+    return {
+        "observations": generator.normal(size=(rows, 11)).astype(np.float32),
+        "actions": generator.uniform(-1, 1, (rows, 3)).astype(np.float32),
+        "rewards": generator.normal(size=rows).astype(np.float32),
+        "terminals": ends < 0.03,
+        "timeouts": ends > 0.97,
+    }
+
+
+def written(path: Path, columns: dict[str, Any]) -> Path:
+    with h5py.File(path, "w") as stream:
+        for key, values in columns.items():
+            stream[key] = values
+    return path
+
+
+@pytest.fixture
+def d4rl_oracle(monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("D4RL_SUPPRESS_IMPORT_ERROR", "1")
+    return pytest.importorskip("d4rl")
+
+
+@pytest.mark.parametrize("last", ["terminal", "timeout", "open"])
+@pytest.mark.parametrize("with_timeouts", [True, False])
+def test_pairs_equal_d4rl_bit_for_bit(
+    tmp_path: Path, d4rl_oracle: Any, last: str, with_timeouts: bool
+) -> None:
+    columns = recorded(3500)
+    columns["terminals"][-1] = last == "terminal"
+    columns["timeouts"][-1] = last == "timeout"
+    if not with_timeouts:
+        # Few enough terminals that the limit of 1000 steps cuts: once at the very step of a
+        # terminal, once between two, once in the rows after the last.
+        columns["terminals"][:-1] = False
+        columns["terminals"][[0, 499, 1498, 2300]] = True
+        del columns["timeouts"]
+    ours = q_learning_transitions(read_recording(written(tmp_path / "x.hdf5", columns)))
+    theirs = d4rl_oracle.qlearning_dataset(
+        SimpleNamespace(_max_episode_steps=1000), dataset=columns
+    )
+    assert 0 < len(theirs["rewards"]) < 3499
+    for key, expected in theirs.items():
+        np.testing.assert_array_equal(getattr(ours, key), expected.astype(np.float32), key)
+
+
+def test_float64_and_integer_flags_give_the_same_as_float32_and_bool(tmp_path: Path) -> None:
+    columns = recorded()
+    wide = {
+        key: values.astype(np.uint8 if values.dtype == bool else np.float64)
+        for key, values in columns.items()
+    }
+    narrow = read_recording(written(tmp_path / "narrow.hdf5", columns))
+    widened = read_recording(written(tmp_path / "wide.hdf5", wide))
+    for key, values in vars(narrow).items():
+        other = getattr(widened, key)
+        assert other.dtype == values.dtype
+        np.testing.assert_array_equal(other, values)
+
+
+def broken(columns: dict[str, np.ndarray], how: str) -> dict[str, np.ndarray]:
+    """One fault put into good columns."""
+    changed = dict(columns)
+    if how == "missing":
+        del changed["actions"]
+    elif how == "text":
+        changed["rewards"] = np.array([b"1"] * ROWS)
+    elif how == "integer observations":
+        changed["observations"] = np.ones((ROWS, 11), dtype=np.int64)
+    elif how == "float flags":
+        changed["terminals"] = columns["terminals"].astype(np.float32)
+    elif how == "flags of two":
+        changed["timeouts"] = columns["timeouts"].astype(np.int64) * 2
+    elif how == "short":
+        changed["rewards"] = columns["rewards"][:-1]
+    elif how == "flat":
+        changed["actions"] = columns["actions"][:, 0]
+    elif how == "column rewards":
+        changed["rewards"] = columns["rewards"][:, None]
+    elif how == "nan":
+        changed["observations"] = columns["observations"].copy()
+        changed["observations"][17, 3] = np.nan
+    elif how == "infinities that cancel":
+        changed["actions"] = columns["actions"].copy()
+        changed["actions"][5, :2] = [np.inf, -np.inf]
+    elif how == "beyond float32":
+        changed["rewards"] = columns["rewards"].astype(np.float64)
+        changed["rewards"][0] = 1e300
+    elif how == "empty":
+        changed = {key: values[:0] for key, values in columns.items()}
+    elif how == "wide":
+        changed["observations"] = np.ones((ROWS, 17), dtype=np.float32)
+    elif how == "wide actions":
+        changed["actions"] = np.ones((ROWS, 6), dtype=np.float32)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("how", "key", "expected", "found"),
+    [
+        ("missing", "actions", "a dataset of that name", "observations, rewards, terminals"),
+        ("text", "rewards", "float32", "|S1"),
+        ("integer observations", "observations", "float32", "int64"),
+        ("float flags", "terminals", "bool", "float32"),
+        ("flags of two", "timeouts", "0 and 1", "to 2"),
+        ("short", "rewards", "400 rows", "399 rows"),
+        ("flat", "actions", "2 dimensions", "(400,)"),
+        ("column rewards", "rewards", "1 dimension", "(400, 1)"),
+        ("nan", "observations", "finite", "row 17"),
+        ("infinities that cancel", "actions", "finite", "row 5"),
+        ("beyond float32", "rewards", "finite", "row 0"),
+        ("empty", "observations", "at least 2 rows", "0 rows"),
+        ("wide", "observations", "11 columns for hopper", "17 columns"),
+        ("wide actions", "actions", "3 columns for hopper", "6 columns"),
+    ],
+)
+def test_a_faulty_file_is_refused_by_file_and_key(
+    tmp_path: Path, how: str, key: str, expected: str, found: str
+) -> None:
+    path = written(tmp_path / "mine.hdf5", broken(recorded(), how))
+    with pytest.raises(DatasetError) as caught:
+        read_recording(path, "hopper")
+    assert caught.value.key == key
+    assert expected in caught.value.expected
+    assert found in caught.value.found
+    assert re.match(
+        rf"{re.escape(str(path))}: {key}: expected .*, found .*\. \w+", str(caught.value)
+    )
+
+
+def test_a_group_in_place_of_a_dataset_is_refused(tmp_path: Path) -> None:
+    columns = recorded()
+    del columns["timeouts"]
+    path = written(tmp_path / "mine.hdf5", columns | {"timeouts/inner": np.zeros(3)})
+    with pytest.raises(DatasetError, match="timeouts: expected a dataset"):
+        read_recording(path)
+
+
+def test_a_file_that_is_not_there_or_not_hdf5_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="nothing there"):
+        read_recording(tmp_path / "absent.hdf5")
+    (tmp_path / "page.hdf5").write_text("<html>not found</html>")
+    with pytest.raises(DatasetError, match="readable HDF5 file"):
+        read_recording(tmp_path / "page.hdf5")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_unmarked_time_limits_equal_d4rls_counter(seed: int, d4rl_oracle: Any) -> None:
+    """Which rows are dropped, for many patterns of terminals and a limit of 5 steps."""
+    generator = np.random.default_rng(seed)
+    terminals = generator.random(60) < generator.choice([0.02, 0.1, 0.3])
+    numbers = np.arange(60, dtype=np.float32)
+    kept = d4rl_oracle.qlearning_dataset(
+        SimpleNamespace(_max_episode_steps=5),
+        dataset={
+            "observations": numbers[:, None],
+            "actions": numbers[:, None],
+            "rewards": numbers,
+            "terminals": terminals,
+        },
+    )["rewards"]
+    ours = numbers[:-1][~timeouts_by_length(terminals, 5)[:-1]]
+    np.testing.assert_array_equal(ours, kept)
+
+
+def test_summary_of_a_recording_counted_by_hand() -> None:
+    flags = np.zeros(6, dtype=bool)
+    terminals, timeouts = flags.copy(), flags.copy()
+    terminals[1], timeouts[3] = True, True
+    recording = Recording(
+        np.zeros((6, 11), np.float32),
+        np.zeros((6, 3), np.float32),
+        np.array([1, 2, 10, 20, 100, 200], np.float32),
+        terminals,
+        timeouts,
+    )
+    row = dataset_summary(recording, "hopper", "path", "mine.hdf5").iloc[0]
+    assert row["episodes"] == 3
+    assert row["return_mean"] == pytest.approx((3 + 30 + 300) / 3)
+    assert row["return_std"] == pytest.approx(np.std([3, 30, 300]))
+    # D4RL's scale: 0 at -20.272305 and 100 at 3234.3.
+    assert row["score_normalised_mean"] == pytest.approx((111 + 20.272305) / 32.54572305)
+    assert (row["terminals"], row["timeouts"], row["transitions"]) == (1, 1, 4)
+
+
+def test_prepare_writes_the_pairs_and_the_row(tmp_path: Path) -> None:
+    columns = recorded()
+    path = written(tmp_path / "mine.hdf5", columns | {"metadata/algorithm": np.bytes_("SAC")})
+    arrays, table = tmp_path / "out" / "t.safetensors", tmp_path / "out" / "dataset.csv"
+    prepare(path, "hopper", "path", arrays, table)
+    kept = read_transitions(arrays)
+    keep = ~columns["timeouts"][:-1]
+    np.testing.assert_array_equal(kept.observations, columns["observations"][:-1][keep])
+    np.testing.assert_array_equal(kept.next_observations, columns["observations"][1:][keep])
+    assert {values.dtype for values in vars(kept).values()} == {np.dtype(np.float32)}
+    header, row = table.read_text().splitlines()
+    assert header.startswith("task,source,file,transitions,episodes,return_mean")
+    assert row.startswith(f"hopper,path,mine.hdf5,{keep.sum()},")
+
+
+def test_the_same_transitions_are_the_same_bytes(tmp_path: Path) -> None:
+    transitions = q_learning_transitions(
+        read_recording(written(tmp_path / "x.hdf5", recorded()), "hopper")
+    )
+    write_transitions(tmp_path / "a.safetensors", transitions)
+    write_transitions(tmp_path / "b.safetensors", transitions)
+    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
+
+
+def test_a_file_of_time_outs_only_is_refused(tmp_path: Path) -> None:
+    columns = recorded()
+    columns["timeouts"][:] = True
+    path = written(tmp_path / "x.hdf5", columns)
+    with pytest.raises(DatasetError, match="time-outs only"):
+        prepare(path, "hopper", "path", tmp_path / "t.safetensors", tmp_path / "d.csv")

@@ -1,0 +1,73 @@
+"""A short training job as a process of its own, for the tests that kill it."""
+
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import Stopped, StopRequest
+from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.evaluation import EvaluationSettings
+from triptych.rl.networks import Widths, write_policies
+from triptych.rl.pruning import PruningSettings, write_masks
+from triptych.rl.stacks import policies_of, prune_stack, train_stack
+from triptych.rl.training import TrainingSettings
+from triptych.rl.transitions import Transitions, write_transitions
+
+logging.basicConfig(stream=sys.stdout, level=logging.INFO)
+torch.set_num_threads(1)
+folder = Path(sys.argv[1])
+random = np.random.default_rng(0)
+normal = lambda *shape: random.standard_normal(shape).astype(np.float32)  # noqa: E731
+data = Transitions(
+    normal(400, 11), np.tanh(normal(400, 3)), normal(400), normal(400, 11), 0 * normal(400)
+)
+write_transitions(folder / "data.safetensors", data)
+rows = pd.DataFrame(
+    [
+        {"task": "hopper", "method": method, "sparsity_percent": 80, "seed": seed}
+        for method, seed in (("snip", 0), ("random", 1))
+    ]
+)
+widths = Widths((12, 10), (14, 9), 16)
+bcq = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
+steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
+device = torch.device("cpu")
+pruned = prune_stack(
+    rows, folder / "data.safetensors", widths, bcq, PruningSettings(10, 20, "part"), device
+)
+write_masks(folder / "masks.safetensors", pruned.masks)
+training = TrainingSettings(
+    updates=1200,
+    evaluate_every=300,
+    checkpoint_every=70,
+    precision="float32",
+    algorithms=("BCQ", "BC"),
+)
+evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0)
+try:
+    trained = train_stack(
+        rows,
+        folder / "data.safetensors",
+        folder / "masks.safetensors",
+        widths,
+        bcq,
+        steps,
+        training,
+        evaluation,
+        device,
+        Checkpoint(folder / "checkpoint", "fixed"),
+        StopRequest(),
+    )
+except Stopped as stopped:
+    print(stopped)
+    raise
+trained.scores.to_csv(folder / "scores.csv", index=False)
+trained.losses.to_csv(folder / "losses.csv", index=False)
+write_policies(
+    folder / "policies.safetensors", policies_of(rows, trained, bcq, training, evaluation)
+)

@@ -1,0 +1,171 @@
+"""The command `triptych`, as a person would type it."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from safetensors.numpy import save_file
+
+from triptych.cli import main
+from triptych.rl.networks import Policies, Widths, initialise, torch_layout, write_policies
+from triptych.rl.storage import pack, unpack
+
+STATE, ACTION = 5, 2
+ROWS = [
+    {"task": "hopper", "method": method, "sparsity_percent": 95, "seed": seed}
+    for method, seed in (("snip", 0), ("snip", 1), ("grasp", 0))
+]
+SETTINGS = {
+    "networks": "narrow",
+    "algorithm": "BCQ",
+    "max_action": 1.0,
+    "phi": 0.05,
+    "latent_clip_bcq": 0.5,
+    "latent_clip_bc": 0.25,
+    "candidates": 7,
+}
+SNIP_1 = ["--method", "snip", "--sparsity", "95", "--seed", "1"]
+
+
+@pytest.fixture
+def stacked() -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(0)
+    fresh = initialise(Widths((20, 20), (20, 20), 20), STATE, ACTION, [0, 1, 2])
+    return {
+        name: (value.numpy() * (generator.random(value.shape) < 0.2)).astype(np.float32)
+        if name.endswith("weight")
+        else value.numpy()
+        for name, value in fresh.items()
+    }
+
+
+@pytest.fixture
+def policies(tmp_path, stacked, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
+    write_policies("policies.safetensors", Policies(stacked, ROWS, SETTINGS))
+    return Path("policies.safetensors")
+
+
+def test_help_names_each_command_and_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom triptych.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit as done:\n    assert done.code == 0\n"
+        "assert not {'numpy', 'torch', 'numba', 'pandas'} & set(sys.modules)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "triptych prune-export results/" in result.stdout
+    assert "triptych policy-bench " in result.stdout
+
+
+def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["--version"])
+    assert done.value.code == 0
+    assert capsys.readouterr().out.startswith("triptych ")
+
+
+def test_prune_export_writes_the_row_that_was_asked_for(policies, stacked, capsys):
+    assert main(["prune-export", str(policies), *SNIP_1]) == 0
+    packed = unpack("hopper-snip-95-seed1-fp32.tpk")
+    expected = torch_layout({name: value[1] for name, value in stacked.items()})
+    assert packed.arrays.keys() == expected.keys()
+    for name, array in expected.items():
+        assert np.array_equal(packed.arrays[name], array)
+    assert packed.metadata == {"row": ROWS[1], "settings": SETTINGS}
+    printed = capsys.readouterr().out
+    assert "bit for bit" in printed
+    assert f"{Path('hopper-snip-95-seed1-fp32.tpk').stat().st_size:,} bytes" in printed
+
+
+def test_prune_export_to_fp16_states_the_largest_error(policies, capsys):
+    assert main(["prune-export", str(policies), *SNIP_1, "--values", "fp16", "-o", "x.tpk"]) == 0
+    assert f"largest error {unpack('x.tpk').largest_rounding_error:.2e}" in capsys.readouterr().out
+
+
+def test_prune_export_takes_a_user_s_own_arrays(policies, capsys):
+    own = {"fc.weight": np.eye(30, dtype=np.float32), "fc.bias": np.ones(30, np.float32)}
+    save_file(own, "own.safetensors")
+    assert main(["prune-export", "own.safetensors"]) == 0
+    packed = unpack("own-fp32.tpk")
+    assert np.array_equal(packed.arrays["fc.weight"], own["fc.weight"])
+    assert packed.metadata == {}
+    assert " 96.7 " in capsys.readouterr().out  # percent of zeros: 29 of 30
+
+
+def test_an_existing_output_is_kept_unless_forced(policies, capsys):
+    Path("x.tpk").write_text("mine")
+    command = ["prune-export", str(policies), *SNIP_1, "-o", "x.tpk"]
+    assert main(command) == 2
+    assert Path("x.tpk").read_text() == "mine"
+    assert "x.tpk exists" in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0
+    assert unpack("x.tpk").metadata["row"] == ROWS[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.safetensors"], "absent.safetensors is not a file; give"),
+        (["policies.safetensors"], "3 rows are"),
+        (["policies.safetensors", "--method", "snip"], "--method snip --sparsity 95 --seed 1"),
+        (["policies.safetensors", "--method", "magnitude"], "no row is"),
+        (["text.txt"], "expected a packed file"),
+        (["double.safetensors"], "float64"),
+        (["empty.safetensors"], "holds no arrays"),
+        (["truncated.tpk"], "should have"),
+        (["double.safetensors", "--seed", "3"], "leave --method"),
+    ],
+)
+def test_bad_input_gets_one_message_and_exit_code_2(policies, capsys, arguments, message):
+    Path("text.txt").write_text("not a policy")
+    save_file({"w": np.zeros((2, 2))}, "double.safetensors")
+    save_file({}, "empty.safetensors")
+    pack("truncated.tpk", {"w": np.zeros((2, 2), np.float32)}, {}, "fp32")
+    Path("truncated.tpk").write_bytes(Path("truncated.tpk").read_bytes()[:-1])
+    before = set(Path().iterdir())
+    assert main(["prune-export", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert set(Path().iterdir()) == before
+
+
+def test_policy_bench_prints_every_part_and_writes_the_table(policies, capsys):
+    assert main(["prune-export", str(policies), *SNIP_1, "-o", "x.tpk"]) == 0
+    for source in (["x.tpk"], [str(policies), *SNIP_1]):
+        options = ["--batches", "1", "10", "--repeats", "1", "--csv", "x.csv", "--force"]
+        assert main(["policy-bench", *source, *options]) == 0
+        printed = capsys.readouterr().out
+        for text in ("actor", "BCQ policy", "BC policy", "numba sparse", "7 candidates"):
+            assert text in printed
+        table = pd.read_csv("x.csv")
+        assert set(table["batch"]) == {1, 10} and len(table) == 3 * 4 * 2
+        assert set(table["method"]) == {"snip"} and set(table["sparsity_percent"]) == {95}
+        assert table["maximum_difference"].max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("arrays", "message"),
+    [
+        ({"fc.weight": (3, 3)}, "no network that acts"),
+        (
+            {f"vae.d{i}.{k}": (3, 4) for i in (1, 2, 3) for k in ("weight", "bias")},
+            "do not fit together",
+        ),
+    ],
+)
+def test_policy_bench_refuses_arrays_that_cannot_act(policies, capsys, arrays, message):
+    save_file(
+        {name: np.zeros(shape, np.float32) for name, shape in arrays.items()}, "w.safetensors"
+    )
+    assert main(["policy-bench", "w.safetensors"]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_batch_of_zero_is_refused(policies):
+    with pytest.raises(SystemExit) as refused:
+        main(["policy-bench", str(policies), "--batches", "0"])
+    assert refused.value.code == 2

@@ -1,0 +1,17 @@
+"""Time to act with dense and sparse kernels: a figure and a table."""
+
+from pathlib import Path
+
+from triptych.core.job import job
+from triptych.report.figures_storage import latency_figure
+from triptych.report.scores import read_frames
+from triptych.report.style import save_figure
+from triptych.report.tables import write_table
+from triptych.report.tables_latency import latency_long, latency_table
+
+with job(snakemake):
+    task = snakemake.params.task
+    long = latency_long(read_frames(snakemake.input.latency), scale=snakemake.params.scale)
+    svg, _, _, csv, *_ = snakemake.output
+    save_figure(latency_figure(long, task=task), Path(svg).with_suffix(""))
+    write_table(long, latency_table(long, task=task), Path(csv).with_suffix(""))

@@ -1,0 +1,36 @@
+"""Time how fast a pruned policy acts in each kernel; training moves no zeros, so none is needed."""
+
+import os
+
+os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # read when numpy loads
+
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.rl.inference import ActingSettings
+from triptych.rl.latency import latency_table, pruned_policy
+from triptych.rl.stacks import widths_of
+from triptych.rl.transitions import read_transitions
+
+with job(snakemake):
+    params = snakemake.params
+    stored = read_transitions(snakemake.input.transitions)
+    policy = pruned_policy(
+        snakemake.input.masks[0],
+        params.runs,
+        params.run,
+        widths_of(params.widths),
+        stored.observations.shape[1],
+        stored.actions.shape[1],
+    )
+    table = latency_table(
+        policy,
+        ActingSettings(**params.acting),
+        stored.observations,
+        batches=params.batches,
+        repeats=params.repeats,
+    )
+    for column in ("seed", "sparsity_percent", "method", "task"):
+        table.insert(0, column, params.run[column])
+    table.insert(1, "networks", params.networks)
+    with atomic_path(snakemake.output[0]) as temporary:
+        table.to_csv(temporary, index=False)

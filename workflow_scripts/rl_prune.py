@@ -1,0 +1,26 @@
+"""Prune a stack of runs at initialisation; count what each layer keeps and what storage takes."""
+
+import pandas as pd
+
+from triptych.core.device import choose_device
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.rl.pruning import PruningSettings, write_masks
+from triptych.rl.stacks import bcq_settings_of, prune_stack, widths_of
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    pruned = prune_stack(
+        pd.DataFrame(params.runs),
+        snakemake.input.transitions,
+        widths_of(params.widths),
+        bcq_settings_of(params.bcq),
+        PruningSettings(**params.pruning),
+        choose_device(params.device),
+    )
+    write_masks(output.masks, pruned.masks)
+    networks = snakemake.wildcards.networks
+    for table, path in ((pruned.layers, output.layers), (pruned.sizes, output.sizes)):
+        table.insert(1, "networks", networks)
+        with atomic_path(path) as temporary:
+            table.to_csv(temporary, index=False)

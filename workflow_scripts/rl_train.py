@@ -1,0 +1,50 @@
+"""Train and score a stack of runs, resuming where an interrupted attempt stopped."""
+
+import pandas as pd
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_device
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.core.provenance import fingerprint
+from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.rl.bcq import StepSettings
+from triptych.rl.evaluation import EvaluationSettings
+from triptych.rl.networks import write_policies
+from triptych.rl.stacks import bcq_settings_of, policies_of, train_stack, widths_of
+from triptych.rl.training import TrainingSettings
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    rows = pd.DataFrame(params.runs)
+    bcq = bcq_settings_of(params.bcq)
+    steps = StepSettings(
+        **{name: params.training[name] for name in ("batch", "learning_rate", "tau")}
+    )
+    training = TrainingSettings(
+        updates=params.training["updates"],
+        evaluate_every=params.evaluation["every"],
+        checkpoint_every=params.training["checkpoint_every"],
+        precision=params.training["precision"],
+        algorithms=tuple(params.algorithms),
+    )
+    evaluation = EvaluationSettings(
+        **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}
+    )
+    trained = train_stack(
+        rows,
+        snakemake.input.transitions,
+        snakemake.input.masks,
+        widths_of(params.widths),
+        bcq,
+        steps,
+        training,
+        evaluation,
+        choose_device(params.device),
+        Checkpoint(params.checkpoint, fingerprint(dict(params.items()), snakemake.input)),
+        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+    )
+    for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
+        with atomic_path(path) as temporary:
+            table.to_csv(temporary, index=False)
+    write_policies(output.policies, policies_of(rows, trained, bcq, training, evaluation))

@@ -1,0 +1,72 @@
+"""The console command `triptych`: what the workflow made, put to use.
+
+Commands stand with the study that they belong to; what takes long to import is imported when
+a command runs, so that --help is instant.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from triptych.core.errors import InputError
+from triptych.rl import commands as rl
+
+DESCRIPTION = "Put to use what the workflow made under results/."
+
+EXAMPLES = """\
+examples:
+  write one pruned policy as a packed file, a small part of the size of its dense arrays:
+    triptych prune-export results/rl/hopper/narrow/sp95-1/policies.safetensors \\
+        --method snip --sparsity 95 --seed 0 -o hopper.tpk
+
+  measure how fast it acts, in dense and in sparse kernels:
+    triptych policy-bench hopper.tpk
+
+Files of your own work as well: safetensors with plain float32 arrays in torch's layout,
+named like actor.l1.weight. `triptych COMMAND --help` says more; docs/packed-format.md
+specifies the packed file.
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return the exit code (0, or 2 for input that cannot be used)."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except (InputError, OSError) as problem:
+        print(f"triptych {options.command}: {problem}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="triptych",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action=_Version, help="print the version and stop")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+
+    rl.add_commands(commands)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Looks the version up only when asked."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *others: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            print(f"triptych {version('triptych')}")
+        except PackageNotFoundError:
+            print("triptych (not installed as a package: run make demo or pip install .)")
+        parser.exit()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

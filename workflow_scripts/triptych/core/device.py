@@ -1,0 +1,46 @@
+"""The device that a job computes on, and in which precision."""
+
+import contextlib
+import os
+from contextlib import AbstractContextManager
+
+import torch
+
+from triptych.core.provenance import cpu_name
+
+PRECISIONS = ("float32", "tf32", "bf16")
+
+
+def choose_device(wanted: str) -> torch.device:
+    """The device for "auto" (a GPU where there is one), "cpu" or "cuda".
+
+    Raises ValueError when a GPU was asked for and there is none.
+    """
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise ValueError(
+            "device: cuda was asked for, but PyTorch finds no GPU here. "
+            "Set device: auto or cpu in the config, or check the driver with nvidia-smi."
+        )
+    return torch.device(wanted)
+
+
+def precision_context(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """Context for matrix products in "float32", "tf32" (GPUs only) or "bf16" (autocast).
+
+    On a CPU tf32 is float32. Raises ValueError for another name.
+    """
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision {precision!r} is not one of {', '.join(PRECISIONS)}")
+    torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    if precision == "bf16":
+        return torch.autocast(device.type, dtype=torch.bfloat16)
+    return contextlib.nullcontext()
+
+
+def describe_device(device: torch.device) -> str:
+    """What a table says about where its numbers were measured."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    return f"{cpu_name()}, {os.cpu_count()} cores"

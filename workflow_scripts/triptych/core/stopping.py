@@ -1,0 +1,56 @@
+"""A wish to stop, from outside (SIGTERM, SIGINT) or from the clock, that a loop asks about."""
+
+import os
+import signal
+import time
+from types import FrameType
+
+SAVED_EXIT_CODE = 75
+"""EX_TEMPFAIL: the job saved its state and wants to be started again."""
+
+MARGIN_SECONDS = 90.0
+"""How long before a time limit a job stops: a checkpoint takes seconds, schedulers are late."""
+
+
+class Stopped(SystemExit):
+    """Raised by a job that has saved its state because it was asked to stop."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(SAVED_EXIT_CODE)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"stopped by {self.reason} after saving; run again to resume"
+
+
+class StopRequest:
+    """Turns SIGTERM and SIGINT into `reason`, to be asked for between steps.
+
+    `limit_minutes` is the scheduler's time limit for this job, counted from now, if there is one.
+    """
+
+    def __init__(self, limit_minutes: float | None = None) -> None:
+        self._signal: str | None = None
+        self._deadline = (
+            None
+            if limit_minutes is None
+            else time.monotonic()
+            + max(0.5 * 60 * limit_minutes, 60 * limit_minutes - MARGIN_SECONDS)
+        )
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._catch)
+
+    @property
+    def reason(self) -> str | None:
+        """Why to stop, or None to go on."""
+        if self._signal is None and self._deadline and time.monotonic() > self._deadline:
+            return "its time limit"
+        return self._signal
+
+    def _catch(self, number: int, frame: FrameType | None) -> None:
+        self._signal = signal.Signals(number).name
+
+
+def scheduler_limit(runtime_minutes: float | None) -> float | None:
+    """`runtime` of a rule, where a scheduler enforces it; local runs have no time limit."""
+    return runtime_minutes if "SLURM_JOB_ID" in os.environ else None

@@ -1,0 +1,71 @@
+"""Claims of a paper and their verdicts, whatever the study.
+
+A verdict is one of three words. What is measured is shown with every verdict, also where the
+run could not test the claim.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.report.tables import write_long
+
+REPRODUCED = "reproduced"
+NOT_REPRODUCED = "not reproduced"
+NOT_TESTABLE = "not testable at this scale"
+VERDICTS = (REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a run says about one claim.
+
+    measured: the figures behind it, as text. interval: the intervals behind it, as text
+    (empty where none applies). reason: why this verdict, in one or two sentences.
+    """
+
+    id: str
+    verdict: str
+    measured: str
+    interval: str
+    reason: str
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"claim {self.id}: a verdict is one of {VERDICTS}, not {self.verdict}")
+
+
+def decide(
+    claim: str,
+    *,
+    obstacles: Sequence[str],
+    failures: Sequence[str],
+    measured: str,
+    interval: str,
+) -> Verdict:
+    """The verdict that follows from what stands in the way and from what failed.
+
+    obstacles: why this run cannot test the claim (any one is enough). failures: parts of the
+    criterion that do not hold (counted only where nothing stands in the way).
+    """
+    if obstacles:
+        return Verdict(claim, NOT_TESTABLE, measured, interval, sentence(obstacles))
+    if failures:
+        return Verdict(claim, NOT_REPRODUCED, measured, interval, sentence(failures))
+    return Verdict(claim, REPRODUCED, measured, interval, "Every part of the criterion holds.")
+
+
+def sentence(parts: Sequence[str]) -> str:
+    """Parts joined as one sentence."""
+    text = "; ".join(parts)
+    return text[:1].upper() + text[1:] + "."
+
+
+def write_claims(verdicts: Sequence[Verdict], scale: str, path: str | Path) -> pd.DataFrame:
+    """Write results/claims.csv: id, verdict, measured, interval, scale, reason."""
+    frame = pd.DataFrame([asdict(verdict) for verdict in verdicts])
+    frame.insert(4, "scale", scale)
+    write_long(frame, path)
+    return frame

@@ -1,0 +1,221 @@
+"""The claims of the offline-RL paper, each with a criterion fixed before any result was seen.
+
+Whether a claim can be tested follows from what was run (`Conditions`), read from the data
+themselves and never from the name of a configuration.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from triptych.core.statistics import Interval
+from triptych.report.claims import Verdict, decide
+from triptych.report.scores import ratio_to_dense, seed_scores
+from triptych.report.style import METHOD_LABELS, TASK_LABELS, label
+
+METHODS = ("snip", "grasp")
+TASKS = ("hopper", "walker2d", "halfcheetah")
+SPARSITY = 95
+KEEPS = 0.9
+LEARNED = 0.5
+PAPER_SEEDS = 5
+ENOUGH_UPDATES = 100_000
+FOUR_TIMES = (3.5, 4.5)
+FIVE_TIMES = (4.5, 5.5)
+AGREEMENT = 1e-6
+
+# The hidden-to-hidden layers alone: their shape is the widths and does not depend on the task.
+PAPER_LAYERS = {
+    ("actor", "l2"): 120_000,
+    ("critic", "l2"): 120_000,
+    ("vae", "d2"): 562_500,
+}
+
+CRITERIA = {
+    "rl-bc-95": (
+        f"BC keeps its score where the lower end of the 95% bootstrap interval (seeds paired) of "
+        f"the ratio to dense is at least {KEEPS}; required on all three tasks with both methods."
+    ),
+    "rl-bcq-95": (
+        f"On HalfCheetah and Walker2d the lower end of the 95% bootstrap interval of the ratio to "
+        f"dense is at least {KEEPS} with both methods; on Hopper, with both, the ratio is below "
+        f"{KEEPS} and the upper end of its interval below 1."
+    ),
+    "rl-last-layer": (
+        f"In the masks of actor, critic and decoder at {SPARSITY}% sparsity, on every task, the "
+        "last layer keeps a larger mean share of its weights than any other layer with both "
+        "methods, and the 95% bootstrap interval of GraSP minus SNIP (seeds paired) of that share "
+        "lies above 0. Twin critics count together."
+    ),
+    "rl-memory-4x": (
+        f"For actor, critic and VAE: dense bytes over sparsely indexed bytes at {SPARSITY}% lie in "
+        f"{FOUR_TIMES[0]} to {FOUR_TIMES[1]} with both methods, and sparsely indexed dense bytes "
+        f"over dense bytes in {FIVE_TIMES[0]} to {FIVE_TIMES[1]}."
+    ),
+    "rl-sparse-inference": (
+        f"At {SPARSITY}% sparsity and batch 1 the fastest sparse kernel of the actor has a lower "
+        f"median latency than the fastest dense kernel, with outputs equal to {AGREEMENT:g}."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What the scores of a run were made under, as far as a claim depends on it.
+
+    sources: where each task's data come from (d4rl | collected | path). expert: whether each
+    file is an expert one. behaviour: normalised score of the policy that made each task's data.
+    updates: gradient updates of the shortest run. seeds: the fewest seeds of any cell that a
+    claim needs.
+    """
+
+    sources: Mapping[str, str]
+    expert: Mapping[str, bool]
+    behaviour: Mapping[str, float]
+    paper_widths: bool
+    updates: int
+    seeds: int
+
+    def obstacles(self) -> list[str]:
+        """Why scores made under these conditions cannot test a claim on scores."""
+        found = []
+        other = {t: self.sources.get(t, "absent") for t in TASKS if self.sources.get(t) != "d4rl"}
+        if other:
+            listed = ", ".join(
+                f"{label(TASK_LABELS, task)} {source}" for task, source in other.items()
+            )
+            found.append(f"the claim is about D4RL's expert data, these are not D4RL's ({listed})")
+        elif not all(self.expert.get(task, False) for task in TASKS):
+            found.append("the claim is about D4RL's expert data, a file is of another quality")
+        if not self.paper_widths:
+            found.append("the networks are not as wide as the paper's")
+        if self.updates < ENOUGH_UPDATES:
+            found.append(
+                f"{self.updates:,} updates were made, at least {ENOUGH_UPDATES:,} are needed"
+            )
+        if self.seeds < PAPER_SEEDS:
+            found.append(f"{counted(self.seeds, 'seed')} of {PAPER_SEEDS} were run in some cell")
+        return found
+
+
+def conditions(
+    evaluations: pd.DataFrame, layers: pd.DataFrame, datasets: pd.DataFrame
+) -> Conditions:
+    """Read the conditions from scores.csv, layers.csv (of the trained stacks) and dataset.csv."""
+    cells = evaluations[
+        (evaluations["method"] == "dense")
+        | (evaluations["method"].isin(METHODS) & (evaluations["sparsity_percent"] == SPARSITY))
+    ]
+    seeds = cells.groupby(["task", "method", "algorithm"])["seed"].nunique()
+    wanted = pd.MultiIndex.from_product([TASKS, ("dense", *METHODS), ("BCQ", "BC")])
+    tasks = datasets["task"].astype(str)
+    return Conditions(
+        sources=dict(zip(tasks, datasets["source"], strict=True)),
+        expert={t: "expert" in str(f) for t, f in zip(tasks, datasets["file"], strict=True)},
+        behaviour=dict(zip(tasks, datasets["score_normalised_mean"], strict=True)),
+        paper_widths=at_paper_widths(layers),
+        updates=int(
+            evaluations.groupby(["task", "method", "sparsity_percent", "seed"])["update"]
+            .max()
+            .min()
+        ),
+        seeds=int(seeds.reindex(wanted, fill_value=0).min()),
+    )
+
+
+def at_paper_widths(layers: pd.DataFrame) -> bool:
+    """Whether all layers listed belong to networks of 400-300 (actor, critic) and 750-750 (VAE)."""
+    if layers.empty:
+        return False
+    for (network, layer), weights in PAPER_LAYERS.items():
+        rows = layers[(layers["network"] == network) & (layers["layer"] == layer)]
+        if rows.empty or set(rows["weights"]) != {weights}:
+            return False
+    return True
+
+
+def bc_keeps_score(runs: pd.DataFrame, run: Conditions) -> Verdict:
+    """rl-bc-95 (Figures 1 and 2): see CRITERIA. runs: as `run_scores` returns them."""
+    ratios = _ratios(runs, "BC")
+    failures = [f"{pair_name(key)} may lose score" for key, r in ratios.items() if not keeps(r)]
+    return _score_verdict("rl-bc-95", runs, run, "BC", ratios, failures)
+
+
+def bcq_keeps_score_but_on_hopper(runs: pd.DataFrame, run: Conditions) -> Verdict:
+    """rl-bcq-95 (Figures 1 and 2): see CRITERIA. runs: as `run_scores` returns them."""
+    ratios = _ratios(runs, "BCQ")
+    failures = []
+    for key, ratio in ratios.items():
+        if key[0] == "hopper" and not loses(ratio):
+            failures.append(f"{pair_name(key)} does not clearly lose score")
+        elif key[0] != "hopper" and not keeps(ratio):
+            failures.append(f"{pair_name(key)} may lose score")
+    return _score_verdict("rl-bcq-95", runs, run, "BCQ", ratios, failures)
+
+
+def keeps(ratio: Interval) -> bool:
+    """Whether the interval shows that at least KEEPS of the dense score is kept."""
+    return bool(ratio.low >= KEEPS)
+
+
+def loses(ratio: Interval) -> bool:
+    """Whether the ratio is below KEEPS and the interval excludes an equal score."""
+    return bool(ratio.estimate < KEEPS and ratio.high < 1)
+
+
+def _ratios(runs: pd.DataFrame, algorithm: str) -> dict[tuple[str, str], Interval]:
+    return {
+        (task, method): ratio_to_dense(runs, task, method, SPARSITY, algorithm)
+        for task in TASKS
+        for method in METHODS
+    }
+
+
+def _score_verdict(
+    claim: str,
+    runs: pd.DataFrame,
+    run: Conditions,
+    algorithm: str,
+    ratios: dict[tuple[str, str], Interval],
+    failures: list[str],
+) -> Verdict:
+    obstacles = run.obstacles()
+    for task in TASKS:
+        dense = seed_scores(runs, task, "dense", 0, algorithm)
+        # A policy that learned nothing has nothing to lose: its ratio would mean nothing.
+        if dense.empty or not dense.mean() >= LEARNED * run.behaviour.get(task, np.inf):
+            obstacles.append(
+                f"the dense {algorithm} on {label(TASK_LABELS, task)} does not reach half the "
+                "score of the data's policy"
+            )
+    obstacles += [
+        f"{pair_name(key)} was not run" for key, r in ratios.items() if np.isnan(r.estimate)
+    ]
+    known = {key: ratio for key, ratio in ratios.items() if not np.isnan(ratio.estimate)}
+    return decide(
+        claim,
+        obstacles=obstacles,
+        failures=failures,
+        measured="Ratio to dense: "
+        + ", ".join(f"{pair_name(key)} {ratio.estimate:.2f}" for key, ratio in known.items()),
+        interval=", ".join(f"{pair_name(key)} {ends(ratio)}" for key, ratio in known.items()),
+    )
+
+
+def pair_name(key: tuple[str, str]) -> str:
+    """Task and method as a reader knows them."""
+    return f"{label(TASK_LABELS, key[0])} {label(METHOD_LABELS, key[1])}"
+
+
+def ends(interval: Interval, digits: int = 2) -> str:
+    """The two ends of an interval as text."""
+    if np.isnan(interval.low):
+        return "[one seed: none]"
+    return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things: `1 seed`, `2 seeds`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

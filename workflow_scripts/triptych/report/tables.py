@@ -1,0 +1,190 @@
+"""Tables: a long CSV of numbers, and the same numbers laid out for a reader.
+
+Every table is written three times by `write_table`: the long CSV (one row a cell), Markdown
+and LaTeX. The page shows the same layout, so that what one reads is what one downloads.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from triptych.core.files import atomic_path
+
+DASH = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+CELL_COLUMNS = [
+    "value",
+    "published",
+    "difference",
+    "difference_percent",
+    "unit",
+    "scale",
+]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table as shown: text cells under headers of one or two levels.
+
+    columns: (group, header) for each column; neighbours of one group share a heading, and a
+    group of "" has none. The first `keys` columns are the row's name, the rest numbers.
+    """
+
+    name: str
+    title: str
+    caption: str
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[tuple[str, ...], ...]
+    keys: int = 1
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(
+                    f"table {self.name}: {len(self.columns)} columns, a row of {len(row)}: {row}"
+                )
+
+    def groups(self) -> list[tuple[str, int]]:
+        """Runs of equal group headings: (heading, number of columns)."""
+        runs: list[tuple[str, int]] = []
+        for group, _ in self.columns:
+            if runs and runs[-1][0] == group:
+                runs[-1] = (group, runs[-1][1] + 1)
+            else:
+                runs.append((group, 1))
+        return runs
+
+    def grouped(self) -> bool:
+        """Whether the headers have a second level."""
+        return any(group for group, _ in self.columns)
+
+
+def with_cells(frame: pd.DataFrame, *, unit: str, scale: str) -> pd.DataFrame:
+    """Add published, difference, unit and scale to a long frame that has `value`.
+
+    difference is value minus published in the table's unit, difference_percent the same
+    relative to published; both are empty where nothing was published.
+    """
+    long = frame.copy()
+    if "published" not in long:
+        long["published"] = np.nan
+    long["difference"] = long["value"] - long["published"]
+    long["difference_percent"] = 100 * long["difference"] / long["published"]
+    long["unit"] = unit
+    long["scale"] = scale
+    return long[[*(c for c in long if c not in CELL_COLUMNS), *CELL_COLUMNS]]
+
+
+def number(value: float, digits: int) -> str:
+    """A number with so many decimals, or a dash where there is none."""
+    return DASH if pd.isna(value) else f"{value:,.{digits}f}"
+
+
+def as_printed(value: float) -> str:
+    """A published number with the digits that the paper printed, or a dash for none."""
+    return DASH if pd.isna(value) else f"{value:.10g}"
+
+
+def percent(value: float, digits: int = 2) -> str:
+    """A signed percentage, or a dash where there is none; what rounds to 0 has no sign."""
+    if pd.isna(value):
+        return DASH
+    text = f"{value:+.{digits}f}"
+    return ("0" if float(text) == 0 else text.replace("-", MINUS)) + " %"
+
+
+def write_long(long: pd.DataFrame, path: str | Path) -> None:
+    """Write a long frame as CSV, whole or not at all, with as many digits as a float has."""
+    with atomic_path(path) as temporary:
+        long.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def write_table(long: pd.DataFrame, shown: Table, base: str | Path) -> None:
+    """Write `base`.csv (long), `base`.md and `base`.tex (as shown)."""
+    write_long(long, f"{base}.csv")
+    for suffix, text in (("md", markdown(shown)), ("tex", latex(shown))):
+        with atomic_path(f"{base}.{suffix}") as temporary:
+            temporary.write_text(text, encoding="utf-8")
+
+
+def markdown(table: Table) -> str:
+    """The table in GitHub's Markdown; two levels of headers become one."""
+    headers = [f"{group} {header}".strip() for group, header in table.columns]
+    rule = ["---" if i < table.keys else "---:" for i in range(len(headers))]
+    lines = [headers, rule, *table.rows]
+    body = "\n".join("| " + " | ".join(_markdown_cells(line)) + " |" for line in lines)
+    return f"**{_markdown_text(table.title)}** {_markdown_text(table.caption)}\n\n{body}\n"
+
+
+def latex(table: Table) -> str:
+    """The table for LaTeX with booktabs; all text escaped."""
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        rf"  \caption{{{_latex_text(table.title)} {_latex_text(table.caption)}}}",
+        rf"  \label{{tab:{table.name}}}",
+        rf"  \begin{{tabular}}{{{'l' * table.keys}{'r' * (len(table.columns) - table.keys)}}}",
+        r"    \toprule",
+    ]
+    if table.grouped():
+        heads, rules, column = [], [], 1
+        for group, width in table.groups():
+            if group:
+                heads.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex_text(group)}}}")
+                rules.append(rf"\cmidrule(lr){{{column}-{column + width - 1}}}")
+            else:
+                heads.extend([""] * width)
+            column += width
+        lines += [f"    {' & '.join(heads)} \\\\", f"    {' '.join(rules)}"]
+    lines.append(f"    {_latex_row(header for _, header in table.columns)}")
+    lines.append(r"    \midrule")
+    lines += [f"    {_latex_row(row)}" for row in table.rows]
+    lines += [r"    \bottomrule", r"  \end{tabular}", r"\end{table}", ""]
+    return "\n".join(lines)
+
+
+_LATEX: Mapping[str, str] = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    DASH: "--",
+    MINUS: "$-$",
+    TIMES: r"$\times$",
+    "µ": r"\textmu{}",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "·": r"\textperiodcentered{}",
+    "\n": " ",
+}
+
+
+def _latex_text(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def _latex_row(cells: Iterable[str]) -> str:
+    return " & ".join(_latex_text(cell) for cell in cells) + r" \\"
+
+
+def _markdown_text(text: str) -> str:
+    """Escaped so that text from data makes neither HTML nor a new cell."""
+    safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return safe.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
+
+
+def _markdown_cells(cells: Iterable[str]) -> list[str]:
+    return [_markdown_text(cell) for cell in cells]

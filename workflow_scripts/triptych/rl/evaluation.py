@@ -1,0 +1,150 @@
+"""Roll-outs of K policies over the same episodes, all in lock-step.
+
+One batched product acts for every running episode of every policy, and the simulations advance
+side by side. Acting one policy at a time costs more than its training (a BCQ act decodes tens of
+candidate actions).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from triptych.rl.locomotion import Locomotion, normalised_score
+from triptych.rl.networks import (
+    BC_LATENT_CLIP,
+    BCQ_LATENT_CLIP,
+    MAX_ACTION,
+    Parameters,
+    decode,
+    perturb,
+    q_values,
+)
+from triptych.rl.sampling import keyed_generator
+
+STEPS_DRAWN = 100
+"""Steps whose latents are drawn at once."""
+
+
+@dataclass(frozen=True)
+class EvaluationSettings:
+    """How policies are scored; the references' values stand behind each."""
+
+    episodes: int  # 10
+    candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
+    seed: int  # of the episodes; the same for every policy and every evaluation
+
+
+def act_bcq(
+    parameters: Parameters,
+    observations: Tensor,
+    latent: Tensor,
+    phi: float,
+) -> Tensor:
+    """BCQ's act: of several decoded and perturbed actions, the one that Q1 prefers.
+
+    `observations` [K, E, S] and clamped `latent` [K, E, candidates, 2A] give actions [K, E, A].
+    """
+    rows, episodes, candidates = latent.shape[:3]
+    states = observations.repeat_interleave(candidates, 1)
+    actions = decode(parameters, states, latent.flatten(1, 2), MAX_ACTION)
+    actions = perturb(parameters, states, actions, phi, MAX_ACTION)
+    values = q_values(parameters, states, actions).reshape(rows, episodes, candidates)
+    best = values.argmax(2)[..., None, None].expand(-1, -1, 1, actions.shape[-1])
+    return actions.reshape(rows, episodes, candidates, -1).gather(2, best).squeeze(2)
+
+
+@torch.no_grad()
+def evaluate(
+    algorithm: str,
+    parameters: Parameters,
+    seeds: Sequence[int],
+    task: str,
+    settings: EvaluationSettings,
+    phi: float,
+    interrupted: Callable[[], object] = lambda: None,
+) -> pd.DataFrame | None:
+    """Score K policies acting as `algorithm` ("BCQ" or "BC"), one row a policy and episode.
+
+    Columns: policy (0 to K-1), episode, return, score_normalised, steps. `seeds` [K] are the runs'
+    own and key the latents, so that rows of one seed face the same noise. None when `interrupted`
+    said so on the way.
+    """
+    policies, episodes = len(seeds), settings.episodes
+    first = next(iter(parameters.values()))
+    device, dtype = first.device, first.dtype
+    simulation = Locomotion(task, policies * episodes)
+    starts = [settings.seed * 1_000_003 + episode for episode in range(episodes)]
+    observations = simulation.reset(starts * policies).reshape(policies, episodes, -1)
+    running = np.ones((policies, episodes), dtype=bool)
+    returns, steps = np.zeros(running.shape), np.zeros(running.shape, dtype=int)
+    candidates = settings.candidates if algorithm == "BCQ" else 1
+    clip = BCQ_LATENT_CLIP if algorithm == "BCQ" else BC_LATENT_CLIP
+    latents = _Latents(seeds, (episodes, candidates, 2 * simulation.action_size), device, dtype)
+    live, subset = np.arange(policies), parameters
+    for step in range(simulation.horizon):
+        if not running.any():
+            break
+        if interrupted():
+            return None
+        still = np.flatnonzero(running.any(1))
+        if len(still) < len(live):
+            live = still
+            chosen = torch.as_tensor(live, device=device)
+            subset = {name: value[chosen] for name, value in parameters.items()}
+        state = torch.as_tensor(observations[live]).to(device, dtype)
+        latent = latents.at(step)[torch.as_tensor(live, device=device)].clamp(-clip, clip)
+        if algorithm == "BCQ":
+            chosen_actions = act_bcq(subset, state, latent, phi)
+        else:
+            chosen_actions = decode(subset, state, latent.squeeze(2), MAX_ACTION)
+        actions = np.zeros((policies, episodes, simulation.action_size))
+        actions[live] = chosen_actions.double().cpu().numpy()
+        observed, rewards, ended = simulation.step(
+            actions.reshape(policies * episodes, -1), running.reshape(-1)
+        )
+        observations = observed.reshape(policies, episodes, -1)
+        returns += rewards.reshape(running.shape)
+        steps += running
+        running &= ~ended.reshape(running.shape)
+    policy, episode = np.indices(running.shape)
+    return pd.DataFrame(
+        {
+            "policy": policy.ravel(),
+            "episode": episode.ravel(),
+            "return": returns.ravel(),
+            "score_normalised": normalised_score(task, returns.ravel()),
+            "steps": steps.ravel(),
+        }
+    )
+
+
+class _Latents:
+    """Standard normal latents of every policy at each step, keyed by the policy's seed."""
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        shape: tuple[int, ...],
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self._unique = sorted(set(seeds))
+        self._row = [self._unique.index(seed) for seed in seeds]
+        self._generators = [keyed_generator(device, "evaluate", seed) for seed in self._unique]
+        self._shape, self._device, self._dtype = shape, device, dtype
+        self._drawn = torch.empty(0)
+
+    def at(self, step: int) -> Tensor:
+        """Latents [K, *shape] of step `step`; the steps must be asked for in order."""
+        slot = step % STEPS_DRAWN
+        if slot == 0:
+            draws = [
+                torch.randn((STEPS_DRAWN, *self._shape), generator=generator, device=self._device)
+                for generator in self._generators
+            ]
+            self._drawn = torch.stack(draws).to(self._dtype)
+        return self._drawn[self._row, slot]

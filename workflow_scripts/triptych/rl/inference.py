@@ -1,0 +1,276 @@
+"""Acting with one trained policy: the same functions in four kernels.
+
+Arrays are a dict in torch's layout ("actor.l1.weight" [out, in], "actor.l1.bias" [out]), with
+the layer names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py). Every
+kernel offers the same parts, if the arrays have their networks:
+
+    actor(inputs)                   [B, S+A] state and action -> [B, A] perturbation
+    bcq(observations, latents)      [B, S], [B, n, L] -> actions [B, A], index of the chosen [B]
+    bc(observations, latents)       [B, S], [B, L] -> actions [B, A]
+
+Inputs and results are float32 numpy arrays for every kernel. The latents are given, because the
+kernels are to be compared on the same draw: `draw_latents` makes them, clipped as the policy asks.
+"""
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.rl.kernels import NARROW, WIDE, bcq_rows, squashed_rows, squashed_strips
+from triptych.rl.networks import BC_LATENT_CLIP, BCQ_LATENT_CLIP, MAX_ACTION
+from triptych.rl.sparse_layers import Layers, compile_rows, compile_strips, scratch
+
+Arrays = Mapping[str, np.ndarray]
+
+LAYERS = {
+    "actor": ("actor.l1", "actor.l2", "actor.l3"),
+    "critic": ("critic.l1", "critic.l2", "critic.l3"),  # Q1: the only one that acting needs
+    "decoder": ("vae.d1", "vae.d2", "vae.d3"),
+}
+NEEDED = {
+    "actor": ("actor",),
+    "BCQ policy": ("decoder", "actor", "critic"),
+    "BC policy": ("decoder",),
+}
+"""The networks behind each part."""
+
+FEW_ROWS = 4  # up to here row by row is faster than a block
+NARROW_ROWS = 32  # up to here narrow blocks are faster than wide ones
+
+
+@dataclass(frozen=True)
+class ActingSettings:
+    """How a policy acts: range of actions, BCQ's perturbation, clip of the latent, candidates."""
+
+    candidates: int
+    phi: float
+    max_action: float = MAX_ACTION
+    latent_clip_bcq: float = BCQ_LATENT_CLIP
+    latent_clip_bc: float = BC_LATENT_CLIP
+
+
+class Kernel(Protocol):
+    """What each kernel offers; see the module's docstring for the shapes."""
+
+    def actor(self, inputs: np.ndarray) -> np.ndarray: ...
+
+    def bcq(
+        self, observations: np.ndarray, latents: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]: ...
+
+    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray: ...
+
+
+def parts_of(arrays: Arrays) -> list[str]:
+    """The parts that these arrays allow, among "actor", "BCQ policy" and "BC policy"."""
+    present = networks_of(arrays)
+    return [part for part, needed in NEEDED.items() if all(name in present for name in needed)]
+
+
+def networks_of(arrays: Arrays) -> dict[str, Layers]:
+    """The three-layer networks that acting needs, as far as the arrays hold them.
+
+    Raises ValueError where the shapes of one do not fit together.
+    """
+    networks: dict[str, Layers] = {
+        network: [(arrays[f"{name}.weight"], arrays[f"{name}.bias"]) for name in names]
+        for network, names in LAYERS.items()
+        if all(f"{name}.{kind}" in arrays for name in names for kind in ("weight", "bias"))
+    }
+    for network, layers in networks.items():
+        shapes = [(weight.shape, bias.shape) for weight, bias in layers]
+        fits = all(len(weight) == 2 and bias == weight[:1] for weight, bias in shapes)
+        if not fits or any(shapes[i][0][0] != shapes[i + 1][0][1] for i in (0, 1)):
+            raise ValueError(
+                f"the layers of the {network} do not fit together: expected weights [out, in] and "
+                f"biases [out] of three layers, found {', '.join(map(str, shapes))}"
+            )
+    return networks
+
+
+def draw_latents(generator: np.random.Generator, shape: tuple[int, ...], clip: float) -> np.ndarray:
+    """Standard normal latents, clipped to +-clip, float32."""
+    return generator.standard_normal(shape, dtype=np.float32).clip(-clip, clip)
+
+
+class NumpyDense:
+    """Matrix products of numpy, zeros and all; in float64 it is the reference of the others."""
+
+    def __init__(
+        self, arrays: Arrays, settings: ActingSettings, dtype: type[np.floating] = np.float32
+    ) -> None:
+        self.networks = {
+            network: [(weight.astype(dtype), bias.astype(dtype)) for weight, bias in layers]
+            for network, layers in networks_of(arrays).items()
+        }
+        self.settings = settings
+
+    def _mlp(self, network: str, x: np.ndarray) -> np.ndarray:
+        (w1, b1), (w2, b2), (w3, b3) = self.networks[network]
+        x = np.maximum(x @ w1.T + b1, 0)
+        x = np.maximum(x @ w2.T + b2, 0)
+        return x @ w3.T + b3
+
+    def actor(self, inputs: np.ndarray) -> np.ndarray:
+        scale = self.settings.phi * self.settings.max_action
+        return scale * np.tanh(self._mlp("actor", inputs))
+
+    def candidates(
+        self, observations: np.ndarray, latents: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """All n actions [B, n, A] that BCQ considers, and their values Q1 [B, n]."""
+        batch, n, _ = latents.shape
+        states = observations.repeat(n, axis=0)
+        proposed = self.bc(states, latents.reshape(batch * n, -1))
+        moved = proposed + self.actor(np.concatenate((states, proposed), axis=1))
+        moved = moved.clip(-self.settings.max_action, self.settings.max_action)
+        values = self._mlp("critic", np.concatenate((states, moved), axis=1))
+        return moved.reshape(batch, n, -1), values.reshape(batch, n)
+
+    def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        actions, values = self.candidates(observations, latents)
+        chosen = values.argmax(axis=1)
+        return actions[np.arange(len(chosen)), chosen], chosen
+
+    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        inputs = np.concatenate((observations, latents), axis=1)
+        return self.settings.max_action * np.tanh(self._mlp("decoder", inputs))
+
+
+class Torch:
+    """Torch on the CPU, with dense weights or with weights in compressed sparse rows (CSR)."""
+
+    def __init__(
+        self, arrays: Arrays, settings: ActingSettings, layout: Literal["dense", "csr"]
+    ) -> None:
+        self.settings = settings
+        self.csr = layout == "csr"
+        self.networks = {
+            network: [self._layer(weight, bias) for weight, bias in layers]
+            for network, layers in networks_of(arrays).items()
+        }
+
+    def _layer(self, weight: np.ndarray, bias: np.ndarray) -> tuple[Tensor, Tensor]:
+        dense, offset = torch.tensor(weight), torch.tensor(bias)
+        if not self.csr:
+            return dense, offset
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            return dense.to_sparse_csr(), offset[:, None]  # rows are columns of the product
+
+    def _mlp(self, network: str, x: Tensor) -> Tensor:
+        (w1, b1), (w2, b2), (w3, b3) = self.networks[network]
+        if self.csr:
+            x = (w1 @ x.T).add_(b1).relu_()
+            x = (w2 @ x).add_(b2).relu_()
+            return (w3 @ x).add_(b3).T
+        x = functional.linear(x, w1, b1).relu_()
+        x = functional.linear(x, w2, b2).relu_()
+        return functional.linear(x, w3, b3)
+
+    def _decode(self, states: Tensor, latents: Tensor) -> Tensor:
+        x = torch.cat((states, latents), 1)
+        return self._mlp("decoder", x).tanh().mul_(self.settings.max_action)
+
+    def _perturbation(self, inputs: Tensor) -> Tensor:
+        scale = self.settings.phi * self.settings.max_action
+        return self._mlp("actor", inputs).tanh().mul_(scale)
+
+    @torch.inference_mode()
+    def actor(self, inputs: np.ndarray) -> np.ndarray:
+        return self._perturbation(torch.from_numpy(inputs)).numpy()
+
+    @torch.inference_mode()
+    def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        batch, n, _ = latents.shape
+        states = torch.from_numpy(observations).repeat_interleave(n, 0)
+        proposed = self._decode(states, torch.from_numpy(latents).reshape(batch * n, -1))
+        moved = proposed + self._perturbation(torch.cat((states, proposed), 1))
+        moved = moved.clamp_(-self.settings.max_action, self.settings.max_action)
+        values = self._mlp("critic", torch.cat((states, moved), 1))
+        chosen = values.reshape(batch, n).argmax(1)
+        return moved.reshape(batch, n, -1)[torch.arange(batch), chosen].numpy(), chosen.numpy()
+
+    @torch.inference_mode()
+    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        return self._decode(torch.from_numpy(observations), torch.from_numpy(latents)).numpy()
+
+
+class _SparseNetwork:
+    """One network in both compiled forms, with the room they work in (so not for two threads)."""
+
+    def __init__(self, layers: Layers) -> None:
+        self.outputs = len(layers[-1][1])
+        self.strips, self.rows = compile_strips(layers), compile_rows(layers)
+        self.room = scratch(layers, WIDE), scratch(layers, WIDE)
+
+    def squashed(self, inputs: np.ndarray, scale: float) -> np.ndarray:
+        """scale * tanh(network): [B, in] -> [B, out]."""
+        outputs = np.empty((len(inputs), self.outputs), dtype=np.float32)
+        if len(inputs) <= FEW_ROWS:
+            squashed_strips(self.strips, scale, *self.room, inputs, outputs)
+        else:
+            squashed_rows(self.rows, scale, _block(len(inputs)), *self.room, inputs, outputs)
+        return outputs
+
+
+def _block(rows: int) -> int:
+    return NARROW if rows <= NARROW_ROWS else WIDE
+
+
+class NumbaSparse:
+    """The compiled loops of `kernels`: only what pruning left is read, one call for a policy."""
+
+    def __init__(self, arrays: Arrays, settings: ActingSettings) -> None:
+        networks = networks_of(arrays)
+        self.settings = settings
+        self.networks = {network: _SparseNetwork(layers) for network, layers in networks.items()}
+        self.room = max((each.room for each in self.networks.values()), key=lambda two: len(two[0]))
+        self.proposed = np.zeros(max(n.outputs for n in self.networks.values()) * WIDE, np.float32)
+
+    def actor(self, inputs: np.ndarray) -> np.ndarray:
+        scale = self.settings.phi * self.settings.max_action
+        return self.networks["actor"].squashed(inputs, scale)
+
+    def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        decoder, actor, critic = (self.networks[n] for n in ("decoder", "actor", "critic"))
+        batch, n, _ = latents.shape
+        best = np.empty(batch, dtype=np.float32)
+        chosen = np.zeros(batch, dtype=np.int64)
+        actions = np.empty((batch, actor.outputs), dtype=np.float32)
+        bcq_rows(
+            decoder.rows,
+            actor.rows,
+            critic.rows,
+            _block(batch * n),
+            *self.room,
+            self.proposed,
+            observations,
+            latents,
+            self.settings.max_action,
+            self.settings.phi,
+            best,
+            chosen,
+            actions,
+        )
+        return actions, chosen
+
+    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        inputs = np.concatenate((observations, latents), axis=1)
+        return self.networks["decoder"].squashed(inputs, self.settings.max_action)
+
+
+def kernels_of(arrays: Arrays, settings: ActingSettings) -> dict[str, Kernel]:
+    """All kernels for one policy, by the name that the latency table gives them."""
+    return {
+        "torch dense": Torch(arrays, settings, "dense"),
+        "numpy dense": NumpyDense(arrays, settings),
+        "torch CSR": Torch(arrays, settings, "csr"),
+        "numba sparse": NumbaSparse(arrays, settings),
+    }

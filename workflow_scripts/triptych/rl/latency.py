@@ -1,0 +1,238 @@
+"""How long one policy takes to act, in each kernel, measured so that drift hits all alike."""
+
+import logging
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from triptych.rl.inference import (
+    ActingSettings,
+    Arrays,
+    Kernel,
+    NumpyDense,
+    draw_latents,
+    kernels_of,
+    parts_of,
+)
+from triptych.rl.networks import Widths, initialise, torch_layout
+from triptych.rl.pruning import read_masks
+
+logger = logging.getLogger(__name__)
+
+MOST_INPUTS = 16  # different ones in turn, lest the processor learn one input's zeros by heart
+ROWS_AT_ONCE = 2000  # large batches hold variety enough, and take long: two of them then do
+SLICE_SECONDS = 5e-4  # least time of one measurement, against the clock's and the call's own cost
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One part at one batch: different inputs, and what each input's result is compared with."""
+
+    part: str
+    inputs: list[tuple[np.ndarray, ...]]
+    differences: Callable[[Kernel], float]
+
+
+def latency_table(
+    arrays: Arrays,
+    settings: ActingSettings,
+    observations: np.ndarray,
+    batches: Sequence[int],
+    repeats: int,
+) -> pd.DataFrame:
+    """Microseconds that each kernel takes for each part of a policy, on one thread.
+
+    arrays: one policy in torch's layout; a policy without actor and critic has only a BC part.
+    observations: float32 [N, S], from which batches are drawn. Each of `repeats` rounds times
+    all kernels one after another, in turn from another start; a timing is the mean over calls
+    with 2 to 16 different inputs. Drawing the latents is not in the time. Columns:
+    part, kernel, batch, candidates (1 where the part samples none), microseconds_median,
+    microseconds_minimum, repeats, maximum_difference from a float64
+    reference (for BCQ see `_of_choices`).
+    """
+    parts = parts_of(arrays)
+    if not parts:
+        raise ValueError(
+            "these arrays hold no network that can act; expected actor.l1 ... actor.l3, "
+            f"vae.d1 ... vae.d3 or all of a BCQ policy, found {', '.join(sorted(arrays)[:8])}"
+        )
+    kernels = kernels_of(arrays, settings)
+    reference = NumpyDense(arrays, settings, np.float64)
+    generator = np.random.default_rng(0)
+    records = []
+    with _one_thread():
+        for part in parts:
+            for batch in batches:
+                case = _case(part, batch, arrays, settings, observations, reference, generator)
+                # Comparing the results also compiles and warms each kernel.
+                differences = {name: case.differences(kernel) for name, kernel in kernels.items()}
+                timings = _interleaved(case, kernels, repeats)
+                for name, seconds in timings.items():
+                    records.append(
+                        {
+                            "part": part,
+                            "kernel": name,
+                            "batch": batch,
+                            "candidates": settings.candidates if part == "BCQ policy" else 1,
+                            "microseconds_median": 1e6 * float(np.median(seconds)),
+                            "microseconds_minimum": 1e6 * min(seconds),
+                            "repeats": repeats,
+                            "maximum_difference": differences[name],
+                        }
+                    )
+                logger.info("timed %s at batch %d", part, batch)
+    return pd.DataFrame(records)
+
+
+def _case(
+    part: str,
+    batch: int,
+    arrays: Arrays,
+    settings: ActingSettings,
+    observations: np.ndarray,
+    reference: NumpyDense,
+    generator: np.random.Generator,
+) -> _Case:
+    rows = batch * (settings.candidates if part == "BCQ policy" else 1)
+    variety = min(max(ROWS_AT_ONCE // rows, 2), MOST_INPUTS)
+
+    def states() -> np.ndarray:
+        return observations[generator.integers(len(observations), size=batch)]
+
+    inputs: list[tuple[np.ndarray, ...]]
+    if part == "actor":
+        actions = arrays["actor.l3.weight"].shape[0]
+        span = settings.max_action
+        inputs = []
+        for _ in range(variety):
+            drawn = generator.uniform(-span, span, (batch, actions)).astype(np.float32)
+            inputs.append((np.concatenate((states(), drawn), axis=1),))
+        return _Case(part, inputs, lambda kernel: _plain(reference.actor, kernel.actor, inputs))
+    latent = arrays["vae.d1.weight"].shape[1] - observations.shape[1]
+    if part == "BC policy":
+        inputs = [
+            (states(), draw_latents(generator, (batch, latent), settings.latent_clip_bc))
+            for _ in range(variety)
+        ]
+        return _Case(part, inputs, lambda kernel: _plain(reference.bc, kernel.bc, inputs))
+    shape = (batch, settings.candidates, latent)
+    inputs = [
+        (states(), draw_latents(generator, shape, settings.latent_clip_bcq)) for _ in range(variety)
+    ]
+    return _Case(part, inputs, lambda kernel: _of_choices(reference, kernel, inputs))
+
+
+def _plain(
+    expected: Callable[..., np.ndarray],
+    given: Callable[..., np.ndarray],
+    inputs: list[tuple[np.ndarray, ...]],
+) -> float:
+    """Largest absolute difference of a kernel's results from the reference's, in float64."""
+    return max(float(np.abs(expected(*each) - given(*each)).max()) for each in inputs)
+
+
+def _of_choices(
+    reference: NumpyDense, kernel: Kernel, inputs: list[tuple[np.ndarray, ...]]
+) -> float:
+    """The same for BCQ, whose argmax may fall either way between two equally good candidates.
+
+    The larger of: the difference of the kernel's action from the reference's action of the
+    same candidate, and by how much the reference values that candidate less than its own best,
+    relative to that value where it exceeds 1.
+    """
+    largest = 0.0
+    for each in inputs:
+        candidates, values = reference.candidates(*each)
+        actions, chosen = kernel.bcq(*each)
+        row = np.arange(len(chosen))
+        best = values.max(axis=1)
+        regret = (best - values[row, chosen]) / np.maximum(np.abs(best), 1)
+        difference = np.abs(candidates[row, chosen] - actions)
+        largest = max(largest, float(difference.max()), float(regret.max()))
+    return largest
+
+
+def _interleaved(case: _Case, kernels: dict[str, Kernel], repeats: int) -> dict[str, list[float]]:
+    """Seconds a call of each kernel, `repeats` times."""
+    method = {"actor": "actor", "BCQ policy": "bcq", "BC policy": "bc"}[case.part]
+    functions = {name: getattr(kernel, method) for name, kernel in kernels.items()}
+    calls = {name: _calls(function, case.inputs) for name, function in functions.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in kernels}
+    names = list(kernels)
+    for repeat in range(repeats):
+        start = repeat % len(names)
+        for name in names[start:] + names[:start]:
+            seconds[name].append(_seconds(functions[name], case.inputs, calls[name]))
+    return seconds
+
+
+def _calls(function: Callable[..., object], inputs: list[tuple[np.ndarray, ...]]) -> int:
+    """How often to go through the inputs so that a measurement is long enough."""
+    once = _seconds(function, inputs, 1) * len(inputs)
+    return max(1, round(SLICE_SECONDS / once))
+
+
+def _seconds(
+    function: Callable[..., object], inputs: list[tuple[np.ndarray, ...]], times: int
+) -> float:
+    began = time.perf_counter()
+    for _ in range(times):
+        for each in inputs:
+            function(*each)
+    return (time.perf_counter() - began) / (times * len(inputs))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Torch on one thread, and a warning if numpy's products run on several.
+
+    numpy cannot be told so after it is loaded: OPENBLAS_NUM_THREADS=1 has to stand in the
+    environment before.
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    matrix = np.ones((600, 600), dtype=np.float32)
+    began, computed = time.perf_counter(), time.process_time()
+    for _ in range(20):
+        matrix @ matrix
+    if time.process_time() - computed > 1.3 * (time.perf_counter() - began):
+        logger.warning("numpy uses several threads: set OPENBLAS_NUM_THREADS=1 for a fair table")
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def pruned_policy(
+    masks: str | os.PathLike[str],
+    runs: Sequence[Mapping[str, Any]],
+    run: Mapping[str, Any],
+    widths: Widths,
+    observation_size: int,
+    action_size: int,
+) -> dict[str, np.ndarray]:
+    """One run's networks at initialisation times its mask, in torch's layout.
+
+    masks: what `pruning.write_masks` wrote for the stack `runs`; `run`: the method,
+    sparsity_percent and seed of one of them. How long a policy takes does not depend on
+    what it has learned, only on where its zeros are, and those stay where they are.
+    """
+    matches = [k for k, each in enumerate(runs) if all(each[key] == run[key] for key in run)]
+    if len(matches) != 1:
+        raise ValueError(f"{dict(run)} is {len(matches)} of the {len(runs)} runs of {masks}, not 1")
+    kept = read_masks(masks, widths, observation_size, action_size)
+    fresh = initialise(widths, observation_size, action_size, [int(run["seed"])])
+    arrays = {name: value[0].numpy() for name, value in fresh.items()}
+    return torch_layout(
+        {
+            name: np.where(kept[name][matches[0]], array, np.float32(0)) if name in kept else array
+            for name, array in arrays.items()
+        }
+    )

@@ -1,0 +1,212 @@
+"""Hopper, Walker2d and HalfCheetah, many episodes stepped in lock-step.
+
+The definitions are those of gymnasium's ``-v4`` environments, which are the ``-v2`` ones of D4RL's
+data: the same MuJoCo models, rewards and conditions of termination. What differs is the loop: one
+compiled model, one simulation state an episode, and observations, rewards and terminations computed
+for all episodes at once. Only `mj_step` itself is called once an episode.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+
+import mujoco
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+HORIZON = 1000
+"""Steps after which D4RL's and gymnasium's wrappers cut an episode (a time-out)."""
+
+
+@dataclass(frozen=True)
+class Healthy:
+    """Where an episode goes on: open intervals of the torso's height (m) and angle (rad), and a
+    bound on every other coordinate and velocity."""
+
+    height: tuple[float, float]
+    angle: tuple[float, float]
+    state: float
+    reward: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """One environment, and the returns between which D4RL normalises (0: random, 100: expert)."""
+
+    model: str
+    frame_skip: int
+    control_cost: float
+    reset_noise: float
+    reset_velocity_is_normal: bool
+    velocity_clip: float
+    healthy: Healthy | None
+    observation_size: int
+    action_size: int
+    reference_minimum: float
+    reference_maximum: float
+
+
+TASKS = {
+    "hopper": Task(
+        model="hopper.xml",
+        frame_skip=4,
+        control_cost=1e-3,
+        reset_noise=5e-3,
+        reset_velocity_is_normal=False,
+        velocity_clip=10.0,
+        healthy=Healthy(height=(0.7, np.inf), angle=(-0.2, 0.2), state=100.0, reward=1.0),
+        observation_size=11,
+        action_size=3,
+        reference_minimum=-20.272305,
+        reference_maximum=3234.3,
+    ),
+    "walker2d": Task(
+        model="walker2d.xml",
+        frame_skip=4,
+        control_cost=1e-3,
+        reset_noise=5e-3,
+        reset_velocity_is_normal=False,
+        velocity_clip=10.0,
+        healthy=Healthy(height=(0.8, 2.0), angle=(-1.0, 1.0), state=np.inf, reward=1.0),
+        observation_size=17,
+        action_size=6,
+        reference_minimum=1.629008,
+        reference_maximum=4592.3,
+    ),
+    "halfcheetah": Task(
+        model="half_cheetah.xml",
+        frame_skip=5,
+        control_cost=0.1,
+        reset_noise=0.1,
+        reset_velocity_is_normal=True,
+        velocity_clip=np.inf,
+        healthy=None,
+        observation_size=17,
+        action_size=6,
+        reference_minimum=-280.178953,
+        reference_maximum=12135.0,
+    ),
+}
+
+
+def task_named(name: str) -> Task:
+    """The definition of a task; a ValueError that lists the known names otherwise."""
+    if name not in TASKS:
+        raise ValueError(f"there is no task {name!r}; the tasks are {', '.join(TASKS)}")
+    return TASKS[name]
+
+
+def normalised_score(task: str, returns: ArrayLike) -> Array:
+    """D4RL's score of undiscounted episode returns: 0 is its random policy, 100 its expert.
+
+    `returns` has any shape and is in the environment's reward; the result has the same shape.
+    """
+    definition = task_named(task)
+    span = definition.reference_maximum - definition.reference_minimum
+    return 100.0 * (np.asarray(returns, dtype=np.float64) - definition.reference_minimum) / span
+
+
+class Locomotion:
+    """`episodes` copies of one task, stepped together.
+
+    `qpos` [E, coordinates] and `qvel` [E, velocities] hold the state after the latest `reset` or
+    `step`. There is no time limit here: `horizon` says where a caller should cut.
+    """
+
+    horizon = HORIZON
+
+    def __init__(self, task: str, episodes: int) -> None:
+        if episodes < 1:
+            raise ValueError(f"episodes must be at least 1, not {episodes}")
+        self.task = task
+        self.episodes = episodes
+        self._definition = task_named(task)
+        asset = files("gymnasium") / "envs" / "mujoco" / "assets" / self._definition.model
+        with as_file(asset) as path:
+            self._model = mujoco.MjModel.from_xml_path(str(path))
+        self._data = [mujoco.MjData(self._model) for _ in range(episodes)]
+        # Views into the simulator's memory; looking them up anew costs more than copying them.
+        self._qpos_views = [data.qpos for data in self._data]
+        self._qvel_views = [data.qvel for data in self._data]
+        self._ctrl_views = [data.ctrl for data in self._data]
+        self._seconds_per_step = self._model.opt.timestep * self._definition.frame_skip
+        self.qpos: Array = np.zeros((episodes, self._model.nq))
+        self.qvel: Array = np.zeros((episodes, self._model.nv))
+
+    @property
+    def observation_size(self) -> int:
+        """Length of one observation."""
+        return self._definition.observation_size
+
+    @property
+    def action_size(self) -> int:
+        """Length of one action."""
+        return self._definition.action_size
+
+    @property
+    def max_action(self) -> float:
+        """Bound of every component of an action; the simulator clips what exceeds it."""
+        return float(self._model.actuator_ctrlrange[0, 1])
+
+    def reset(self, seeds: Sequence[int]) -> Array:
+        """Start all episodes where gymnasium's `reset(seed=...)` starts; observations [E, S]."""
+        if len(seeds) != self.episodes:
+            raise ValueError(f"expected {self.episodes} seeds, one an episode, got {len(seeds)}")
+        noise = self._definition.reset_noise
+        for episode, (data, seed) in enumerate(zip(self._data, seeds, strict=True)):
+            generator = np.random.default_rng(seed)
+            mujoco.mj_resetData(self._model, data)
+            data.qpos += generator.uniform(-noise, noise, self._model.nq)
+            if self._definition.reset_velocity_is_normal:
+                data.qvel += noise * generator.standard_normal(self._model.nv)
+            else:
+                data.qvel += generator.uniform(-noise, noise, self._model.nv)
+            # Fills in what the first step starts from, the solver's warm start among it.
+            mujoco.mj_forward(self._model, data)
+            self.qpos[episode] = data.qpos
+            self.qvel[episode] = data.qvel
+        return self._observe()
+
+    def step(self, actions: ArrayLike, active: Flags | None = None) -> tuple[Array, Array, Flags]:
+        """Apply `actions` [E, A] to the episodes where `active` [E] is true (None: to all).
+
+        Returns observations [E, S], rewards [E] and terminals [E]. An episode that is not active
+        stays as it was, with reward 0 and terminal False.
+        """
+        actions = np.asarray(actions, dtype=np.float64)
+        if actions.shape != (self.episodes, self.action_size):
+            expected = (self.episodes, self.action_size)
+            raise ValueError(f"actions have shape {actions.shape}, expected {expected}")
+        moving = np.ones(self.episodes, dtype=bool) if active is None else np.asarray(active, bool)
+        x_before = self.qpos[:, 0].copy()
+        model, frame_skip = self._model, self._definition.frame_skip
+        for episode in np.flatnonzero(moving).tolist():
+            self._ctrl_views[episode][:] = actions[episode]
+            mujoco.mj_step(model, self._data[episode], nstep=frame_skip)
+            self.qpos[episode] = self._qpos_views[episode]
+            self.qvel[episode] = self._qvel_views[episode]
+        rewards = (self.qpos[:, 0] - x_before) / self._seconds_per_step
+        if self._definition.healthy is not None:
+            # The v4 environments pay this at the terminal step too (v5 does not).
+            rewards = rewards + self._definition.healthy.reward
+        rewards = rewards - self._definition.control_cost * np.square(actions).sum(axis=1)
+        return self._observe(), np.where(moving, rewards, 0.0), moving & ~self._is_healthy()
+
+    def _observe(self) -> Array:
+        clip = self._definition.velocity_clip
+        return np.concatenate([self.qpos[:, 1:], np.clip(self.qvel, -clip, clip)], axis=1)
+
+    def _is_healthy(self) -> Flags:
+        healthy = self._definition.healthy
+        if healthy is None:
+            return np.ones(self.episodes, dtype=bool)
+        height, angle = self.qpos[:, 1], self.qpos[:, 2]
+        bounded = (np.abs(self.qpos[:, 2:]) < healthy.state).all(axis=1) & (
+            np.abs(self.qvel) < healthy.state
+        ).all(axis=1)
+        upright = (healthy.height[0] < height) & (height < healthy.height[1])
+        level = (healthy.angle[0] < angle) & (angle < healthy.angle[1])
+        return bounded & upright & level

@@ -1,0 +1,202 @@
+"""BCQ's three networks, K copies of each at once.
+
+Every weight is a tensor [K, in, out] and every bias [K, 1, out], so that one batched matrix
+product serves K networks that differ in seed, mask or both; K = 1 is the ordinary network.
+Layers bear the names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py):
+
+    actor    l1 l2 l3                  perturbation of a sampled action
+    critic   l1 l2 l3 (Q1) l4 l5 l6 (Q2)
+    vae      e1 e2 mean log_std (encoder)   d1 d2 d3 (decoder)
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from torch import Tensor
+
+from triptych.core.files import atomic_path
+
+Parameters = dict[str, Tensor]
+"""Tensors by name: "actor.l1.weight" [K, in, out], "actor.l1.bias" [K, 1, out], ..."""
+
+MAX_ACTION = 1.0
+"""Bound of every action component in the three tasks."""
+BCQ_LATENT_CLIP, BC_LATENT_CLIP = 0.5, 0.25
+"""Latents are standard normal, clamped to these: sfujim/BCQ's decode, BEAR's decode_bc_test."""
+
+NETWORKS = ("actor", "critic", "vae")
+ENCODER = ("vae.e1", "vae.e2", "vae.mean", "vae.log_std")
+DECODER = ("vae.d1", "vae.d2", "vae.d3")
+
+
+@dataclass(frozen=True)
+class Widths:
+    """Hidden units: two layers each in actor and critic, one width for all of the VAE's layers."""
+
+    actor: tuple[int, int]
+    critic: tuple[int, int]
+    vae: int
+
+
+PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)
+"""The widths of sfujim/BCQ, whose file sizes are those of the paper's Table 1."""
+
+
+def layer_shapes(
+    widths: Widths, observation_size: int, action_size: int
+) -> dict[str, tuple[int, int]]:
+    """(inputs, outputs) of each linear layer by name, in forward order."""
+    joint = observation_size + action_size
+    latent = 2 * action_size
+    (a1, a2), (c1, c2), v = widths.actor, widths.critic, widths.vae
+    return {
+        "actor.l1": (joint, a1),
+        "actor.l2": (a1, a2),
+        "actor.l3": (a2, action_size),
+        "critic.l1": (joint, c1),
+        "critic.l2": (c1, c2),
+        "critic.l3": (c2, 1),
+        "critic.l4": (joint, c1),
+        "critic.l5": (c1, c2),
+        "critic.l6": (c2, 1),
+        "vae.e1": (joint, v),
+        "vae.e2": (v, v),
+        "vae.mean": (v, latent),
+        "vae.log_std": (v, latent),
+        "vae.d1": (observation_size + latent, v),
+        "vae.d2": (v, v),
+        "vae.d3": (v, action_size),
+    }
+
+
+def network_of(name: str) -> str:
+    """The network ("actor", "critic", "vae") that a parameter or layer belongs to."""
+    return name.split(".", 1)[0]
+
+
+def select(parameters: Parameters, network: str) -> Parameters:
+    """The parameters of one network, under their full names."""
+    return {name: value for name, value in parameters.items() if network_of(name) == network}
+
+
+def initialise(
+    widths: Widths, observation_size: int, action_size: int, seeds: Sequence[int]
+) -> Parameters:
+    """Fresh float32 parameters on the CPU, row k drawn from `seeds[k]` alone.
+
+    Weights and biases are uniform in +-1/sqrt(inputs), which is nn.Linear's default. A row
+    is the same whichever rows stand beside it.
+    """
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    parameters: Parameters = {}
+    for layer, (inputs, outputs) in layer_shapes(widths, observation_size, action_size).items():
+        bound = inputs**-0.5
+        for kind, shape in (("weight", (inputs, outputs)), ("bias", (1, outputs))):
+            rows = [torch.rand(shape, generator=generator) for generator in generators]
+            parameters[f"{layer}.{kind}"] = torch.stack(rows).mul_(2 * bound).sub_(bound)
+    return parameters
+
+
+def linear(parameters: Parameters, layer: str, x: Tensor) -> Tensor:
+    """Affine map of x [K, B, in] by each row's own weights: [K, B, out]."""
+    return torch.baddbmm(parameters[f"{layer}.bias"], x, parameters[f"{layer}.weight"])
+
+
+def perturb(
+    parameters: Parameters, observations: Tensor, actions: Tensor, phi: float, max_action: float
+) -> Tensor:
+    """BCQ's actor: actions [K, B, A] moved by at most phi * max_action, clamped to the range."""
+    x = torch.cat((observations, actions), -1)
+    x = linear(parameters, "actor.l1", x).relu()
+    x = linear(parameters, "actor.l2", x).relu()
+    shift = phi * max_action * linear(parameters, "actor.l3", x).tanh()
+    return (actions + shift).clamp(-max_action, max_action)
+
+
+def q_values(
+    parameters: Parameters, observations: Tensor, actions: Tensor, twin: int = 1
+) -> Tensor:
+    """Q1 (twin=1) or Q2 (twin=2) of state-action pairs: [K, B]."""
+    first, second, third = ("l1", "l2", "l3") if twin == 1 else ("l4", "l5", "l6")
+    x = torch.cat((observations, actions), -1)
+    x = linear(parameters, f"critic.{first}", x).relu()
+    x = linear(parameters, f"critic.{second}", x).relu()
+    return linear(parameters, f"critic.{third}", x).squeeze(-1)
+
+
+def encode(parameters: Parameters, observations: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of the latent given (s, a): two tensors [K, B, 2A]."""
+    x = torch.cat((observations, actions), -1)
+    x = linear(parameters, "vae.e1", x).relu()
+    x = linear(parameters, "vae.e2", x).relu()
+    mean = linear(parameters, "vae.mean", x)
+    return mean, linear(parameters, "vae.log_std", x).clamp(-4, 15).exp()
+
+
+def decode(
+    parameters: Parameters, observations: Tensor, latent: Tensor, max_action: float
+) -> Tensor:
+    """Actions [K, B, A] that the VAE's decoder gives for states and latents [K, B, 2A]."""
+    x = torch.cat((observations, latent), -1)
+    x = linear(parameters, "vae.d1", x).relu()
+    x = linear(parameters, "vae.d2", x).relu()
+    return max_action * linear(parameters, "vae.d3", x).tanh()
+
+
+@dataclass(frozen=True)
+class Policies:
+    """What a training job leaves behind: K networks, what each row is, and how they act."""
+
+    arrays: dict[str, np.ndarray]
+    rows: list[dict[str, Any]]
+    settings: dict[str, Any]
+
+    def row(self, k: int) -> dict[str, np.ndarray]:
+        """Row k in torch's own layout: weights [out, in], biases [out]."""
+        return torch_layout({name: array[k] for name, array in self.arrays.items()})
+
+
+def torch_layout(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """One row's arrays ([in, out] and [1, out]) as nn.Linear keeps them ([out, in] and [out])."""
+    return {
+        name: np.ascontiguousarray(array.T) if name.endswith(".weight") else array.reshape(-1)
+        for name, array in arrays.items()
+    }
+
+
+def write_policies(path: str | os.PathLike[str], policies: Policies) -> None:
+    """Write K networks with their rows and settings as one safetensors file."""
+    # One entry only: safetensors writes several in no fixed order.
+    about = {"rows": policies.rows, "settings": policies.settings}
+    metadata = {"policies": json.dumps(about, sort_keys=True)}
+    with atomic_path(path) as temporary:
+        save_file(
+            {name: np.ascontiguousarray(array) for name, array in policies.arrays.items()},
+            temporary,
+            metadata=metadata,
+        )
+
+
+def read_policies(path: str | os.PathLike[str]) -> Policies:
+    """Read what `write_policies` wrote.
+
+    Raises ValueError for a safetensors file that holds no rows and settings.
+    """
+    with safe_open(Path(path), framework="numpy") as stored:
+        metadata = stored.metadata() or {}
+        if "policies" not in metadata:
+            raise ValueError(
+                f"{path}: expected a policies file of the rule rl_train, with 'policies' in its "
+                f"metadata; found {', '.join(sorted(metadata)) or 'no metadata'}"
+            )
+        about = json.loads(metadata["policies"])
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    return Policies(arrays, about["rows"], about["settings"])

@@ -1,0 +1,285 @@
+"""Single-shot pruning at initialisation: scores, exact-k masks and what a mask leaves of a layer.
+
+A mask is kept for each linear weight; biases are never pruned. Scores are computed once for
+each network from one batch and its own loss (Algorithm 1 of Arnob et al. 2021), and the k best
+weights are chosen within each group: actor, critic, encoder, decoder (`scope="part"`, as in
+Algorithm 1), or actor, critic and the whole VAE (`scope="network"`).
+"""
+
+import logging
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from safetensors.numpy import load_file, save_file
+from torch import Tensor
+
+from triptych.core.files import atomic_path
+from triptych.rl.bcq import BcqSettings, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.networks import (
+    DECODER,
+    ENCODER,
+    NETWORKS,
+    Parameters,
+    Widths,
+    initialise,
+    layer_shapes,
+    network_of,
+)
+from triptych.rl.sampling import DeviceData, Draws, keyed_generator
+
+logger = logging.getLogger(__name__)
+
+METHODS = ("dense", "snip", "grasp", "random", "magnitude", "shuffled")
+Scores = dict[str, Tensor]
+"""One score a weight, [K, in, out] by weight name; the larger, the sooner it is kept."""
+
+
+@dataclass(frozen=True)
+class PruningSettings:
+    """Batch of the single shot (the paper: 100 for SNIP, 200 for GraSP) and scope of the ranks."""
+
+    snip_batch: int
+    grasp_batch: int
+    scope: str  # "part" or "network"
+
+
+def weight_names(parameters: Parameters) -> list[str]:
+    """The prunable tensors: linear weights, never biases."""
+    return [name for name in parameters if name.endswith(".weight")]
+
+
+def groups(names: Sequence[str], scope: str) -> dict[str, list[str]]:
+    """Weight names by the group in which they compete for being kept."""
+
+    def group(name: str) -> str:
+        layer = name.removesuffix(".weight")
+        if scope == "part" and layer in ENCODER:
+            return "encoder"
+        if scope == "part" and layer in DECODER:
+            return "decoder"
+        return network_of(name)
+
+    grouped: dict[str, list[str]] = {}
+    for name in names:
+        grouped.setdefault(group(name), []).append(name)
+    return grouped
+
+
+def connection_sensitivity(weights: Parameters, loss: Callable[[], Tensor]) -> Scores:
+    """SNIP's score |theta * dL/dtheta| (Eq. 1) of each weight that `loss` depends on."""
+    gradients = torch.autograd.grad(loss().sum(), list(weights.values()))
+    return {
+        name: (weight * gradient).abs().detach()
+        for (name, weight), gradient in zip(weights.items(), gradients, strict=True)
+    }
+
+
+def gradient_signal_preservation(weights: Parameters, loss: Callable[[], Tensor]) -> Scores:
+    """GraSP's score, with its sign such that the largest are kept: theta * Hg.
+
+    Eq. 4 gives -theta * Hg and removes the largest. H and g are taken over the weights of one
+    network. `loss` is evaluated once, so both passes see the same noise.
+    """
+    tensors = list(weights.values())
+    gradients = torch.autograd.grad(loss().sum(), tensors, create_graph=True)
+    product = torch.stack(
+        [(g * g.detach()).sum() for g in gradients],
+    ).sum()
+    hessian_gradient = torch.autograd.grad(product, tensors)
+    return {
+        name: (weight * each).detach()
+        for (name, weight), each in zip(weights.items(), hessian_gradient, strict=True)
+    }
+
+
+def keep_largest(scores: Scores, sparsity_percent: float) -> Parameters:
+    """Boolean masks that keep exactly round(N (1 - s)) of the N weights of one group, in each row.
+
+    Ranks decide, not a threshold: among equal scores the earlier weight (in the order of
+    `scores`, then of memory) is kept. A threshold would keep too many or too few where many
+    scores are equal, as they are for weights behind dead units.
+    """
+    flat = torch.cat([score.flatten(1) for score in scores.values()], 1)
+    kept = round(flat.shape[1] * (1 - sparsity_percent / 100))
+    order = flat.sort(dim=1, descending=True, stable=True).indices[:, :kept]
+    mask = torch.zeros_like(flat, dtype=torch.bool).scatter_(1, order, True)
+    sizes = [score[0].numel() for score in scores.values()]
+    return {
+        name: part.reshape(score.shape)
+        for (name, score), part in zip(scores.items(), mask.split(sizes, 1), strict=True)
+    }
+
+
+def shuffle_within_layers(masks: Parameters, seeds: Sequence[int]) -> Parameters:
+    """The control that keeps each layer's count of a mask and forgets which weights."""
+    shuffled = {}
+    for name, mask in masks.items():
+        rows = []
+        for row, seed in zip(mask, seeds, strict=True):
+            generator = keyed_generator(mask.device, "shuffle", seed, name)
+            order = torch.randperm(row.numel(), generator=generator, device=mask.device)
+            rows.append(row.flatten()[order].reshape(row.shape))
+        shuffled[name] = torch.stack(rows)
+    return shuffled
+
+
+def single_shot_scores(
+    method: str,
+    parameters: Parameters,
+    seeds: Sequence[int],
+    data: DeviceData,
+    bcq: BcqSettings,
+    settings: PruningSettings,
+) -> Scores:
+    """Scores of all weights of K networks by `method`, each network from its own loss.
+
+    Raises ValueError for an unknown method.
+    """
+    if method == "magnitude":
+        return {name: parameters[name].abs() for name in weight_names(parameters)}
+    if method == "random":
+        return {
+            name: torch.stack(
+                [
+                    torch.rand(
+                        parameters[name].shape[1:],
+                        generator=keyed_generator(parameters[name].device, "random", seed, name),
+                        device=parameters[name].device,
+                    )
+                    for seed in seeds
+                ]
+            )
+            for name in weight_names(parameters)
+        }
+    scored: dict[str, tuple[int, Callable[[Parameters, Callable[[], Tensor]], Scores]]] = {
+        "snip": (settings.snip_batch, connection_sensitivity),
+        "grasp": (settings.grasp_batch, gradient_signal_preservation),
+    }
+    if method not in scored:
+        raise ValueError(f"unknown pruning method {method!r}; known are {', '.join(METHODS)}")
+    size, score = scored[method]
+    draws = Draws(
+        seeds,
+        len(data),
+        data.actions.shape[1],
+        size,
+        bcq.target_samples,
+        data.rewards.device,
+        data.rewards.dtype,
+    )
+    index, noise = draws.at(0)
+    batch = data.batch(index)
+    live = {name: value.detach().clone().requires_grad_() for name, value in parameters.items()}
+    with torch.no_grad():
+        target = critic_target(live, live, batch, noise.target, bcq)
+    losses: dict[str, Callable[[], Tensor]] = {
+        "actor": lambda: actor_loss(live, batch, noise.actor, bcq),
+        "critic": lambda: critic_loss(live, batch, target),
+        "vae": lambda: vae_loss(live, batch, noise.encoder),
+    }
+    scores: Scores = {}
+    for network in NETWORKS:
+        names = [name for name in weight_names(live) if network_of(name) == network]
+        scores |= score({name: live[name] for name in names}, losses[network])
+    return scores
+
+
+def prune(
+    rows: pd.DataFrame,
+    widths: Widths,
+    data: DeviceData,
+    bcq: BcqSettings,
+    settings: PruningSettings,
+) -> tuple[Parameters, Parameters]:
+    """Initial parameters and masks of a stack.
+
+    `rows` has the columns method, sparsity_percent and seed. Rows of one seed share their
+    initial weights, and rows of one seed and method their scores. Returns parameters (all
+    tensors) and boolean masks (weights only), both stacked in the order of `rows`.
+    """
+    observation_size, action_size = data.observations.shape[1], data.actions.shape[1]
+    device, dtype = data.rewards.device, data.rewards.dtype
+    fresh = initialise(widths, observation_size, action_size, [int(s) for s in rows["seed"]])
+    parameters = {name: value.to(device, dtype) for name, value in fresh.items()}
+    masks = {
+        name: torch.ones_like(parameters[name], dtype=torch.bool)
+        for name in weight_names(parameters)
+    }
+    for method, of_method in rows.reset_index(drop=True).groupby("method", sort=False):
+        if method == "dense":
+            continue
+        base = "snip" if method == "shuffled" else str(method)
+        seeds = sorted({int(seed) for seed in of_method["seed"]})
+        first = [int(of_method.index[of_method["seed"] == seed][0]) for seed in seeds]
+        initial = {name: value[first] for name, value in parameters.items()}
+        scores = single_shot_scores(base, initial, seeds, data, bcq, settings)
+        for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
+            level: Parameters = {}
+            for names in groups(list(scores), settings.scope).values():
+                level |= keep_largest({name: scores[name] for name in names}, float(str(sparsity)))
+            if method == "shuffled":
+                level = shuffle_within_layers(level, seeds)
+            for k, seed in zip(of_level.index, of_level["seed"], strict=True):
+                for name, mask in level.items():
+                    masks[name][int(k)] = mask[seeds.index(int(seed))]
+    return parameters, masks
+
+
+def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str) -> pd.DataFrame:
+    """One row a layer and run: weights, kept weights, their share, and whether it was emptied."""
+    group_of = {
+        name: group for group, names in groups(list(masks), scope).items() for name in names
+    }
+    records = []
+    for k, row in enumerate(rows.to_dict("records")):
+        for name, mask in masks.items():
+            weights, kept = int(mask[k].size), int(mask[k].sum())
+            network, layer = name.removesuffix(".weight").split(".")
+            if not kept:
+                logger.warning("the mask of %s empties the layer %s %s", row, network, layer)
+            records.append(
+                {
+                    **row,
+                    "network": network,
+                    "group": group_of[name],
+                    "layer": layer,
+                    "weights": weights,
+                    "kept": kept,
+                    "share_kept": kept / weights,
+                    "emptied": kept == 0,
+                }
+            )
+    return pd.DataFrame(records)
+
+
+def write_masks(path: str | os.PathLike[str], masks: Mapping[str, np.ndarray]) -> None:
+    """Write boolean masks [K, in, out], eight weights a byte."""
+    packed = {
+        name: np.packbits(mask.reshape(len(mask), -1), axis=1) for name, mask in masks.items()
+    }
+    with atomic_path(path) as temporary:
+        save_file(packed, temporary)
+
+
+def read_masks(
+    path: str | os.PathLike[str], widths: Widths, observation_size: int, action_size: int
+) -> dict[str, np.ndarray]:
+    """Read masks of networks of these sizes, boolean [K, in, out] by weight name.
+
+    Raises ValueError when the file was made for other sizes.
+    """
+    packed = load_file(path)
+    masks = {}
+    for layer, shape in layer_shapes(widths, observation_size, action_size).items():
+        bits = packed.get(f"{layer}.weight")
+        size = shape[0] * shape[1]
+        if bits is None or bits.shape[1] != (size + 7) // 8:
+            raise ValueError(f"{path}: no mask for {layer} of {shape[0]} x {shape[1]} weights")
+        masks[f"{layer}.weight"] = (
+            np.unpackbits(bits, axis=1, count=size).astype(bool).reshape(len(bits), *shape)
+        )
+    return masks

@@ -1,0 +1,102 @@
+"""Random draws that depend on a row's seed and on nothing else.
+
+Rows that share a seed share every draw (batches, noise, episodes), so a mask is compared with
+the dense network on equal terms, and a row's draws don't depend on the stack it trains in.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from triptych.rl.bcq import Batch, Noise
+from triptych.rl.transitions import Transitions
+
+CHUNK = 50
+"""Updates whose draws are made at once: large enough to amortise the calls."""
+
+
+def keyed_generator(device: torch.device, *key: int | str) -> torch.Generator:
+    """A generator whose stream is a function of `key`, for instance ("train", seed, chunk)."""
+    digest = hashlib.sha256(repr(key).encode()).digest()
+    return torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big") >> 1)
+
+
+class DeviceData:
+    """Transitions as tensors on the training device, indexed [rows, batch] at a time."""
+
+    def __init__(self, data: Transitions, device: torch.device, dtype: torch.dtype) -> None:
+        def put(array: object) -> Tensor:
+            return torch.as_tensor(array).to(device, dtype)
+
+        self.observations = put(data.observations)
+        self.actions = put(data.actions)
+        self.rewards = put(data.rewards)
+        self.next_observations = put(data.next_observations)
+        self.not_done = 1 - put(data.terminals)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def batch(self, index: Tensor) -> Batch:
+        """The transitions at `index` [K, B]."""
+        return Batch(
+            self.observations[index],
+            self.actions[index],
+            self.rewards[index],
+            self.next_observations[index],
+            self.not_done[index],
+        )
+
+
+class Draws:
+    """Batch indices and noise of every update of a stack, made chunk by chunk.
+
+    `at(update)` gives [K, B] indices and the update's `Noise`; the draws of an update are the
+    same whether the run arrived there unbroken or resumed.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        transitions: int,
+        action_size: int,
+        batch: int,
+        target_samples: int,
+        device: torch.device,
+        dtype: torch.dtype,
+    ) -> None:
+        self._unique = sorted(set(seeds))
+        self._row = torch.tensor([self._unique.index(seed) for seed in seeds], device=device)
+        self._transitions, self._latent = transitions, 2 * action_size
+        self._batch, self._samples = batch, target_samples
+        self._device, self._dtype = device, dtype
+        self._chunk = -1
+        self._index = self._normal = torch.empty(0)
+
+    def at(self, update: int) -> tuple[Tensor, Noise]:
+        """Indices [K, B] and noise for update number `update` (from 0)."""
+        chunk, slot = divmod(update, CHUNK)
+        if chunk != self._chunk:
+            self._draw(chunk)
+        batch, samples = self._batch, self._samples
+        normal = self._normal[self._row, slot]
+        encoder, actor, target = normal.split((batch, batch, batch * samples), 1)
+        return self._index[self._row, slot], Noise(encoder, target, actor)
+
+    def _draw(self, chunk: int) -> None:
+        batch, samples = self._batch, self._samples
+        indices, normals = [], []
+        for seed in self._unique:
+            generator = keyed_generator(self._device, "train", seed, chunk)
+            indices.append(
+                torch.randint(
+                    self._transitions, (CHUNK, batch), generator=generator, device=self._device
+                )
+            )
+            shape = (CHUNK, batch * (2 + samples), self._latent)
+            drawn = torch.randn(shape, generator=generator, device=self._device)
+            normals.append(drawn.to(self._dtype))
+        self._index, self._normal = torch.stack(indices), torch.stack(normals)
+        self._chunk = chunk

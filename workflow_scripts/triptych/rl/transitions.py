@@ -1,0 +1,290 @@
+"""Transitions in D4RL's HDF5 layout: read, checked, turned into pairs for Q-learning, and kept.
+
+`q_learning_transitions` gives what `d4rl.qlearning_dataset` gives (D4RL, d4rl/__init__.py): the
+next observation is the next row's, the last row and every row cut by a time-out are dropped, and
+terminals stay, with whatever row follows as their (masked) next observation.
+"""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from triptych.core.files import atomic_path
+from triptych.rl.locomotion import HORIZON, Flags, normalised_score, task_named
+
+logger = logging.getLogger(__name__)
+
+Floats = NDArray[np.float32]
+PathLike = str | os.PathLike[str]
+
+MATRICES = ("observations", "actions")
+FLAGS = ("terminals", "timeouts")
+REQUIRED = ("observations", "actions", "rewards", "terminals")
+
+
+class DatasetError(ValueError):
+    """A file that is not what it should be: which file and key, what was expected, what to do."""
+
+    def __init__(self, path: PathLike, key: str, expected: str, found: str, advice: str) -> None:
+        super().__init__(f"{path}: {key}: expected {expected}, found {found}. {advice}")
+        self.path, self.key, self.expected, self.found = str(path), key, expected, found
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Steps as they were recorded, in order: observations [N, S], actions [N, A], the rest [N]."""
+
+    observations: Floats
+    actions: Floats
+    rewards: Floats
+    terminals: Flags
+    timeouts: Flags
+
+    def episode_ends(self) -> NDArray[np.int64]:
+        """Indices of the last step of each episode; the last step of all always ends one."""
+        ends = np.flatnonzero(self.terminals | self.timeouts)
+        last = len(self.rewards) - 1
+        return ends if ends.size and ends[-1] == last else np.append(ends, last)
+
+
+@dataclass(frozen=True)
+class Transitions:
+    """Pairs for Q-learning, all float32: [N, S], [N, A], [N], [N, S] and [N] with 0 or 1."""
+
+    observations: Floats
+    actions: Floats
+    rewards: Floats
+    next_observations: Floats
+    terminals: Floats
+
+
+def read_recording(path: PathLike, task: str | None = None) -> Recording:
+    """Read and check an HDF5 file in D4RL's layout; with `task`, its sizes are checked too.
+
+    Without a `timeouts` key, as in D4RL's oldest files, episodes are cut after 1000 steps, where
+    `d4rl.qlearning_dataset` cuts them. Raises DatasetError for whatever else is missing or wrong.
+    """
+    try:
+        stream = h5py.File(path, "r")
+    except FileNotFoundError as error:
+        raise DatasetError(
+            path, "file", "an HDF5 file", "nothing there", "Correct the path in the config."
+        ) from error
+    except OSError as error:
+        raise DatasetError(
+            path,
+            "file",
+            "a readable HDF5 file",
+            f"something else ({error})",
+            "Delete it and download or write it again; it may have been cut short.",
+        ) from error
+    with stream:
+        _check_layout(path, stream, task)
+        present = [key for key in (*REQUIRED, "timeouts") if key in stream]
+        columns = {key: _read_column(path, stream[key], key) for key in present}
+    if "timeouts" not in columns:
+        logger.warning("%s has no timeouts: episodes are cut after %d steps", path, HORIZON)
+        columns["timeouts"] = timeouts_by_length(columns["terminals"], HORIZON)
+    return Recording(**columns)
+
+
+def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
+    """Everything that can be told without reading the rows."""
+    for key in (*REQUIRED, "timeouts"):
+        if key == "timeouts" and key not in stream:
+            continue
+        if not isinstance(stream.get(key), h5py.Dataset):
+            raise DatasetError(
+                path,
+                key,
+                "a dataset of that name",
+                "the keys " + (", ".join(sorted(stream)) or "(none)"),
+                f"D4RL's layout has {', '.join(REQUIRED)} and timeouts: rename or add {key}.",
+            )
+        _check_shape_and_dtype(path, stream[key], key, stream["observations"].shape)
+    rows = len(stream["observations"])
+    if rows < 2:
+        raise DatasetError(
+            path,
+            "observations",
+            "at least 2 rows",
+            f"{rows} rows",
+            "Record more steps: a transition needs a next observation.",
+        )
+    if task is not None:
+        definition = task_named(task)
+        sizes = {"observations": definition.observation_size, "actions": definition.action_size}
+        for key, size in sizes.items():
+            if stream[key].shape[1] != size:
+                raise DatasetError(
+                    path,
+                    key,
+                    f"{size} columns for {task}",
+                    f"{stream[key].shape[1]} columns",
+                    f"Give a file of {task}, or name the task that the file is of.",
+                )
+
+
+def _check_shape_and_dtype(
+    path: PathLike, dataset: h5py.Dataset, key: str, observations_shape: tuple[int, ...]
+) -> None:
+    dimensions = 2 if key in MATRICES else 1
+    if dataset.ndim != dimensions:
+        raise DatasetError(
+            path,
+            key,
+            f"{dimensions} dimension{'s' if dimensions > 1 else ''}",
+            f"shape {dataset.shape}",
+            "Write one row a step: [N, size] for observations and actions, else [N].",
+        )
+    if key in FLAGS:
+        expected, right = "bool (or 0 and 1 as integers)", dataset.dtype.kind in "biu"
+    else:
+        expected, right = "float32 (or float64)", dataset.dtype in (np.float32, np.float64)
+    if not right:
+        advice = f"Convert {key} before writing the file."
+        raise DatasetError(path, key, expected, f"dtype {dataset.dtype}", advice)
+    if len(dataset) != observations_shape[0]:
+        raise DatasetError(
+            path,
+            key,
+            f"{observations_shape[0]} rows, as many as observations",
+            f"{len(dataset)} rows",
+            "All keys describe the same steps: write them with one length.",
+        )
+
+
+def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any]:
+    """One key's rows as float32 or bool, every value checked."""
+    if key in FLAGS:
+        flags = dataset[:]
+        if flags.dtype != np.bool_:
+            if not np.isin(flags, (0, 1)).all():
+                raise DatasetError(
+                    path,
+                    key,
+                    "0 and 1 only",
+                    f"values from {flags.min()} to {flags.max()}",
+                    f"Write {key} as booleans.",
+                )
+            flags = flags.astype(np.bool_)
+        return np.asarray(flags)
+    # Read as float32 at once: a float64 copy of a million rows is never held.
+    values = dataset.astype(np.float32)[:]
+    # Row sums, because a mask of every value would be as large as a quarter of the data.
+    with np.errstate(invalid="ignore"):  # infinity less infinity is the NaN that is looked for
+        sums = values if values.ndim == 1 else values.sum(axis=1, dtype=np.float64)
+    finite = np.isfinite(sums)
+    if not finite.all():
+        first = int(np.flatnonzero(~finite)[0])
+        raise DatasetError(
+            path,
+            key,
+            "finite numbers",
+            f"NaN or infinity in {int((~finite).sum())} rows, first in row {first}",
+            "Remove the episodes that hold these rows (a simulation that blew up, perhaps).",
+        )
+    return np.asarray(values)
+
+
+def timeouts_by_length(terminals: Flags, horizon: int) -> Flags:
+    """True at the steps that d4rl takes for time-outs in a file which does not mark them.
+
+    These are every `horizon`-th step since the latest time-out or, as d4rl's counter starts at 1
+    after a terminal, every step that is number `horizon` - 1 after one.
+    """
+    timeouts = np.zeros(len(terminals), dtype=np.bool_)
+    start, counted = 0, 0
+    for end in [*np.flatnonzero(terminals).tolist(), len(terminals) - 1]:
+        cuts = np.arange(start + horizon - 1 - counted, end + 1, horizon)
+        timeouts[cuts] = True
+        # A terminal that is itself a time-out resets the counter like any time-out.
+        start, counted = end + 1, int(not timeouts[end])
+    return timeouts
+
+
+def q_learning_transitions(recording: Recording) -> Transitions:
+    """The pairs of `d4rl.qlearning_dataset`, without its loop."""
+    keep = np.flatnonzero(~recording.timeouts[:-1])
+    return Transitions(
+        observations=recording.observations[keep],
+        actions=recording.actions[keep],
+        rewards=recording.rewards[keep],
+        next_observations=recording.observations[keep + 1],
+        terminals=recording.terminals[keep].astype(np.float32),
+    )
+
+
+def write_transitions(path: PathLike, transitions: Transitions) -> None:
+    """Write transitions.safetensors, replacing it at once."""
+    arrays = {key: np.ascontiguousarray(value) for key, value in vars(transitions).items()}
+    with atomic_path(path) as temporary:
+        save_file(arrays, temporary)
+
+
+def read_transitions(path: PathLike) -> Transitions:
+    """Read what `write_transitions` wrote."""
+    return Transitions(**load_file(path))
+
+
+def dataset_summary(recording: Recording, task: str, source: str, file: str) -> pd.DataFrame:
+    """One row that describes the data: sizes, and returns of its episodes.
+
+    Statistics of returns are over all episodes, split at terminals and time-outs; a recording that
+    stops in the middle of an episode contributes that part as an episode.
+    """
+    ends = recording.episode_ends()
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    returns = np.add.reduceat(recording.rewards.astype(np.float64), starts)
+    scores = normalised_score(task, returns)
+    row = {
+        "task": task,
+        "source": source,
+        "file": file,
+        "transitions": int((~recording.timeouts[:-1]).sum()),
+        "episodes": len(ends),
+        "return_mean": returns.mean(),
+        "return_std": returns.std(),
+        "score_normalised_mean": scores.mean(),
+        "score_normalised_std": scores.std(),
+        "terminals": int(recording.terminals.sum()),
+        "timeouts": int(recording.timeouts.sum()),
+    }
+    return pd.DataFrame([row])
+
+
+def prepare(
+    source_path: PathLike, task: str, source: str, transitions_path: PathLike, table_path: PathLike
+) -> None:
+    """Check one HDF5 file and write the transitions and the one-row table that it gives."""
+    recording = read_recording(source_path, task)
+    transitions = q_learning_transitions(recording)
+    if len(transitions.rewards) == 0:
+        raise DatasetError(
+            source_path,
+            "timeouts",
+            "at least one row that is not a time-out",
+            "time-outs only",
+            "Mark only the steps at which the time limit cut an episode.",
+        )
+    write_transitions(transitions_path, transitions)
+    summary = dataset_summary(recording, task, source, Path(source_path).name)
+    with atomic_path(table_path) as temporary:
+        summary.to_csv(temporary, index=False)
+    row = summary.iloc[0]
+    logger.info(
+        "%s: %d transitions, %d episodes, normalised score %.1f (standard deviation %.1f)",
+        source_path,
+        row["transitions"],
+        row["episodes"],
+        row["score_normalised_mean"],
+        row["score_normalised_std"],
+    )
