@@ -1,16 +1,17 @@
-"""What every rule file uses: the checked config, the experiment tables, code digests."""
+"""Shared by all: the checked config, the experiment table, code digests, names of files."""
 
 import os
 import sys
 from pathlib import Path
 
+import yaml
 from snakemake.exceptions import WorkflowError
 
 # This checkout's library, for the rules here and, by PYTHONPATH, for every script, whatever may be
 # installed in the environment: Snakemake itself would put it behind all installed packages.
 _LIBRARY = str(Path(workflow.basedir) / "workflow_scripts")
 sys.path.insert(0, _LIBRARY)
-os.environ["PYTHONPATH"] = _LIBRARY
+os.environ.update(PYTHONPATH=_LIBRARY)
 
 from triptych.core.config import ConfigError, check_config
 from triptych.core.provenance import code_digest
@@ -37,3 +38,126 @@ def figure_files(name):
 def table_files(name):
     """The three formats of a table."""
     return [f"results/tables/{name}.{kind}" for kind in ("csv", "md", "tex")]
+
+
+SOURCES = yaml.safe_load(
+    (Path(workflow.basedir) / "resources" / "sources.yaml").read_text(encoding="utf-8")
+)
+
+
+RL = config["rl"]
+
+for _grid in ("sweep", "measure"):
+    if RL[_grid]["widths"] not in RL["widths"]:
+        raise WorkflowError(
+            f"config: rl.{_grid}.widths is {RL[_grid]['widths']!r}; "
+            f"allowed is a name from rl.widths: {', '.join(RL['widths'])}"
+        )
+
+RL_RUNS = experiment_table(
+    RL["tasks"],
+    trained=Grid(
+        RL["sweep"]["widths"],
+        RL["sweep"]["methods"],
+        RL["sweep"]["sparsities"],
+        RL["sweep"]["seeds"],
+        RL["sweep"]["controls"]["methods"],
+        RL["sweep"]["controls"]["sparsities"],
+    ),
+    measured=Grid(
+        RL["measure"]["widths"],
+        RL["measure"]["methods"],
+        RL["measure"]["sparsities"],
+        RL["measure"]["seeds"],
+    ),
+    stack=RL["sweep"]["stack"],
+)
+
+
+def rl_runs_of(task, networks, stack):
+    """The rows of one stack, as plain records for params."""
+    of_stack = (RL_RUNS[["task", "networks", "stack"]] == [task, networks, stack]).all(
+        axis=1
+    )
+    return run_records(RL_RUNS[of_stack])
+
+
+def rl_runs(wildcards):
+    return rl_runs_of(wildcards.task, wildcards.networks, wildcards.stack)
+
+
+def rl_files(name, trained=None, networks=None):
+    """Paths of the file `name` of every stack, or only of those trained or of these widths."""
+    table = RL_RUNS
+    if trained is not None:
+        table = table[table["trained"] == trained]
+    if networks is not None:
+        table = table[table["networks"] == networks]
+    stacks = table[["task", "networks", "stack"]].drop_duplicates()
+    return [
+        f"results/rl/{task}/{networks}/{stack}/{name}"
+        for task, networks, stack in stacks.itertuples(index=False)
+    ]
+
+
+def rl_widths(wildcards):
+    return RL["widths"][wildcards.networks]
+
+
+def rl_facts():
+    """What was run, for the head of the page."""
+    trained, measured = RL["sweep"], RL["measure"]
+    widths, full = RL["widths"][trained["widths"]], RL["widths"][measured["widths"]]
+
+    def units(table):
+        actor, critic = (
+            "-".join(map(str, table[name])) for name in ("actor", "critic")
+        )
+        return f"actor {actor}, critic {critic}, VAE {table['vae']}-{table['vae']}"
+
+    return {
+        "Tasks": ", ".join(
+            f"{task} ({RL['tasks'][task]['source']})" for task in RL["tasks"]
+        ),
+        "Trained runs": f"{int(RL_RUNS['trained'].sum())}, each scored as "
+        + " and ".join(trained["algorithms"]),
+        "Sparsities": ", ".join(f"{level}%" for level in trained["sparsities"]),
+        "Seeds": ", ".join(map(str, trained["seeds"])),
+        "Updates": f"{RL['training']['updates']:,} of batches of {RL['training']['batch']}",
+        "Hidden units when trained": units(widths),
+        "Hidden units when only pruned": units(full),
+        "Evaluation": f"{RL['evaluation']['episodes']} episodes, mean of the last "
+        f"{RL['evaluation']['last']} evaluations",
+    }
+
+
+# The one measured run whose speed is taken, and the stack that holds its mask.
+RL_TIMED = RL_RUNS[
+    (RL_RUNS["task"] == RL["latency"]["task"])
+    & (RL_RUNS["networks"] == RL["measure"]["widths"])
+    & (RL_RUNS["method"] == RL["latency"]["method"])
+    & (RL_RUNS["sparsity_percent"] == RL["latency"]["sparsity"])
+].head(1)
+
+if RL_TIMED.empty:
+    raise WorkflowError(
+        f"config: rl.latency asks for {RL['latency']['method']} at {RL['latency']['sparsity']}% "
+        f"on {RL['latency']['task']}; rl.tasks and rl.measure make no such mask"
+    )
+
+
+def rl_source(wildcards):
+    """The HDF5 file of a task, by its source in config."""
+    task = config["rl"]["tasks"][wildcards.task]
+    return {
+        "d4rl": f"results/rl/{wildcards.task}/d4rl.hdf5",
+        "collected": f"results/rl/{wildcards.task}/collected.hdf5",
+        "path": task.get("path"),
+    }[task["source"]]
+
+
+def d4rl_file(key):
+    """An entry's value for a task's file in resources/sources.yaml."""
+    return lambda wildcards: SOURCES["d4rl"]["files"][f"{wildcards.task}_expert-v2"][
+        key
+    ]

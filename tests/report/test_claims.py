@@ -28,7 +28,6 @@ from triptych.report.scores import run_scores
 
 PAPER = Conditions(
     sources=dict.fromkeys(synthetic.DIMENSIONS, "d4rl"),
-    expert=dict.fromkeys(synthetic.DIMENSIONS, True),
     behaviour=synthetic.EXPERTS,
     paper_widths=True,
     updates=1_000_000,
@@ -78,7 +77,6 @@ def test_bcq_that_keeps_its_score_on_hopper_too_contradicts_the_paper(runs):
     ("change", "reason"),
     [
         ({"sources": {**PAPER.sources, "hopper": "collected"}}, "Hopper collected"),
-        ({"expert": {**PAPER.expert, "hopper": False}}, "another quality"),
         ({"paper_widths": False}, "not as wide"),
         ({"updates": 99_999}, "99,999 updates"),
         ({"seeds": 4}, "4 seeds of 5"),
@@ -109,8 +107,8 @@ def test_conditions_are_read_from_the_data_and_not_from_a_name(evaluations, laye
     assert conditions(without, layers, datasets).seeds == 0
     short = evaluations[(evaluations["update"] < 60_000) | (evaluations["seed"] > 0)]
     assert conditions(short, layers, datasets).updates == 50_000
-    others = datasets.assign(file="hopper_medium-v2.hdf5")
-    assert not any(conditions(evaluations, layers, others).expert.values())
+    mine = conditions(evaluations, layers, synthetic.datasets("path"))
+    assert "HalfCheetah path" in mine.obstacles()[0]
 
 
 def test_widths_are_the_papers_only_where_every_network_has_them(layers):
@@ -122,6 +120,7 @@ def test_widths_are_the_papers_only_where_every_network_has_them(layers):
 def test_keeping_and_losing_leave_room_for_neither():
     wide = Interval(0.8, 0.5, 1.1)
     assert not keeps(wide) and not loses(wide)
+    assert not keeps(Interval(0.95, 0.89, 1.0))
     assert keeps(Interval(0.95, 0.9, 1.0)) and loses(Interval(0.8, 0.7, 0.95))
     nothing = Interval(float("nan"), float("nan"), float("nan"))
     assert not keeps(nothing) and not loses(nothing)
@@ -145,6 +144,16 @@ def test_a_first_layer_that_keeps_more_breaks_the_last_layer_claim(layers):
     verdict = last_layer_keeps_most(first)
     assert verdict.verdict == NOT_REPRODUCED
     assert "keeps more elsewhere in the decoder on Hopper" in verdict.reason
+
+
+def test_more_with_grasp_in_some_seeds_alone_is_not_enough(layers):
+    mixed = layers.copy()
+    at = (mixed["layer"] == "l3") & (mixed["network"] == "actor") & (mixed["method"] == "grasp")
+    # As little as SNIP keeps at best, or less, in three seeds of five.
+    mixed.loc[at & (mixed["seed"] < 3), "kept"] = 0.3 * mixed["weights"]
+    verdict = last_layer_keeps_most(mixed)
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "GraSP does not clearly keep more than SNIP in the actor" in verdict.reason
 
 
 def test_masks_of_narrow_networks_or_few_seeds_do_not_test_the_last_layer_claim(layers):

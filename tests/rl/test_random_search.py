@@ -26,6 +26,7 @@ SHORT = ArsSettings(
     step_size=0.02,
     step_size_after=0.01,
     noise=0.03,
+    noise_after=0.02,
     survival_bonus=1.0,
     evaluate_every=1,
     evaluation_episodes=2,

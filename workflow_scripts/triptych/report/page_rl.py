@@ -31,7 +31,8 @@ SOURCES = {
 COLLECTED = (
     "**Data marked as collected are not D4RL's.** They were recorded in real MuJoCo physics from "
     "this project's own expert policies: linear maps from observation to action, found by random "
-    "search. A linear behaviour policy is easier to clone than the soft actor-critic networks "
+    "search, with noise on their actions. "
+    "A linear behaviour policy is easier to clone than the soft actor-critic networks "
     "behind D4RL, so high scores under heavy pruning say less here than they would there."
 )
 

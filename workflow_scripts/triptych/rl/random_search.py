@@ -47,7 +47,8 @@ class ArsSettings:
     top: int  # b, used in the update
     step_size: float  # alpha, during the trial
     step_size_after: float  # and after it
-    noise: float  # nu, standard deviation of the exploration
+    noise: float  # nu, standard deviation of the exploration, during the trial
+    noise_after: float  # and after it
     survival_bonus: float  # subtracted from every reward while training (the paper's Section 4.2)
     evaluate_every: int
     evaluation_episodes: int
@@ -192,9 +193,8 @@ class Search:
         # Drawn anew from the iteration's number, so that a search can go on from its state alone.
         generator = np.random.default_rng([self.seed, self.iteration])
         deltas = generator.standard_normal((directions, *self.weights.shape))
-        candidates = np.concatenate(
-            [self.weights + settings.noise * deltas, self.weights - settings.noise * deltas]
-        )
+        noise = settings.noise_after if self.refining else settings.noise
+        candidates = np.concatenate([self.weights + noise * deltas, self.weights - noise * deltas])
         mean, scale = self._standardisation()
 
         def act(observations: Array) -> Array:

@@ -1,0 +1,97 @@
+"""A copy of the checkout in which a tiny version of the whole workflow has run once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+
+TINY = {
+    "scale": "custom",
+    "rl": {
+        "collect": {"transitions": 2000},
+        "widths": {"narrow": {"actor": [8, 8], "critic": [8, 8], "vae": 8}},
+        "sweep": {"methods": ["snip", "grasp"], "sparsities": [50, 95], "seeds": [0, 1]},
+        "measure": {"sparsities": [50, 95], "seeds": [0, 1]},
+        "training": {"updates": 100, "batch": 10, "checkpoint_every": 50},
+        "evaluation": {"every": 50, "episodes": 1, "candidates": 2, "last": 1},
+        "latency": {"batches": [1], "repeats": 2, "candidates": 2},
+    },
+}
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A checkout of its own, with a config overlay tiny.yaml beside config.yaml."""
+
+    root: Path
+
+    def snakemake(self, *arguments, config="tiny.yaml", check=True):
+        """Run snakemake there; stdout and stderr as one text."""
+        command = [sys.executable, "-m", "snakemake", "--cores", "2"]
+        command += ["--configfile", config] if config else []
+        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=self.root,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        if check and done.returncode:
+            raise AssertionError(done.stdout)
+        return done.stdout
+
+    def stale(self, *arguments):
+        """Names of the rules that a dry run would start, targets left out."""
+        text = self.snakemake("--dry-run", "--quiet", "reason", *arguments)
+        rules = {line.split()[1].rstrip(":") for line in text.splitlines() if line.startswith(("rule ", "localrule "))}
+        return rules - {"all", "rl"}
+
+    def edit(self, path, old, new):
+        """Replace a text in a file of the checkout."""
+        file = self.root / path
+        text = file.read_text()
+        assert old in text
+        file.write_text(text.replace(old, new, 1))
+
+
+def copy_checkout(target):
+    names = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs")
+    names += ("profiles", "resources", "docs")
+    for name in names:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target / name)
+    (target / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    return Checkout(target)
+
+
+@pytest.fixture
+def fresh(tmp_path):
+    """A checkout in which nothing has run."""
+    return copy_checkout(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished_once(tmp_path_factory):
+    """The checkout in which everything has run; not to be changed."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("finished"))
+    checkout.snakemake()
+    return checkout
+
+
+@pytest.fixture
+def finished(finished_once, tmp_path):
+    """A copy of the finished checkout, file times kept, for a test to change."""
+    shutil.copytree(finished_once.root, tmp_path / "checkout", symlinks=True)
+    return Checkout(tmp_path / "checkout")

@@ -1,0 +1,76 @@
+"""What makes a result stale, and what doesn't."""
+
+import os
+import time
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+REPORT = {"report_claims", "report_page"}
+
+
+def test_a_finished_workflow_has_nothing_to_do(finished):
+    assert "Nothing to be done" in finished.snakemake("--dry-run")
+
+
+def test_touching_every_source_file_makes_nothing_stale(finished):
+    now = time.time() + 10
+    for folder in ("workflow_scripts", "rules", "envs", "profiles"):
+        for path in (finished.root / folder).rglob("*"):
+            os.utime(path, (now, now))
+    for name in ("Snakefile", "config.yaml", "tiny.yaml"):
+        os.utime(finished.root / name, (now, now))
+    assert "Nothing to be done" in finished.snakemake("--dry-run")
+
+
+def test_touching_small_inputs_makes_nothing_stale(finished):
+    now = time.time() + 10
+    for folder in ("resources", "docs"):
+        for path in (finished.root / folder).rglob("*"):
+            os.utime(path, (now, now))
+    assert "Nothing to be done" in finished.snakemake("--dry-run")
+
+
+def test_editing_a_module_makes_exactly_its_users_stale(finished):
+    finished.edit(
+        "workflow_scripts/triptych/report/figures_masks.py", "\nimport ", "\nEDITED = 1\nimport "
+    )
+    assert finished.stale() == {"rl_figure3", "report_page"}
+
+
+def test_editing_the_evaluation_makes_training_stale_and_what_follows(finished):
+    finished.edit(
+        "workflow_scripts/triptych/rl/evaluation.py", "STEPS_DRAWN = 100", "STEPS_DRAWN = 101"
+    )
+    stale = finished.stale()
+    assert {"rl_train", "rl_figure1", "rl_figure2", "rl_scores"} <= stale
+    assert not stale & {"rl_collect", "rl_prepare", "rl_figure3", "rl_figure4", "rl_table1"}
+
+
+def test_editing_a_comment_makes_nothing_stale(finished):
+    path = finished.root / "workflow_scripts/triptych/rl/bcq.py"
+    path.write_text(path.read_text() + "\n# a comment\n")
+    assert "Nothing to be done" in finished.snakemake("--dry-run")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("updates: 100", "updates: 110", {"rl_train", "rl_scores", "rl_figure1", "rl_figure2"} | REPORT),
+        ("repeats: 2", "repeats: 3", {"rl_latency", "rl_inference"} | REPORT),
+        ("last: 1", "last: 2", {"rl_scores", "rl_figure1", "rl_figure2"} | REPORT),
+    ],
+)
+def test_a_changed_parameter_reruns_what_depends_on_it(finished, old, new, expected):
+    finished.edit("tiny.yaml", old, new)
+    assert finished.stale() == expected
+
+
+def test_a_sparsity_added_to_the_sweep_trains_only_the_new_runs(finished):
+    finished.edit(
+        "tiny.yaml", "    sparsities:\n    - 50\n    - 95\n  training", "    sparsities:\n    - 50\n    - 95\n    - 80\n  training"
+    )
+    text = finished.snakemake("--dry-run")
+    trained = {line.split("/")[-2] for line in text.splitlines() if "policies.safetensors" in line and "output" in line}
+    assert trained == {"sp80-1"}

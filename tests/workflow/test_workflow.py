@@ -1,0 +1,92 @@
+"""The workflow's front door: targets, scales, messages."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+TARGETS = ["rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_table1"]
+
+
+def test_the_targets_read_like_a_table_of_contents(fresh):
+    text = fresh.snakemake("--list-target-rules", config=None)
+    listed = set(re.findall(r"^(?:\x1b\[\d+m)?(\w+)", text, re.MULTILINE))
+    assert {"all", "rl", "rl_scores", "rl_inference", *TARGETS} <= listed
+
+
+@pytest.mark.parametrize("config", [None, "config/paper.yaml", "tiny.yaml"])
+def test_every_scale_has_a_dag(fresh, config):
+    assert "rl_train" in fresh.snakemake("--dry-run", config=config)
+
+
+def test_the_paper_scale_trains_every_run_of_a_task_in_one_job_from_downloads(fresh):
+    text = fresh.snakemake("--dry-run", config="config/paper.yaml")
+    counts = dict(re.findall(r"^(rl_\w+)\s+(\d+)$", text, re.MULTILINE))
+    assert counts["rl_train"] == "3"
+    assert counts["rl_download"] == "3"
+    assert "rl_collect" not in counts
+
+
+def test_a_wrong_value_gets_one_message_before_any_job(fresh):
+    overlay = {"rl": {"training": {"updates": "many"}}}
+    (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
+    text = fresh.snakemake("--dry-run", config="wrong.yaml", check=False)
+    assert "rl.training.updates is 'many' (str); allowed is a value of type integer" in text
+    assert text.count("updates") == 1
+    assert "Traceback" not in text
+
+
+def test_widths_that_do_not_exist_are_named(fresh):
+    overlay = {"rl": {"sweep": {"widths": "wide"}}}
+    (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
+    text = fresh.snakemake("--dry-run", config="wrong.yaml", check=False)
+    assert "rl.sweep.widths is 'wide'; allowed is a name from rl.widths: narrow, paper" in text
+
+
+@pytest.mark.slow
+def test_a_users_file_that_lacks_a_key_fails_by_name_and_loses_nothing(fresh):
+    import h5py
+    import numpy as np
+
+    with h5py.File(fresh.root / "mine.hdf5", "w") as file:
+        file["observations"] = np.zeros((50, 11), np.float32)
+        file["actions"] = np.zeros((50, 3), np.float32)
+    overlay = yaml.safe_load((fresh.root / "tiny.yaml").read_text())
+    overlay["rl"]["tasks"] = {"hopper": {"source": "path", "path": "mine.hdf5"}}
+    (fresh.root / "mine.yaml").write_text(yaml.safe_dump(overlay))
+    text = fresh.snakemake("results/rl/hopper/dataset.csv", config="mine.yaml", check=False)
+    assert "mine.hdf5: rewards: expected" in text
+    log = (fresh.root / "results/logs/rl_prepare/hopper.log").read_text()
+    assert "Traceback" in log
+
+
+@pytest.mark.slow
+def test_every_job_has_a_log_a_benchmark_and_provenance_under_its_rules_name(finished_once):
+    results = finished_once.root / "results"
+    rules = {path.name for path in (results / "provenance").iterdir()}
+    assert {"rl_collect", "rl_train", "rl_table1", "report_page"} <= rules
+    for rule in rules:
+        names = {path.stem for path in (results / "provenance" / rule).iterdir()}
+        assert names == {path.stem for path in (results / "logs" / rule).iterdir()}
+        assert names == {path.stem for path in (results / "benchmarks" / rule).iterdir()}
+        for path in (results / "provenance" / rule).iterdir():
+            assert json.loads(path.read_text())["code_digest"]
+
+
+@pytest.mark.slow
+def test_two_runs_of_one_config_make_the_same_files(finished_once, fresh):
+    targets = ["rl_figure1", "rl_figure3", "rl_table1"]
+    fresh.snakemake(*targets)
+    for folder in ("tables", "figures"):
+        for path in (fresh.root / "results" / folder).iterdir():
+            assert path.read_bytes() == (finished_once.root / "results" / folder / path.name).read_bytes(), path
+    for path in (fresh.root / "results" / "rl").rglob("*.safetensors"):
+        twin = finished_once.root / path.relative_to(fresh.root)
+        assert path.read_bytes() == twin.read_bytes(), path
+
+
+@pytest.mark.slow
+def test_snakemakes_own_report_can_be_made(finished):
+    finished.snakemake("--report", "snakemake-report.html")
+    assert (finished.root / "snakemake-report.html").stat().st_size > 500_000
