@@ -54,6 +54,14 @@ for _grid in ("sweep", "measure"):
             f"allowed is a name from rl.widths: {', '.join(RL['widths'])}"
         )
 
+_evaluations = -(-RL["training"]["updates"] // RL["evaluation"]["every"])
+if RL["evaluation"]["last"] > _evaluations:
+    raise WorkflowError(
+        f"config: rl.evaluation.last is {RL['evaluation']['last']}; allowed is at most "
+        f"{_evaluations}, the evaluations that {RL['training']['updates']} updates with one "
+        f"every {RL['evaluation']['every']} make"
+    )
+
 RL_RUNS = experiment_table(
     RL["tasks"],
     trained=Grid(

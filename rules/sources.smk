@@ -28,9 +28,10 @@ rule rl_download:
 
 
 rule rl_train_expert:
-    """Train a linear expert by augmented random search (resources/experts/ ships the results)."""
+    """Train an expert by PPO (resources/experts/ ships the results)."""
     output:
-        "results/rl/experts/{task}.json",
+        policy="results/rl/experts/{task}.safetensors",
+        record="results/rl/experts/{task}.json",
     log:
         "results/logs/rl_train_expert/{task}.log",
     benchmark:
@@ -53,7 +54,7 @@ rule rl_train_expert:
 rule rl_collect:
     """Record a noisy expert in MuJoCo, in D4RL's layout."""
     input:
-        expert="resources/experts/{task}.json",
+        expert="resources/experts/{task}.safetensors",
     output:
         "results/rl/{task}/collected.hdf5",
     log:

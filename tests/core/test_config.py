@@ -1,4 +1,4 @@
-"""A configuration that is not allowed gets one message: the key, what was given, what is allowed."""
+"""A wrong configuration gets one message: the key, what was given, what is allowed."""
 
 import copy
 from pathlib import Path

@@ -6,10 +6,11 @@ import h5py
 import mujoco
 import numpy as np
 import pytest
+from policies import random_expert
 
 from triptych.rl import collection
 from triptych.rl.collection import NoisyPolicy, collect
-from triptych.rl.experts import LinearPolicy, write_expert
+from triptych.rl.experts import write_expert
 from triptych.rl.locomotion import Locomotion
 
 STEPS = 2300
@@ -18,19 +19,16 @@ STEPS = 2300
 @pytest.fixture
 def expert(tmp_path: Path) -> Path:
     """A Walker2d policy that falls after a while."""
-    weights = np.random.default_rng(0).normal(size=(6, 17)) * 0.1
-    policy = LinearPolicy(weights, np.linspace(-0.1, 0.3, 17), np.linspace(0.5, 2.0, 17))
-    path = tmp_path / "walker2d.json"
-    write_expert(path, "walker2d", policy, {}, {"best_iteration": 7})
+    path = tmp_path / "walker2d.safetensors"
+    write_expert(path, random_expert(17, 6, gain=0.3))
     return path
 
 
 @pytest.fixture
 def upright(tmp_path: Path) -> Path:
     """A HalfCheetah policy; its episodes never end before the limit of 1000 steps."""
-    policy = LinearPolicy(np.full((6, 17), 0.01), np.zeros(17), np.ones(17))
-    path = tmp_path / "halfcheetah.json"
-    write_expert(path, "halfcheetah", policy, {}, {"best_iteration": 1})
+    path = tmp_path / "halfcheetah.safetensors"
+    write_expert(path, random_expert(17, 6, gain=0.01))
     return path
 
 
@@ -59,13 +57,12 @@ def test_layout_is_that_of_d4rl_version_2(expert: Path, tmp_path: Path) -> None:
         "infos/action_log_probs": ((STEPS,), np.float32),
         "infos/qpos": ((STEPS, 9), np.float32),
         "infos/qvel": ((STEPS, 9), np.float32),
-        "metadata/policy/last_fc/weight": ((6, 17), np.float32),
+        "metadata/policy/last_fc/weight": ((6, 7), np.float32),
         "metadata/policy/last_fc/bias": ((6,), np.float32),
     }
     for key, (shape, dtype) in shapes.items():
         assert columns[key].shape == shape, key
         assert columns[key].dtype == dtype, key
-    assert columns["metadata/iteration"] == 7
     with h5py.File(tmp_path / "w.hdf5") as stream:
         assert "not D4RL" in stream.attrs["source"]
     assert b"not D4RL" in columns["metadata/source"]
@@ -91,12 +88,10 @@ def test_rows_obey_the_physics_and_the_metadata_policy(expert: Path, tmp_path: P
             np.testing.assert_array_equal(
                 rows["observations"][row + 1], rows["next_observations"][row]
             )
-    mean = np.clip(
-        rows["observations"] @ rows["metadata/policy/last_fc/weight"].T
-        + rows["metadata/policy/last_fc/bias"],
-        -1,
-        1,
-    )
+    layer = {key.removeprefix("metadata/policy/"): each for key, each in rows.items()}
+    hidden = np.tanh(rows["observations"] @ layer["fc0/weight"].T + layer["fc0/bias"])
+    hidden = np.tanh(hidden @ layer["fc1/weight"].T + layer["fc1/bias"])
+    mean = np.clip(hidden @ layer["last_fc/weight"].T + layer["last_fc/bias"], -1, 1)
     inside = np.abs(rows["actions"]) < 1
     noise = (rows["actions"] - mean)[inside]
     assert noise.std() == pytest.approx(0.05, rel=0.05)
@@ -115,7 +110,7 @@ def test_episodes_end_by_the_limit_and_the_cut_one_by_a_time_out(
 def test_log_density_is_that_of_scipy() -> None:
     stats = pytest.importorskip("scipy.stats")
     noise = np.random.default_rng(0).normal(size=(4, 3))
-    policy = NoisyPolicy(LinearPolicy(np.zeros((3, 2)), np.zeros(2), np.ones(2)), 0.2)
+    policy = NoisyPolicy(random_expert(2, 3), 0.2)
     expected = stats.norm(scale=0.2).logpdf(0.2 * noise).sum(axis=1)
     np.testing.assert_allclose(policy.log_density(noise), expected, rtol=1e-12)
 

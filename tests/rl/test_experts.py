@@ -4,10 +4,12 @@ import json
 import warnings
 from pathlib import Path
 
+import gymnasium
 import numpy as np
 import pytest
+from policies import random_expert
 
-from triptych.rl.experts import LinearPolicy, read_expert, roll_out, write_expert
+from triptych.rl.experts import LAYERS, read_expert, roll_out, write_expert
 from triptych.rl.locomotion import TASKS, Locomotion, normalised_score
 
 SHIPPED = Path(__file__).parents[2] / "resources" / "experts"
@@ -16,8 +18,7 @@ PROMISED = {"hopper": 95.0, "walker2d": 80.0, "halfcheetah": 40.0}
 
 def test_roll_out_sums_what_gymnasium_pays() -> None:
     """The returns of episodes of unequal length, against one environment at a time."""
-    gymnasium = pytest.importorskip("gymnasium")
-    policy = LinearPolicy(np.random.default_rng(2).normal(size=(3, 11)), np.zeros(11), np.ones(11))
+    policy = random_expert(11, 3)
     returns, lengths = roll_out(Locomotion("hopper", 3), policy, [4, 5, 6])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -34,36 +35,33 @@ def test_roll_out_sums_what_gymnasium_pays() -> None:
     environment.close()
 
 
-def test_written_policy_is_read_back_exactly(tmp_path: Path) -> None:
-    generator = np.random.default_rng(0)
-    policy = LinearPolicy(
-        generator.normal(size=(3, 11)), generator.normal(size=11), generator.random(11) + 0.1
-    )
-    write_expert(tmp_path / "p.json", "hopper", policy, {}, {})
-    again = read_expert(tmp_path / "p.json", "hopper")
-    for key, value in vars(policy).items():
-        np.testing.assert_array_equal(getattr(again, key), value)
+def test_a_written_policy_is_read_back_exactly(tmp_path: Path) -> None:
+    policy = random_expert(11, 3)
+    write_expert(tmp_path / "p.safetensors", policy)
+    again = read_expert(tmp_path / "p.safetensors", "hopper")
+    for layer in LAYERS:
+        np.testing.assert_array_equal(again.weights[layer], policy.weights[layer])
+        np.testing.assert_array_equal(again.biases[layer], policy.biases[layer])
 
 
 def test_files_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    policy = LinearPolicy(np.zeros((3, 11)), np.zeros(11), np.ones(11))
-    path = tmp_path / "p.json"
-    write_expert(path, "hopper", policy, {}, {})
-    with pytest.raises(ValueError, match=r"policy for hopper .* walker2d was asked"):
+    path = tmp_path / "p.safetensors"
+    write_expert(path, random_expert(11, 3))
+    with pytest.raises(ValueError, match="maps 11 observations to 3 actions, but walker2d"):
         read_expert(path, "walker2d")
-    path.write_text("{}")
+    path.write_bytes(b"nothing of the kind")
     with pytest.raises(ValueError, match="not an expert's file"):
         read_expert(path, "hopper")
 
 
 @pytest.mark.parametrize("task", sorted(TASKS))
-def test_shipped_expert_scores_what_its_file_says(task: str) -> None:
+def test_a_shipped_expert_scores_what_its_record_says(task: str) -> None:
     """Ten of the fifty measured episodes, on this machine's engine."""
-    path = SHIPPED / f"{task}.json"
-    measured = json.loads(path.read_text())["measured"]
+    measured = json.loads((SHIPPED / f"{task}.json").read_text())["measured"]
     assert measured["score_normalised_mean"] >= PROMISED[task]
     first = measured["first_seed"]
-    returns, _ = roll_out(Locomotion(task, 10), read_expert(path, task), range(first, first + 10))
+    policy = read_expert(SHIPPED / f"{task}.safetensors", task)
+    returns, _ = roll_out(Locomotion(task, 10), policy, range(first, first + 10))
     assert normalised_score(task, returns).mean() == pytest.approx(
         measured["score_normalised_mean"], abs=max(5.0, 2 * measured["score_normalised_std"])
     )

@@ -1,6 +1,7 @@
 """A copy of the checkout in which a tiny version of the whole workflow has run once."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -52,8 +53,8 @@ class Checkout:
     def stale(self, *arguments):
         """Names of the rules that a dry run would start, targets left out."""
         text = self.snakemake("--dry-run", "--quiet", "reason", *arguments)
-        rules = {line.split()[1].rstrip(":") for line in text.splitlines() if line.startswith(("rule ", "localrule "))}
-        return rules - {"all", "rl"}
+        found = re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)
+        return set(found) - {"all", "rl"}
 
     def edit(self, path, old, new):
         """Replace a text in a file of the checkout."""

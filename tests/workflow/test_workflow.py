@@ -80,7 +80,8 @@ def test_two_runs_of_one_config_make_the_same_files(finished_once, fresh):
     fresh.snakemake(*targets)
     for folder in ("tables", "figures"):
         for path in (fresh.root / "results" / folder).iterdir():
-            assert path.read_bytes() == (finished_once.root / "results" / folder / path.name).read_bytes(), path
+            twin = finished_once.root / "results" / folder / path.name
+            assert path.read_bytes() == twin.read_bytes(), path
     for path in (fresh.root / "results" / "rl").rglob("*.safetensors"):
         twin = finished_once.root / path.relative_to(fresh.root)
         assert path.read_bytes() == twin.read_bytes(), path

@@ -3,8 +3,8 @@
 Keys, types and their order in time are those of D4RL's scripts/generation/mujoco/collect_data.py:
 `infos/qpos` and `infos/qvel` are the state before the action, and an episode that reaches the time
 limit is a time-out even if it would have ended there. Two things differ, and the file says that it
-is not D4RL's: the behaviour policy is linear, and the last episode, which the wanted number of
-steps cuts, ends with a time-out (D4RL leaves it open).
+is not D4RL's: the noise has one deviation everywhere, and the last episode, which the wanted number
+of steps cuts, ends with a time-out (D4RL leaves it open).
 """
 
 import logging
@@ -14,7 +14,7 @@ import h5py
 import numpy as np
 
 from triptych.core.files import atomic_path
-from triptych.rl.experts import LinearPolicy, PathLike, best_iteration, read_expert
+from triptych.rl.experts import LAYERS, Expert, PathLike, read_expert
 from triptych.rl.locomotion import Array, Locomotion, normalised_score
 
 logger = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ Rows = dict[str, np.ndarray]
 class NoisyPolicy:
     """Gaussian noise of standard deviation `sigma` upon a policy's actions, then clipped."""
 
-    mean: LinearPolicy
+    mean: Expert
     sigma: float
 
     def act(self, observations: Array, noise: Array) -> Array:
@@ -63,7 +63,7 @@ def collect(
         raise ValueError(f"sigma is {sigma}: expected 0 or more")
     policy = NoisyPolicy(read_expert(expert_path, task), sigma)
     rows = _first_rows(_record_episodes(task, policy, transitions, seed), transitions)
-    _write(path, task, policy, best_iteration(expert_path), seed, rows)
+    _write(path, task, policy, seed, rows)
     ends = np.flatnonzero(rows["terminals"] | rows["timeouts"])
     starts = np.concatenate([[0], ends[:-1] + 1])
     returns = np.add.reduceat(rows["rewards"].astype(np.float64), starts)
@@ -153,26 +153,24 @@ def _write(
     path: PathLike,
     task: str,
     policy: NoisyPolicy,
-    iteration: int,
     seed: int,
     rows: Rows,
 ) -> None:
     """HDF5 in D4RL's layout, metadata included, marked as not D4RL's."""
-    weights = policy.mean.weights / policy.mean.observation_scale
+    actions, inputs = policy.mean.weights[LAYERS[-1]].shape
     metadata = {
-        "algorithm": np.bytes_("ARS"),
-        "iteration": np.int32(iteration),
+        "algorithm": np.bytes_("PPO"),
         "source": np.bytes_(SOURCE),
-        "policy/nonlinearity": np.bytes_("clip"),
+        "policy/nonlinearity": np.bytes_("tanh"),
         "policy/output_distribution": np.bytes_("clipped_gaussian"),
-        # mean = clip(weight @ observation + bias, -1, 1), standardisation folded in.
-        "policy/last_fc/weight": weights.astype(np.float32),
-        "policy/last_fc/bias": -(weights @ policy.mean.observation_mean).astype(np.float32),
-        "policy/last_fc_log_std/weight": np.zeros_like(weights, dtype=np.float32),
+        "policy/last_fc_log_std/weight": np.zeros((actions, inputs), np.float32),
         "policy/last_fc_log_std/bias": np.full(
-            len(weights), np.log(policy.sigma) if policy.sigma > 0 else -np.inf, dtype=np.float32
+            actions, np.log(policy.sigma) if policy.sigma > 0 else -np.inf, dtype=np.float32
         ),
     }
+    for layer in LAYERS:
+        metadata[f"policy/{layer}/weight"] = policy.mean.weights[layer]
+        metadata[f"policy/{layer}/bias"] = policy.mean.biases[layer]
     with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
         stream.attrs["source"] = SOURCE
         stream.attrs["task"] = task

@@ -1,8 +1,7 @@
-"""Expert policies: linear ones, rolled out, measured, and kept as files that one can read."""
+"""Expert policies: small networks, rolled out, measured, kept with how they were made."""
 
 import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,51 +9,54 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path
-from triptych.rl.locomotion import Array, Locomotion, normalised_score
+from triptych.rl.locomotion import Array, Locomotion, normalised_score, task_named
 
 PathLike = str | os.PathLike[str]
 
-# Seeds of the episodes that a policy is measured on. Those that choose a policy (see
-# random_search.py) and those that data are collected from lie far apart from them.
+LAYERS = ("fc0", "fc1", "last_fc")
+"""D4RL's names of a policy's layers (metadata/policy of its files)."""
+
+# Seeds of the episodes that a policy is measured on. Those that it trains on, those that choose it
+# (ppo.py) and those that data are collected from (collection.py) lie far apart from them.
 FIRST_MEASUREMENT_SEED = 3_000_000_000
 MEASUREMENT_EPISODES = 50
 
 
 @dataclass(frozen=True)
-class LinearPolicy:
-    """clip(weights @ (observation - mean) / scale, -1, 1); weights [A, S], mean and scale [S]."""
+class Expert:
+    """clip(last_fc(tanh(fc1(tanh(fc0(observation))))), -1, 1): affine layers, float32.
 
-    weights: Array
-    observation_mean: Array
-    observation_scale: Array
+    `weights` and `biases` by layer, in torch's layout: [outputs, inputs] and [outputs].
+    """
+
+    weights: dict[str, np.ndarray]
+    biases: dict[str, np.ndarray]
 
     def __call__(self, observations: Array) -> Array:
         """Actions [E, A] for observations [E, S]."""
-        standardised = (observations - self.observation_mean) / self.observation_scale
-        actions: Array = np.clip(standardised @ self.weights.T, -1.0, 1.0)
-        return actions
+        x = observations
+        for layer in LAYERS[:-1]:
+            x = np.tanh(x @ self.weights[layer].T.astype(np.float64) + self.biases[layer])
+        last = LAYERS[-1]
+        return np.clip(x @ self.weights[last].T.astype(np.float64) + self.biases[last], -1.0, 1.0)
 
 
 def roll_out(
-    environment: Locomotion,
-    act: Callable[[Array], Array],
-    seeds: Sequence[int],
-    observe: Callable[[Array], None] | None = None,
+    environment: Locomotion, act: Callable[[Array], Array], seeds: Sequence[int]
 ) -> tuple[Array, NDArray[np.int64]]:
     """One episode for each of `seeds`: returns [E] and lengths in steps [E].
 
-    `act` maps observations [E, S] to actions [E, A]; `observe`, if given, is told those of the
-    episodes that still run.
+    `act` maps observations [E, S] to actions [E, A].
     """
     observations = environment.reset(seeds)
     returns = np.zeros(environment.episodes)
     lengths = np.zeros(environment.episodes, dtype=np.int64)
     active = np.ones(environment.episodes, dtype=bool)
     for _ in range(environment.horizon):
-        if observe is not None:
-            observe(observations[active])
         observations, rewards, terminals = environment.step(act(observations), active)
         returns += rewards
         lengths += active
@@ -64,7 +66,7 @@ def roll_out(
     return returns, lengths
 
 
-def measure_expert(task: str, policy: LinearPolicy) -> dict[str, float]:
+def measure_expert(task: str, policy: Expert) -> dict[str, float]:
     """Returns and normalised scores over fresh episodes, whose seeds nothing was chosen by."""
     seeds = range(FIRST_MEASUREMENT_SEED, FIRST_MEASUREMENT_SEED + MEASUREMENT_EPISODES)
     returns, lengths = roll_out(Locomotion(task, MEASUREMENT_EPISODES), policy, seeds)
@@ -82,55 +84,37 @@ def measure_expert(task: str, policy: LinearPolicy) -> dict[str, float]:
     }
 
 
-def write_expert(
-    path: PathLike,
-    task: str,
-    policy: LinearPolicy,
-    measured: dict[str, float],
-    training: dict[str, Any],
-) -> None:
-    """Write a policy as JSON, one row of numbers a line, so that a person can read and compare."""
-    content = {
-        "task": task,
-        "policy": "clip(weights @ ((observation - observation_mean) / observation_scale), -1, 1)",
-        "measured": measured,
-        "training": training,
-        "observation_mean": policy.observation_mean.tolist(),
-        "observation_scale": policy.observation_scale.tolist(),
-        "weights": policy.weights.tolist(),
-    }
-    text = json.dumps(content, indent=2)
-    one_line = re.sub(r"\[[^\[\]{}]*\]", lambda found: re.sub(r"\s+", " ", found[0]), text)
+def write_expert(path: PathLike, policy: Expert) -> None:
+    """Write a policy's layers as one safetensors file."""
+    arrays = {f"{layer}.weight": policy.weights[layer] for layer in LAYERS}
+    arrays |= {f"{layer}.bias": policy.biases[layer] for layer in LAYERS}
     with atomic_path(path) as temporary:
-        temporary.write_text(one_line + "\n", encoding="utf-8")
+        save_file({name: np.ascontiguousarray(each) for name, each in arrays.items()}, temporary)
 
 
-def read_expert(path: PathLike, task: str) -> LinearPolicy:
+def write_record(path: PathLike, task: str, training: dict[str, Any], policy: Expert) -> None:
+    """Write, beside a policy, how it was made and what it scores over fresh episodes."""
+    record = {"task": task, "measured": measure_expert(task, policy), "training": training}
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+
+
+def read_expert(path: PathLike, task: str) -> Expert:
     """The policy that `write_expert` wrote; a ValueError says why a file does not fit `task`."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-        policy = LinearPolicy(
-            np.array(content["weights"], dtype=np.float64),
-            np.array(content["observation_mean"], dtype=np.float64),
-            np.array(content["observation_scale"], dtype=np.float64),
-        )
-        trained_for = content["task"]
-    except (KeyError, TypeError, ValueError) as error:
+        arrays = load_file(Path(path))
+        weights = {layer: arrays[f"{layer}.weight"] for layer in LAYERS}
+        biases = {layer: arrays[f"{layer}.bias"] for layer in LAYERS}
+    except (SafetensorError, KeyError) as error:
         raise ValueError(
             f"{path} is not an expert's file ({error!r}); rule rl_train_expert writes them"
         ) from error
-    sizes = Locomotion(task, 1)
-    observation_shape = (sizes.observation_size,)
-    shapes = (policy.weights.shape, policy.observation_mean.shape, policy.observation_scale.shape)
-    expected = ((sizes.action_size, sizes.observation_size), observation_shape, observation_shape)
-    if trained_for != task or shapes != expected:
+    sizes = task_named(task)
+    found = weights[LAYERS[0]].shape[1], weights[LAYERS[-1]].shape[0]
+    expected = sizes.observation_size, sizes.action_size
+    if found != expected:
         raise ValueError(
-            f"{path} holds a policy for {trained_for} with shapes {shapes}, but {task} was asked "
-            f"for, with shapes {expected}; give the file that belongs to {task}"
+            f"{path} maps {found[0]} observations to {found[1]} actions, but {task} has "
+            f"{expected[0]} and {expected[1]}; give the file that belongs to {task}"
         )
-    return policy
-
-
-def best_iteration(path: PathLike) -> int:
-    """The iteration of the search that an expert's file comes from."""
-    return int(json.loads(Path(path).read_text(encoding="utf-8"))["training"]["best_iteration"])
+    return Expert(weights, biases)

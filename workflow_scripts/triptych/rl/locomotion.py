@@ -6,7 +6,7 @@ compiled model, one simulation state an episode, and observations, rewards and t
 for all episodes at once. Only `mj_step` itself is called once an episode.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 
@@ -155,9 +155,13 @@ class Locomotion:
         """Start all episodes where gymnasium's `reset(seed=...)` starts; observations [E, S]."""
         if len(seeds) != self.episodes:
             raise ValueError(f"expected {self.episodes} seeds, one an episode, got {len(seeds)}")
+        return self.restart(range(self.episodes), seeds)
+
+    def restart(self, episodes: Iterable[int], seeds: Sequence[int]) -> Array:
+        """Start some episodes anew, each from its seed; the observations of all, [E, S]."""
         noise = self._definition.reset_noise
-        for episode, (data, seed) in enumerate(zip(self._data, seeds, strict=True)):
-            generator = np.random.default_rng(seed)
+        for episode, seed in zip(episodes, seeds, strict=True):
+            data, generator = self._data[episode], np.random.default_rng(seed)
             mujoco.mj_resetData(self._model, data)
             data.qpos += generator.uniform(-noise, noise, self._model.nq)
             if self._definition.reset_velocity_is_normal:
@@ -166,6 +170,22 @@ class Locomotion:
                 data.qvel += generator.uniform(-noise, noise, self._model.nv)
             # Fills in what the first step starts from, the solver's warm start among it.
             mujoco.mj_forward(self._model, data)
+            self.qpos[episode] = data.qpos
+            self.qvel[episode] = data.qvel
+        return self._observe()
+
+    def state(self) -> Array:
+        """All that the next step depends on, [E, n], to be given to `restore`."""
+        kind = mujoco.mjtState.mjSTATE_INTEGRATION
+        states = np.zeros((self.episodes, mujoco.mj_stateSize(self._model, kind)))
+        for data, state in zip(self._data, states, strict=True):
+            mujoco.mj_getState(self._model, data, state, kind)
+        return states
+
+    def restore(self, states: Array) -> Array:
+        """Go back to what `state` returned; observations [E, S]."""
+        for episode, (data, state) in enumerate(zip(self._data, states, strict=True)):
+            mujoco.mj_setState(self._model, data, state, mujoco.mjtState.mjSTATE_INTEGRATION)
             self.qpos[episode] = data.qpos
             self.qvel[episode] = data.qvel
         return self._observe()
