@@ -276,10 +276,7 @@ rule report_page:
         differences="docs/differences.md",
         colophon="docs/colophon.md",
         templates=expand(
-            str(
-                Path(workflow.basedir)
-                / "workflow_scripts/triptych/report/templates/{file}"
-            ),
+            "workflow_scripts/triptych/report/templates/{file}",
             file=["page.html.j2", "style.css"],
         ),
     output:

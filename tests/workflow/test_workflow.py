@@ -91,3 +91,31 @@ def test_two_runs_of_one_config_make_the_same_files(finished_once, fresh):
 def test_snakemakes_own_report_can_be_made(finished):
     finished.snakemake("--report", "snakemake-report.html")
     assert (finished.root / "snakemake-report.html").stat().st_size > 500_000
+
+
+def test_the_slurm_profile_gives_each_job_its_resources(fresh):
+    text = fresh.snakemake(
+        "--dry-run",
+        "--workflow-profile",
+        "profiles/slurm",
+        "--executor",
+        "local",
+        config="config/paper.yaml",
+    )
+    train = text[text.index("rule rl_train:") :].split("\n\n")[0]
+    resources = re.search(r"resources: (.*)", train).group(1)
+    for wanted in ("mem_mb=", "runtime=", "gpu=1"):
+        assert wanted in resources
+
+
+@pytest.mark.slow
+def test_bc_alone_trains_only_the_vae_and_the_report_is_made(fresh):
+    overlay = yaml.safe_load((fresh.root / "tiny.yaml").read_text())
+    overlay["rl"]["sweep"] |= {"algorithms": ["BC"], "sparsities": [95]}
+    (fresh.root / "bc.yaml").write_text(yaml.safe_dump(overlay))
+    fresh.snakemake(config="bc.yaml")
+    claims = (fresh.root / "results" / "claims.csv").read_text()
+    assert "rl-bcq-95,not testable at this scale" in claims
+    losses = next((fresh.root / "results" / "rl").rglob("losses.csv")).read_text()
+    assert "vae_loss" in losses
+    assert "critic_loss" not in losses

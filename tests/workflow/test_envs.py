@@ -1,0 +1,92 @@
+"""The conda environments pin what the lock pins, and hold what the scripts import."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+LIBRARY = ROOT / "workflow_scripts"
+ENVS = sorted((ROOT / "envs").glob("*.yaml"))
+# Module names that differ from their distribution's.
+DISTRIBUTIONS = {"yaml": "pyyaml"}
+
+
+def pins(text):
+    return dict(re.findall(r"^\s*(?:- )?([a-z0-9._-]+)==([^\s\\;]+)", text, re.MULTILINE))
+
+
+@pytest.fixture(scope="module")
+def lock():
+    return pins((ROOT / "requirements.lock").read_text())
+
+
+@pytest.mark.parametrize("path", ENVS, ids=lambda path: path.stem)
+def test_an_environment_pins_what_the_lock_pins(path, lock):
+    found = pins(path.read_text())
+    assert found
+    assert {name: lock.get(name) for name in found} == found
+    assert "python=3.11" in path.read_text()
+
+
+def test_no_lock_or_environment_names_an_address():
+    for path in [ROOT / "requirements.lock", *ENVS]:
+        assert "://" not in path.read_text(), path
+
+
+def rule_blocks():
+    """Name and text of every rule that has a script."""
+    for path in (ROOT / "rules").glob("*.smk"):
+        for block in re.split(r"\n(?=rule )", path.read_text())[1:]:
+            if "script:" in block:
+                yield re.match(r"rule (\w+):", block).group(1), block
+
+
+def imported(script):
+    """Top-level names that a script and the library modules it reaches import when they load."""
+    names, waiting, seen = set(), [LIBRARY / f"{script}.py"], set()
+    while waiting:
+        path = waiting.pop()
+        if path in seen or not path.exists():
+            continue
+        seen.add(path)
+        for node in ast.parse(path.read_text()).body:
+            modules = []
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                modules = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            for module in modules:
+                if module.startswith("triptych"):
+                    waiting.append(LIBRARY / (module.replace(".", "/") + ".py"))
+                else:
+                    names.add(module.split(".")[0])
+    return names
+
+
+def test_every_rule_has_an_environment_that_holds_its_scripts_imports():
+    blocks = dict(rule_blocks())
+    assert set(blocks) == {path.stem for path in LIBRARY.glob("*.py")}
+    for rule, block in blocks.items():
+        environment = re.search(r'"\.\./envs/(\w+)\.yaml"', block).group(1)
+        held = pins((ROOT / "envs" / f"{environment}.yaml").read_text())
+        for name in imported(rule) - set(sys.stdlib_module_names):
+            assert DISTRIBUTIONS.get(name, name) in held, (rule, environment, name)
+
+
+def test_rule_script_log_and_benchmark_bear_one_name():
+    for rule, block in rule_blocks():
+        assert f'"../workflow_scripts/{rule}.py"' in block
+        assert f'"results/logs/{rule}/' in block
+        assert f'"results/benchmarks/{rule}/' in block
+        assert f'code=code("{rule}")' in block
+
+
+@pytest.mark.parametrize("profile", ["default", "slurm"])
+def test_profiles_drop_the_trigger_that_looks_at_file_times(profile):
+    settings = yaml.safe_load((ROOT / "profiles" / profile / "config.yaml").read_text())
+    assert settings["rerun-triggers"] == ["input", "mtime", "params", "software-env"]
+    assert settings["rerun-incomplete"] is True
