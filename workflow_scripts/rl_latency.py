@@ -8,7 +8,7 @@ from triptych.core.files import atomic_path
 from triptych.core.job import job
 from triptych.rl.inference import ActingSettings
 from triptych.rl.latency import latency_table, pruned_policy
-from triptych.rl.stacks import widths_of
+from triptych.rl.networks import Widths
 from triptych.rl.transitions import read_transitions
 
 with job(snakemake):
@@ -18,7 +18,7 @@ with job(snakemake):
         snakemake.input.masks[0],
         params.runs,
         params.run,
-        widths_of(params.widths),
+        Widths.from_table(params.widths),
         stored.observations.shape[1],
         stored.actions.shape[1],
     )

@@ -5,16 +5,18 @@ import pandas as pd
 from triptych.core.device import choose_device
 from triptych.core.files import atomic_path
 from triptych.core.job import job
+from triptych.rl.bcq import BcqSettings
+from triptych.rl.networks import Widths
 from triptych.rl.pruning import PruningSettings, write_masks
-from triptych.rl.stacks import bcq_settings_of, prune_stack, widths_of
+from triptych.rl.stack_pruning import prune_stack
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     pruned = prune_stack(
         pd.DataFrame(params.runs),
         snakemake.input.transitions,
-        widths_of(params.widths),
-        bcq_settings_of(params.bcq),
+        Widths.from_table(params.widths),
+        BcqSettings.from_table(params.bcq),
         PruningSettings(**params.pruning),
         choose_device(params.device),
     )

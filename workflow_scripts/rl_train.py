@@ -8,16 +8,16 @@ from triptych.core.files import atomic_path
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.rl.bcq import StepSettings
+from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.networks import write_policies
-from triptych.rl.stacks import bcq_settings_of, policies_of, train_stack, widths_of
+from triptych.rl.networks import Widths, write_policies
+from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.training import TrainingSettings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     rows = pd.DataFrame(params.runs)
-    bcq = bcq_settings_of(params.bcq)
+    bcq = BcqSettings.from_table(params.bcq)
     steps = StepSettings(
         **{name: params.training[name] for name in ("batch", "learning_rate", "tau")}
     )
@@ -35,7 +35,7 @@ with job(snakemake):
         rows,
         snakemake.input.transitions,
         snakemake.input.masks,
-        widths_of(params.widths),
+        Widths.from_table(params.widths),
         bcq,
         steps,
         training,

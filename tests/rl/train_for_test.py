@@ -14,7 +14,8 @@ from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
 from triptych.rl.pruning import PruningSettings, write_masks
-from triptych.rl.stacks import policies_of, prune_stack, train_stack
+from triptych.rl.stack_pruning import prune_stack
+from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.training import TrainingSettings
 from triptych.rl.transitions import Transitions, write_transitions
 

@@ -7,8 +7,9 @@ VAE's gradients depend on neither actor nor critic, so a BCQ run already contain
 Losses come back as one value a row, [K]; the gradient of their sum is each row's own gradient.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -33,6 +34,11 @@ class BcqSettings:
     phi: float  # 0.05, reach of the perturbation
     lmbda: float  # 0.75, weight of the smaller of the twin targets
     target_samples: int  # 10 sampled actions in the critic's target
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> "BcqSettings":
+        """Settings as config writes them; `lambda` is a word of Python's."""
+        return cls(**{"lmbda" if name == "lambda" else name: each for name, each in table.items()})
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ Layers bear the names of the reference implementation (sfujim/BCQ, continuous_BC
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,12 @@ class Widths:
     actor: tuple[int, int]
     critic: tuple[int, int]
     vae: int
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> "Widths":
+        """Widths as config writes them: {actor: [400, 300], critic: [400, 300], vae: 750}."""
+        (a1, a2), (c1, c2) = table["actor"], table["critic"]
+        return cls((a1, a2), (c1, c2), table["vae"])
 
 
 PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)

@@ -1,0 +1,79 @@
+"""The rule rl_train's work: a stack of runs, from its masks to policies and scores."""
+
+import os
+
+import pandas as pd
+import torch
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import StopRequest
+from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.evaluation import EvaluationSettings
+from triptych.rl.networks import (
+    BC_LATENT_CLIP,
+    BCQ_LATENT_CLIP,
+    MAX_ACTION,
+    Policies,
+    Widths,
+    initialise,
+)
+from triptych.rl.pruning import read_masks
+from triptych.rl.sampling import DeviceData
+from triptych.rl.sweep import run_records
+from triptych.rl.training import TrainedStack, TrainingSettings, train
+from triptych.rl.transitions import read_transitions
+
+PathLike = str | os.PathLike[str]
+
+
+def train_stack(
+    rows: pd.DataFrame,
+    transitions: PathLike,
+    masks: PathLike,
+    widths: Widths,
+    bcq: BcqSettings,
+    steps: StepSettings,
+    training: TrainingSettings,
+    evaluation: EvaluationSettings,
+    device: torch.device,
+    checkpoint: Checkpoint,
+    stop: StopRequest,
+) -> TrainedStack:
+    """Train a stack of runs from their own initialisations and the masks of `rl_prune`."""
+    stored = read_transitions(transitions)
+    data = DeviceData(stored, device, torch.float32)
+    sizes = stored.observations.shape[1], stored.actions.shape[1]
+    fresh = initialise(widths, *sizes, [int(seed) for seed in rows["seed"]])
+    read = read_masks(masks, widths, *sizes)
+    all_dense = bool((rows["method"] == "dense").all())
+    return train(
+        rows,
+        {name: value.to(device) for name, value in fresh.items()},
+        {} if all_dense else {n: torch.as_tensor(mask).to(device) for n, mask in read.items()},
+        data,
+        bcq,
+        steps,
+        training,
+        evaluation,
+        checkpoint,
+        stop,
+    )
+
+
+def policies_of(
+    rows: pd.DataFrame,
+    trained: TrainedStack,
+    bcq: BcqSettings,
+    training: TrainingSettings,
+    evaluation: EvaluationSettings,
+) -> Policies:
+    """The trained networks with all that is needed to let them act."""
+    settings = {
+        "algorithm": training.algorithms[0],
+        "candidates": evaluation.candidates,
+        "latent_clip_bc": BC_LATENT_CLIP,
+        "latent_clip_bcq": BCQ_LATENT_CLIP,
+        "max_action": MAX_ACTION,
+        "phi": bcq.phi,
+    }
+    return Policies(trained.arrays, run_records(rows), settings)
