@@ -291,8 +291,9 @@ rule report_page:
         mem_mb=1000,
         runtime=10,
     params:
-        title="Triptych",
-        subtitle="Three machine-learning papers, reproduced by one workflow",
+        title="Machine-learning papers, reproduced by one workflow",
+        subtitle="So far: *Single-Shot Pruning for Offline Reinforcement Learning* (Arnob, Ohib, "
+        "Plis and Precup, 2021). Every number below was computed by this run.",
         scale=SCALE,
         facts=rl_facts(),
         latency_task=RL["latency"]["task"],

@@ -158,9 +158,15 @@ def test_a_dense_kernel_timed_on_the_dense_policy_is_the_baseline_too():
     )
 
 
-def test_layers_that_a_mask_emptied_are_listed_with_their_seeds():
-    listed = emptied_long(synthetic.layers(methods=("snip",)))
-    assert set(listed["layer"]) == {"e2"} and set(listed["seeds"]) == {"0 1 2"}
+def test_layers_that_a_mask_emptied_are_listed_with_their_tasks_and_seeds():
+    layers = synthetic.layers(methods=("snip",))
+    listed = emptied_long(layers)
+    assert set(listed["layer"]) == {"e2"}
+    emptied = layers[layers["kept"] == 0]
+    for task in emptied["task"].unique():
+        seeds = emptied[emptied["task"] == task]["seed"].nunique()
+        assert listed["tasks"].str.lower().str.contains(rf"{task} \({seeds}\)").all()
+    assert all("VAE e2" in row for row in emptied_table(layers).rows)
     none = emptied_table(synthetic.layers(methods=("snip",), empty=False))
     assert none.rows == () and "No mask" in none.caption
 

@@ -40,40 +40,44 @@ def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> p
 
 
 def emptied_long(layers: pd.DataFrame) -> pd.DataFrame:
-    """Layers of which a mask kept nothing: task, networks, method, sparsity, layer, seeds.
+    """Layers of which a mask kept nothing: networks, method, sparsity, layer, tasks.
 
     A network with an emptied layer passes no signal through it; its output is that of the
-    biases behind. Such rows are listed, never silent.
+    biases behind. `tasks` says on which tasks, and with how many of the seeds. Such layers are
+    listed, never silent.
     """
-    key = [
-        "task",
-        "networks",
-        "method",
-        "sparsity_percent",
-        "network",
-        "layer",
-        "weights",
-    ]
     empty = layers[layers["kept"] == 0]
-    grouped = empty.groupby(key)["seed"].agg(lambda seeds: " ".join(map(str, sorted(seeds))))
-    return grouped.reset_index().rename(columns={"seed": "seeds"})
+    run = ["networks", "method", "sparsity_percent"]
+    seeds = empty.groupby([*run, "network", "layer", "task"], sort=False)["seed"].nunique()
+    tasks = seeds.reset_index()
+    tasks["tasks"] = [
+        f"{label(TASK_LABELS, task)} ({count})"
+        for task, count in zip(tasks["task"], tasks["seed"], strict=True)
+    ]
+    joined = tasks.groupby([*run, "network", "layer"], sort=False)["tasks"].agg(", ".join)
+    return joined.reset_index()
 
 
 def emptied_table(layers: pd.DataFrame) -> Table:
-    """Lay out the emptied layers."""
+    """Lay out the emptied layers: those of one kind of run that the same tasks empty together."""
+    long = emptied_long(layers)
+    long["name"] = [
+        f"{label(NETWORK_LABELS, network)} {layer}"
+        for network, layer in zip(long["network"], long["layer"], strict=True)
+    ]
+    key = ["networks", "method", "sparsity_percent", "tasks"]
+    grouped = long.groupby(key, sort=False)["name"].agg(", ".join).reset_index()
     rows = tuple(
         (
-            label(TASK_LABELS, row["task"]),
             str(row["networks"]),
             label(METHOD_LABELS, row["method"]),
             f"{int(row['sparsity_percent'])} %",
-            f"{label(NETWORK_LABELS, row['network'])} {row['layer']}",
-            f"{int(row['weights']):,}",
-            str(row["seeds"]),
+            str(row["name"]),
+            str(row["tasks"]),
         )
-        for _, row in emptied_long(layers).iterrows()
+        for _, row in grouped.iterrows()
     )
-    headers = ("Task", "Networks", "Method", "Sparsity", "Layer", "Weights", "Seeds")
+    headers = ("Networks", "Method", "Sparsity", "Layers", "Task (number of seeds)")
     return Table(
         name="rl_emptied_layers",
         title="Layers that a mask emptied.",

@@ -152,7 +152,8 @@ class Learner:
     ) -> None:
         self.settings, self._tau = settings, steps.tau
         self.networks: Sequence[str] = ("vae",) if only_vae else ("vae", "critic", "actor")
-        self.masks = masks
+        # As numbers: multiplying by booleans would convert them at every update.
+        self._kept = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
         self.parameters = {
             name: value.clone().requires_grad_()
             for name, value in apply_masks(parameters, masks).items()
@@ -202,7 +203,7 @@ class Learner:
         named = select(self.parameters, network)
         gradients = torch.autograd.grad(loss.sum(), list(named.values()))
         for (name, parameter), gradient in zip(named.items(), gradients, strict=True):
-            parameter.grad = gradient.mul_(self.masks[name]) if name in self.masks else gradient
+            parameter.grad = gradient.mul_(self._kept[name]) if name in self._kept else gradient
         self.optimisers[network].step()
         return loss.detach()
 

@@ -121,8 +121,8 @@ def perturb(
 ) -> Tensor:
     """BCQ's actor: actions [K, B, A] moved by at most phi * max_action, clamped to the range."""
     x = torch.cat((observations, actions), -1)
-    x = linear(parameters, "actor.l1", x).relu()
-    x = linear(parameters, "actor.l2", x).relu()
+    x = linear(parameters, "actor.l1", x).relu_()
+    x = linear(parameters, "actor.l2", x).relu_()
     shift = phi * max_action * linear(parameters, "actor.l3", x).tanh()
     return (actions + shift).clamp(-max_action, max_action)
 
@@ -133,16 +133,16 @@ def q_values(
     """Q1 (twin=1) or Q2 (twin=2) of state-action pairs: [K, B]."""
     first, second, third = ("l1", "l2", "l3") if twin == 1 else ("l4", "l5", "l6")
     x = torch.cat((observations, actions), -1)
-    x = linear(parameters, f"critic.{first}", x).relu()
-    x = linear(parameters, f"critic.{second}", x).relu()
+    x = linear(parameters, f"critic.{first}", x).relu_()
+    x = linear(parameters, f"critic.{second}", x).relu_()
     return linear(parameters, f"critic.{third}", x).squeeze(-1)
 
 
 def encode(parameters: Parameters, observations: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
     """Mean and standard deviation of the latent given (s, a): two tensors [K, B, 2A]."""
     x = torch.cat((observations, actions), -1)
-    x = linear(parameters, "vae.e1", x).relu()
-    x = linear(parameters, "vae.e2", x).relu()
+    x = linear(parameters, "vae.e1", x).relu_()
+    x = linear(parameters, "vae.e2", x).relu_()
     mean = linear(parameters, "vae.mean", x)
     return mean, linear(parameters, "vae.log_std", x).clamp(-4, 15).exp()
 
@@ -152,8 +152,8 @@ def decode(
 ) -> Tensor:
     """Actions [K, B, A] that the VAE's decoder gives for states and latents [K, B, 2A]."""
     x = torch.cat((observations, latent), -1)
-    x = linear(parameters, "vae.d1", x).relu()
-    x = linear(parameters, "vae.d2", x).relu()
+    x = linear(parameters, "vae.d1", x).relu_()
+    x = linear(parameters, "vae.d2", x).relu_()
     return max_action * linear(parameters, "vae.d3", x).tanh()
 
 
