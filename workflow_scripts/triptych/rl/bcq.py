@@ -203,6 +203,8 @@ class Learner:
         named = select(self.parameters, network)
         gradients = torch.autograd.grad(loss.sum(), list(named.values()))
         for (name, parameter), gradient in zip(named.items(), gradients, strict=True):
+            # Fused Adam reads both by memory order; autograd.grad may return transposed views.
+            gradient = gradient.contiguous()
             parameter.grad = gradient.mul_(self._kept[name]) if name in self._kept else gradient
         self.optimisers[network].step()
         return loss.detach()
