@@ -57,7 +57,7 @@ rule rl_train:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 4000 * attempt,
+        mem_mb=lambda wildcards, attempt: 8000 * attempt,
         runtime=lambda wildcards, attempt: 360 * attempt,
         gpu=1 if config["device"] == "cuda" else 0,
     params:
