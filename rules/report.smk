@@ -7,7 +7,14 @@ RL_TRAINED_SCORES = rl_files("scores.csv", trained=True)
 RL_MEASURED_LAYERS = rl_files("layers.csv", networks=RL["measure"]["widths"])
 RL_MEASURED_SIZES = rl_files("sizes.csv", networks=RL["measure"]["widths"])
 RL_LATENCY = f"results/rl/{RL['latency']['task']}/latency.csv"
-RL_FIGURES = ["rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_inference"]
+RL_FIGURES = [
+    "rl_figure1",
+    "rl_figure2",
+    "rl_figure3",
+    "rl_figure4",
+    "rl_curves",
+    "rl_inference",
+]
 RL_TABLES = ["rl_table1", "rl_scores", "rl_inference"]
 
 # Table 1 fits HalfCheetah's and Walker2d's sizes, which are the same (docs/differences.md).
@@ -167,6 +174,34 @@ rule rl_table1:
         code=code("rl_table1"),
     script:
         "../workflow_scripts/rl_table1.py"
+
+
+rule rl_curves:
+    """Learning curves: score against updates."""
+    input:
+        scores=RL_TRAINED_SCORES,
+    output:
+        report(
+            "results/figures/rl_curves.svg",
+            caption="../resources/captions/rl_curves.rst",
+            category="Offline-RL pruning",
+            labels={"product": "Learning curves", "shows": "score against updates"},
+        ),
+        figure_files("rl_curves")[1:],
+    log:
+        "results/logs/rl_curves/rl_curves.log",
+    benchmark:
+        "results/benchmarks/rl_curves/rl_curves.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        scale=SCALE,
+        code=code("rl_curves"),
+    script:
+        "../workflow_scripts/rl_curves.py"
 
 
 rule rl_scores:

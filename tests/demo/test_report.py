@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
-FIGURES = ("rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_inference")
+FIGURES = ("rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_curves", "rl_inference")
 TABLES = ("rl_table1", "rl_scores", "rl_inference")
 VERDICTS = {"reproduced", "not reproduced", "not testable at this scale"}
 

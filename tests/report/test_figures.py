@@ -8,6 +8,7 @@ import pytest
 import synthetic
 
 from triptych.report.figures import sparsity_figure
+from triptych.report.figures_curves import curves_figure, curves_long
 from triptych.report.figures_masks import FLOOR_PERCENT, layers_figure
 from triptych.report.figures_storage import BREAK_EVEN_PERCENT, latency_figure, memory_figure
 from triptych.report.scores import run_scores, summarise_scores
@@ -135,3 +136,19 @@ def relative_luminance(colour: str) -> float:
 def test_colours_stand_out_from_white(palette):
     for colour in palette.values():
         assert 1.05 / (relative_luminance(colour) + 0.05) > 2
+
+
+def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsity():
+    scores = synthetic.scores()
+    long = curves_long(scores, "demo")
+    assert set(long["sparsity_percent"]) == {0, scores["sparsity_percent"].max()}
+    run = {"task": "hopper", "algorithm": "BC", "method": "dense"}
+    one = scores[(scores[list(run)] == list(run.values())).all(axis=1)]
+    update = one["update"].max()
+    expected = one[one["update"] == update].groupby("seed")["score_normalised"].mean()
+    cell = long[(long[list(run)] == list(run.values())).all(axis=1) & (long["update"] == update)]
+    assert cell["value"].item() == pytest.approx(expected.mean())
+    assert cell["minimum"].item() == pytest.approx(expected.min())
+    axes = curves_figure(long).axes
+    drawn = next(each for panel in axes for each in panel.lines if each.get_label() == "Dense")
+    assert list(drawn.get_xdata()) == sorted(one["update"].unique())

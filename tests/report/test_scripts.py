@@ -75,6 +75,7 @@ def results(tmp_path_factory):
     run("rl_figure2", scored, drawn("rl_figure2"), last_evaluations=2)
     run("rl_figure3", {"layers": files["layers"]}, drawn("rl_figure3"))
     run("rl_figure4", sized, drawn("rl_figure4"), task="halfcheetah")
+    run("rl_curves", {"scores": files["scores"]}, drawn("rl_curves"))
     run("rl_table1", sized, written("rl_table1"), task="halfcheetah")
     run("rl_scores", scored, written("rl_scores"), last_evaluations=2)
     run(
@@ -91,7 +92,7 @@ def results(tmp_path_factory):
     )
     Path("differences.md").write_text("- **Physics**: `-v4`.\n")
     Path("colophon.md").write_text("MIT.\n")
-    names = ("rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_inference")
+    names = (*(f"rl_figure{n}" for n in range(1, 5)), "rl_curves", "rl_inference")
     run(
         "report_page",
         {
@@ -121,7 +122,7 @@ def results(tmp_path_factory):
 
 def test_the_page_shows_what_the_scripts_made(results):
     html = (results / "results" / "report.html").read_text()
-    assert html.count("data:image/svg+xml;base64,") == 5
+    assert html.count("data:image/svg+xml;base64,") == 6
     for text in ("rl-memory-4x", "0.14297", "rl_figure3", "1.76", "<code>-v4</code>"):
         assert text in html
 

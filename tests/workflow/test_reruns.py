@@ -60,7 +60,7 @@ def test_editing_a_comment_makes_nothing_stale(finished):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("updates: 100", "updates: 110", {"rl_train"} | SCORES | REPORT),
+        ("updates: 100", "updates: 110", {"rl_train", "rl_curves"} | SCORES | REPORT),
         ("repeats: 2", "repeats: 3", {"rl_latency", "rl_inference"} | REPORT),
         ("last: 1", "last: 2", SCORES | REPORT),
     ],

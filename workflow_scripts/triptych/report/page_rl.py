@@ -19,6 +19,7 @@ TITLES = {
     "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
     "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
+    "rl_curves": "Learning curves.",
     "rl_inference": "Beyond the paper: time to act.",
 }
 
@@ -91,7 +92,7 @@ def rl_sections(
             STUDY,
             "Score against sparsity",
             SCORES,
-            [pictures["rl_figure1"], pictures["rl_figure2"]],
+            [pictures["rl_figure1"], pictures["rl_figure2"], pictures["rl_curves"]],
             [scores_table(scores)],
         ),
         Section(
