@@ -21,7 +21,7 @@ from triptych.rl.sampling import DeviceData, Draws
 from triptych.rl.training import DivergedError, TrainingSettings, train
 
 CPU = torch.device("cpu")
-RUNNER = Path(__file__).with_name("train_for_test.py")
+RUNNER = Path(__file__).with_name("training_job.py")
 
 
 class NeverStop:
