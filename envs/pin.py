@@ -25,7 +25,7 @@ PACKAGES = {
         "torch",
         "tqdm",
     ],
-    "report": ["jinja2", "matplotlib", "numpy", "pandas", "pyyaml", "scipy"],
+    "report": ["jinja2", "matplotlib", "numpy", "pandas", "pyyaml"],
     "download": ["requests", "tqdm"],
     # What runs Snakemake itself, for a machine that has conda and nothing else.
     "workflow": ["jsonschema", "pandas", "pyyaml", "snakemake", "snakemake-executor-plugin-slurm"],

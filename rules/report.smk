@@ -205,7 +205,7 @@ rule rl_curves:
 
 
 rule rl_scores:
-    """Table of scores at the sweep's highest sparsity, by method and task."""
+    """Table of scores at 95% sparsity, by method and task."""
     input:
         scores=RL_TRAINED_SCORES,
     output:

@@ -1,5 +1,7 @@
 """Figures 1 and 2: score against sparsity."""
 
+from collections.abc import Callable
+
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
@@ -40,10 +42,29 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, method: str)
     """
     if not (summary["method"] == method).any():
         raise ValueError(f"no run was pruned with {method}: {sorted(set(summary['method']))}")
-    tasks = tasks_in_order(summary)
-    algorithms = [name for name in ALGORITHMS if (summary["algorithm"] == name).any()]
     shown = summary[summary["method"].isin(["dense", method, *CONTROLS])]
     levels = sorted({0, *shown["sparsity_percent"]})
+
+    def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
+        expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
+        _score_panel(axes, cells, levels, method, algorithm, expert)
+
+    return score_panels(shown, draw, "weights pruned (%)", legend_columns=5)
+
+
+def score_panels(
+    frame: pd.DataFrame,
+    draw: Callable[[Axes, pd.DataFrame, str, str], None],
+    xlabel: str,
+    legend_columns: int,
+) -> Figure:
+    """A grid of panels of scores: a column a task, a row an algorithm, one legend below.
+
+    frame: has columns task and algorithm. draw(axes, cells, task, algorithm) fills one panel
+    with the frame's rows of that task and algorithm.
+    """
+    tasks = tasks_in_order(frame)
+    algorithms = [name for name in ALGORITHMS if (frame["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
             figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)),
@@ -54,16 +75,15 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, method: str)
         )
         for row, algorithm in enumerate(algorithms):
             for column, task in enumerate(tasks):
-                cells = shown[(shown["algorithm"] == algorithm) & (shown["task"] == task)]
-                expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
-                _score_panel(panels[row, column], cells, levels, method, algorithm, expert)
+                of_panel = (frame["algorithm"] == algorithm) & (frame["task"] == task)
+                draw(panels[row, column], frame[of_panel], task, algorithm)
                 if row == 0:
                     panels[row, column].set_title(label(TASK_LABELS, task))
                 if row == len(algorithms) - 1:
-                    panels[row, column].set_xlabel("weights pruned (%)")
+                    panels[row, column].set_xlabel(xlabel)
             panels[row, 0].set_ylabel(f"{algorithm}\nD4RL-normalised score")
             panels[row, 0].yaxis.label.set_color(INK)
-        legend_below(figure, list(panels.flat), columns=5)
+        legend_below(figure, list(panels.flat), columns=legend_columns)
     return figure
 
 

@@ -1,21 +1,16 @@
 """Learning curves: score against updates; they show how far the last scores can be trusted."""
 
-import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from triptych.report.figures import ALGORITHMS, tasks_in_order
+from triptych.report.figures import score_panels
 from triptych.report.style import (
     CONTROL_DASHES,
     CONTROLS,
     METHOD_COLOURS,
     METHOD_LABELS,
-    STYLE,
-    TASK_LABELS,
-    label,
-    legend_below,
 )
 from triptych.report.tables import with_cells
 
@@ -40,30 +35,10 @@ def curves_figure(long: pd.DataFrame) -> Figure:
 
     long: as `curves_long` returns it. Bands run from the lowest to the highest seed.
     """
-    tasks = tasks_in_order(long)
-    algorithms = [name for name in ALGORITHMS if (long["algorithm"] == name).any()]
-    with matplotlib.rc_context(STYLE):
-        figure = Figure(
-            figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)),
-            layout="constrained",
-        )
-        panels = figure.subplots(
-            len(algorithms), len(tasks), sharex=True, sharey="col", squeeze=False
-        )
-        for row, algorithm in enumerate(algorithms):
-            for column, task in enumerate(tasks):
-                cells = long[(long["algorithm"] == algorithm) & (long["task"] == task)]
-                _curves_panel(panels[row, column], cells)
-                if row == 0:
-                    panels[row, column].set_title(label(TASK_LABELS, task))
-                if row == len(algorithms) - 1:
-                    panels[row, column].set_xlabel("updates")
-            panels[row, 0].set_ylabel(f"{algorithm}\nD4RL-normalised score")
-        legend_below(figure, list(panels.flat), columns=6)
-    return figure
+    return score_panels(long, _curves_panel, "updates", legend_columns=6)
 
 
-def _curves_panel(axes: Axes, cells: pd.DataFrame) -> None:
+def _curves_panel(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
     for method in METHOD_LABELS:
         line = cells[cells["method"] == method].sort_values("update")
         if line.empty:
