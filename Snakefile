@@ -14,8 +14,13 @@ configfile: "config.yaml"
 
 
 include: "rules/common.smk"
+include: "rules/common_style.smk"
 include: "rules/sources.smk"
+include: "rules/style_inputs.smk"
+include: "rules/style.smk"
 include: "rules/rl.smk"
+include: "rules/report_style.smk"
+include: "rules/report_rl.smk"
 include: "rules/report.smk"
 
 
@@ -25,6 +30,12 @@ rule all:
     input:
         "results/report.html",
         "results/claims.csv",
+
+
+rule style:
+    """Style transfer (Shen and Wang 2022): all its tables and figures."""
+    input:
+        STYLE_PRODUCTS,
 
 
 rule rl:

@@ -23,6 +23,9 @@ except ConfigError as error:
     raise WorkflowError(str(error))
 
 
+SCALE = config["scale"]
+
+
 def code(rule):
     """Digest of a rule's script and all it imports; in params, it reruns the rule when that changes."""
     return code_digest(f"{rule}.py")

@@ -1,26 +1,42 @@
-"""results/claims.csv: a verdict on each claim of the paper, with the figures behind it."""
+"""results/claims.csv: a verdict on each claim of the papers, with the figures behind it."""
 
 from triptych.core.job import job
-from triptych.report import claims_rl, claims_rl_networks
+from triptych.report import claims_rl, claims_rl_networks, claims_style, claims_style_speed
 from triptych.report.claims import write_claims
 from triptych.report.scores import read_frames, run_scores
+from triptych.report.tables_style_beyond import read_variants
 
 with job(snakemake):
-    evaluations = read_frames(snakemake.input.scores)
-    runs = run_scores(evaluations, snakemake.params.last_evaluations)
-    conditions = claims_rl.conditions(
-        evaluations,
-        read_frames(snakemake.input.trained_layers),
-        read_frames(snakemake.input.datasets),
-    )
-    layers = read_frames(snakemake.input.layers)
-    sizes = read_frames(snakemake.input.sizes)
-    latency = read_frames(snakemake.input.latency)
-    verdicts = [
-        claims_rl.bc_keeps_score(runs, conditions),
-        claims_rl.bcq_keeps_score_but_on_hopper(runs, conditions),
-        claims_rl_networks.last_layer_keeps_most(layers),
-        claims_rl_networks.memory_shrinks_four_times(sizes, layers),
-        claims_rl_networks.sparse_inference_is_faster(latency, layers),
+    given, params = snakemake.input, snakemake.params
+    runs, history = read_frames(given.style_runs), read_frames(given.style_history)
+    timing, quality = read_frames(given.style_timing), read_frames(given.style_quality)
+    architectures = params.style_architectures
+    style = [
+        claims_style_speed.network_is_faster(timing, architectures, params.style_width),
+        claims_style_speed.large_images_take_seconds(read_frames(given.style_stylised_runs)),
+        claims_style_speed.alexnet_is_faster(timing, architectures),
+        claims_style.backbones_share_a_trend(runs, history),
+        claims_style_speed.loss_functions_differ_in_time(
+            read_frames(given.style_loss_timing), runs, history
+        ),
+        claims_style.lbfgs_ends_lowest(runs),
+        claims_style.sgd_fails(runs, history, quality),
+        claims_style.content_start_keeps_structure(runs, quality),
+        claims_style_speed.videos_are_batched_and_kept(
+            read_variants(given.style_speed), read_variants(given.style_properties)
+        ),
     ]
-    write_claims(verdicts, snakemake.params.scale, snakemake.output[0])
+    evaluations = read_frames(given.scores)
+    scored = run_scores(evaluations, params.last_evaluations)
+    conditions = claims_rl.conditions(
+        evaluations, read_frames(given.trained_layers), read_frames(given.datasets)
+    )
+    layers = read_frames(given.layers)
+    rl = [
+        claims_rl.bc_keeps_score(scored, conditions),
+        claims_rl.bcq_keeps_score_but_on_hopper(scored, conditions),
+        claims_rl_networks.last_layer_keeps_most(layers),
+        claims_rl_networks.memory_shrinks_four_times(read_frames(given.sizes), layers),
+        claims_rl_networks.sparse_inference_is_faster(read_frames(given.latency), layers),
+    ]
+    write_claims([*style, *rl], params.scale, snakemake.output[0])

@@ -6,34 +6,55 @@ import pandas as pd
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.report.claims_rl import CRITERIA
-from triptych.report.page import Page, page_claims, render_page
+from triptych.report import claims_rl, claims_style
+from triptych.report.page import Page, Study, page_claims, render_page
 from triptych.report.page_rl import rl_sections
+from triptych.report.page_style import style_sections
 from triptych.report.scores import read_frames
+from triptych.report.tables_style_beyond import read_variants
 from triptych.report.timings import read_provenance, timing_table, versions
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params
     jobs = read_provenance(list(Path(params.provenance).rglob("*.json")))
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
+    verdicts = pd.read_csv(given.claims)
+    published = pd.read_csv(given.published_claims)
+    pictures = {"figures": given.figures, "captions": captions}
+    style = style_sections(
+        **pictures,
+        table1=pd.read_csv(given.style_table1),
+        breakeven=pd.read_csv(given.style_breakeven),
+        targets=pd.read_csv(given.style_targets),
+        scores=pd.read_csv(given.style_scores),
+        stylised=read_frames(given.style_stylised_runs),
+        parity=read_frames(given.style_parity),
+        properties=read_variants(given.style_properties),
+        videos=given.style_videos,
+    )
+    rl = rl_sections(
+        **pictures,
+        table1=pd.read_csv(given.table1),
+        scores=pd.read_csv(given.scores),
+        latency=pd.read_csv(given.latency),
+        latency_task=params.latency_task,
+        layers=read_frames(given.layers),
+        datasets=read_frames(given.datasets),
+    )
+    criteria = {"style": claims_style.CRITERIA, "rl": claims_rl.CRITERIA}
+    studies = []
+    for anchor, sections in (("style", style), ("rl", rl)):
+        about = params.studies[anchor]
+        of_study = verdicts[verdicts["id"].str.startswith(f"{anchor}-")]
+        claims = page_claims(of_study, published, criteria[anchor])
+        studies.append(
+            Study(anchor, about["title"], about["paper"], about["facts"], claims, sections)
+        )
     page = Page(
         title=params.title,
         subtitle=params.subtitle,
         scale=params.scale,
-        facts=params.facts,
-        claims=page_claims(
-            pd.read_csv(given.claims), pd.read_csv(given.published_claims), CRITERIA
-        ),
-        sections=rl_sections(
-            figures=given.figures,
-            captions=captions,
-            table1=pd.read_csv(given.table1),
-            scores=pd.read_csv(given.scores),
-            latency=pd.read_csv(given.latency),
-            latency_task=params.latency_task,
-            layers=read_frames(given.layers),
-            datasets=read_frames(given.datasets),
-        ),
+        studies=studies,
         timings=timing_table(jobs),
         versions=versions(jobs, params.packages),
         differences=Path(given.differences).read_text(encoding="utf-8"),

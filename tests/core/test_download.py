@@ -398,3 +398,51 @@ def test_an_answer_that_starts_elsewhere_is_refused(
     behaviour.faults = [cut(1_000_000), wrong_start]
     with pytest.raises(DownloadError, match=r"from byte 9\d+, the server sent byte 0"):
         fetch(url, tmp_path / "f")
+
+
+@pytest.mark.parametrize("kind", ["md5", "sha256_start"])
+def test_other_checksums_are_held_to_as_well(
+    url: str, behaviour: Behaviour, tmp_path: Path, kind: str
+) -> None:
+    right = hashlib.md5(CONTENT).hexdigest() if kind == "md5" else SHA256[:8]
+    fetch(url, tmp_path / "f", **{kind: right})
+    assert (tmp_path / "f").read_bytes() == CONTENT
+    behaviour.content = OTHER
+    with pytest.raises(DownloadError, match=f"expected {kind} {right}, found"):
+        fetch(url, tmp_path / "g", **{kind: right})
+    assert leftovers(tmp_path / "f") == []
+
+
+@pytest.mark.parametrize("kind", ["md5", "sha256_start"])
+def test_any_checksum_permits_to_resume(
+    url: str, behaviour: Behaviour, tmp_path: Path, kind: str
+) -> None:
+    behaviour.etag = None
+    behaviour.faults = [cut(1_000_000)]
+    right = hashlib.md5(CONTENT).hexdigest() if kind == "md5" else SHA256[:8]
+    fetch(url, tmp_path / "f", **{kind: right})
+    assert resumed_from(behaviour.requests[-1]) > 900_000
+    assert (tmp_path / "f").read_bytes() == CONTENT
+
+
+def test_of_several_checksums_all_must_hold(url: str, tmp_path: Path) -> None:
+    with pytest.raises(DownloadError, match=f"expected md5 {'0' * 32}"):
+        fetch(url, tmp_path / "f", sha256=SHA256, md5="0" * 32)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_first_digits_alone_leave_the_whole_checksum_to_the_lock(
+    url: str, tmp_path: Path
+) -> None:
+    lock = tmp_path / "lock.json"
+    fetch(url, tmp_path / "f", sha256_start=SHA256[:8], lock=lock)
+    assert json.loads(lock.read_text())["sha256"] == SHA256
+
+
+def test_a_server_is_told_who_asks_also_when_a_download_is_resumed(
+    url: str, behaviour: Behaviour, tmp_path: Path
+) -> None:
+    behaviour.faults = [cut(1_000_000)]
+    fetch(url, tmp_path / "f", user_agent="Someone/1.0 (someone@example.org)")
+    agents = [request["User-Agent"] for request in behaviour.requests]
+    assert agents == ["Someone/1.0 (someone@example.org)"] * 2

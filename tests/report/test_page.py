@@ -11,7 +11,15 @@ import synthetic
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.report.claims_rl import CRITERIA
 from triptych.report.markdown import inline, render
-from triptych.report.page import Page, PageFigure, Section, page_claims, render_page
+from triptych.report.page import (
+    Page,
+    PageFigure,
+    PageVideo,
+    Section,
+    Study,
+    page_claims,
+    render_page,
+)
 from triptych.report.page_rl import TITLES, rl_sections
 from triptych.report.scores import run_scores
 from triptych.report.tables import Table
@@ -84,15 +92,25 @@ def claims(**changes):
     return page_claims(verdicts.assign(**changes), published, CRITERIA)
 
 
-def page(**changes):
-    jobs = read_provenance([])
+def study(**changes):
     fields = {
+        "anchor": "rl",
         "title": "A study",
-        "subtitle": "What it is.",
-        "scale": "demo",
+        "paper": "Of *robots*.",
         "facts": {"Seeds": "2"},
         "claims": [],
         "sections": [],
+    }
+    return Study(**{**fields, **changes})
+
+
+def page(claims=(), sections=(), **changes):
+    jobs = read_provenance([])
+    fields = {
+        "title": "Studies",
+        "subtitle": "What they are.",
+        "scale": "demo",
+        "studies": [study(claims=claims, sections=sections)],
         "timings": timing_table(jobs),
         "versions": {},
         "differences": "None.",
@@ -106,7 +124,7 @@ def test_the_page_shows_every_figure_table_claim_and_its_scale(pictures):
     elements = Elements(html)
     ids = {attrs.get("id") for _, attrs in elements.seen}
     tables = {"rl_table1", "rl_scores", "rl_emptied_layers", "rl_datasets", "timings"}
-    assert ids >= set(TITLES) | tables | {"claims", "time", "differences"}
+    assert ids >= set(TITLES) | tables | {"rl", "rl-claims", "time", "differences"}
     for claim in CRITERIA:
         assert claim in elements.text
     assert elements.text.count("demo scale") > 5
@@ -135,15 +153,23 @@ def test_text_from_data_never_becomes_an_element(pictures, evil):
     latency = synthetic.latency().replace({"kernel": {"torch CSR": evil}})
     table = Table(evil, evil, evil, (("", evil), (evil, evil)), ((evil, evil),))
     figure = PageFigure(evil, evil, evil, "data:image/png;base64,AAAA")
+    video = PageVideo(evil, evil, evil, "data:video/mp4;base64,AAAA", evil)
     hostile = page(
         title=evil,
         subtitle=evil,
         scale=evil,
-        facts={evil: evil},
-        claims=claims(measured=evil, reason=evil, interval=evil),
-        sections=[
-            *sections(pictures, layers, datasets, latency),
-            Section(evil, evil, evil, evil, [figure], [table]),
+        studies=[
+            Study(
+                evil,
+                evil,
+                evil,
+                {evil: evil},
+                claims(measured=evil, reason=evil, interval=evil),
+                [
+                    *sections(pictures, layers, datasets, latency),
+                    Section(evil, evil, evil, [figure], [table], [video]),
+                ],
+            )
         ],
         versions={evil: evil},
         differences=f"{evil}\n\n- {evil}\n\n| {evil} |\n|---|\n| {evil} |\n\n# {evil}",

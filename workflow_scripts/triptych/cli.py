@@ -10,11 +10,15 @@ from collections.abc import Sequence
 
 from triptych.core.errors import InputError
 from triptych.rl import commands as rl
+from triptych.style import commands as style
 
 DESCRIPTION = "Put to use what the workflow made under results/."
 
 EXAMPLES = """\
 examples:
+  paint photographs and videos in a style:
+    triptych stylize photo.jpg --style swirls -o painted.jpg
+
   write one pruned policy as a packed file, a small part of the size of its dense arrays:
     triptych prune-export results/rl/hopper/narrow/sp95-1/policies.safetensors \\
         --method snip --sparsity 95 --seed 0 -o hopper.tpk
@@ -22,7 +26,7 @@ examples:
   measure how fast it acts, in dense and in sparse kernels:
     triptych policy-bench hopper.tpk
 
-Files of your own work as well: safetensors with plain float32 arrays in torch's layout,
+Policies of your own work as well: safetensors with plain float32 arrays in torch's layout,
 named like actor.l1.weight. `triptych COMMAND --help` says more; docs/packed-format.md
 specifies the packed file.
 """
@@ -48,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, help="print the version and stop")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
+    style.add_commands(commands)
     rl.add_commands(commands)
     return parser
 

@@ -2,17 +2,18 @@
 
 A download grows in `<path>.part`; `<path>.part.json` beside it holds what the server said the file
 was (ETag or date), so that the next attempt, or the next run, continues only the same file. The
-size and the SHA-256 are those that the source publishes or, where it publishes none, those of a
+size and the checksums are those that the source publishes or, where it publishes none, those of a
 lock file that the first download writes.
 """
 
+import hashlib
 import json
 import logging
 import os
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -31,12 +32,13 @@ CHUNK_BYTES = 1 << 16  # what a cut connection loses at most
 CONNECT_SECONDS = 15
 LONGEST_WAIT_SECONDS = 300.0
 WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
+PAGES = "docs/data.md or docs/style-data.md"
 ADVICE = {
-    401: "The server wants a login: see docs/data.md for how to get this file by hand.",
-    403: "The server refuses: open the address in a browser to see why, and see docs/data.md.",
+    401: f"The server wants a login: see {PAGES} for how to get this file by hand.",
+    403: f"The server refuses: open the address in a browser to see why, and see {PAGES}.",
     404: "The file has moved: look for it at the source's homepage (resources/sources.yaml) and "
     "correct the address there.",
-    410: "The file was withdrawn: see docs/data.md for other sources.",
+    410: f"The file was withdrawn: see {PAGES} for other sources.",
 }
 
 
@@ -58,6 +60,13 @@ class Expected:
 
     size: int | None = None
     sha256: str | None = None
+    sha256_start: str | None = None
+    md5: str | None = None
+
+    @property
+    def has_checksum(self) -> bool:
+        """Whether a wrong file of the right size would be noticed."""
+        return any((self.sha256, self.sha256_start, self.md5))
 
 
 def download(
@@ -70,21 +79,29 @@ def download(
     attempts: int = 6,
     wait_seconds: float = 2.0,
     timeout_seconds: float = 60.0,
+    *,
+    md5: str | None = None,
+    sha256_start: str | None = None,
+    user_agent: str | None = None,
 ) -> None:
     """Fetch `url` (or, when it fails, the first mirror that works) into `path`.
 
-    `size` (bytes) and `sha256` are the published ones. Where they are None, those in the file
+    `size` (bytes), `sha256`, its first digits `sha256_start` (which some publish in the file's
+    name) and `md5` are the published ones. Where size and sha256 are None, those in the file
     `lock` hold; where that is absent too, it is written. After `attempts` failures in a row that
     brought nothing new the next address is tried; the pause between two doubles from
-    `wait_seconds`, or is what the server asks for. Raises DownloadError.
+    `wait_seconds`, or is what the server asks for. `user_agent` is how to introduce ourselves,
+    where a server wants that. Raises DownloadError.
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    expected = _with_lock(Expected(size, sha256), lock)
+    expected = _with_lock(Expected(size, sha256, sha256_start, md5), lock)
     problems = []
     for address in (url, *mirrors):
         try:
-            _fetch_patiently(address, target, expected, attempts, wait_seconds, timeout_seconds)
+            _fetch_patiently(
+                address, target, expected, attempts, wait_seconds, timeout_seconds, user_agent
+            )
             break
         except DownloadError as error:
             problems.append(str(error))
@@ -100,9 +117,10 @@ def _with_lock(published: Expected, lock: str | os.PathLike[str] | None) -> Expe
     if lock is None or not Path(lock).exists():
         return published
     recorded = json.loads(Path(lock).read_text(encoding="utf-8"))
-    return Expected(
-        recorded["size"] if published.size is None else published.size,
-        recorded["sha256"] if published.sha256 is None else published.sha256,
+    return replace(
+        published,
+        size=recorded["size"] if published.size is None else published.size,
+        sha256=recorded["sha256"] if published.sha256 is None else published.sha256,
     )
 
 
@@ -134,6 +152,7 @@ def _fetch_patiently(
     attempts: int,
     wait_seconds: float,
     timeout_seconds: float,
+    user_agent: str | None,
 ) -> None:
     """Continue until the file is whole and right, or until nothing new comes any more."""
     part = target.with_name(target.name + ".part")
@@ -141,7 +160,7 @@ def _fetch_patiently(
     while True:
         resumed = _size_of(part) > 0
         try:
-            _fetch_once(url, part, expected, timeout_seconds)
+            _fetch_once(url, part, expected, timeout_seconds, user_agent)
             _verify(url, part, expected, resumed)
             break
         except _Interrupted as interruption:
@@ -164,14 +183,18 @@ def _fetch_patiently(
     _sidecar(part).unlink(missing_ok=True)
 
 
-def _fetch_once(url: str, part: Path, expected: Expected, timeout_seconds: float) -> None:
+def _fetch_once(
+    url: str, part: Path, expected: Expected, timeout_seconds: float, user_agent: str | None
+) -> None:
     """One request: append to `part`, or write it from the start if the server wants that."""
     have = _size_of(part)
     validator = _read_validator(part)
-    if have and validator is None and expected.sha256 is None:
+    if have and validator is None and not expected.has_checksum:
         # Nothing would tell whether the rest belongs to the same file.
         have = 0
     headers = {"Accept-Encoding": "identity"}
+    if user_agent is not None:
+        headers["User-Agent"] = user_agent
     if have:
         headers["Range"] = f"bytes={have}-"
         if validator is not None:
@@ -227,7 +250,7 @@ def _accept(
         raise DownloadError(
             f"{public_address(url)}: expected {expected.size} bytes, the server has {total}. The "
             "file has changed at its source, or a login or error page came instead: see "
-            "docs/data.md before correcting resources/sources.yaml or the lock file."
+            f"{PAGES} before correcting resources/sources.yaml or the lock file."
         )
     return have, total
 
@@ -280,10 +303,17 @@ def _check_disk(part: Path, total: int | None, have: int) -> None:
 
 def _verify(url: str, part: Path, expected: Expected, resumed: bool) -> None:
     """Compare the whole part with what is expected; one that does not match is deleted."""
-    found = Expected(_size_of(part), sha256_of(part))
-    for what in ("size", "sha256"):
-        wanted, got = getattr(expected, what), getattr(found, what)
-        if wanted is None or wanted == got:
+    for what in ("size", "sha256", "sha256_start", "md5"):
+        wanted = getattr(expected, what)
+        if wanted is None:
+            continue
+        if what == "size":
+            got: int | str = _size_of(part)
+        elif what == "md5":
+            got = _md5_of(part)
+        else:
+            got = sha256_of(part)[: len(wanted)]
+        if wanted == got:
             continue
         part.unlink()
         _sidecar(part).unlink(missing_ok=True)
@@ -291,9 +321,14 @@ def _verify(url: str, part: Path, expected: Expected, resumed: bool) -> None:
             raise _Interrupted("the parts do not belong together: from the start")
         raise DownloadError(
             f"{public_address(url)}: expected {what} {wanted}, found {got}; the file was deleted. "
-            "Run again; if the same comes, the file has changed at its source: see docs/data.md "
+            f"Run again; if the same comes, the file has changed at its source: see {PAGES} "
             "before correcting resources/sources.yaml or the lock file."
         )
+
+
+def _md5_of(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "md5").hexdigest()
 
 
 def _retry_after(response: requests.Response) -> float | None:

@@ -21,17 +21,22 @@ from triptych.report.tables import Table
 TEMPLATES = Path(__file__).parent / "templates"
 
 _MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
+LARGEST_VIDEO = 2_000_000  # bytes of a video that the page still holds
 _CHIPS = {REPRODUCED: "yes", NOT_REPRODUCED: "no", NOT_TESTABLE: "open"}
 
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure with its number, caption (Markdown) and embedded picture."""
+    """A figure with its number, caption (Markdown) and embedded picture.
+
+    photographs: whether it shows images, whose colours must stay in a dark page.
+    """
 
     name: str
     title: str
     caption: str
     source: str
+    photographs: bool = False
 
     @classmethod
     def read(cls, path: str | Path, title: str, caption: str) -> "PageFigure":
@@ -39,23 +44,51 @@ class PageFigure:
         path = Path(path)
         if path.suffix not in _MEDIA:
             raise ValueError(f"{path}: a figure of the page is {' or '.join(_MEDIA)}")
-        data = base64.b64encode(path.read_bytes()).decode("ascii")
-        return cls(path.stem, title, caption, f"data:{_MEDIA[path.suffix]};base64,{data}")
+        content = path.read_bytes()
+        return cls(
+            path.stem,
+            title,
+            caption,
+            _data_address(content, _MEDIA[path.suffix]),
+            photographs=path.suffix == ".svg" and b"<image" in content,
+        )
+
+
+@dataclass(frozen=True)
+class PageVideo:
+    """A film that plays in the page; one too large for that is named by its path alone."""
+
+    name: str
+    title: str
+    caption: str
+    source: str
+    path: str
+
+    @classmethod
+    def read(cls, path: str | Path, name: str, title: str, caption: str) -> "PageVideo":
+        """Embed an MP4 file of at most LARGEST_VIDEO bytes."""
+        path = Path(path)
+        if path.suffix != ".mp4":
+            raise ValueError(f"{path}: a film of the page is an .mp4")
+        fits = path.stat().st_size <= LARGEST_VIDEO
+        source = _data_address(path.read_bytes(), "video/mp4") if fits else ""
+        return cls(name, title, caption, source, path.as_posix())
+
+
+def _data_address(content: bytes, media: str) -> str:
+    return f"data:{media};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of the page: what it is about, then its figures, then its tables.
-
-    study: the paper it belongs to, shown above the title. intro: Markdown.
-    """
+    """A part of a study: what it is about, then its figures, films and tables. intro: Markdown."""
 
     anchor: str
-    study: str
     title: str
     intro: str
     figures: Sequence[PageFigure] = ()
     tables: Sequence[Table] = ()
+    videos: Sequence[PageVideo] = ()
 
 
 @dataclass(frozen=True)
@@ -77,19 +110,50 @@ class PageClaim:
 
 
 @dataclass(frozen=True)
+class Study:
+    """One paper's part of the page: what was run (facts, name to text), its claims, its sections.
+
+    paper: title, authors and year (Markdown).
+    """
+
+    anchor: str
+    title: str
+    paper: str
+    facts: Mapping[str, str]
+    claims: Sequence[PageClaim]
+    sections: Sequence[Section]
+
+    def counts(self) -> dict[str, int]:
+        """Claims by verdict."""
+        return {verdict: sum(c.verdict == verdict for c in self.claims) for verdict in _CHIPS}
+
+
+@dataclass(frozen=True)
 class Page:
-    """All that the page shows. facts: what was run, name to text. differences: Markdown."""
+    """All that the page shows. differences, colophon: Markdown."""
 
     title: str
     subtitle: str
     scale: str
-    facts: Mapping[str, str]
-    claims: Sequence[PageClaim]
-    sections: Sequence[Section]
+    studies: Sequence[Study]
     timings: Table
     versions: Mapping[str, str]
     differences: str
     colophon: str
+
+
+def page_figures(
+    titles: Mapping[str, str], figures: Sequence[str | Path], captions: Mapping[str, str]
+) -> dict[str, PageFigure]:
+    """A study's figures by name. Raises ValueError naming a figure or caption that is missing."""
+    files = {Path(path).stem: path for path in figures}
+    for kind, given in (("figure", files), ("caption", captions)):
+        missing = [name for name in titles if name not in given]
+        if missing:
+            raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
+    return {
+        name: PageFigure.read(files[name], title, captions[name]) for name, title in titles.items()
+    }
 
 
 def page_claims(
@@ -129,7 +193,6 @@ def render_page(page: Page) -> str:
     )
     environment.filters["inline"] = inline
     environment.filters["markdown"] = render
-    counts = {verdict: sum(claim.verdict == verdict for claim in page.claims) for verdict in _CHIPS}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     template = environment.get_template("page.html.j2")
-    return template.render(page=page, counts=counts, chips=_CHIPS, style=style)
+    return template.render(page=page, chips=_CHIPS, style=style)

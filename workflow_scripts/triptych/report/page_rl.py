@@ -5,14 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.report.page import PageFigure, Section
+from triptych.report.page import Section, page_figures
 from triptych.report.style import TASK_LABELS, label
 from triptych.report.tables import Table, number
 from triptych.report.tables_latency import latency_table
 from triptych.report.tables_masks import emptied_table
 from triptych.report.tables_rl import scores_table, table1_table
-
-STUDY = "Single-shot pruning for offline RL"
 
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
@@ -77,19 +75,11 @@ def rl_sections(
     name. table1, scores, latency: the long tables of results/tables. layers: every layers.csv.
     Raises ValueError naming a figure or caption that is missing.
     """
-    files = {Path(path).stem: path for path in figures}
-    for kind, given in (("figure", files), ("caption", captions)):
-        missing = [name for name in TITLES if name not in given]
-        if missing:
-            raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
-    pictures = {
-        name: PageFigure.read(files[name], title, captions[name]) for name, title in TITLES.items()
-    }
+    pictures = page_figures(TITLES, figures, captions)
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     return [
         Section(
             "scores",
-            STUDY,
             "Score against sparsity",
             SCORES,
             [pictures["rl_figure1"], pictures["rl_figure2"], pictures["rl_curves"]],
@@ -97,7 +87,6 @@ def rl_sections(
         ),
         Section(
             "layers",
-            STUDY,
             "Where the weights remain",
             LAYERS,
             [pictures["rl_figure3"]],
@@ -105,7 +94,6 @@ def rl_sections(
         ),
         Section(
             "memory",
-            STUDY,
             "Memory",
             MEMORY,
             [pictures["rl_figure4"]],
@@ -113,13 +101,12 @@ def rl_sections(
         ),
         Section(
             "inference",
-            STUDY,
             "Inference",
             INFERENCE,
             [pictures["rl_inference"]],
             [latency_table(latency, task=latency_task)],
         ),
-        Section("data", STUDY, "Data sets", "\n\n".join(notes), [], [datasets_table(datasets)]),
+        Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets)]),
     ]
 
 

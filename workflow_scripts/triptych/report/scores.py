@@ -18,8 +18,10 @@ RUN = ["task", "method", "sparsity_percent", "seed", "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
 
 
-def read_frames(paths: Sequence[str | Path]) -> pd.DataFrame:
+def read_frames(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:
     """Concatenate CSV files of one layout (one a stack). Raises ValueError for none."""
+    if isinstance(paths, str | Path):
+        paths = [paths]
     if not paths:
         raise ValueError("at least one CSV file expected, got none")
     return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)

@@ -1,11 +1,16 @@
 """How figures look, and how they are written: one palette, one set of sizes, stable bytes."""
 
+import base64
+import io
+import re
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from PIL import Image
 
 from triptych.core.files import atomic_path
 
@@ -54,6 +59,48 @@ CONTROL_DASHES: dict[str, Any] = {
     "shuffled": (0, (4, 1.5, 1, 1.5)),
 }
 CONTROL_MARKERS = {"random": "s", "magnitude": "D", "shuffled": "v"}
+
+# The style study.
+ARCHITECTURE_LABELS = {
+    "vgg16": "VGG-16",
+    "vgg19": "VGG-19",
+    "alexnet": "AlexNet",
+    "narrow_vgg": "narrow VGG",
+    "narrow_alexnet": "narrow AlexNet",
+}
+WEIGHTS_LABELS = {"imagenet": "ImageNet", "embedded": "embedded"}
+BACKBONE_COLOURS = {"vgg": "#0072b2", "alexnet": "#d55e00", "network": "#009e73"}
+OPTIMIZER_LABELS = {"lbfgs": "L-BFGS", "adam": "Adam", "sgd": "SGD"}
+OPTIMIZER_COLOURS = {"lbfgs": "#0072b2", "adam": "#d55e00", "sgd": "#009e73"}
+RATES_LABELS = {"authors": "authors' rates", "tuned": "tuned rates"}
+CONTENT_LOSS_LABELS = {"l1": "L1", "smooth_l1": "smooth L1", "huber": "Huber", "mse": "MSE"}
+CONTENT_LOSS_COLOURS = {
+    "l1": "#d55e00",
+    "smooth_l1": "#e69f00",
+    "huber": "#009e73",
+    "mse": "#0072b2",
+}
+# Smooth L1 and Huber are the same function here: dashes let the line below show through.
+CONTENT_LOSS_DASHES: dict[str, Any] = {"huber": (0, (3, 3))}
+INITIALISATION_LABELS = {"content": "content image", "noise": "white noise", "style": "style image"}
+PRESET_LABELS = {"paper": "paper", "authors": "authors", "tuned": "tuned"}
+PRESET_COLOURS = {"paper": "#0072b2", "authors": "#d55e00", "tuned": "#009e73"}
+# A variant of a network: trained in this run without or with the temporal term, or shipped.
+VARIANT_LABELS = {
+    "shipped": "shipped",
+    "plain": "trained in this run",
+    "temporal": "trained in this run with temporal term",
+}
+VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2", "temporal": "#d55e00"}
+TERM_LABELS = {"total": "total", "style": "style", "content": "content"}
+TERM_COLOURS = {"total": "#1f2933", "style": "#aa4499", "content": "#009e73"}
+ORIGIN_LABELS = {"shipped": "shipped", "trained": "trained in this run"}
+MEASURE_LABELS = {
+    "ssim_luma": "structure kept (SSIM)",
+    "edge_correlation": "edges kept",
+    "gram_distance": "style distance (Gram)",
+    "colour_distance": "colour distance",
+}
 
 # Any: matplotlib types its keys as one literal of 300 names.
 STYLE: Any = {
@@ -105,13 +152,46 @@ def label(labels: dict[str, str], key: str) -> str:
     return labels.get(key, key)
 
 
-def save_figure(figure: Figure, base: str | Path) -> None:
-    """Write `base`.svg, .pdf and .png (200 dpi), whole or not at all, with stable bytes."""
+def spoken(name: str) -> str:
+    """The name of a painting or a photograph as a reader writes it: `great_wave`, Great wave."""
+    words = name.replace("_", " ").replace("-", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def save_figure(figure: Figure, base: str | Path, *, photographs: bool = False) -> None:
+    """Write `base`.svg, .pdf and .png (200 dpi), whole or not at all, with stable bytes.
+
+    photographs: the figure shows images. The SVG, which the page embeds, then holds them as
+    JPEG, a fifth of their size as PNG, and tall figures have fewer dots an inch: no file
+    shall be larger than about 1.5 MB.
+    """
+    area = float(np.prod(figure.get_size_inches()))
     for suffix, metadata in _METADATA.items():
         # Not with_suffix: a base may carry a dot of its own.
         target = Path(f"{base}.{suffix}")
+        most = _PIXELS["jpeg" if suffix == "svg" else "lossless"]
+        dpi = min(200.0, np.sqrt(most / area)) if photographs else 200.0
         with atomic_path(target) as temporary, matplotlib.rc_context(STYLE):
-            figure.savefig(temporary, format=suffix, metadata=metadata, dpi=200)
+            figure.savefig(temporary, format=suffix, metadata=metadata, dpi=dpi)
+            if photographs and suffix == "svg":
+                text = temporary.read_text(encoding="utf-8")
+                temporary.write_text(_PNG_DATA.sub(_as_jpeg, text), encoding="utf-8")
+
+
+_PIXELS = {"jpeg": 1_700_000, "lossless": 700_000}
+"""Most pixels of a figure of photographs, at about 0.5 (with base64) and 2 bytes each."""
+
+_PNG_DATA = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
+
+
+def _as_jpeg(match: re.Match[str]) -> str:
+    """A PNG of an SVG's data address as a JPEG, on white where it is transparent."""
+    picture = Image.open(io.BytesIO(base64.b64decode(match[1]))).convert("RGBA")
+    white = Image.new("RGBA", picture.size, "white")
+    stream = io.BytesIO()
+    flat = Image.alpha_composite(white, picture).convert("RGB")
+    flat.save(stream, "JPEG", quality=85, subsampling=0)
+    return "data:image/jpeg;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
 
 
 def legend_below(figure: Figure, axes: list[Axes], columns: int) -> None:

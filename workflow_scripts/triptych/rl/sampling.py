@@ -4,23 +4,17 @@ Rows that share a seed share every draw (batches, noise, episodes), so a mask is
 the dense network on equal terms, and a row's draws don't depend on the stack it trains in.
 """
 
-import hashlib
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
+from triptych.core.sampling import keyed_generator
 from triptych.rl.bcq import Batch, Noise
 from triptych.rl.transitions import Transitions
 
 CHUNK = 50
 """Updates whose draws are made at once: large enough to amortise the calls."""
-
-
-def keyed_generator(device: torch.device, *key: int | str) -> torch.Generator:
-    """A generator whose stream is a function of `key`, for instance ("train", seed, chunk)."""
-    digest = hashlib.sha256(repr(key).encode()).digest()
-    return torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big") >> 1)
 
 
 class DeviceData:

@@ -1,0 +1,395 @@
+"""Style transfer: optimised images (Version 1), trained networks (Version 2), videos, timings."""
+
+
+wildcard_constraints:
+    experiment="[a-z][a-z0-9_]*",
+    variant="plain|temporal|shipped",
+
+
+rule style_optimize:
+    """Version 1: optimise all images of one experiment, many at once."""
+    input:
+        contents=style_rows_pictures("contents", "content"),
+        paintings=style_rows_pictures("paintings", "painting"),
+        backbones=style_rows_backbones,
+        photographs=style_crops("crops.bin", "index.csv"),
+    output:
+        runs="results/style/optimize/{experiment}/runs.csv",
+        history="results/style/optimize/{experiment}/history.csv",
+        images=directory("results/style/optimize/{experiment}/images"),
+    log:
+        "results/logs/style_optimize/{experiment}.log",
+    benchmark:
+        "results/benchmarks/style_optimize/{experiment}.tsv"
+    retries: 2
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 8000 * attempt,
+        runtime=lambda wildcards, attempt: 240 * attempt,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        runs=style_rows,
+        calibration=STYLE["calibration"],
+        device=config["device"],
+        checkpoint="results/checkpoints/style_optimize/{experiment}",
+        code=code("style_optimize"),
+    script:
+        "../workflow_scripts/style_optimize.py"
+
+
+rule style_train:
+    """Version 2: train a network for one painting."""
+    input:
+        crops=style_crops("crops.bin")[0],
+        index=style_crops("index.csv")[0],
+        painting="results/style/paintings/{painting}.png",
+        backbone=style_backbone("loss"),
+    output:
+        weights="results/style/networks/{painting}/{variant}/weights.safetensors",
+        losses="results/style/networks/{painting}/{variant}/losses.csv",
+        samples="results/style/networks/{painting}/{variant}/samples.png",
+    log:
+        "results/logs/style_train/{painting}-{variant}.log",
+    benchmark:
+        "results/benchmarks/style_train/{painting}-{variant}.tsv"
+    retries: 2
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 8000 * attempt,
+        runtime=lambda wildcards, attempt: 600 * attempt,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        painting="{painting}",
+        variant="{variant}",
+        origin=STYLE_NETWORKS["origin"],
+        architecture=STYLE["network"],
+        pooling=STYLE["training"]["pooling"],
+        painting_size=STYLE["training"]["painting_size"],
+        losses=style_losses,
+        training=STYLE["training"]["schedule"],
+        device=config["device"],
+        checkpoint="results/checkpoints/style_train/{painting}-{variant}",
+        code=code("style_train"),
+    script:
+        "../workflow_scripts/style_train.py"
+
+
+rule style_select:
+    """Choose the checkpoint with the lowest loss on held-out photographs."""
+    input:
+        weights="results/style/networks/{painting}/{variant}/weights.safetensors",
+        crops=style_crops("crops.bin")[0],
+        index=style_crops("index.csv")[0],
+        painting="results/style/paintings/{painting}.png",
+        backbone=style_backbone("loss"),
+        content=style_pictures("contents", STYLE["stylised"]["contents"][:1])[0],
+    output:
+        network="results/style/networks/{painting}/{variant}/network.safetensors",
+        selection="results/style/networks/{painting}/{variant}/selection.csv",
+        sheet="results/style/networks/{painting}/{variant}/checkpoints.png",
+    log:
+        "results/logs/style_select/{painting}-{variant}.log",
+    benchmark:
+        "results/benchmarks/style_select/{painting}-{variant}.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=120,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        pooling=STYLE["training"]["pooling"],
+        painting_size=STYLE["training"]["painting_size"],
+        losses=style_losses,
+        batch=STYLE["training"]["schedule"]["batch"],
+        precision=STYLE["training"]["schedule"]["precision"],
+        sheet_size=STYLE["training"]["sheet_size"],
+        device=config["device"],
+        code=code("style_select"),
+    script:
+        "../workflow_scripts/style_select.py"
+
+
+rule style_export:
+    """Write a network as ONNX, and compare it with the original in onnxruntime."""
+    input:
+        network=lambda wildcards: style_network(wildcards.painting, wildcards.variant),
+    output:
+        network="results/style/networks/{painting}/{variant}/network.onnx",
+        parity="results/style/networks/{painting}/{variant}/parity.csv",
+    log:
+        "results/logs/style_export/{painting}-{variant}.log",
+    benchmark:
+        "results/benchmarks/style_export/{painting}-{variant}.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=10,
+    params:
+        painting="{painting}",
+        variant="{variant}",
+        code=code("style_export"),
+    script:
+        "../workflow_scripts/style_export.py"
+
+
+rule style_stylize:
+    """Version 2: stylise photographs with one network."""
+    input:
+        network=lambda wildcards: style_network(
+            wildcards.painting, STYLE_SHOWN[wildcards.painting]
+        ),
+        contents=style_pictures("contents", STYLE_SHOWN_CONTENTS),
+    output:
+        runs="results/style/stylised/{painting}/runs.csv",
+        images=expand(
+            "results/style/stylised/{{painting}}/{content}.png",
+            content=STYLE_SHOWN_CONTENTS,
+        ),
+    log:
+        "results/logs/style_stylize/{painting}.log",
+    benchmark:
+        "results/benchmarks/style_stylize/{painting}.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        painting="{painting}",
+        variant=lambda wildcards: STYLE_SHOWN[wildcards.painting],
+        precision=STYLE["stylised"]["precision"],
+        device=config["device"],
+        code=code("style_stylize"),
+    script:
+        "../workflow_scripts/style_stylize.py"
+
+
+rule style_quality:
+    """Measure every result against its photograph and its painting."""
+    input:
+        optimised=style_of("runs.csv"),
+        images=style_of("images"),
+        stylised=expand(
+            "results/style/stylised/{painting}/runs.csv", painting=STYLE_SHOWN
+        ),
+        contents=style_pictures(
+            "contents", [*STYLE_RUNS["content"], *STYLE_SHOWN_CONTENTS]
+        ),
+        paintings=style_pictures("paintings", [*STYLE_RUNS["painting"], *STYLE_SHOWN]),
+        held_out=style_backbone("held_out"),
+    output:
+        "results/style/quality.csv",
+    log:
+        "results/logs/style_quality/style_quality.log",
+    benchmark:
+        "results/benchmarks/style_quality/style_quality.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        layers=STYLE["quality"]["layers"],
+        projections=STYLE["quality"]["projections"],
+        seed=STYLE["quality"]["seed"],
+        code=code("style_quality"),
+    script:
+        "../workflow_scripts/style_quality.py"
+
+
+rule style_film:
+    """The video to be stylised: generated, with sound, or the user's own."""
+    input:
+        **style_video_source(),
+    output:
+        "results/style/video/source.mp4",
+    log:
+        "results/logs/style_film/style_film.log",
+    benchmark:
+        "results/benchmarks/style_film/style_film.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        film=STYLE["video"]["film"],
+        code=code("style_film"),
+    script:
+        "../workflow_scripts/style_film.py"
+
+
+rule style_video:
+    """Stylise the video's frames in batches, losslessly."""
+    input:
+        source="results/style/video/source.mp4",
+        network=lambda wildcards: style_network(wildcards.painting, wildcards.variant),
+    output:
+        frames="results/style/video/{painting}/{variant}/frames.mkv",
+        times="results/style/video/{painting}/{variant}/times.csv",
+        speed="results/style/video/{painting}/{variant}/speed.csv",
+    log:
+        "results/logs/style_video/{painting}-{variant}.log",
+    benchmark:
+        "results/benchmarks/style_video/{painting}-{variant}.tsv"
+    conda:
+        "../envs/style.yaml"
+    # All cores, so that no other job disturbs the clock of speed.csv.
+    threads: workflow.cores
+    resources:
+        mem_mb=6000,
+        runtime=240,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        batch=STYLE["video"]["batch"],
+        precision=STYLE["stylised"]["precision"],
+        speed=STYLE["video"]["speed"],
+        device=config["device"],
+        code=code("style_video"),
+    script:
+        "../workflow_scripts/style_video.py"
+
+
+rule style_encode:
+    """The stylised video as H.264 with the source's sound."""
+    input:
+        source="results/style/video/source.mp4",
+        frames="results/style/video/{painting}/{variant}/frames.mkv",
+        times="results/style/video/{painting}/{variant}/times.csv",
+    output:
+        video="results/style/video/{painting}/{variant}/video.mp4",
+        properties="results/style/video/{painting}/{variant}/properties.csv",
+        strip="results/style/video/{painting}/{variant}/strip.png",
+    log:
+        "results/logs/style_encode/{painting}-{variant}.log",
+    benchmark:
+        "results/benchmarks/style_encode/{painting}-{variant}.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        crf=STYLE["video"]["crf"],
+        strip=STYLE["video"]["strip"],
+        code=code("style_encode"),
+    script:
+        "../workflow_scripts/style_encode.py"
+
+
+rule style_flicker:
+    """How much a stylised video flickers, relative to its source."""
+    input:
+        source="results/style/video/source.mp4",
+        frames="results/style/video/{painting}/{variant}/frames.mkv",
+    output:
+        "results/style/video/{painting}/{variant}/flicker.csv",
+    log:
+        "results/logs/style_flicker/{painting}-{variant}.log",
+    benchmark:
+        "results/benchmarks/style_flicker/{painting}-{variant}.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        painting="{painting}",
+        variant="{variant}",
+        code=code("style_flicker"),
+    script:
+        "../workflow_scripts/style_flicker.py"
+
+
+rule style_time:
+    """Time both versions by image size, and Version 1 by content loss."""
+    input:
+        photographs=style_crops("crops.bin", "index.csv"),
+        painting=style_pictures("paintings", [STYLE["timing"]["painting"]])[0],
+        alexnet=style_backbone("alexnet"),
+        vgg=style_backbone("vgg"),
+        network=style_network(
+            STYLE_NETWORKS["main"], STYLE_SHOWN[STYLE_NETWORKS["main"]]
+        ),
+    output:
+        images="results/style/timing/images.csv",
+        losses="results/style/timing/losses.csv",
+    log:
+        "results/logs/style_time/style_time.log",
+    benchmark:
+        "results/benchmarks/style_time/style_time.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: workflow.cores
+    resources:
+        mem_mb=12000,
+        runtime=720,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        timing={k: v for k, v in STYLE["timing"].items() if k != "targets"},
+        architectures=style_architectures(),
+        precision=STYLE["stylised"]["precision"],
+        device=config["device"],
+        code=code("style_time"),
+    script:
+        "../workflow_scripts/style_time.py"
+
+
+rule style_time_targets:
+    """Seconds until Version 1 reaches given losses."""
+    input:
+        runs=style_timed("runs.csv"),
+        history=style_timed("history.csv"),
+    output:
+        "results/style/timing/targets.csv",
+    log:
+        "results/logs/style_time_targets/style_time_targets.log",
+    benchmark:
+        "results/benchmarks/style_time_targets/style_time_targets.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        parts=STYLE["timing"]["targets"],
+        code=code("style_time_targets"),
+    script:
+        "../workflow_scripts/style_time_targets.py"
+
+
+rule style_bench:
+    """Network, training and optimisation against plain eager code."""
+    output:
+        "results/bench/style.csv",
+    log:
+        "results/logs/style_bench/style_bench.log",
+    benchmark:
+        "results/benchmarks/style_bench/style_bench.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: workflow.cores
+    resources:
+        mem_mb=20000,
+        runtime=60,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        bench=STYLE["bench"],
+        code=code("style_bench"),
+    script:
+        "../workflow_scripts/style_bench.py"

@@ -1,0 +1,245 @@
+"""What the style study starts from: photographs, paintings, backbones."""
+
+
+wildcard_constraints:
+    painting="[a-z][a-z0-9_]*",
+    content="[a-z][a-z0-9_]*",
+    architecture="[a-z][a-z0-9_]*",
+
+
+rule style_download_coco:
+    """Download COCO's training images (19 GB), checked."""
+    output:
+        "results/style/downloads/train2017.zip",
+    log:
+        "results/logs/style_download_coco/style_download_coco.log",
+    benchmark:
+        "results/benchmarks/style_download_coco/style_download_coco.tsv"
+    retries: 2
+    conda:
+        "../envs/download.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=720,
+    params:
+        url=SOURCES["coco"]["files"]["train2017"]["url"],
+        mirrors=[SOURCES["coco"]["files"]["train2017"]["mirror"]],
+        size=SOURCES["coco"]["files"]["train2017"]["size"],
+        md5=SOURCES["coco"]["files"]["train2017"]["md5"],
+        sha256=SOURCES["coco"]["files"]["train2017"]["sha256"],
+        code=code("style_download_coco"),
+    script:
+        "../workflow_scripts/style_download_coco.py"
+
+
+rule style_prepare_coco:
+    """Decode COCO once, into one file of crops with an index."""
+    input:
+        archive="results/style/downloads/train2017.zip",
+    output:
+        crops="results/style/photographs/coco/crops.bin",
+        index="results/style/photographs/coco/index.csv",
+        skipped="results/style/photographs/coco/skipped.csv",
+    log:
+        "results/logs/style_prepare_coco/style_prepare_coco.log",
+    benchmark:
+        "results/benchmarks/style_prepare_coco/style_prepare_coco.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 8
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        size=STYLE["photographs"]["size"],
+        held_out=STYLE["photographs"]["held_out"],
+        code=code("style_prepare_coco"),
+    script:
+        "../workflow_scripts/style_prepare_coco.py"
+
+
+rule style_prepare_photographs:
+    """Cut training crops out of a folder of photographs, or of the bundled ones."""
+    output:
+        crops="results/style/photographs/{source}/crops.bin",
+        index="results/style/photographs/{source}/index.csv",
+        skipped="results/style/photographs/{source}/skipped.csv",
+    log:
+        "results/logs/style_prepare_photographs/{source}.log",
+    benchmark:
+        "results/benchmarks/style_prepare_photographs/{source}.tsv"
+    wildcard_constraints:
+        source="embedded|folder",
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=120,
+    params:
+        source="{source}",
+        path=STYLE["photographs"].get("path"),
+        size=STYLE["photographs"]["size"],
+        held_out=STYLE["photographs"]["held_out"],
+        crops=STYLE["photographs"]["crops"],
+        seed=STYLE["photographs"]["seed"],
+        reserved=STYLE["photographs"]["reserved"],
+        code=code("style_prepare_photographs"),
+    script:
+        "../workflow_scripts/style_prepare_photographs.py"
+
+
+rule style_download_weights:
+    """Download a network trained on ImageNet; its convolutions are kept."""
+    output:
+        "results/style/weights/{architecture}.safetensors",
+    log:
+        "results/logs/style_download_weights/{architecture}.log",
+    benchmark:
+        "results/benchmarks/style_download_weights/{architecture}.tsv"
+    retries: 2
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=3000,
+        runtime=120,
+    params:
+        architecture="{architecture}",
+        url=source_file("backbones", "architecture", "url"),
+        size=source_file("backbones", "architecture", "size"),
+        sha256_start=source_file("backbones", "architecture", "sha256_start"),
+        lock=lambda wildcards: f"resources/locks/{wildcards.architecture}.json",
+        code=code("style_download_weights"),
+    script:
+        "../workflow_scripts/style_download_weights.py"
+
+
+rule style_train_backbone:
+    """Train a narrow backbone on bundled photographs (resources/style ships the results)."""
+    output:
+        weights="results/style/backbones/{architecture}.safetensors",
+        log="results/style/backbones/{architecture}.csv",
+    log:
+        "results/logs/style_train_backbone/{architecture}.log",
+    benchmark:
+        "results/benchmarks/style_train_backbone/{architecture}.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=240,
+        gpu=1 if config["device"] == "cuda" else 0,
+    params:
+        architecture="{architecture}",
+        settings=lambda wildcards: STYLE["backbone_training"][wildcards.architecture],
+        device=config["device"],
+        checkpoint="results/checkpoints/style_train_backbone/{architecture}",
+        code=code("style_train_backbone"),
+    script:
+        "../workflow_scripts/style_train_backbone.py"
+
+
+rule style_download_painting:
+    """Download a painting from Wikimedia Commons."""
+    output:
+        "results/style/downloads/{painting}",
+    log:
+        "results/logs/style_download_painting/{painting}.log",
+    benchmark:
+        "results/benchmarks/style_download_painting/{painting}.tsv"
+    retries: 2
+    conda:
+        "../envs/download.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=30,
+    params:
+        url=source_file("paintings", "painting", "url"),
+        size=source_file("paintings", "painting", "size"),
+        sha256=source_file("paintings", "painting", "sha256"),
+        lock=lambda wildcards: f"resources/locks/{wildcards.painting}.json",
+        contact=STYLE["contact"],
+        code=code("style_download_painting"),
+    script:
+        "../workflow_scripts/style_download_painting.py"
+
+
+rule style_prepare_painting:
+    """Check a painting that was downloaded, or is the user's own."""
+    input:
+        style_painting_source,
+    output:
+        "results/style/paintings/{painting}.png",
+    log:
+        "results/logs/style_prepare_painting/{painting}.log",
+    benchmark:
+        "results/benchmarks/style_prepare_painting/{painting}.tsv"
+    wildcard_constraints:
+        painting="|".join(STYLE_FOUND) or "none",
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        longest=STYLE["longest_painting"],
+        code=code("style_prepare_painting"),
+    script:
+        "../workflow_scripts/style_prepare_painting.py"
+
+
+rule style_paint:
+    """Paint a style image, from a seed."""
+    output:
+        "results/style/paintings/{painting}.png",
+    log:
+        "results/logs/style_paint/{painting}.log",
+    benchmark:
+        "results/benchmarks/style_paint/{painting}.tsv"
+    wildcard_constraints:
+        painting="|".join(STYLE_GENERATED) or "none",
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        name="{painting}",
+        size=STYLE["painting_size"],
+        seed=lambda wildcards: STYLE["paintings"][wildcards.painting]["seed"],
+        code=code("style_paint"),
+    script:
+        "../workflow_scripts/style_paint.py"
+
+
+rule style_prepare_content:
+    """Prepare a photograph to be stylised: a bundled one, or the user's own."""
+    input:
+        style_content_source,
+    output:
+        "results/style/contents/{content}.png",
+    log:
+        "results/logs/style_prepare_content/{content}.log",
+    benchmark:
+        "results/benchmarks/style_prepare_content/{content}.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        photograph=lambda wildcards: STYLE["contents"][wildcards.content].get(
+            "photograph", wildcards.content
+        ),
+        height=style_content_size(0),
+        width=style_content_size(1),
+        code=code("style_prepare_content"),
+    script:
+        "../workflow_scripts/style_prepare_content.py"

@@ -1,0 +1,422 @@
+"""A made-up but plausible results tree of the style study, for tests alone.
+
+Every file that the report's scripts read, in the layout that the study's rules write.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from PIL import Image
+
+CONTENTS = ("lake", "tower")
+PAINTINGS = ("swirls", "waves", "mosaic")
+CPU = "Some Processor 9000, 2 cores"
+GPU = "NVIDIA H200"
+OPTIMIZERS = {
+    # optimizer, rates: where the loss ends, and whether the run finishes
+    ("lbfgs", "authors"): (2e-3, "finished"),
+    ("adam", "authors"): (5e-2, "finished"),
+    ("sgd", "authors"): (4.0, "finished"),
+    ("lbfgs", "tuned"): (2e-3, "finished"),
+    ("adam", "tuned"): (3e-3, "finished"),
+    ("sgd", "tuned"): (2e-2, "diverged"),
+}
+ENDS = {"content": 0.62, "noise": 0.21, "style": 0.15}
+
+
+def photograph(name: str, size: tuple[int, int]) -> Image.Image:
+    """Soft coloured shapes of so many pixels (width, height), different for each name."""
+    random = np.random.default_rng(sum(map(ord, name)))
+    width, height = size
+    y, x = np.mgrid[0 : 1 : height * 1j, 0 : 1 : width * 1j]
+    layers = []
+    for _ in range(3):
+        a, b, c = random.uniform(2, 9, 3)
+        layers.append(0.5 + 0.25 * np.sin(a * x + c) + 0.25 * np.cos(b * y * (1 + x)))
+    return Image.fromarray((255 * np.stack(layers, -1)).clip(0, 255).astype(np.uint8))
+
+
+def runs_and_histories(
+    *, paper: bool, evaluations: int, device: str
+) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+    """runs.csv and history.csv of every experiment."""
+    settings: dict[str, list[dict[str, object]]] = {
+        "backbones": [{"backbone": "vgg"}, {"backbone": "alexnet"}],
+        "losses": [{"content_loss": name} for name in ("l1", "smooth_l1", "huber", "mse")],
+        "optimizers": [{"optimizer": o, "rates": r} for o, r in OPTIMIZERS],
+        "initialisations": [{"initialisation": i} for i in ENDS],
+        "presets": [{"preset": p} for p in ("paper", "authors", "tuned")],
+        "paintings": [{"painting": p} for p in PAINTINGS],
+    }
+    experiments = {}
+    for experiment, varied in settings.items():
+        runs, histories = [], []
+        for change in varied:
+            run = "-".join(str(value) for value in change.values())
+            row = _run_row(experiment, run, change, paper, evaluations, device)
+            history = _history(row, evaluations)
+            last = history.iloc[-1]
+            row |= {
+                "evaluations_done": len(history),
+                "seconds": last["seconds"],
+                "batch": 1,
+                "content_loss_final": last["content"],
+                "style_loss_final": last["style"],
+                "total_loss_final": last["total"],
+                "relative_loss_final": last["total"] / history["total"].iloc[0],
+                "device": device,
+            }
+            runs.append(row)
+            histories.append(history)
+        experiments[experiment] = (pd.DataFrame(runs), pd.concat(histories, ignore_index=True))
+    return experiments
+
+
+def _run_row(
+    experiment: str, run: str, change: dict[str, object], paper: bool, evaluations: int, device: str
+) -> dict[str, object]:
+    row: dict[str, object] = {
+        "experiment": experiment,
+        "run": run,
+        "content": CONTENTS[0],
+        "painting": PAINTINGS[0],
+        "backbone": "vgg",
+        "preset": "tuned",
+        "rates": "authors",
+        "optimizer": "lbfgs",
+        "content_loss": "mse",
+        "initialisation": "content",
+        **change,
+    }
+    alexnet = row["backbone"] == "alexnet"
+    named = ("alexnet" if alexnet else "vgg19") if paper else f"narrow_{row['backbone']}"
+    status = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][1]
+    if experiment != "optimizers":
+        status = "finished"
+    return row | {
+        "architecture": named,
+        "weights": "imagenet" if paper else "embedded",
+        "size": 512 if paper else 128,
+        "height": 512 if paper else 96,
+        "width": 512 if paper else 128,
+        "evaluations": evaluations,
+        "repeat": 0,
+        "status": status,
+        "reason": "" if status == "finished" else "the loss rose above its first value",
+    }
+
+
+def _history(row: dict[str, object], evaluations: int) -> pd.DataFrame:
+    random = np.random.default_rng(sum(map(ord, str(row["run"]))))
+    step = np.arange(1, evaluations + 1)
+    end = {"alexnet": 0.006, "vgg": 0.003}[str(row["backbone"])]
+    if row["experiment"] == "optimizers":
+        end = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][0]
+    relative = end + (1 - end) * np.exp(-9 * (step - 1) / evaluations)
+    if row["optimizer"] == "sgd":
+        relative *= np.exp(0.9 * np.sin(step) * (step > 1))
+    else:
+        relative *= np.exp(random.normal(0, 0.01, len(step)) * (step > 1))
+    if row["status"] == "diverged":
+        step, relative = step[: evaluations // 2], relative[: evaluations // 2]
+    content = 0.4 * relative * (step > 1)
+    first = 17.0
+    return pd.DataFrame(
+        {
+            "experiment": row["experiment"],
+            "run": row["run"],
+            "evaluation": step,
+            "content": first * content,
+            "style": first * (relative - content - 1e-4),
+            "total_variation": first * 1e-4,
+            "total": first * relative,
+            "seconds": 0.02 * step,
+        }
+    )
+
+
+def timing_images(
+    *, sizes=(64, 128, 256), images=4, evaluations=20, stated=700, device=CPU, threads=2
+) -> pd.DataFrame:
+    """timing/images.csv: seconds in proportion to pixels, with a little noise."""
+    random = np.random.default_rng(1)
+    rows = []
+    for backbone, per_pixel in (("alexnet", 2e-8), ("vgg", 1e-7), ("network", 2.2e-7)):
+        for size in sizes:
+            for image in range(images):
+                for repeat in range(2 if backbone == "network" else 1):
+                    network = backbone == "network"
+                    count = 0 if network else evaluations
+                    seconds = per_pixel * size**2 * max(count, 1) * random.uniform(0.95, 1.05)
+                    rows.append(
+                        {
+                            "version": 2 if network else 1,
+                            "backbone": backbone,
+                            "size": size,
+                            "image": image,
+                            "repeat": repeat,
+                            "seconds": seconds,
+                            "evaluations": count,
+                            "evaluations_stated": 0 if network else stated,
+                            "batch": 1 if network else 4,
+                            "device": device,
+                            "threads": threads,
+                            "precision": "float32",
+                        }
+                    )
+    return pd.DataFrame(rows)
+
+
+def timing_losses(*, repeats=6, shift: dict[str, float] | None = None, device=CPU) -> pd.DataFrame:
+    """timing/losses.csv: equal but for what a round shares, plus `shift` by content loss."""
+    random = np.random.default_rng(2)
+    rows = []
+    for repeat in range(repeats):
+        machine = random.normal(0, 0.05)
+        for name in ("l1", "smooth_l1", "huber", "mse"):
+            seconds = 2.0 + machine + random.normal(0, 0.01) + (shift or {}).get(name, 0.0)
+            rows.append((name, repeat, seconds, 40, 128, device))
+    columns = ["content_loss", "repeat", "seconds", "evaluations", "size", "device"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def targets(device=CPU) -> pd.DataFrame:
+    """timing/targets.csv."""
+    rows = []
+    for experiment, backbone, optimizer, rates, fast in (
+        ("backbones", "vgg", "lbfgs", "tuned", 1.0),
+        ("backbones", "alexnet", "lbfgs", "tuned", 0.3),
+        ("optimizers", "vgg", "lbfgs", "authors", 1.1),
+        ("optimizers", "vgg", "adam", "tuned", 2.0),
+        ("optimizers", "vgg", "sgd", "authors", 0.0),
+        ("losses", "vgg", "lbfgs", "tuned", 9.0),
+    ):
+        for i, level in enumerate((0.1, 0.03, 0.01)):
+            reached = fast > 0 and not (optimizer == "adam" and i == 2)
+            rows.append(
+                {
+                    "experiment": experiment,
+                    "run": f"{optimizer}-{rates}",
+                    "backbone": backbone,
+                    "optimizer": optimizer,
+                    "rates": rates,
+                    "relative_loss": level,
+                    "seconds": fast * (i + 1) if reached else np.nan,
+                    "evaluations": 20 * (i + 1) if reached else np.nan,
+                    "reached": reached,
+                    "size": 128,
+                    "device": device,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def training_losses(painting: str, variant: str, batches=200) -> pd.DataFrame:
+    """losses.csv of a network's training; `seconds` run on."""
+    random = np.random.default_rng(len(painting) + len(variant))
+    batch = np.arange(1, batches + 1)
+    style = (0.2 + 1.3 * np.exp(-batch / 60)) * random.uniform(0.9, 1.1, batches)
+    content = 0.15 + 0.1 * (1 - np.exp(-batch / 60)) * random.uniform(0.9, 1.1, batches)
+    temporal = 0.02 * np.ones(batches) * (variant == "temporal")
+    return pd.DataFrame(
+        {
+            "painting": painting,
+            "variant": variant,
+            "batch": batch,
+            "content": content,
+            "style": style,
+            "total_variation": 0.01,
+            "temporal": temporal,
+            "total": content + style + 0.01 + temporal,
+            "learning_rate": 1e-3,
+            "seconds": 0.25 * batch,
+        }
+    )
+
+
+def selection(painting: str, variant: str, batches=200, checkpoints=5) -> pd.DataFrame:
+    """selection.csv: the last checkpoint but one is chosen."""
+    batch = np.linspace(batches / checkpoints, batches, checkpoints).astype(int)
+    style = 0.25 + np.exp(-batch / 60)
+    style[-1] += 0.1
+    return pd.DataFrame(
+        {
+            "painting": painting,
+            "variant": variant,
+            "batch": batch,
+            "content": 0.2,
+            "style": style,
+            "total": style + 0.2,
+            "chosen": style == style.min(),
+        }
+    )
+
+
+def stylised_runs(
+    painting: str, origin: str, *, size=(128, 96), width=16, seconds=0.1, device=CPU
+) -> pd.DataFrame:
+    """stylised/{painting}/runs.csv: each content at (width, height) `size`."""
+    return pd.DataFrame(
+        {
+            "painting": painting,
+            "content": list(CONTENTS),
+            "origin": origin,
+            "width": width,
+            "batches": 9000 if origin == "shipped" else 200,
+            "height": size[1],
+            "width_px": size[0],
+            "seconds": [seconds, 1.1 * seconds],
+            "precision": "float32",
+            "tiled": "false",
+            "device": device,
+        }
+    )
+
+
+def quality(experiments: dict[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """quality.csv of all runs of Version 1 and of every stylised image."""
+    rows = []
+    for runs, _ in experiments.values():
+        for _, run in runs.iterrows():
+            ssim = ENDS[run["initialisation"]]
+            if (run["experiment"], run["optimizer"]) == ("optimizers", "sgd"):
+                ssim = 0.05
+            rows.append((1, run["experiment"], run["run"], run["content"], run["painting"], ssim))
+    for painting in PAINTINGS[:2]:
+        for i, content in enumerate(CONTENTS):
+            rows.append((2, "", "", content, painting, 0.5 + 0.1 * i))
+    keys = ["version", "experiment", "run", "content", "painting", "ssim_luma"]
+    frame = pd.DataFrame(rows, columns=keys)
+    frame["edge_correlation"] = frame["ssim_luma"] + 0.1
+    frame["gram_distance"] = 0.2
+    frame["colour_distance"] = 0.05
+    return frame
+
+
+def properties(frames_per_second=24.0) -> pd.DataFrame:
+    """video/{painting}/{variant}/properties.csv."""
+    return pd.DataFrame(
+        {
+            "file": ["source", "frames", "video"],
+            "frames_per_second": [24.0, frames_per_second, frames_per_second],
+            "frames": 48,
+            "width": 256,
+            "height": 144,
+            "duration_seconds": 2.0,
+            "variable_frame_times": "false",
+            "audio_codec": ["aac", None, "aac"],
+            "audio_seconds": [2.0, np.nan, 2.0],
+        }
+    )
+
+
+def speed(*, batches={1: 20.0, 8: 26.0}, repeats=5, device=CPU) -> pd.DataFrame:  # noqa: B006
+    """video/{painting}/{variant}/speed.csv: mean frames per second by batch."""
+    random = np.random.default_rng(4)
+    rows = []
+    for repeat in range(repeats):
+        for batch, rate in batches.items():
+            rate = rate * random.uniform(0.97, 1.03)
+            rows.append((batch, repeat, 16, 16 / rate, rate, device, 2))
+    columns = ["batch", "repeat", "frames", "seconds", "frames_per_second", "device", "threads"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def flicker(painting: str, variant: str, frames=48) -> pd.DataFrame:
+    """video/{painting}/{variant}/flicker.csv; a cut leaves a frame without errors."""
+    random = np.random.default_rng(5)
+    ratio = (1.5 if variant == "temporal" else 2.6) + random.normal(0, 0.15, frames - 1)
+    ratio[frames // 2] = np.nan
+    return pd.DataFrame(
+        {
+            "painting": painting,
+            "variant": variant,
+            "frame": np.arange(1, frames),
+            "source_error": 0.02,
+            "stylised_error": 0.02 * ratio,
+            "ratio": ratio,
+            "valid_percent": 93.0,
+        }
+    )
+
+
+def write_results(
+    folder: Path,
+    *,
+    paper: bool = False,
+    side: int = 96,
+    photograph: Callable[[str, tuple[int, int]], Image.Image] = photograph,
+) -> dict[str, object]:
+    """Write the tree below `folder` and return the inputs of the report's scripts by name."""
+    device = GPU if paper else CPU
+    style = folder / "results" / "style"
+    size = (side * 4 // 3, side)
+
+    def picture(path: Path, name: str, of_size: tuple[int, int] = size) -> str:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        photograph(name, of_size).save(path)
+        return str(path)
+
+    def table(path: Path, frame: pd.DataFrame) -> str:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame.to_csv(path, index=False)
+        return str(path)
+
+    experiments = runs_and_histories(paper=paper, evaluations=700 if paper else 60, device=device)
+    files: dict[str, object] = {
+        "contents": [picture(style / "contents" / f"{n}.png", n) for n in CONTENTS],
+        "paintings": [picture(style / "paintings" / f"{n}.png", n) for n in PAINTINGS],
+    }
+    for experiment, (runs, history) in experiments.items():
+        base = style / "optimize" / experiment
+        files[f"{experiment}_runs"] = table(base / "runs.csv", runs)
+        files[f"{experiment}_history"] = table(base / "history.csv", history)
+        files[f"{experiment}_images"] = [
+            picture(base / "images" / f"{run['run']}.png", f"{run['content']}+{run['painting']}")
+            for _, run in runs.iterrows()
+        ]
+    full = {"sizes": (256, 512, 1024), "images": 20, "evaluations": 700, "device": GPU}
+    files["timing"] = table(style / "timing/images.csv", timing_images(**(full if paper else {})))
+    files["losses"] = table(style / "timing/losses.csv", timing_losses(device=device))
+    files["targets"] = table(style / "timing/targets.csv", targets(device))
+    files["quality"] = table(style / "quality.csv", quality(experiments))
+    origins = {"swirls": "trained", "waves": "shipped"}
+    large = {"size": (4032, 2480), "width": 32, "seconds": 0.1, "device": GPU} if paper else {}
+    files["stylised_runs"] = [
+        table(style / "stylised" / name / "runs.csv", stylised_runs(name, origin, **large))
+        for name, origin in origins.items()
+    ]
+    files["stylised"] = [
+        picture(style / "stylised" / name / f"{content}.png", f"{content}*{name}")
+        for name in origins
+        for content in CONTENTS
+    ]
+    for kind in ("trained", "selection", "samples", "sheets", "parity"):
+        files[kind] = []
+    for variant in ("plain", "temporal"):
+        base = style / "networks" / "swirls" / variant
+        files["trained"].append(table(base / "losses.csv", training_losses("swirls", variant)))
+        files["selection"].append(table(base / "selection.csv", selection("swirls", variant)))
+        files["samples"].append(picture(base / "samples.png", "samples", (10 * side, 2 * side)))
+        files["sheets"].append(picture(base / "checkpoints.png", "sheet", (6 * side, side)))
+        parity = {"painting": "swirls", "variant": variant, "height": [64], "width": [96]}
+        parity |= {"largest_difference": [3e-6], "onnxruntime_version": ["1.20"]}
+        files["parity"].append(table(base / "parity.csv", pd.DataFrame(parity)))
+    shipped = folder / "resources" / "style" / "networks"
+    losses = training_losses("waves", "plain", batches=900)
+    files["shipped"] = [table(shipped / "waves.csv", losses)]
+    files["shipped_sheets"] = [picture(shipped / "waves.png", "shipped", (6 * side, side))]
+    for kind in ("strips", "flicker", "speed", "properties", "videos"):
+        files[kind] = []
+    for painting, variant in (("waves", "shipped"), ("swirls", "plain"), ("swirls", "temporal")):
+        base = style / "video" / painting / variant
+        strip = f"{painting}-{variant}"
+        files["strips"].append(picture(base / "strip.png", strip, (8 * side, 2 * side)))
+        files["flicker"].append(table(base / "flicker.csv", flicker(painting, variant)))
+        files["speed"].append(table(base / "speed.csv", speed(device=device)))
+        files["properties"].append(table(base / "properties.csv", properties()))
+        (base / "video.mp4").write_bytes(b"not really a film")
+        files["videos"].append(str(base / "video.mp4"))
+    return files

@@ -1,0 +1,76 @@
+"""The style study's part of the page, and films on it."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_page import Elements, page
+
+from triptych.report.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
+from triptych.report.page_style import TITLES, page_video
+
+CAPTIONS = Path(__file__).parents[2] / "resources" / "captions"
+TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
+
+
+def film(tmp_path, size) -> Path:
+    path = tmp_path / "great_wave" / "temporal" / "video.mp4"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(bytes(size))
+    return path
+
+
+def test_a_small_film_plays_in_the_page_without_any_request(tmp_path):
+    video = page_video(film(tmp_path, 1000))
+    elements = Elements(page(sections=[Section("v", "Video", "", videos=[video])]))
+    tags = [attrs for tag, attrs in elements.seen if tag == "video"]
+    assert len(tags) == 1 and "controls" in tags[0]
+    assert tags[0]["src"].startswith("data:video/mp4;base64,")
+    policy = next(attrs["content"] for tag, attrs in elements.seen if "http-equiv" in attrs)
+    assert "media-src data:" in policy and "default-src 'none'" in policy
+    assert "Great wave, trained in this run with temporal term" in elements.text
+
+
+def test_a_large_film_is_named_by_its_path_and_not_embedded(tmp_path):
+    path = film(tmp_path, LARGEST_VIDEO + 1)
+    elements = Elements(page(sections=[Section("v", "Video", "", videos=[page_video(path)])]))
+    assert "video" not in {tag for tag, _ in elements.seen}
+    assert path.as_posix() in elements.text
+
+
+def test_a_film_is_an_mp4(tmp_path):
+    with pytest.raises(ValueError, match=r"frames\.mkv"):
+        PageVideo.read(tmp_path / "frames.mkv", "a", "b", "c")
+
+
+def test_photographs_keep_their_colours_in_a_dark_page(tmp_path):
+    chart, photograph = tmp_path / "chart.svg", tmp_path / "photograph.svg"
+    chart.write_text("<svg/>")
+    photograph.write_text('<svg><image href="data:image/jpeg;base64,AAAA"/></svg>')
+    figures = [PageFigure.read(path, path.stem, "") for path in (chart, photograph)]
+    assert [figure.photographs for figure in figures] == [False, True]
+    elements = Elements(page(sections=[Section("s", "S", "", figures)]))
+    classes = {
+        attrs["id"]: attrs["class"]
+        for tag, attrs in elements.seen
+        if tag == "figure"
+        if "id" in attrs
+    }
+    assert classes["photograph"] == "picture photographs" and classes["chart"] == "picture"
+
+
+def test_every_product_of_the_study_has_a_caption_of_its_own():
+    texts = [(CAPTIONS / f"{name}.rst").read_text() for name in (*TITLES, *TABLES)]
+    assert len(set(texts)) == len(texts) and all(len(text) > 80 for text in texts)
+
+
+def test_the_papers_seconds_and_claims_are_listed_once():
+    published = CAPTIONS.parent / "published"
+    seconds = pd.read_csv(published / "style_table1_seconds.csv")
+    assert list(seconds["image_size"]) == [256, 512, 1024]
+    # The printed speed-ups are quotients of the printed seconds, cut to whole numbers.
+    low = (seconds["v1_alexnet_s"] / seconds["v2_s"]).astype(int)
+    high = (seconds["v1_vgg_s"] / seconds["v2_s"]).round().astype(int)
+    assert (low - seconds["speedup_low"]).abs().max() <= 1
+    assert (high - seconds["speedup_high"]).abs().max() <= 1
+    assert not pd.read_csv(published / "claims.csv")["id"].duplicated().any()

@@ -1,0 +1,228 @@
+"""Tables of the style study: published beside ours only where they may be compared."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic_style as made
+from script_runs import PUBLISHED
+
+from triptych.report.tables import DASH
+from triptych.report.tables_style import is_gpu, table1_long, table1_table
+from triptych.report.tables_style_beyond import (
+    breakeven_long,
+    breakeven_table,
+    networks_table,
+    properties_table,
+    quality_long,
+    quality_table,
+    read_variants,
+)
+from triptych.report.tables_style_history import history_long, smoothed
+from triptych.report.tables_style_times import (
+    loss_times_long,
+    targets_long,
+    targets_table,
+    time_verdict,
+)
+
+PAPER = {"alexnet": "alexnet", "vgg": "vgg19"}
+NARROW = {"alexnet": "narrow_alexnet", "vgg": "narrow_vgg"}
+
+
+@pytest.fixture(scope="module")
+def published():
+    return pd.read_csv(PUBLISHED / "style_table1_seconds.csv")
+
+
+def table1(timing, published, architectures=NARROW, width=16):
+    return table1_long(timing, published, architectures=architectures, width=width, scale="demo")
+
+
+def cell(long, size, column, counts="run"):
+    chosen = long[(long["size"] == size) & (long["column"] == column) & (long["counts"] == counts)]
+    assert len(chosen) == 1
+    return chosen.iloc[0]
+
+
+def test_seconds_are_means_over_images_with_repeats_averaged_first(published):
+    timing = made.timing_images()
+    long = table1(timing, published)
+    ours = cell(long, 128, "network")
+    rows = timing[(timing["size"] == 128) & (timing["backbone"] == "network")]
+    images = rows.groupby("image")["seconds"].mean()
+    assert ours["value"] == pytest.approx(images.mean())
+    assert ours["deviation"] == pytest.approx(images.std(ddof=1))
+    assert ours["images"] == 4 and ours["architecture"] == "width 16"
+
+
+def test_scaled_seconds_stand_apart_from_those_of_the_evaluations_run(published):
+    long = table1(made.timing_images(), published)
+    run, scaled = cell(long, 256, "vgg"), cell(long, 256, "vgg", "scaled")
+    assert (run["evaluations"], scaled["evaluations"]) == (20, 700)
+    assert scaled["value"] == pytest.approx(35 * run["value"])
+    shown = table1_table(long)
+    assert ("Version 1, VGG", "scaled to 700") in shown.columns
+    assert "not measured" in shown.caption
+
+
+def test_the_speed_up_is_the_range_over_both_backbones(published):
+    long = table1(made.timing_images(), published)
+    network = cell(long, 256, "network")["value"]
+    ratios = [cell(long, 256, name, "scaled")["value"] / network for name in ("alexnet", "vgg")]
+    assert cell(long, 256, "speedup_low", "scaled")["value"] == pytest.approx(min(ratios))
+    assert cell(long, 256, "speedup_high", "scaled")["value"] == pytest.approx(max(ratios))
+    assert cell(long, 256, "speedup_high", "scaled")["published"] == 1150
+
+
+def test_numbers_of_other_backbones_show_no_difference_to_the_published(published):
+    long = table1(made.timing_images(), published)
+    assert not long["comparable"].any()
+    shown = table1_table(long)
+    assert "difference" not in {header for _, header in shown.columns}
+    assert "No difference is shown" in shown.caption
+    assert "narrow VGG" in shown.caption and made.CPU in shown.caption
+    at_256 = next(row for row in shown.rows if row[0].startswith("256"))
+    assert "9.15" in at_256 and "23" in at_256
+
+
+def test_a_published_size_that_was_not_timed_has_no_number_of_ours(published):
+    long = table1(made.timing_images(), published)
+    assert np.isnan(cell(long, 1024, "vgg")["value"])
+    row = table1_table(long).rows[-1]
+    assert row[0].startswith("1024") and "285" in row and DASH in row
+
+
+def test_the_papers_own_conditions_show_differences(published):
+    timing = made.timing_images(sizes=(256, 512, 1024), evaluations=700, device=made.GPU)
+    long = table1(timing, published, PAPER, 32)
+    assert long["comparable"].all() and set(long["counts"]) == {"run"}
+    row = cell(long, 512, "vgg")
+    assert row["difference"] == pytest.approx(row["value"] - 78.8)
+    shown = table1_table(long)
+    assert ("Version 1, VGG", "difference") in shown.columns
+    assert "scaled" not in shown.caption.lower()
+
+
+def test_table_1_is_laid_out_alike_from_its_file(published, tmp_path):
+    long = table1(made.timing_images(), published)
+    long.to_csv(tmp_path / "t.csv", index=False)
+    assert table1_table(pd.read_csv(tmp_path / "t.csv")) == table1_table(long)
+
+
+def test_a_processor_is_told_from_a_gpu():
+    assert is_gpu("NVIDIA H200") and is_gpu("Tesla T4")
+    assert not is_gpu("AMD EPYC 9B14, 2 cores") and not is_gpu("cpu")
+
+
+def test_histories_are_relative_to_the_first_total():
+    runs, history = made.runs_and_histories(paper=False, evaluations=30, device="cpu")["backbones"]
+    long = history_long(history, runs, experiment="backbones", scale="demo")
+    assert set(long["term"]) == {"total", "style", "content"}
+    first = long[(long["evaluation"] == 1) & (long["term"] == "total")]
+    assert (first["value"] == 1).all() and len(first) == 2
+    with pytest.raises(ValueError, match="no run of experiment 'colours'"):
+        history_long(history, runs, experiment="colours", scale="demo")
+
+
+def test_smoothing_forgets_one_outlier_and_keeps_a_trend():
+    line = pd.Series(np.linspace(1, 0.1, 50))
+    spiked = line.copy()
+    spiked[25] = 9.0
+    assert smoothed(spiked).max() <= 1.0
+    assert smoothed(line).iloc[25] == pytest.approx(line[25])
+
+
+def test_a_difference_in_time_has_an_interval_and_a_verdict():
+    long = loss_times_long(made.timing_losses(shift={"l1": 0.2}), scale="demo")
+    paired = long[long["statistic"] == "difference_percent"].set_index("content_loss")
+    assert paired.at["l1", "verdict"] == "slower"
+    assert paired.at["l1", "value"] == pytest.approx(10, abs=1)
+    assert paired.at["huber", "verdict"] == "no difference"
+    assert "mse" not in paired.index
+    # What a whole round shares cancels: the interval is far narrower than the spread of rounds.
+    spread = long[long["content_loss"] == "huber"]["value"].std()
+    assert paired.at["huber", "high"] - paired.at["huber", "low"] < 100 * spread
+
+
+def test_one_repeat_gives_no_verdict_on_time():
+    long = loss_times_long(made.timing_losses(repeats=1), scale="demo")
+    assert "one repeat: no verdict" in set(long["verdict"].dropna())
+    assert time_verdict(-2.0, -1.0) == "faster"
+    with pytest.raises(ValueError, match="mse"):
+        losses = made.timing_losses()
+        loss_times_long(losses[losses["content_loss"] != "mse"], scale="demo")
+
+
+def test_a_loss_that_was_not_reached_has_no_seconds():
+    long = targets_long(made.targets(), scale="demo")
+    assert long[~long["reached"]]["value"].isna().all()
+    shown = targets_table(long)
+    assert any("not reached" in row for row in shown.rows)
+    # The experiment on content losses would stand in a column that the table lacks.
+    assert len(shown.rows) == 5
+
+
+def test_a_network_pays_after_training_seconds_over_seconds_saved(published):
+    table = table1(made.timing_images(), published)
+    trained = made.training_losses("swirls", "plain")
+    long = breakeven_long(trained, trained[:0], table, scale="demo")
+    row = long[(long["size"] == 256) & (long["backbone"] == "vgg")].iloc[0]
+    saved = (
+        cell(table, 256, "vgg", "scaled")["value"] - cell(table, 256, "network")["value"]
+    )  # an image
+    assert row["training_seconds"] == 50.0
+    assert row["value"] == pytest.approx(50.0 / saved)
+    assert set(long["origin"]) == {"trained"}
+    assert "700" in breakeven_table(long).caption
+
+
+def test_a_network_that_is_slower_never_pays(published):
+    timing = made.timing_images()
+    timing.loc[timing["backbone"] == "network", "seconds"] = 100.0
+    trained = made.training_losses("swirls", "plain")
+    long = breakeven_long(trained, trained, table1(timing, published), scale="demo")
+    assert long["value"].isna().all()
+    assert all(DASH in row for row in breakeven_table(long).rows)
+    assert {row[1] for row in breakeven_table(long).rows} == {"trained in this run", "shipped"}
+
+
+def test_quality_counts_images_of_one_network_together_and_runs_of_version_1_apart():
+    experiments = made.runs_and_histories(paper=False, evaluations=20, device="cpu")
+    stylised = pd.concat(
+        [made.stylised_runs("swirls", "trained"), made.stylised_runs("waves", "shipped")]
+    )
+    long = quality_long(made.quality(experiments), stylised, scale="demo")
+    second = long[(long["version"] == 2) & (long["measure"] == "ssim_luma")]
+    assert list(second["images"]) == [2, 2] and second["low"].notna().all()
+    assert dict(zip(second["painting"], second["origin"], strict=True)) == {
+        "swirls": "trained",
+        "waves": "shipped",
+    }
+    names = [row[0] for row in quality_table(long).rows]
+    assert names[:2] == ["Version 2, network trained in this run", "Version 2, network shipped"]
+    assert "Version 1, optimizer sgd-authors" in names
+    assert len(names) == 2 + sum(len(runs) for runs, _ in experiments.values())
+
+
+def test_networks_are_listed_with_their_origin_and_parity():
+    stylised = pd.concat(
+        [made.stylised_runs("swirls", "trained"), made.stylised_runs("waves", "shipped")]
+    )
+    parity = pd.DataFrame(
+        {"painting": ["swirls"] * 2, "variant": "plain", "largest_difference": [1e-6, 4e-6]}
+    )
+    rows = networks_table(stylised, parity).rows
+    assert rows[0][:2] == ("Swirls", "trained in this run") and rows[0][-1] == "4.0e-06"
+    assert rows[1][:2] == ("Waves", "shipped") and rows[1][-1] == DASH
+
+
+def test_files_in_folders_of_networks_carry_their_names(tmp_path):
+    for variant in ("plain", "temporal"):
+        folder = tmp_path / "swirls" / variant
+        folder.mkdir(parents=True)
+        made.properties().to_csv(folder / "properties.csv", index=False)
+    frame = read_variants(sorted(tmp_path.rglob("properties.csv")))
+    assert set(frame["variant"]) == {"plain", "temporal"} and set(frame["painting"]) == {"swirls"}
+    rows = properties_table(frame).rows
+    assert rows[0][0] == "Source" and len(rows) == 5
+    assert rows[1][-1] == "none" and rows[2][-1] == "aac, 2.00 s"

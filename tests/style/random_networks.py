@@ -1,0 +1,24 @@
+"""Untrained networks and pictures for the tests of inference."""
+
+import torch
+
+from triptych.style.network import Architecture, TransformationNetwork
+
+
+def network(upsampling="nearest", identity_start=False, width=4) -> TransformationNetwork:
+    """Random weights, biases and affine parts; results of some 100 levels."""
+    torch.manual_seed(1)
+    made = TransformationNetwork(Architecture(width, upsampling, 2, identity_start))
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+        made.deconv3.conv2d.weight.mul_(30)
+    return made.eval().requires_grad_(False)
+
+
+def image(height: int, width: int) -> torch.Tensor:
+    """Smooth colours with noise, so that means differ from tile to tile."""
+    generator = torch.Generator().manual_seed(height * width)
+    noise = torch.rand(3, height, width, generator=generator)
+    slope = torch.linspace(0, 1, width) * torch.linspace(0, 1, height)[:, None]
+    return 0.3 * noise + 0.7 * slope

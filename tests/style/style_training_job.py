@@ -1,0 +1,102 @@
+"""A short training of a transformation network as a process of its own, to be killed by tests."""
+
+import logging
+import sys
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import Stopped, StopRequest
+from triptych.style.backbone import ARCHITECTURES, Backbone
+from triptych.style.network import Architecture
+from triptych.style.perceptual import LossSettings, PerceptualLoss
+from triptych.style.training import train
+from triptych.style.training_data import TrainingSettings
+
+
+class Noise:
+    """40 crops of 24 pixels, each a function of its number."""
+
+    training = range(40)
+
+    def batch(self, indices):
+        def crop(index):
+            generator = torch.Generator().manual_seed(index)
+            return torch.randint(0, 256, (3, 24, 24), generator=generator, dtype=torch.uint8)
+
+        return torch.stack([crop(index) for index in indices])
+
+
+def random_backbone():
+    generator = torch.Generator().manual_seed(0)
+    weights = {
+        key: torch.randn(shape, generator=generator)
+        / (9 * shape[1] if len(shape) == 4 else 9) ** 0.5
+        for key, shape in ARCHITECTURES["narrow_vgg"].shapes().items()
+    }
+    return Backbone(
+        ARCHITECTURES["narrow_vgg"], weights, mean=(0.4,) * 3, std=(0.3,) * 3, pooling="max"
+    )
+
+
+def painting():
+    return torch.rand(3, 30, 20, generator=torch.Generator().manual_seed(9))
+
+
+LOSSES = LossSettings(
+    content_layer="relu2_2",
+    style_layers=("relu1_2", "relu2_2"),
+    scaling="relative",
+    content_weight=0.3,
+    style_weight=1.0,
+    total_variation_weight=0.1,
+    temporal_weight=10.0,
+    shift=2,
+)
+
+TRAINING = TrainingSettings(
+    batches=90,
+    batch=3,
+    size=20,
+    learning_rate=3e-3,
+    schedule="one_cycle",
+    flips=True,
+    checkpoint_every=15,
+    log_every=4,
+    precision="float32",
+    seed=5,
+)
+
+
+def main(folder):
+    trained = train(
+        Architecture(4, "nearest", residual_blocks=1),
+        PerceptualLoss(random_backbone(), LOSSES, painting()),
+        Noise(),
+        TRAINING,
+        torch.device("cpu"),
+        Checkpoint(folder / "checkpoint", "fixed"),
+        StopRequest(),
+    )
+    tensors = {
+        f"{batches}/{name}": value
+        for batches, kept in trained.checkpoints.items()
+        for name, value in {**kept.weights, "sample": kept.sample}.items()
+    }
+    save_file(tensors, folder / "weights.safetensors")
+    trained.losses.drop(columns="seconds").to_csv(folder / "losses.csv", index=False)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(stream=sys.stdout, level=logging.INFO)
+    torch.set_num_threads(1)
+    began = time.monotonic()
+    try:
+        main(Path(sys.argv[1]))
+    except Stopped as stopped:
+        print(stopped)
+        raise
+    print(f"{time.monotonic() - began:.1f} s")

@@ -1,0 +1,284 @@
+"""Crops cut out of archives, folders and the bundled photographs."""
+
+import csv
+import io
+import struct
+import zipfile
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from triptych.core.errors import InputError
+from triptych.style import image_sources
+from triptych.style.crops import (
+    centre_crop,
+    centre_crops,
+    random_crops,
+    shard_archive,
+    shard_embedded,
+    shard_folder,
+)
+from triptych.style.image_sources import Collection, archive, folder
+from triptych.style.shards import Crop, ShardFiles, Shards, Skipped
+
+RANDOM = np.random.default_rng(0)
+
+
+def photograph(width: int, height: int) -> Image.Image:
+    """Smooth colours that differ from place to place."""
+    small = RANDOM.integers(0, 256, (5, 6, 3), dtype=np.uint8)
+    return Image.fromarray(small).resize((width, height), Image.Resampling.BICUBIC)
+
+
+def encoded(image: Image.Image, form: str = "JPEG", **options: object) -> bytes:
+    stream = io.BytesIO()
+    image.save(stream, form, **options)
+    return stream.getvalue()
+
+
+def files(where: Path) -> ShardFiles:
+    return ShardFiles(where / "crops.bin", where / "index.csv", where / "skipped.csv")
+
+
+def column(path: Path, *names: str) -> list[tuple[str, ...]]:
+    with path.open(newline="") as lines:
+        return [tuple(row[name] for name in names) for row in csv.DictReader(lines)]
+
+
+GOOD = {
+    "train2017/000000000009.jpg": encoded(photograph(640, 480)),
+    "train2017/000000000025.jpg": encoded(photograph(300, 900)),
+    "train2017/000000000030.jpg": encoded(photograph(64, 70)),
+    "train2017/000000000034.png": encoded(photograph(90, 80).convert("RGBA"), "PNG"),
+    "train2017/000000000036.jpg": encoded(photograph(3000, 2000)),
+}
+WHOLE = encoded(photograph(200, 200))
+BAD = {
+    "train2017/000000000001.jpg": (b"<html>not found</html>", "broken"),
+    "train2017/000000000002.jpg": (WHOLE[: len(WHOLE) // 3], "broken"),
+    "train2017/000000000003.jpg": (b"", "broken"),
+    "train2017/000000000010.jpg": (encoded(photograph(90, 90).convert("L")), "grey"),
+    "train2017/000000000011.png": (
+        encoded(photograph(90, 90).convert("L").convert("RGB"), "PNG"),
+        "grey",
+    ),
+    "train2017/000000000012.jpg": (encoded(photograph(200, 31)), "tiny"),
+    "train2017/000000000099.png": (encoded(Image.new("I;16", (90, 90), 900), "PNG"), "grey"),
+}
+OTHERS = {"train2017/": b"", "__MACOSX/._a.jpg": b"x", "readme.txt": b"x", ".thumb.jpg": b"x"}
+
+
+@pytest.fixture(scope="module")
+def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A zip as COCO's, in an order that isn't that of the names, with bad files among the good."""
+    path = tmp_path_factory.mktemp("coco") / "train2017.zip"
+    members = {**GOOD, **{name: data for name, (data, _) in BAD.items()}, **OTHERS}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in sorted(members, reverse=True):
+            archive.writestr(name, members[name])
+    return path
+
+
+def test_an_archive_gives_a_crop_of_each_usable_image(coco: Path, tmp_path: Path) -> None:
+    shard_archive(coco, files(tmp_path), size=64, held_out=2)
+    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    assert shards.sources == sorted(GOOD)
+    assert shards.held_out == range(3, 5)
+    batch = shards.batch(range(5))
+    assert batch.shape == (5, 3, 64, 64)
+    for crop, name in zip(batch, sorted(GOOD), strict=True):
+        # The same by another way: the middle square averaged over areas by OpenCV.
+        pixels = np.asarray(Image.open(io.BytesIO(GOOD[name])).convert("RGB"))
+        side = min(pixels.shape[:2])
+        top, left = ((length - side) // 2 for length in pixels.shape[:2])
+        middle = np.ascontiguousarray(pixels[top : top + side, left : left + side])
+        expected = cv2.resize(middle, (64, 64), interpolation=cv2.INTER_AREA).astype(int)
+        assert np.abs(crop.permute(1, 2, 0).numpy() - expected).mean() < 2
+
+
+def test_unusable_images_are_listed_and_not_fatal(
+    coco: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("INFO"):
+        shard_archive(coco, files(tmp_path), size=64, held_out=0)
+    listed = column(tmp_path / "skipped.csv", "source", "reason")
+    assert listed == [(name, reason) for name, (_, reason) in sorted(BAD.items())]
+    assert "5 crops for training, 0 held out; skipped: 3 broken, 3 grey, 1 tiny" in caplog.text
+
+
+def test_neither_threads_nor_repetition_change_a_byte(coco: Path, tmp_path: Path) -> None:
+    for name, threads in (("a", 1), ("b", 3), ("c", 1)):
+        shard_archive(coco, files(tmp_path / name), size=64, held_out=1, threads=threads)
+    for name in ("crops.bin", "index.csv", "skipped.csv"):
+        first, *others = ((tmp_path / run / name).read_bytes() for run in "abc")
+        assert others == [first, first]
+
+
+def test_a_member_whose_bytes_do_not_fit_its_checksum_is_broken(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as written:
+        written.writestr("a.bmp", encoded(photograph(80, 80), "BMP"))
+        written.writestr("b.bmp", encoded(photograph(80, 80), "BMP"))
+    data = bytearray(path.read_bytes())
+    data[10_000] ^= 255  # one byte of a's pixels: a decoder would not notice
+    path.write_bytes(bytes(data))
+    shard_archive(path, files(tmp_path), size=64, held_out=0)
+    assert column(tmp_path / "skipped.csv", "source", "reason") == [("a.bmp", "broken")]
+
+
+def test_a_member_that_claims_to_be_huge_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_sources, "LARGEST_MEMBER_BYTES", 1000)
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
+        written.writestr("a.jpg", bytes(5000))
+    with archive(path) as images, pytest.raises(InputError, match="claims 5000 bytes"):
+        images.read("a.jpg")
+
+
+def test_names_that_point_outside_are_read_and_nothing_is_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "a.zip"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as written:
+        written.writestr("../../evil.jpg", GOOD["train2017/000000000009.jpg"])
+    shard_archive(path, files(tmp_path / "out"), size=64, held_out=0)
+    found = {
+        item.relative_to(tmp_path).as_posix() for item in tmp_path.rglob("*") if item.is_file()
+    }
+    assert found == {"deep/a.zip", "out/crops.bin", "out/index.csv", "out/skipped.csv"}
+
+
+@pytest.mark.parametrize("kind", ["no zip", "absent", "without images"])
+def test_useless_archives_are_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "a.zip"
+    if kind == "no zip":
+        path.write_bytes(b"<html>")
+    elif kind == "without images":
+        with zipfile.ZipFile(path, "w") as written:
+            written.writestr("a.txt", b"")
+    message = "none of its 1 members is an image" if kind == "without images" else "not a readable"
+    with pytest.raises(InputError, match=message):
+        shard_archive(path, files(tmp_path), size=64, held_out=0)
+
+
+def test_an_archive_of_broken_images_alone_is_fatal(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as written:
+        for name in ("a.jpg", "b.jpg"):
+            written.writestr(name, b"none")
+    with pytest.raises(InputError, match=r"none of its 2 images can be used \(2 broken\)"):
+        shard_archive(path, files(tmp_path), size=64, held_out=0)
+
+
+def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
+    for name in ("b.jpg", "sub/a.jpg"):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_bytes(encoded(photograph(100, 80)))
+    (tmp_path / "in" / "c.jpg").write_bytes(b"broken")
+    (tmp_path / "in" / "notes.txt").write_text("")
+    shard_folder(tmp_path / "in", files(tmp_path), size=64, held_out=1)
+    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    assert shards.sources == ["b.jpg", "sub/a.jpg"]
+    assert column(tmp_path / "skipped.csv", "source", "reason") == [("c.jpg", "broken")]
+
+
+def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no image in this folder"):
+        folder(tmp_path)
+
+
+def test_a_photograph_that_lies_on_its_side_is_cut_upright() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    sky_left = Image.new("RGB", (90, 60), (0, 100, 0))
+    sky_left.paste((0, 0, 250), (0, 0, 45, 60))
+    data = encoded(sky_left, exif=exif)
+    (crop,) = centre_crops(Collection("one", ["a"], lambda name: data), 32)
+    assert isinstance(crop, Crop)
+    pixels = np.asarray(Image.open(io.BytesIO(crop.jpeg)))
+    assert pixels[2, 16, 2] > 200  # the sky is above
+    assert pixels[29, 16, 2] < 50
+
+
+def test_the_centre_crop_is_the_middle() -> None:
+    marked = Image.new("RGB", (100, 40))
+    marked.paste((255, 0, 0), (30, 0, 70, 40))
+    assert np.asarray(centre_crop(marked, 40)).reshape(-1, 3).min(axis=0).tolist() == [255, 0, 0]
+
+
+def test_an_unreadable_file_is_broken_not_fatal() -> None:
+    def gone(name: str) -> bytes:
+        raise FileNotFoundError(name)
+
+    (result,) = centre_crops(Collection("one", ["a"], gone), 32)
+    assert isinstance(result, Skipped)
+    assert result.reason == "broken"
+
+
+def test_random_crops_are_parts_of_their_photographs_never_enlarged() -> None:
+    """In an image that tells by its colours where a pixel was, every crop's scale can be read."""
+    rows, columns = np.mgrid[0:200, 0:240].astype(np.uint8)
+    image = Image.fromarray(np.dstack([rows, columns, np.full_like(rows, 90)]))
+    sides, flips = [], []
+    for crop in random_crops({"a": image}, 60, 32, 7):
+        pixels = np.asarray(Image.open(io.BytesIO(crop.jpeg))).astype(float)
+        down = pixels[-2, 4:-4, 0].mean() - pixels[1, 4:-4, 0].mean()
+        across = pixels[4:-4, -2, 1].mean() - pixels[4:-4, 1, 1].mean()
+        sides.append(down * 32 / 29)
+        flips.append(across < 0)
+        assert abs(abs(across) - down) < 4  # square
+    assert 30 <= min(sides) < 45
+    assert 150 < max(sides) <= 202
+    assert 15 < sum(flips) < 45
+
+
+def test_the_seed_alone_decides_and_fewer_crops_are_the_first_of_more() -> None:
+    photographs = {"a": photograph(90, 80), "b": photograph(80, 120)}
+    many = list(random_crops(photographs, 8, 32, 3, 0))
+    assert list(random_crops(dict(reversed(photographs.items())), 5, 32, 3, 0)) == many[:5]
+    assert list(random_crops(photographs, 8, 32, 4, 0)) != many
+    assert {crop.source for crop in many} == {"a", "b"}
+
+
+def test_a_photograph_smaller_than_a_crop_is_enlarged() -> None:
+    (crop,) = random_crops({"a": photograph(20, 30)}, 1, 32, 0)
+    assert Image.open(io.BytesIO(crop.jpeg)).size == (32, 32)
+
+
+def test_bundled_photographs_give_crops_and_the_reserved_ones_are_apart(tmp_path: Path) -> None:
+    shard_embedded(files(tmp_path), 48, held_out=6, crops=40, seed=1, reserved=["coffee", "rocket"])
+    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    assert (len(shards), shards.size, len(shards.held_out)) == (40, 48, 6)
+    sources = np.array(shards.sources)
+    assert set(sources[shards.held_out]) <= {"coffee", "rocket"}
+    assert not set(sources[shards.training]) & {"coffee", "rocket"}
+    assert len(set(sources[shards.training])) > 4
+    assert column(tmp_path / "skipped.csv", "source") == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"reserved": ["nobody"]}, "no bundled photograph is called nobody; there are astronaut"),
+        ({"held_out": 5}, "are 5, of which 5 shall be held out"),
+    ],
+)
+def test_impossible_requests_are_refused(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    settings = {"held_out": 1, "crops": 5, "seed": 0, "reserved": [], **change}
+    with pytest.raises(InputError, match=message):
+        shard_embedded(files(tmp_path), 32, **settings)  # type: ignore[arg-type]
+
+
+def test_a_bomb_is_broken_not_fatal() -> None:
+    """A PNG header that promises 60,000 x 60,000 pixels."""
+    head = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR"
+    body = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+    (result,) = centre_crops(Collection("one", ["a"], lambda name: head + body + bytes(8)), 32)
+    assert isinstance(result, Skipped)
+    assert result.reason == "broken"

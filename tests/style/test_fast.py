@@ -1,0 +1,80 @@
+"""The network rearranged for inference, against the network itself."""
+
+import pytest
+import torch
+from random_networks import image, network
+
+from triptych.core.errors import InputError
+from triptych.style.fast import PreparedNetwork
+from triptych.style.network import Architecture, TransformationNetwork
+
+SIZES = [(16, 16), (37, 50), (64, 23)]
+
+
+@pytest.mark.parametrize("upsampling", ["transposed", "nearest"])
+@pytest.mark.parametrize("identity_start", [False, True])
+@pytest.mark.parametrize("size", SIZES)
+def test_it_is_the_same_function_in_float64(upsampling, identity_start, size):
+    exact = network(upsampling, identity_start).double()
+    pictures = torch.stack([image(*size), image(*size).flip(-1)]).double()
+    prepared = PreparedNetwork(exact, "float64")(pictures)
+    torch.testing.assert_close(prepared, exact(pictures), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("upsampling", ["transposed", "nearest"])
+def test_in_float32_it_is_as_near_to_the_truth_as_the_network(upsampling):
+    """On enough pixels that careless sums would show."""
+    plain, picture = network(upsampling, width=8), image(260, 300)[None]
+    theirs, ours = plain(picture), PreparedNetwork(plain)(picture)
+    truth = plain.double()(picture.double())
+    assert ours.dtype == torch.float32
+    assert (ours - truth).abs().max() < 2 * (theirs - truth).abs().max()
+
+
+@pytest.mark.parametrize(("precision", "largest"), [("bf16", 0.25), ("fp16", 0.03)])
+def test_half_precision_is_near_and_given_as_float32(precision, largest):
+    plain, picture = network(), image(48, 40)[None]
+    exact, half = plain(picture), PreparedNetwork(plain, precision)(picture)
+    assert half.dtype == torch.float32
+    assert 0 < (half - exact).abs().max() < largest * exact.std()
+
+
+def test_a_layer_whose_gamma_is_zero_or_negative_is_right():
+    plain, picture = network(), image(20, 28)[None]
+    with torch.no_grad():
+        plain.in1.weight[0], plain.in1.weight[1], plain.in4.weight[0] = 0, -1, -0.5
+    torch.testing.assert_close(PreparedNetwork(plain)(picture), plain(picture), rtol=0, atol=1e-5)
+
+
+def test_an_image_of_one_colour_gives_no_nan():
+    """What it gives is rounding, enlarged by every normalisation: the network's own is no better."""
+    assert PreparedNetwork(network())(torch.full((1, 3, 20, 20), 0.5)).isfinite().all()
+
+
+def test_the_network_itself_is_left_as_it_was():
+    plain = TransformationNetwork(Architecture(4))
+    before = {name: value.clone() for name, value in plain.state_dict().items()}
+    result = PreparedNetwork(plain)(image(20, 20)[None])
+    assert not result.requires_grad
+    result += 1  # an ordinary tensor
+    for name, value in plain.state_dict().items():
+        assert torch.equal(value, before[name])
+
+
+def test_another_precision_and_too_small_an_image_are_refused():
+    with pytest.raises(InputError, match="'int8'; expected one of float32"):
+        PreparedNetwork(network(), "int8")
+    with pytest.raises(InputError, match="15x20 pixels"):
+        PreparedNetwork(network())(image(20, 15)[None])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("precision", ["float32", "fp16", "bf16"])
+def test_on_a_gpu_it_is_near_to_the_cpu_s_float32(precision):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device")
+    plain, pictures = network(), torch.stack([image(44, 53), image(44, 53).flip(-2)])
+    exact = plain(pictures)
+    ours = PreparedNetwork(plain.cuda(), precision)(pictures.cuda()).cpu()
+    largest = {"float32": 1e-4, "fp16": 0.03, "bf16": 0.25}[precision]
+    assert (ours - exact).abs().max() < largest * exact.std()

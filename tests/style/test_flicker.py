@@ -1,0 +1,170 @@
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from videos import Clip, decoded, write_clip
+
+from triptych.core.errors import InputError
+from triptych.style.flicker import flicker, flicker_of, flow_between, warped_error
+from triptych.style.photographs import embedded_photographs
+from triptych.style.video import stylise_video
+
+HEIGHT, WIDTH = 96, 128
+
+
+def texture(seed: int, height: int = 200, width: int = 200, blur: float = 3) -> np.ndarray:
+    """Coloured blotches, float [height, width, 3], between 40 and 215: noise has room."""
+    noise = np.random.default_rng(seed).normal(size=(height, width, 3)).astype(np.float32)
+    smooth = cv2.GaussianBlur(noise, (0, 0), blur)
+    return 127.5 + 87 * np.tanh(smooth / (2 * smooth.std()))
+
+
+def window(picture: np.ndarray, down: int, across: int) -> np.ndarray:
+    return picture[down : down + HEIGHT, across : across + WIDTH].round().astype(np.uint8)
+
+
+@pytest.fixture(scope="module")
+def moving() -> list[np.ndarray]:
+    """A texture that moves by 2 pixels right and 1 down a frame."""
+    picture = texture(0)
+    return [window(picture, 40 - number, 50 - 2 * number) for number in range(6)]
+
+
+def noisy(frames: list[np.ndarray], sigma: float) -> list[np.ndarray]:
+    random = np.random.default_rng(1)
+    return [
+        (frame + random.normal(0, sigma, frame.shape)).round().clip(0, 255).astype(np.uint8)
+        for frame in frames
+    ]
+
+
+def test_flow_finds_a_known_shift(moving: list[np.ndarray]) -> None:
+    flow = flow_between(moving[0], moving[1])
+    inner = flow.offsets[10:-10, 10:-10]
+    # Where a pixel was: left and up of where it is.
+    np.testing.assert_allclose(inner.reshape(-1, 2).mean(0), [-2, -1], atol=0.02)
+    assert np.abs(inner - [-2, -1]).max() < 0.3
+
+
+def test_a_shift_by_whole_pixels_is_no_flicker(moving: list[np.ndarray]) -> None:
+    table = flicker_of(zip(moving, moving, strict=True))
+    assert list(table["frame"]) == [1, 2, 3, 4, 5]
+    # One grey level of 255 is 0.0039; what is left is flow that is off by a hundredth of a pixel.
+    assert table["source_error"].max() < 0.004
+    np.testing.assert_allclose(table["ratio"], 1)
+    assert table["valid_percent"].min() > 90
+
+
+@pytest.mark.parametrize("sigma", [4.0, 12.0])
+def test_independent_noise_is_seen_as_root_two_times_its_size(sigma: float) -> None:
+    # The warp is by whole pixels here, so that it doesn't average the noise.
+    still = [window(texture(0), 40, 50)] * 5
+    table = flicker_of(zip(still, noisy(still, sigma), strict=True))
+    np.testing.assert_allclose(table["stylised_error"], np.sqrt(2) * sigma / 255, rtol=0.02)
+    assert (table["source_error"] == 0).all()
+    assert table["ratio"].isna().all()
+
+
+def test_noise_on_a_moving_picture_raises_the_ratio(moving: list[np.ndarray]) -> None:
+    table = flicker_of(zip(moving, noisy(moving, 6), strict=True))
+    # Warping between pixels takes some of the earlier frame's noise, never all of it.
+    assert table["stylised_error"].between(6 / 255, 1.05 * np.sqrt(2) * 6 / 255).all()
+    assert table["ratio"].min() > 3
+
+
+def test_brightness_that_pumps_is_measured_exactly(moving: list[np.ndarray]) -> None:
+    pumping = [frame // 2 + 20 * (number % 2) for number, frame in enumerate(moving)]
+    table = flicker_of(zip(moving, pumping, strict=True))
+    np.testing.assert_allclose(table["stylised_error"], 20 / 255, rtol=0.02)
+
+
+def test_what_comes_out_from_behind_an_object_is_left_out() -> None:
+    background, body = texture(2, HEIGHT, WIDTH), texture(3, 40, 40)
+    frames = []
+    for left in (30, 38):
+        frame = background.copy()
+        frame[30:70, left : left + 40] = body
+        frames.append(frame.astype(np.uint8))
+    flow = flow_between(*frames)
+    uncovered = flow.valid[34:66, 31:37]
+    far = flow.valid[:, 90:-4]
+    assert uncovered.mean() < 0.05
+    assert far.mean() > 0.95
+    assert flow.valid[36:64, 46:70].mean() > 0.9
+    np.testing.assert_allclose(
+        np.median(flow.offsets[40:60, 50:66], axis=(0, 1)), [-8, 0], atol=0.1
+    )
+    everywhere = flow.__class__(flow.offsets, np.ones_like(flow.valid))
+    assert warped_error(*frames, flow) < 0.3 * warped_error(*frames, everywhere)
+
+
+def test_what_comes_in_from_outside_is_left_out() -> None:
+    picture = texture(4)
+    flow = flow_between(window(picture, 40, 40), window(picture, 40, 52))
+    # The camera moved right by 12 pixels: the last 12 columns were out of sight.
+    assert not flow.valid[:, -11:].any()
+    assert flow.valid[:, 4:-16].mean() > 0.9
+
+
+def test_a_cut_has_no_error() -> None:
+    china, coffee = (
+        cv2.resize(
+            np.asarray(embedded_photographs()[name]), (160, 90), interpolation=cv2.INTER_AREA
+        )
+        for name in ("china", "coffee")
+    )
+    frames = [china, china, coffee, coffee]
+    table = flicker_of(zip(frames, frames, strict=True)).set_index("frame")
+    assert table.loc[2, "valid_percent"] < 20
+    assert np.isnan(table.loc[2, ["source_error", "stylised_error", "ratio"]]).all()
+    assert table.loc[1, "valid_percent"] > 90
+    assert list(table.loc[[1, 3], "source_error"]) == [0, 0]
+
+
+def test_large_frames_are_measured_at_a_limited_size(
+    moving: list[np.ndarray], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("triptych.style.flicker.LONGEST_SIDE", 64)
+    halves = [cv2.resize(frame, (64, 48), interpolation=cv2.INTER_AREA) for frame in moving]
+    limited = flicker_of(zip(moving, moving, strict=True))
+    monkeypatch.undo()
+    assert limited.equals(flicker_of(zip(halves, halves, strict=True)))
+
+
+def test_the_number_of_threads_makes_no_difference(moving: list[np.ndarray]) -> None:
+    before = cv2.getNumThreads()
+    tables = []
+    try:
+        for threads in (1, 4):
+            cv2.setNumThreads(threads)
+            tables.append(flicker_of(zip(moving, noisy(moving, 5), strict=True)))
+            assert cv2.getNumThreads() == threads
+    finally:
+        cv2.setNumThreads(before)
+    assert tables[0].equals(tables[1])
+
+
+def test_two_files_are_compared_frame_by_frame(tmp_path: Path) -> None:
+    source = write_clip(tmp_path / "a.mp4", Clip())
+    frames = tmp_path / "f.mkv"
+    stylise_video(source, frames, lambda f: 255 - f, times_path=tmp_path / "t.csv")
+    table = flicker(source, frames)
+    assert list(table.columns) == [
+        "frame",
+        "source_error",
+        "stylised_error",
+        "ratio",
+        "valid_percent",
+    ]
+    assert list(table["frame"]) == list(range(1, 12))
+    # A negative flickers exactly as its source does, but for the warp's clipping.
+    np.testing.assert_allclose(table["ratio"], 1, atol=1e-3)
+    assert len(decoded(frames)[0]) == 12
+
+
+def test_videos_of_different_sizes_are_refused(tmp_path: Path) -> None:
+    one = write_clip(tmp_path / "a.mp4", Clip())
+    other = write_clip(tmp_path / "b.mp4", Clip(width=32))
+    with pytest.raises(InputError, match=r"32x48, but its source .* 64x48"):
+        flicker(one, other)

@@ -1,0 +1,288 @@
+"""Optimised images: against PyTorch's optimisers, side by side, stopped, started and resumed."""
+
+import io
+import math
+
+import pandas as pd
+import pytest
+import torch
+from torch import Tensor
+from two_layers import choices, images, small_backbone
+
+from triptych.style import gatys
+from triptych.style.gatys import Optimisation, images_at_once, initial_images, optimise
+from triptych.style.objective import Objective, Terms, bytes_an_image
+from triptych.style.presets import Choices
+
+CONTENTS, PAINTINGS = images(3), images(3, seed=2, height=9, width=14)
+
+OPTIMIZERS = {
+    "lbfgs": choices(),
+    "adam": choices(optimizer="adam", learning_rate=0.02),
+    "sgd": choices(optimizer="sgd", learning_rate=1e-5, momentum=0.8),
+}
+
+
+def of_torch(image: Tensor, chosen: Choices) -> torch.optim.Optimizer:
+    if chosen.optimizer == "adam":
+        return torch.optim.Adam([image], lr=chosen.learning_rate)
+    if chosen.optimizer == "sgd":
+        return torch.optim.SGD([image], lr=chosen.learning_rate, momentum=chosen.momentum)
+    return torch.optim.LBFGS(
+        [image], max_iter=1, history_size=chosen.history, tolerance_change=0, tolerance_grad=0
+    )
+
+
+@pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_each_image_goes_as_with_pytorchs_optimizer_alone(chosen: Choices) -> None:
+    found = optimise(CONTENTS, PAINTINGS, small_backbone(), chosen, 25, seeds=[0, 1, 2])
+    for number in range(3):
+        objective = Objective(small_backbone(), chosen, [CONTENTS[number]], [PAINTINGS[number]])
+        image = CONTENTS[number][None].clone().requires_grad_()
+        optimizer = of_torch(image, chosen)
+        totals: list[float] = []
+
+        def closure(
+            objective: Objective = objective,
+            image: Tensor = image,
+            optimizer: torch.optim.Optimizer = optimizer,
+            totals: list[float] = totals,
+        ) -> Tensor:
+            optimizer.zero_grad()
+            total = objective.terms(image).total.sum()
+            totals.append(total.item())
+            loss = total * image.numel()
+            loss.backward()
+            return loss
+
+        for _ in range(25):
+            before = image.detach().clone()
+            optimizer.step(closure)
+        history = found.history[found.history["image"] == number]
+        assert history["total"].tolist() == pytest.approx(totals, rel=1e-6)
+        torch.testing.assert_close(found.images[number], before[0].clamp(0, 1), rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_the_loss_falls(chosen: Choices) -> None:
+    found = optimise(CONTENTS, PAINTINGS, small_backbone(), chosen, 30, seeds=[0, 1, 2])
+    totals = found.history.pivot(index="evaluation", columns="image", values="total")
+    assert (totals.loc[30] < 0.9 * totals.loc[1]).all()
+    assert found.statuses == ["finished"] * 3
+
+
+def test_history_has_a_row_for_every_evaluation_and_its_terms_sum_up() -> None:
+    found = optimise(CONTENTS, PAINTINGS[:1], small_backbone(), choices(), 7, seeds=[0, 1, 2])
+    history = found.history
+    assert history.groupby("image")["evaluation"].apply(list).tolist() == [list(range(1, 8))] * 3
+    terms = history[["content", "style", "total_variation"]]
+    assert terms.sum(axis=1).tolist() == pytest.approx(history["total"].tolist())
+    assert history.groupby("image")["seconds"].apply(lambda s: s.is_monotonic_increasing).all()
+    assert found.evaluations_done == [7, 7, 7]
+
+
+@pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_a_poisoned_image_stops_and_the_others_go_on_as_without_it(chosen: Choices) -> None:
+    poisoned = CONTENTS.clone()
+    poisoned[1, 0, 3, 3] = math.nan
+    found = optimise(poisoned, PAINTINGS, small_backbone(), chosen, 20, seeds=[0, 1, 2])
+    sound = optimise(
+        CONTENTS[[0, 2]], PAINTINGS[[0, 2]], small_backbone(), chosen, 20, seeds=[0, 2]
+    )
+    assert found.statuses == ["finished", "not_finite", "finished"]
+    assert found.reasons == ["", "its loss was not finite at evaluation 1", ""]
+    assert found.evaluations_done == [20, 1, 20]
+    assert found.images.isfinite().all()
+    torch.testing.assert_close(found.images[[0, 2]], sound.images, rtol=0, atol=1e-9)
+
+
+def test_an_image_poisoned_on_the_way_ends_in_its_best_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = optimise(CONTENTS, PAINTINGS, small_backbone(), choices(), 9, seeds=[0, 1, 2])
+    _spoil(monkeypatch, image=1, evaluation=10, with_value=math.inf)
+    found = optimise(CONTENTS, PAINTINGS, small_backbone(), choices(), 20, seeds=[0, 1, 2])
+    history = found.history[found.history["image"] == 1]
+    assert found.statuses[1] == "not_finite"
+    assert found.reasons[1] == "its loss was not finite at evaluation 10"
+    assert history["total"].iloc[:9].idxmin() == history.index[8]  # the 9th was the lowest
+    torch.testing.assert_close(found.images[1], whole.images[1], rtol=0, atol=1e-9)
+
+
+def test_a_diverging_image_stops_with_a_reason_and_its_best_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _spoil(monkeypatch, image=2, evaluation=10, with_value=1e6)
+    found = optimise(CONTENTS, PAINTINGS, small_backbone(), choices(), 40, seeds=[0, 1, 2])
+    assert found.statuses == ["finished", "finished", "diverged"]
+    assert found.reasons[2] == (
+        "its loss was more than 100 times its lowest for 20 evaluations, up to evaluation 29"
+    )
+    assert found.evaluations_done == [40, 40, 29]
+    lowest = optimise(CONTENTS, PAINTINGS, small_backbone(), choices(), 9, seeds=[0, 1, 2])
+    torch.testing.assert_close(found.images[2], lowest.images[2], rtol=0, atol=1e-9)
+
+
+def test_a_short_spike_is_no_divergence(monkeypatch: pytest.MonkeyPatch) -> None:
+    _spoil(monkeypatch, image=0, evaluation=5, with_value=1e6, until=15)
+    found = optimise(CONTENTS, PAINTINGS, small_backbone(), choices(), 30, seeds=[0, 1, 2])
+    assert found.statuses == ["finished"] * 3
+
+
+def _spoil(
+    monkeypatch: pytest.MonkeyPatch,
+    image: int,
+    evaluation: int,
+    with_value: float,
+    until: float = math.inf,
+) -> None:
+    """Add `with_value` to an image's loss from an evaluation on."""
+    terms = Objective.terms
+    count = 0
+
+    def spoiled(self: Objective, batch: Tensor) -> Terms:
+        nonlocal count
+        count += 1
+        found = terms(self, batch)
+        if evaluation <= count < until and len(batch) > image:
+            found.content[image] += with_value
+        return found
+
+    monkeypatch.setattr(Objective, "terms", spoiled)
+
+
+def test_sgd_far_too_fast_is_stopped_not_shown() -> None:
+    wild = choices(optimizer="sgd", learning_rate=10.0, momentum=0.9)
+    found = optimise(CONTENTS, PAINTINGS, small_backbone(), wild, 60, seeds=[0, 1, 2])
+    assert set(found.statuses) <= {"diverged", "not_finite"}
+    assert all(found.reasons)
+    assert found.images.isfinite().all()
+
+
+@pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)
+def test_a_restored_batch_goes_on_to_the_bit(chosen: Choices) -> None:
+    poisoned = CONTENTS.clone()
+    poisoned[0, 0, 0, 0] = math.inf  # so that an image has been dropped before the save
+    arguments = (list(poisoned), list(PAINTINGS), small_backbone(), chosen, 20, [0, 1, 2])
+    unbroken, first, second = (Optimisation(*arguments) for _ in range(3))
+    _advance(unbroken, 20)
+    _advance(first, 9)
+    file = io.BytesIO()
+    torch.save(first.state(), file)
+    file.seek(0)
+    second.restore(torch.load(file, weights_only=True))
+    _advance(second, 11)
+    assert second.finished
+    expected, found = unbroken.result(), second.result()
+    assert torch.equal(found.images, expected.images)
+    columns = [name for name in gatys.HISTORY if name != "seconds"]
+    pd.testing.assert_frame_equal(found.history[columns], expected.history[columns])
+    assert found.reasons == expected.reasons
+
+
+def _advance(optimisation: Optimisation, evaluations: int) -> None:
+    for _ in range(evaluations):
+        optimisation.advance()
+
+
+def test_the_same_arguments_give_the_same_bytes() -> None:
+    noisy = choices(initialisation="noise")
+
+    def run() -> Tensor:
+        network = small_backbone()
+        return optimise(CONTENTS, PAINTINGS, network, noisy, 10, seeds=[4, 5, 6]).images
+
+    assert torch.equal(run(), run())
+
+
+def test_initial_images_are_content_noise_or_the_scaled_painting() -> None:
+    contents, paintings = list(CONTENTS), list(PAINTINGS)
+    start = initial_images(contents, paintings, choices(), [0, 1, 2])
+    assert torch.equal(start, CONTENTS)
+    noise = initial_images(contents, paintings, choices(initialisation="noise"), [0, 1, 0])
+    assert torch.equal(noise[0], noise[2])
+    assert not torch.equal(noise[0], noise[1])
+    assert float(noise.mean()) == pytest.approx(0.5, abs=0.05)
+    style = initial_images(contents, paintings, choices(initialisation="style"), [0, 1, 2])
+    assert style.shape == CONTENTS.shape
+    assert float(style.mean()) == pytest.approx(float(PAINTINGS.mean()), abs=0.02)
+
+
+def test_a_batch_is_split_by_memory_with_the_same_result() -> None:
+    network, chosen = small_backbone(), choices()
+    two = 2.5 * bytes_an_image(network.architecture, chosen, 12, 10)
+    assert images_at_once(network.architecture, chosen, 12, 10, two) == 2
+    assert images_at_once(network.architecture, chosen, 12, 10, 1) == 1
+    counts: list[int] = []
+    split = optimise(
+        CONTENTS,
+        PAINTINGS,
+        network,
+        chosen,
+        10,
+        seeds=[0, 1, 2],
+        memory_bytes=two,
+        after_evaluation=counts.append,
+    )
+    whole = optimise(CONTENTS, PAINTINGS, network, chosen, 10, seeds=[0, 1, 2])
+    torch.testing.assert_close(split.images, whole.images, rtol=0, atol=1e-9)
+    assert split.history["image"].tolist() == whole.history["image"].tolist()
+    assert split.batches == [2, 2, 1]
+    assert sum(counts) == 30
+
+
+def test_clamping_in_the_closure_keeps_every_evaluated_image_in_range(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[Tensor] = []
+    terms = Objective.terms
+    monkeypatch.setattr(
+        Objective, "terms", lambda self, batch: (seen.append(batch.detach()), terms(self, batch))[1]
+    )
+    bright = 0.7 + 0.3 * CONTENTS
+    for clamp, inside in (("closure", True), ("end", False)):
+        seen.clear()
+        chosen = choices(clamp=clamp, content_weight=0.0, total_variation_weight=0.0)
+        found = optimise(bright, PAINTINGS, small_backbone(), chosen, 30, seeds=[0, 1, 2])
+        within = all(bool(((batch >= 0) & (batch <= 1)).all()) for batch in seen)
+        assert within is inside
+        assert float(found.images.min()) >= 0
+        assert float(found.images.max()) <= 1
+
+
+def test_targets_have_no_graph_and_equal_inputs_are_measured_once() -> None:
+    network = small_backbone()
+    calls: list[int] = []
+    network.register_forward_pre_hook(lambda module, given: calls.append(len(given[0])))
+    objective = Objective(network, choices(), [CONTENTS[0]] * 3, [PAINTINGS[0]] * 3)
+    assert calls == [1, 1]
+    terms = objective.terms(CONTENTS)
+    assert not terms.total.requires_grad
+    assert float(terms.content[0]) == 0  # its own features
+
+
+def test_objective_is_a_weighted_sum_of_the_losses() -> None:
+    plain = Objective(small_backbone(), choices(), list(CONTENTS), list(PAINTINGS))
+    heavy = Objective(
+        small_backbone(),
+        choices(content_weight=0.6, style_weight=5.0, total_variation_weight=0.7),
+        list(CONTENTS),
+        list(PAINTINGS),
+    )
+    there = images(3, seed=9)
+    first, second = plain.terms(there), heavy.terms(there)
+    torch.testing.assert_close(second.content, 2 * first.content)
+    torch.testing.assert_close(second.style, 5 * first.style)
+    torch.testing.assert_close(second.total_variation, 7 * first.total_variation)
+
+
+def test_bf16_runs_close_to_float32() -> None:
+    contents, paintings = CONTENTS.float(), PAINTINGS.float()
+    network = small_backbone(torch.float32)
+    exact, coarse = (
+        optimise(contents, paintings, network, choices(precision=name), 40, seeds=[0, 1, 2]).history
+        for name in ("float32", "bf16")
+    )
+    last = [h[h["evaluation"] == 40]["total"].to_numpy() for h in (exact, coarse)]
+    first = exact[exact["evaluation"] == 1]["total"].to_numpy()
+    assert (abs(last[1] - last[0]) < 0.1 * first).all()

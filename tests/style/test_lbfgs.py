@@ -1,0 +1,208 @@
+"""Batched L-BFGS against separate runs of torch.optim.LBFGS."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+from triptych.style.lbfgs import BatchedLbfgs
+
+Problem = Callable[[Tensor], Tensor]
+"""A differentiable function of a row [n]."""
+
+
+def quadratic(condition: float, seed: int, n: int = 12) -> Problem:
+    generator = torch.Generator().manual_seed(seed)
+    basis = torch.linalg.qr(torch.randn(n, n, generator=generator, dtype=torch.float64))[0]
+    curvatures = torch.logspace(0, torch.tensor(condition).log10(), n, dtype=torch.float64)
+    matrix = basis @ torch.diag(curvatures) @ basis.T / condition
+    return lambda x: 0.5 * x @ matrix @ x
+
+
+def rosenbrock(x: Tensor) -> Tensor:
+    return ((1 - x[:-1]) ** 2).sum() / 50 + ((x[1:] - x[:-1] ** 2) ** 2).sum()
+
+
+def gram_like(x: Tensor) -> Tensor:
+    """A quartic, like the distance of Gram matrices."""
+    flat = x.view(3, -1)
+    return ((flat @ flat.T - torch.eye(3, dtype=x.dtype)) ** 2).sum() / 10
+
+
+def saddle(x: Tensor) -> Tensor:
+    """Curves downwards almost everywhere, so that no pair is worth remembering."""
+    return -0.01 * (x * x).sum().sqrt() - 1e-3 * (x**2).sum()
+
+
+def ripples(x: Tensor) -> Tensor:
+    """Curves now upwards, now downwards along the path: some pairs are skipped, some are not."""
+    return (0.05 * x**2 + 0.1 * torch.cos(2 * x)).sum()
+
+
+def separately(
+    problem: Problem, start: Tensor, iterations: int, **options: float
+) -> tuple[Tensor, list[float]]:
+    """One torch.optim.LBFGS run: where it ends, and the loss at every evaluation."""
+    x = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([x], max_iter=iterations, max_eval=10**6, **options)
+    losses: list[float] = []
+
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = problem(x)
+        loss.backward()
+        losses.append(loss.item())
+        return loss
+
+    optimizer.step(closure)
+    return x.detach(), losses
+
+
+def evaluate(problems: list[Problem], rows: Tensor) -> tuple[Tensor, Tensor]:
+    rows = rows.detach().requires_grad_()
+    losses = torch.stack([problem(row) for problem, row in zip(problems, rows, strict=True)])
+    return losses.detach(), torch.autograd.grad(losses.sum(), rows)[0]
+
+
+def together(
+    problems: list[Problem], starts: Tensor, iterations: int, **options: float
+) -> BatchedLbfgs:
+    """The batched one, with torch's names for the options."""
+    names = {
+        "lr": "learning_rate",
+        "history_size": "history",
+        "tolerance_grad": "tolerance_gradient",
+    }
+    renamed = {names.get(name, name): value for name, value in options.items()}
+    optimizer = BatchedLbfgs(starts.clone(), **renamed)  # type: ignore[arg-type]
+    for _ in range(iterations):
+        optimizer.step(*evaluate(problems, optimizer.rows))
+    return optimizer
+
+
+def starts(count: int, n: int = 12, seed: int = 3) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(count, n, generator=generator, dtype=torch.float64)
+
+
+PROBLEMS: list[Problem] = [
+    quadratic(10, 0),
+    quadratic(1e4, 1),
+    rosenbrock,
+    gram_like,
+    saddle,
+    ripples,
+]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lr": 1.0, "history_size": 10},
+        {"lr": 0.6, "history_size": 3},
+        {"lr": 1.0, "history_size": 100, "tolerance_grad": 0.0, "tolerance_change": 0.0},
+        {"lr": 0.8, "history_size": 5, "tolerance_grad": 1e-3, "tolerance_change": 1e-4},
+    ],
+)
+def test_rows_equal_separate_runs_of_torch_after_40_steps(options: dict[str, float]) -> None:
+    begin = starts(len(PROBLEMS))
+    found = together(PROBLEMS, begin, 40, **options).rows
+    for row, problem in enumerate(PROBLEMS):
+        expected, _ = separately(problem, begin[row], 40, **options)
+        torch.testing.assert_close(found[row], expected, rtol=1e-8, atol=1e-8)
+
+
+def test_a_row_that_converges_early_is_frozen_and_the_others_are_not() -> None:
+    problems = [quadratic(1, 0), rosenbrock]
+    begin = starts(2)
+    optimizer = together(problems, begin, 15)
+    assert optimizer.active.tolist() == [False, True]
+    _, losses = separately(problems[0], begin[0], 15)
+    assert len(losses) < 15  # torch returned early as well
+    alone = together(problems[1:], begin[1:], 15)
+    torch.testing.assert_close(optimizer.rows[1:], alone.rows, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("history", [3, 8])
+def test_pairs_without_curvature_are_skipped_row_by_row(history: int) -> None:
+    """A row that skips a pair keeps its oldest one, though the other rows' rings move on."""
+    problems: list[Problem] = [ripples, ripples, quadratic(100, 4), saddle]
+    begin = torch.cat([4 * starts(1, seed=2), starts(1, seed=2), starts(2)])
+    options = {"lr": 0.4, "history_size": history, "tolerance_change": 0.0, "tolerance_grad": 0.0}
+    remembered = [_remembered(problems[row], begin[row], 40, **options) for row in range(4)]
+    assert all(20 < count < 39 for count in remembered[:2])  # or this tests nothing
+    assert remembered[2:] == [39, 0]
+    found = together(problems, begin, 40, **options).rows
+    for row, problem in enumerate(problems):
+        expected, _ = separately(problem, begin[row], 40, **options)
+        torch.testing.assert_close(found[row], expected, rtol=1e-8, atol=1e-8)
+
+
+def _remembered(problem: Problem, start: Tensor, iterations: int, **options: float) -> int:
+    """How often torch puts a pair into its history; at most one an iteration but the first."""
+    x = start.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([x], max_iter=1, **options)
+    last, count = None, 0
+    for _ in range(iterations):
+        optimizer.step(_closure(optimizer, problem, x))
+        pairs = optimizer.state[x]["old_dirs"]
+        count += bool(pairs) and pairs[-1] is not last
+        last = pairs[-1] if pairs else None
+    return count
+
+
+def _closure(optimizer: torch.optim.Optimizer, problem: Problem, x: Tensor) -> Callable[[], Tensor]:
+    def closure() -> Tensor:
+        optimizer.zero_grad()
+        loss = problem(x)
+        loss.backward()
+        return loss
+
+    return closure
+
+
+def test_several_steps_of_torch_are_one_continuous_history() -> None:
+    begin = starts(1)[0]
+    x = begin.clone().requires_grad_()
+    optimizer = torch.optim.LBFGS([x], history_size=10, tolerance_change=0, tolerance_grad=0)
+    for _ in range(2):
+        optimizer.step(_closure(optimizer, rosenbrock, x))  # max_iter is 20
+    found = together(
+        [rosenbrock], begin[None], 40, history_size=10, tolerance_change=0, tolerance_grad=0
+    )
+    torch.testing.assert_close(found.rows[0], x.detach(), rtol=1e-8, atol=1e-8)
+
+
+def test_a_row_without_a_number_does_not_touch_the_others() -> None:
+    problems: list[Problem] = [rosenbrock, lambda x: (x * float("nan")).sum(), gram_like]
+    begin = starts(3)
+    poisoned = together(problems, begin, 20)
+    sound = together([rosenbrock, gram_like], begin[[0, 2]], 20)
+    torch.testing.assert_close(poisoned.rows[[0, 2]], sound.rows, rtol=1e-12, atol=1e-12)
+
+
+def test_rows_can_be_dropped_on_the_way() -> None:
+    begin = starts(3)
+    problems: list[Problem] = [rosenbrock, gram_like, ripples]
+    optimizer = together(problems, begin, 10)
+    optimizer.keep(torch.tensor([0, 2]))
+    for _ in range(10):
+        optimizer.step(*evaluate([rosenbrock, ripples], optimizer.rows))
+    unbroken = together(problems, begin, 20)
+    torch.testing.assert_close(optimizer.rows, unbroken.rows[[0, 2]], rtol=1e-12, atol=1e-12)
+
+
+def test_a_restored_optimizer_goes_on_to_the_bit() -> None:
+    begin = starts(3)
+    problems: list[Problem] = [rosenbrock, gram_like, ripples]
+    optimizer = together(problems, begin, 9)
+    fresh = BatchedLbfgs(torch.zeros_like(begin))
+    fresh.restore({key: _copied(value) for key, value in optimizer.state().items()})
+    for _ in range(10):
+        fresh.step(*evaluate(problems, fresh.rows))
+    assert torch.equal(fresh.rows, together(problems, begin, 19).rows)
+
+
+def _copied(value: object) -> object:
+    return value.clone() if isinstance(value, Tensor) else value

@@ -1,0 +1,176 @@
+"""Style and content losses against closed forms, PyTorch's own losses and finite differences."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.style.losses import (
+    content_term,
+    gram_matrix,
+    position_gram,
+    style_term,
+    total_variation,
+)
+from triptych.style.presets import CONTENT_LOSSES, SCALINGS
+
+
+def features(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def test_gram_matrix_is_equation_4() -> None:
+    values = features(2, 3, 4, 5)
+    expected = torch.zeros(2, 3, 3, dtype=torch.float64)
+    for image in range(2):
+        for i in range(3):
+            for j in range(3):
+                expected[image, i, j] = (values[image, i] * values[image, j]).sum()
+    torch.testing.assert_close(gram_matrix(values), expected)
+
+
+def test_style_term_is_equation_3_for_images_of_one_size() -> None:
+    drawn, painted = features(2, 3, 4, 5), features(2, 3, 4, 5, seed=1)
+    filters, positions = 3, 20
+    squares = (gram_matrix(drawn) - gram_matrix(painted)).square().sum((1, 2))
+    expected = squares / (4 * filters**2 * positions**2)
+    torch.testing.assert_close(
+        style_term(position_gram(drawn), position_gram(painted), "equation"), expected
+    )
+
+
+def test_mean_style_term_is_the_notebooks() -> None:
+    drawn, painted = features(1, 3, 4, 5), features(1, 3, 4, 5, seed=1)
+    expected = functional.mse_loss(gram_matrix(drawn) / 60, gram_matrix(painted) / 60)
+    found = style_term(position_gram(drawn), position_gram(painted), "mean")
+    torch.testing.assert_close(found[0], expected)
+
+
+def test_relative_style_term_of_nothing_is_one() -> None:
+    target = position_gram(features(1, 3, 4, 5))
+    found = style_term(torch.zeros(2, 3, 3, dtype=torch.float64), target, "relative")
+    torch.testing.assert_close(found, torch.ones(2, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_a_larger_painting_of_the_same_texture_is_no_distance(scaling: str) -> None:
+    texture = features(1, 3, 4, 4)
+    repeated = texture.repeat(1, 1, 3, 2)
+    found = style_term(position_gram(texture), position_gram(repeated), scaling)
+    assert float(found) == pytest.approx(0, abs=1e-25)
+
+
+def test_content_term_is_equation_1() -> None:
+    drawn, content = features(2, 3, 4, 5), features(2, 3, 4, 5, seed=1)
+    expected = 0.5 * (drawn - content).square().sum((1, 2, 3))
+    torch.testing.assert_close(content_term(drawn, content, "mse", "equation"), expected)
+
+
+REFERENCES: dict[str, Callable[..., Tensor]] = {
+    "mse": functional.mse_loss,
+    "l1": functional.l1_loss,
+    "smooth_l1": functional.smooth_l1_loss,
+    "huber": functional.huber_loss,
+}
+
+
+@pytest.mark.parametrize("kind", CONTENT_LOSSES)
+def test_mean_content_terms_are_pytorchs_for_every_image(kind: str) -> None:
+    drawn, content = 2 * features(3, 2, 4, 4), features(1, 2, 4, 4, seed=1)
+    expected = torch.stack([REFERENCES[kind](image, content[0]) for image in drawn])
+    found = content_term(drawn, content, kind, "mean")
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+def test_smooth_l1_and_huber_are_one_function(scaling: str) -> None:
+    drawn, content = 3 * features(2, 2, 4, 4), features(2, 2, 4, 4, seed=1)
+    smooth, huber = (
+        content_term(drawn, content, kind, scaling)
+        for kind in ("smooth_l1", "huber")
+    )
+    torch.testing.assert_close(smooth, huber)
+
+
+@pytest.mark.parametrize("kind", CONTENT_LOSSES)
+def test_relative_content_does_not_depend_on_the_networks_scale(kind: str) -> None:
+    drawn, content = features(2, 2, 4, 4), features(2, 2, 4, 4, seed=1)
+    plain = content_term(drawn, content, kind, "relative")
+    scaled = content_term(100 * drawn, 100 * content, kind, "relative")
+    torch.testing.assert_close(scaled, plain)
+
+
+def test_relative_content_of_the_mean_is_one() -> None:
+    content = features(1, 2, 4, 4)
+    found = content_term(content.mean().expand(1, 2, 4, 4), content, "mse", "relative")
+    assert float(found) == pytest.approx(1)
+
+
+def test_targets_without_energy_do_not_divide_by_zero() -> None:
+    flat = torch.zeros(1, 2, 4, 4)
+    for kind in CONTENT_LOSSES:
+        assert content_term(flat + 1, flat, kind, "relative").isfinite().all()
+    assert style_term(position_gram(flat + 1), position_gram(flat), "relative").isfinite().all()
+
+
+@pytest.mark.parametrize("scaling", SCALINGS)
+@pytest.mark.parametrize("kind", CONTENT_LOSSES)
+def test_gradients_agree_with_finite_differences(kind: str, scaling: str) -> None:
+    content, painting = features(1, 2, 3, 4, seed=1), features(1, 2, 5, 3, seed=2)
+
+    def loss(drawn: Tensor) -> Tensor:
+        return content_term(drawn, content, kind, scaling) + style_term(
+            position_gram(drawn),
+            position_gram(painting),
+            scaling,
+        )
+
+    assert torch.autograd.gradcheck(loss, (2 * features(2, 2, 3, 4).requires_grad_(),))
+
+
+def test_gram_matrix_gradient_of_an_unsymmetric_loss() -> None:
+    weights = features(2, 3, 3, seed=3)
+    drawn = features(2, 3, 4, 4).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: (gram_matrix(x) * weights).sum((1, 2)), (drawn,))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_features_do_not_overflow(dtype: torch.dtype) -> None:
+    loud = torch.full((1, 2, 64, 64), 100.0, dtype=dtype, requires_grad=True)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        gram = gram_matrix(loud)
+        assert gram.dtype == torch.float32
+        torch.testing.assert_close(gram, torch.full((1, 2, 2), 100.0**2 * 64 * 64))
+        content_term(loud, torch.zeros(1, 2, 64, 64, dtype=dtype), "mse", "equation").sum()
+    style_term(gram / 64**2, torch.zeros(1, 2, 2), "equation").sum().backward()
+    assert loud.grad is not None
+    assert loud.grad.dtype == dtype
+    assert loud.grad.isfinite().all()
+
+
+def test_an_images_gradient_does_not_depend_on_its_neighbours() -> None:
+    drawn = features(3, 2, 4, 4)
+    painting, content = features(1, 2, 4, 4, seed=1), features(3, 2, 4, 4, seed=2)
+
+    def gradient(images: Tensor, contents: Tensor) -> Tensor:
+        images = images.clone().requires_grad_()
+        loss = style_term(position_gram(images), position_gram(painting), "mean")
+        loss = loss + content_term(images, contents, "huber", "mean") + total_variation(images)
+        return torch.autograd.grad(loss.sum(), images)[0]
+
+    together = gradient(drawn, content)
+    alone = torch.cat([gradient(drawn[i : i + 1], content[i : i + 1]) for i in range(3)])
+    torch.testing.assert_close(together, alone)
+
+
+def test_total_variation_of_a_ramp_and_a_checkerboard() -> None:
+    ramp = (torch.arange(5.0) * 0.1).expand(1, 3, 4, 5)
+    assert float(total_variation(ramp)) == pytest.approx(0.01)
+    checks = (torch.arange(4)[:, None] + torch.arange(5)) % 2
+    assert float(total_variation(checks.expand(1, 3, 4, 5).float())) == pytest.approx(2)
+
+
+def test_total_variation_gradient() -> None:
+    assert torch.autograd.gradcheck(total_variation, (features(2, 3, 4, 5).requires_grad_(),))

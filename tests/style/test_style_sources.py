@@ -1,0 +1,297 @@
+"""The style study's downloads: what is asked of whom, and what is kept of it."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from PIL import Image
+
+from triptych.core.download import DownloadError
+from triptych.core.errors import InputError
+from triptych.style.backbone import ARCHITECTURES, backbone_record, load_backbone
+from triptych.style.images import read_image, write_image
+from triptych.style.inputs import bundled, fitted, prepare_content, prepare_painting
+from triptych.style.weights import download_weights
+from triptych.style.wikimedia import download_painting, user_agent
+
+SOURCES = yaml.safe_load(
+    (Path(__file__).parents[2] / "resources" / "sources.yaml").read_text(encoding="utf-8")
+)
+PICTURE = np.random.default_rng(0).bytes(50_000)
+
+
+class Server:
+    """A server as Wikimedia's: 403 for who doesn't say how to be reached."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.agents: list[str] = []
+        here = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                agent = self.headers.get("User-Agent", "")
+                here.agents.append(agent)
+                known = "(" in agent and ("@" in agent or "https://" in agent)
+                self.send_response(200 if known or here.open else 403)
+                body = here.content if known or here.open else b"please name a contact"
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments: Any) -> None:
+                pass
+
+        self.open = False
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_port}/models/file-12345678.pth"
+        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> "Server":
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.shutdown()
+        self.thread.join()
+        self.http.server_close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(PICTURE) as started:
+        yield started
+
+
+def test_a_painting_is_fetched_by_one_who_says_who_asks(server: Server, tmp_path: Path) -> None:
+    download_painting(server.url, tmp_path / "a.jpg", "me@example.org")
+    assert (tmp_path / "a.jpg").read_bytes() == PICTURE
+    (agent,) = server.agents
+    assert agent.startswith("Triptych/")
+    assert "(me@example.org)" in agent
+
+
+def test_the_first_fetch_is_recorded_and_a_changed_file_refused(
+    server: Server, tmp_path: Path
+) -> None:
+    lock = tmp_path / "locks" / "wave.json"
+    download_painting(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
+    assert json.loads(lock.read_text())["sha256"] == hashlib.sha256(PICTURE).hexdigest()
+    server.content = PICTURE[::-1]
+    with pytest.raises(DownloadError, match="the file has changed at its source"):
+        download_painting(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
+
+
+@pytest.mark.parametrize(
+    "contact",
+    ["", "  ", "me", "me@", "a@b.org\r\nX: y", "a@b.org)", "ftp://x.org", "é@b.org", "https://x"],
+)
+def test_without_a_contact_nothing_is_asked(server: Server, tmp_path: Path, contact: str) -> None:
+    with pytest.raises(InputError, match=r"style\.contact is .*403 or 429.*source: path"):
+        download_painting(server.url, tmp_path / "a.jpg", contact)
+    assert server.agents == []
+
+
+def test_a_refusal_is_told_with_advice(server: Server, tmp_path: Path) -> None:
+    """What a program without a contact would meet."""
+    from triptych.core.download import download
+
+    with pytest.raises(DownloadError, match=r"answered 403.*docs/style-data\.md"):
+        download(server.url, tmp_path / "a.jpg")
+    assert user_agent("me@example.org") not in server.agents
+
+
+def torchvision_alexnet() -> dict[str, torch.Tensor]:
+    """Numbers in the shapes of torchvision's AlexNet, its classifier shortened."""
+    shapes: dict[str, tuple[int, ...]] = {"classifier.1.weight": (2,), "classifier.1.bias": (2,)}
+    channels = {0: (3, 64, 11), 3: (64, 192, 5), 6: (192, 384, 3), 8: (384, 256, 3)}
+    for layer, (inputs, outputs, side) in {**channels, 10: (256, 256, 3)}.items():
+        shapes[f"features.{layer}.weight"] = (outputs, inputs, side, side)
+        shapes[f"features.{layer}.bias"] = (outputs,)
+    return {key: torch.full(shape, float(i)) for i, (key, shape) in enumerate(shapes.items())}
+
+
+@pytest.fixture(scope="module")
+def alexnet(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("weights") / "alexnet.pth"
+    torch.save(torchvision_alexnet(), path)
+    return path.read_bytes()
+
+
+def test_of_the_weights_only_the_convolutions_are_kept(
+    server: Server, tmp_path: Path, alexnet: bytes
+) -> None:
+    server.content, server.open = alexnet, True
+    start = hashlib.sha256(alexnet).hexdigest()[:8]
+    path = tmp_path / "weights" / "alexnet.safetensors"
+    download_weights(server.url, path, "alexnet", start, size=len(alexnet))
+    assert list(path.parent.iterdir()) == [path]
+    weights = load_backbone(path, pooling="max").weights
+    assert set(weights) == set(ARCHITECTURES["alexnet"].shapes())
+    state = torchvision_alexnet()
+    for ours, theirs in (("conv1.weight", "features.0.weight"), ("conv5.bias", "features.10.bias")):
+        assert torch.equal(weights[ours], state[theirs])
+    record = backbone_record(path)
+    assert record["weights"] == "imagenet"
+    assert record["origin"] == {"url": server.url, "sha256_start": start}
+    assert record["mean"] == [0.485, 0.456, 0.406]
+
+
+def test_weights_whose_hash_does_not_begin_as_their_name_says_are_refused(
+    server: Server, tmp_path: Path, alexnet: bytes
+) -> None:
+    server.content, server.open = alexnet, True
+    with pytest.raises(DownloadError, match="expected sha256_start 7be5be79"):
+        download_weights(server.url, tmp_path / "a.safetensors", "alexnet", "7be5be79")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Dangerous:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (exec, ("raise SystemExit('the pickle was executed')",))
+
+
+@pytest.mark.parametrize("kind", ["another network", "no weights", "code"])
+def test_other_files_are_refused_and_removed(server: Server, tmp_path: Path, kind: str) -> None:
+    if kind == "another network":
+        torch.save({"features.0.weight": torch.zeros(64, 3, 3, 3)}, tmp_path / "x")
+    elif kind == "code":
+        torch.save(Dangerous(), tmp_path / "x")
+    else:
+        (tmp_path / "x").write_bytes(b"no such thing")
+    server.content, server.open = (tmp_path / "x").read_bytes(), True
+    start = hashlib.sha256(server.content).hexdigest()[:8]
+    with pytest.raises(InputError):
+        download_weights(server.url, tmp_path / "w" / "a.safetensors", "alexnet", start)
+    assert list((tmp_path / "w").iterdir()) == []
+
+
+def test_a_painting_is_checked_and_written_as_it_is(tmp_path: Path) -> None:
+    image = Image.fromarray(np.random.default_rng(1).integers(0, 256, (80, 100, 3), np.uint8))
+    image.save(tmp_path / "a.tif")
+    prepare_painting(tmp_path / "a.tif", tmp_path / "out" / "a.png")
+    np.testing.assert_array_equal(Image.open(tmp_path / "out" / "a.png"), image)
+    prepare_painting(tmp_path / "a.tif", tmp_path / "out" / "b.png", longest=75)
+    assert Image.open(tmp_path / "out" / "b.png").size == (75, 60)
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (Image.new("RGB", (63, 200), "red"), "63x200 pixels; expected at least 64"),
+        (Image.new("RGB", (100, 100), "red"), "every pixel has one colour"),
+    ],
+)
+def test_a_painting_without_a_style_is_refused(
+    tmp_path: Path, image: Image.Image, message: str
+) -> None:
+    image.save(tmp_path / "a.png")
+    with pytest.raises(InputError, match=message):
+        prepare_painting(tmp_path / "a.png", tmp_path / "b.png")
+    assert not (tmp_path / "b.png").exists()
+
+
+def test_a_content_is_a_bundled_photograph_or_a_file(tmp_path: Path) -> None:
+    prepare_content(tmp_path / "a.png", name="chelsea")
+    assert read_image(tmp_path / "a.png").shape == (3, 300, 451)
+    prepare_content(tmp_path / "b.png", source=tmp_path / "a.png", name="ignored")
+    assert torch.equal(read_image(tmp_path / "b.png"), read_image(tmp_path / "a.png"))
+    prepare_content(tmp_path / "c.png", name="chelsea", height=64, width=128)
+    assert read_image(tmp_path / "c.png").shape == (3, 64, 128)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"name": "nobody"}, "no bundled photograph is called 'nobody'; there are astronaut"),
+        ({"name": "coffee", "height": 64}, "height 64 and width None: expected both"),
+        ({"source": "none.jpg"}, "no such file"),
+    ],
+)
+def test_a_content_that_is_not_there_is_refused(
+    tmp_path: Path, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        prepare_content(tmp_path / "a.png", **settings)
+
+
+@pytest.mark.parametrize(
+    ("height", "width", "box"),
+    [
+        (30, 30, (15, 0, 45, 30)),
+        (30, 60, (0, 0, 60, 30)),
+        (10, 40, (0, 7, 60, 22)),
+        (40, 40, (15, 0, 45, 30)),
+    ],
+)
+def test_fitting_takes_the_largest_middle_part(
+    height: int, width: int, box: tuple[int, int, int, int], tmp_path: Path
+) -> None:
+    rows, columns = torch.meshgrid(
+        torch.linspace(0, 1, 30), torch.linspace(0, 1, 60), indexing="ij"
+    )
+    image = torch.stack([rows, columns, rows * columns])
+    write_image(tmp_path / "a.png", image)
+    part = Image.open(tmp_path / "a.png").crop(box)
+    expected = np.asarray(part.resize((width, height), Image.Resampling.BICUBIC)) / 255
+    ours = fitted(image, height, width).permute(1, 2, 0).numpy()
+    assert ours.shape == (height, width, 3)
+    assert np.abs(ours - expected).max() < 0.01
+
+
+def test_enlarging_gives_any_size() -> None:
+    assert fitted(bundled("rocket"), 620, 1008).shape == (3, 620, 1008)
+
+
+@pytest.mark.slow  # importing torchvision takes several seconds
+@pytest.mark.parametrize("name", ["vgg16", "vgg19", "alexnet"])
+def test_addresses_and_hashes_of_the_weights_are_torchvisions(name: str) -> None:
+    import torchvision.models
+
+    entry = SOURCES["backbones"]["files"][name]
+    weights = torchvision.models.get_model_weights(name).IMAGENET1K_V1
+    assert entry["url"] == weights.url
+    assert urlsplit(entry["url"]).path.endswith(f"-{entry['sha256_start']}.pth")
+    assert len(entry["sha256_start"]) == 8
+    if entry["size"] is not None:
+        assert entry["size"] / 2**20 == pytest.approx(weights.meta["_file_size"], abs=6e-4)
+
+
+def test_cocos_addresses_name_one_file_and_its_size_fits_its_images() -> None:
+    entry = SOURCES["coco"]["files"]["train2017"]
+    assert urlsplit(entry["url"]).scheme == "https"
+    assert {urlsplit(entry[key]).path.rsplit("/", 1)[1] for key in ("url", "mirror")} == {
+        "train2017.zip"
+    }
+    assert 100_000 < entry["size"] / 118_287 < 200_000  # bytes a photograph
+    assert len(bytes.fromhex(entry["md5"])) == 16
+    assert len(bytes.fromhex(entry["sha256"])) == 32
+
+
+def test_the_papers_three_paintings_come_from_wikimedia() -> None:
+    files = SOURCES["paintings"]["files"]
+    assert list(files) == ["starry_night", "the_scream", "great_wave"]
+    for entry in files.values():
+        parts = urlsplit(entry["url"])
+        assert (parts.scheme, parts.netloc) == ("https", "upload.wikimedia.org")
+        folders = parts.path.removeprefix("/wikipedia/commons/").removeprefix("thumb/").split("/")
+        # Commons keeps a file under the first digits of the MD5 of its name.
+        digest = hashlib.md5(folders[2].encode()).hexdigest()
+        assert folders[:2] == [digest[0], digest[:2]]
+        if "thumb" in parts.path:
+            assert folders[3] == f"1280px-{folders[2]}"
+
+
+@pytest.mark.parametrize("group", ["coco", "backbones", "paintings"])
+def test_every_source_tells_its_licence_and_homepage(group: str) -> None:
+    assert SOURCES[group]["licence"]
+    assert urlsplit(SOURCES[group]["homepage"]).scheme == "https"

@@ -1,0 +1,338 @@
+"""Training: resuming after a kill, the order of batches, rates, divergence."""
+
+import dataclasses
+import math
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import style_training_job as job
+import torch
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.errors import InputError
+from triptych.core.sampling import keyed_generator
+from triptych.core.stopping import SAVED_EXIT_CODE
+from triptych.style.network import Architecture, TransformationNetwork
+from triptych.style.perceptual import PerceptualLoss
+from triptych.style.training import (
+    DivergedError,
+    initial_network,
+    learning_rate,
+    train,
+    training_precision,
+)
+from triptych.style.training_data import TrainingSettings, batch_indices, load_batch
+
+CPU = torch.device("cpu")
+SMALL = Architecture(4, "nearest", residual_blocks=1)
+RUNNER = Path(job.__file__)
+
+
+class NeverStop:
+    reason = None
+
+
+def settings(**changes):
+    return dataclasses.replace(job.TRAINING, **changes)
+
+
+def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None):
+    return train(
+        architecture,
+        loss or PerceptualLoss(job.random_backbone(), job.LOSSES, job.painting()),
+        crops or job.Noise(),
+        chosen or settings(batches=4),
+        CPU,
+        Checkpoint(folder, "x"),
+        stop or NeverStop(),
+    )
+
+
+def start(folder):
+    return subprocess.Popen(
+        [sys.executable, str(RUNNER), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def files(folder):
+    return {name: (folder / name).read_bytes() for name in ("weights.safetensors", "losses.csv")}
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("unbroken")
+    process = start(folder)
+    output = process.communicate(timeout=240)[0]
+    assert process.returncode == 0, output
+    return files(folder)
+
+
+def wait_for_checkpoint(folder, process, times):
+    """Until the checkpoint has been replaced `times` times, or the process has ended."""
+    state, seen = folder / "checkpoint" / "state.pt", set()
+    while len(seen) < times and process.poll() is None:
+        if state.exists():
+            seen.add(state.stat().st_mtime_ns)
+        time.sleep(0.002)
+
+
+@pytest.mark.slow
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken):
+    kills = 0
+    for times, delay in ((1, 0.03), (2, 0.08)):
+        process = start(tmp_path)
+        wait_for_checkpoint(tmp_path, process, times)
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+        kills += process.returncode == -signal.SIGKILL
+    process = start(tmp_path)
+    output = process.communicate(timeout=240)[0]
+    assert process.returncode == 0, output
+    assert kills == 2
+    assert "resuming at batch" in output
+    assert files(tmp_path) == unbroken
+
+
+@pytest.mark.slow
+def test_sigterm_saves_within_seconds_and_the_next_run_goes_on(tmp_path, unbroken):
+    process = start(tmp_path)
+    wait_for_checkpoint(tmp_path, process, 1)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert time.monotonic() - asked < 10
+    assert process.returncode == SAVED_EXIT_CODE
+    process = start(tmp_path)
+    output = process.communicate(timeout=240)[0]
+    assert process.returncode == 0, output
+    assert "resuming at batch" in output
+    assert files(tmp_path) == unbroken
+
+
+def test_the_update_is_adams_on_the_sum_of_the_terms(tmp_path):
+    chosen = settings(batches=3, schedule="constant", log_every=1)
+    trained = run(tmp_path, chosen=chosen)
+    network = initial_network(SMALL, chosen.seed)
+    loss = PerceptualLoss(job.random_backbone(), job.LOSSES, job.painting())
+    adam = torch.optim.Adam(network.parameters(), chosen.learning_rate, foreach=False)
+    totals = []
+    for number in range(3):
+        images = load_batch(job.Noise(), chosen, number).float() / 255
+        stylised = network(images)
+        disturbed = keyed_generator(CPU, "disturbed", chosen.seed, number)
+        total = sum(loss.terms(images, stylised).values()) + loss.temporal(
+            network, images, stylised, disturbed
+        )
+        adam.zero_grad()
+        total.backward()
+        adam.step()
+        totals.append(total.item())
+    assert trained.losses["total"].tolist() == pytest.approx(totals, rel=1e-5)
+    # Compared by what they do: biases in front of an instance norm have no gradient but noise.
+    ours = TransformationNetwork(SMALL)
+    ours.load_state_dict(trained.checkpoints[3].weights)
+    image = load_batch(job.Noise(), chosen, 50) / 255
+    torch.testing.assert_close(ours(image), network(image), rtol=0, atol=1e-4)
+
+
+def test_checkpoints_and_rows_come_at_their_batches_and_at_the_end(tmp_path):
+    trained = run(tmp_path, chosen=settings(batches=7, checkpoint_every=3, log_every=2))
+    assert list(trained.checkpoints) == [3, 6, 7]
+    assert trained.losses["batch"].tolist() == [2, 4, 6, 7]
+    assert trained.losses.columns.tolist() == [
+        "batch",
+        "content",
+        "style",
+        "total_variation",
+        "temporal",
+        "total",
+        "learning_rate",
+        "seconds",
+        "gamut",
+    ]
+    assert trained.losses["seconds"].is_monotonic_increasing
+
+
+def test_a_sample_shows_a_training_image_beside_its_stylised_version(tmp_path):
+    chosen = settings(batches=2)
+    kept = run(tmp_path, chosen=chosen).checkpoints[2]
+    image = load_batch(job.Noise(), chosen, 1)[0]
+    network = TransformationNetwork(SMALL)
+    network.load_state_dict(kept.weights)
+    with torch.no_grad():
+        stylised = network(image[None] / 255)[0].clamp(0, 1)
+    assert kept.sample.shape == (3, 20, 40)
+    assert torch.equal(kept.sample[..., :20], image)
+    assert (kept.sample[..., 20:] - stylised * 255).abs().max() <= 0.51
+
+
+def test_a_network_that_starts_from_the_photograph_starts_in_the_paintings_colours(tmp_path):
+    architecture = Architecture(4, "nearest", residual_blocks=1, identity_start=True)
+    chosen = settings(batches=1, schedule="constant", learning_rate=0.0)
+    sample = run(tmp_path, chosen=chosen, architecture=architecture).checkpoints[1].sample
+    stylised = sample[..., 20:].flatten(1) / 255
+    means = job.painting().flatten(1).mean(1)
+    assert not torch.equal(sample[..., :20], sample[..., 20:])
+    torch.testing.assert_close(stylised.mean(1), means, rtol=0, atol=0.03)
+
+
+def test_every_crop_is_seen_once_an_epoch_and_the_order_changes():
+    epochs = [[batch_indices(11, 3, 0, epoch * 3 + n) for n in range(3)] for epoch in range(2)]
+    for epoch in epochs:
+        counts = Counter(index for batch in epoch for index in batch)
+        assert len(counts) == 9
+        assert set(counts.values()) == {1}
+        assert set(counts) <= set(range(11))
+    assert epochs[0] != epochs[1]
+    assert batch_indices(11, 3, 1, 0) != epochs[0][0]
+
+
+class Ramps:
+    """Crops whose pixels tell their row and column, and the crop's number; 10 to train on."""
+
+    training = range(5, 15)
+
+    def __init__(self):
+        self.asked = []
+
+    def batch(self, indices):
+        indices = list(indices)
+        self.asked += indices
+        rows, columns = torch.meshgrid(torch.arange(12), torch.arange(12), indexing="ij")
+        return torch.stack(
+            [torch.stack([rows, columns, torch.full((12, 12), i)]).byte() for i in indices]
+        )
+
+
+def test_crops_are_cut_within_the_image_and_half_of_them_flipped():
+    crops, chosen = Ramps(), settings(batch=4, size=9)
+    tops, lefts, flips = set(), set(), 0
+    for number in range(60):
+        for image in load_batch(crops, chosen, number):
+            rows, columns = image[0, :, 0].int(), image[1, 0].int()
+            flipped = bool(columns[0] > columns[1])
+            assert torch.equal(rows, rows[0] + torch.arange(9).int())
+            columns = columns.flip(0) if flipped else columns
+            assert torch.equal(columns, columns[0] + torch.arange(9).int())
+            tops.add(rows[0].item())
+            lefts.add(columns[0].item())
+            flips += flipped
+    assert tops == lefts == {0, 1, 2, 3}
+    assert 90 < flips < 150
+    assert set(crops.asked) == set(range(5, 15))
+
+
+def test_a_batch_is_a_function_of_its_number():
+    chosen = settings(batch=4, size=9)
+    assert torch.equal(load_batch(Ramps(), chosen, 7), load_batch(Ramps(), chosen, 7))
+    assert not torch.equal(load_batch(Ramps(), chosen, 7), load_batch(Ramps(), chosen, 8))
+
+
+def test_flips_can_be_left_out():
+    chosen = settings(batch=4, size=12, flips=False)
+    assert all((load_batch(Ramps(), chosen, n)[:, 1].diff(dim=2) > 0).all() for n in range(10))
+
+
+def test_the_first_weights_depend_on_the_seed_and_on_nothing_else():
+    torch.manual_seed(1)
+    before = torch.get_rng_state()
+    one = initial_network(SMALL, 3).state_dict()
+    assert torch.equal(before, torch.get_rng_state())
+    torch.manual_seed(2)
+    two = initial_network(SMALL, 3).state_dict()
+    other = initial_network(SMALL, 4).state_dict()
+    assert all(torch.equal(one[name], two[name]) for name in one)
+    assert not torch.equal(one["conv1.conv2d.weight"], other["conv1.conv2d.weight"])
+
+
+def test_the_one_cycle_rises_for_a_quarter_and_falls_to_almost_nothing():
+    chosen = settings(batches=400, learning_rate=0.01)
+    rates = [learning_rate(number, chosen) for number in range(400)]
+    assert rates.index(max(rates)) == 99
+    assert max(rates) == pytest.approx(0.01)
+    assert rates[49] == pytest.approx(0.005)
+    assert rates[249] == pytest.approx(0.01 * (1 + math.cos(math.pi / 2)) / 2)
+    assert rates[-1] == pytest.approx(1e-5)
+    constant = settings(schedule="constant", learning_rate=0.01)
+    assert {learning_rate(number, constant) for number in range(90)} == {0.01}
+
+
+class Poisoned(PerceptualLoss):
+    """A loss that isn't finite from batch 23 on."""
+
+    seen = 0
+
+    def terms(self, images, stylised):
+        terms = super().terms(images, stylised)
+        if self.seen >= 23:
+            terms["style"] = terms["style"] * torch.inf
+        self.seen += 1
+        return terms
+
+
+def test_divergence_names_the_batch_and_what_to_lower_and_keeps_the_last_state(tmp_path):
+    loss = Poisoned(job.random_backbone(), job.LOSSES, job.painting())
+    with pytest.raises(DivergedError, match=r"at batch 23 .*last kept weights are of batch 15"):
+        run(tmp_path, loss, settings(batches=60, checkpoint_every=15))
+    state = Checkpoint(tmp_path, "x").load()
+    assert state["done"] == 15
+    assert all(value.isfinite().all() for value in state["network"].values())
+
+
+def test_a_wish_to_stop_does_not_save_weights_that_are_not_finite(tmp_path):
+    class StopAt26:
+        asked = 0
+
+        @property
+        def reason(self):
+            self.asked += 1
+            return "SIGTERM" if self.asked > 26 else None
+
+    loss = Poisoned(job.random_backbone(), job.LOSSES, job.painting())
+    with pytest.raises(DivergedError):
+        run(tmp_path, loss, settings(batches=60, checkpoint_every=15), stop=StopAt26())
+    assert Checkpoint(tmp_path, "x").load()["done"] == 15
+
+
+def test_bf16_training_lowers_the_loss(tmp_path):
+    losses = dataclasses.replace(job.LOSSES, temporal_weight=0.0)
+    loss = PerceptualLoss(job.random_backbone(), losses, job.painting())
+    chosen = settings(batches=40, precision="bf16", log_every=10, learning_rate=0.01)
+    history = run(tmp_path, loss, chosen).losses
+    assert history["total"].iloc[-1] < 0.8 * history["total"].iloc[0]
+    assert (history["temporal"] == 0).all()
+
+
+def test_too_few_crops_and_too_small_ones_are_told(tmp_path):
+    with pytest.raises(InputError, match="40 crops are fewer than one batch of 41"):
+        run(tmp_path, chosen=settings(batch=41))
+    with pytest.raises(InputError, match="24x24 pixels, smaller than the 32"):
+        run(tmp_path, chosen=settings(size=32))
+
+
+def test_fp16_is_for_gpus():
+    with pytest.raises(InputError, match="bf16 or float32"):
+        training_precision(CPU, "fp16")
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("precision", ["float32", "bf16", "fp16"])
+def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
+    device = torch.device("cuda")
+    loss = PerceptualLoss(job.random_backbone().to(device), job.LOSSES, job.painting().to(device))
+    chosen = settings(batches=40, precision=precision, log_every=10, learning_rate=0.01)
+    trained = train(
+        SMALL, loss, job.Noise(), chosen, device, Checkpoint(tmp_path, "x"), NeverStop()
+    )
+    assert trained.losses["total"].iloc[-1] < trained.losses["total"].iloc[0]
+    assert isinstance(chosen, TrainingSettings)

@@ -1,0 +1,18 @@
+"""Measure network, training and optimisation against plain eager code, and print the ratios."""
+
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.bench import bench
+
+with job(snakemake):
+    settings = snakemake.params.bench
+    table = bench(
+        settings["sizes"],
+        settings["width"],
+        settings["precisions"],
+        settings["rounds"],
+        snakemake.threads,
+    )
+    print(table.to_string(index=False))
+    with atomic_path(snakemake.output[0]) as temporary:
+        table.to_csv(temporary, index=False)

@@ -1,0 +1,14 @@
+"""Fetch COCO's images of resources/sources.yaml, checked by size, MD5 and SHA-256."""
+
+from triptych.core.download import download
+from triptych.core.job import job
+
+with job(snakemake):
+    download(
+        snakemake.params.url,
+        snakemake.output[0],
+        size=snakemake.params.size,
+        sha256=snakemake.params.sha256,
+        md5=snakemake.params.md5,
+        mirrors=snakemake.params.mirrors,
+    )

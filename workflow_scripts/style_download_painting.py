@@ -1,0 +1,14 @@
+"""Fetch one painting from Wikimedia Commons; its checksum is recorded at the first time."""
+
+from triptych.core.job import job
+from triptych.style.wikimedia import download_painting
+
+with job(snakemake):
+    download_painting(
+        snakemake.params.url,
+        snakemake.output[0],
+        snakemake.params.contact,
+        size=snakemake.params.size,
+        sha256=snakemake.params.sha256,
+        lock=snakemake.params.lock,
+    )

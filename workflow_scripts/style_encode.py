@@ -1,0 +1,14 @@
+"""Turn stylised frames into H.264 with the source's sound, and read back what was written."""
+
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.video import encode
+from triptych.style.video_measures import properties, write_strip
+
+with job(snakemake):
+    source, frames, output = snakemake.input.source, snakemake.input.frames, snakemake.output
+    encode(frames, snakemake.input.times, source, output.video, crf=snakemake.params.crf)
+    table = properties({"source": source, "frames": frames, "video": output.video})
+    with atomic_path(output.properties) as temporary:
+        table.to_csv(temporary, index=False)
+    write_strip(output.strip, source, frames, count=snakemake.params.strip)

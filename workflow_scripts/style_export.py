@@ -1,0 +1,16 @@
+"""Export a network as ONNX and test it against PyTorch at several sizes."""
+
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.export import check_parity, export_onnx, parity
+from triptych.style.network import load_network
+from triptych.style.training_files import Style
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    network, _ = load_network(snakemake.input.network)
+    export_onnx(output.network, network)
+    table = parity(output.network, network)
+    check_parity(table)
+    with atomic_path(output.parity) as temporary:
+        Style(params.painting, params.variant).named(table).to_csv(temporary, index=False)

@@ -1,0 +1,22 @@
+"""Figure 4: run time by content loss, paired and repeated, with the numbers that it draws."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.core.job import job
+from triptych.report.figures_style_curves import loss_times_figure
+from triptych.report.scores import read_frames
+from triptych.report.style import save_figure
+from triptych.report.tables import write_long
+from triptych.report.tables_style_history import history_long
+from triptych.report.tables_style_times import loss_times_long
+
+with job(snakemake):
+    given, scale = snakemake.input, snakemake.params.scale
+    times = loss_times_long(read_frames(given.timing), scale=scale)
+    runs, history = read_frames(given.runs), read_frames(given.history)
+    trends = history_long(history, runs, experiment="losses", scale=scale)
+    svg, _, _, numbers = snakemake.output
+    save_figure(loss_times_figure(times, trends), Path(svg).with_suffix(""))
+    write_long(pd.concat([times, trends], ignore_index=True), numbers)

@@ -1,0 +1,28 @@
+"""Figure 6: results by optimizer and learning rates."""
+
+from pathlib import Path
+
+from triptych.core.job import job
+from triptych.report.figures_style_images import optimizer_images_figure
+from triptych.report.figures_style_panels import files_by_stem
+from triptych.report.scores import read_frames
+from triptych.report.style import save_figure
+from triptych.report.tables import write_long
+from triptych.report.tables_style_results import results_long
+
+with job(snakemake):
+    given = snakemake.input
+    long = results_long(
+        read_frames(given.runs),
+        experiment="optimizers",
+        scale=snakemake.params.scale,
+    )
+    figure = optimizer_images_figure(
+        long,
+        images=files_by_stem(given.images),
+        contents=files_by_stem(given.contents),
+        paintings=files_by_stem(given.paintings),
+    )
+    svg, _, _, numbers = snakemake.output
+    save_figure(figure, Path(svg).with_suffix(""), photographs=True)
+    write_long(long, numbers)

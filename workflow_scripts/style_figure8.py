@@ -1,0 +1,25 @@
+"""Figure 8: a large photograph, the style and Version 2's result, with an enlarged detail."""
+
+from pathlib import Path
+
+from triptych.core.job import job
+from triptych.report.figures_style_images import high_resolution_figure
+from triptych.report.scores import read_frames
+from triptych.report.style import save_figure
+from triptych.report.tables import write_long
+from triptych.report.tables_style_results import stylised_long
+
+with job(snakemake):
+    given, result = snakemake.input, Path(snakemake.input.result)
+    long = stylised_long(
+        read_frames(given.stylised_runs),
+        content=result.stem,
+        painting=result.parent.name,
+        scale=snakemake.params.scale,
+    )
+    figure = high_resolution_figure(
+        long.iloc[0], content=Path(given.content), painting=Path(given.painting), result=result
+    )
+    svg, _, _, numbers = snakemake.output
+    save_figure(figure, Path(svg).with_suffix(""), photographs=True)
+    write_long(long, numbers)

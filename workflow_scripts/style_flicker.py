@@ -1,0 +1,12 @@
+"""Measure how much a stylised video flickers, relative to its source."""
+
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.flicker import flicker
+
+with job(snakemake):
+    table = flicker(snakemake.input.source, snakemake.input.frames)
+    table.insert(0, "variant", snakemake.params.variant)
+    table.insert(0, "painting", snakemake.params.painting)
+    with atomic_path(snakemake.output[0]) as temporary:
+        table.to_csv(temporary, index=False)

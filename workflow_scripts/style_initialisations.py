@@ -1,0 +1,29 @@
+"""The result from each initialisation, and how much structure it keeps."""
+
+from pathlib import Path
+
+from triptych.core.job import job
+from triptych.report.figures_style_images import initialisations_figure
+from triptych.report.figures_style_panels import files_by_stem
+from triptych.report.scores import read_frames
+from triptych.report.style import save_figure
+from triptych.report.tables import write_long
+from triptych.report.tables_style_results import results_long
+
+with job(snakemake):
+    given = snakemake.input
+    long = results_long(
+        read_frames(given.runs),
+        read_frames(given.quality),
+        experiment="initialisations",
+        scale=snakemake.params.scale,
+    )
+    figure = initialisations_figure(
+        long,
+        images=files_by_stem(given.images),
+        contents=files_by_stem(given.contents),
+        paintings=files_by_stem(given.paintings),
+    )
+    svg, _, _, numbers = snakemake.output
+    save_figure(figure, Path(svg).with_suffix(""), photographs=True)
+    write_long(long, numbers)

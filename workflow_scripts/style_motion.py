@@ -1,0 +1,20 @@
+"""Stylised videos: strips of frames, flicker, and speed by batch."""
+
+from pathlib import Path
+
+from triptych.core.job import job
+from triptych.report.figures_style_network import network_title, video_figure, video_long
+from triptych.report.scores import read_frames
+from triptych.report.style import save_figure
+from triptych.report.tables import write_long
+from triptych.report.tables_style_beyond import read_variants
+
+with job(snakemake):
+    given = snakemake.input
+    long = video_long(
+        read_frames(given.flicker), read_variants(given.speed), scale=snakemake.params.scale
+    )
+    strips = [(Path(path), network_title(path)) for path in given.strips]
+    svg, _, _, numbers = snakemake.output
+    save_figure(video_figure(long, strips), Path(svg).with_suffix(""), photographs=True)
+    write_long(long, numbers)

@@ -1,0 +1,39 @@
+"""Optimise the images of one experiment of Version 1, resuming where an attempt stopped."""
+
+from pathlib import Path
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_device
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.core.provenance import fingerprint
+from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.style.images import write_image
+from triptych.style.optimization_runs import Inputs, run_experiment, usable_memory
+from triptych.style.shards import Shards
+
+with job(snakemake):
+    given, params, output = snakemake.input, snakemake.params, snakemake.output
+    roles = dict.fromkeys(row["backbone"] for row in params.runs)
+    shards = Shards(*given.photographs)
+    count = min(params.calibration, len(shards))
+    inputs = Inputs(
+        contents={Path(path).stem: path for path in given.contents},
+        paintings={Path(path).stem: path for path in given.paintings},
+        backbones=dict(zip(roles, given.backbones, strict=True)),
+        calibration=shards.batch(range(count)).float() / 255,
+    )
+    device, resources = choose_device(params.device), snakemake.resources
+    optimised = run_experiment(
+        params.runs,
+        inputs,
+        device,
+        usable_memory(device, resources.get("mem_mb")),
+        Checkpoint(params.checkpoint, fingerprint(dict(params.items()), snakemake.input)),
+        StopRequest(scheduler_limit(resources.get("runtime"))),
+    )
+    for table, path in ((optimised.runs, output.runs), (optimised.history, output.history)):
+        with atomic_path(path) as temporary:
+            table.to_csv(temporary, index=False)
+    for run, image in optimised.images.items():
+        write_image(Path(output.images) / f"{run}.png", image)

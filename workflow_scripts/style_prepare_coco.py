@@ -1,0 +1,15 @@
+"""Cut a training crop out of every usable image in COCO's zip file, without unpacking it."""
+
+from triptych.core.job import job
+from triptych.style.crops import shard_archive
+from triptych.style.shards import ShardFiles
+
+with job(snakemake):
+    output, params = snakemake.output, snakemake.params
+    shard_archive(
+        snakemake.input.archive,
+        ShardFiles(output.crops, output.index, output.skipped),
+        size=params.size,
+        held_out=params.held_out,
+        threads=snakemake.threads,
+    )

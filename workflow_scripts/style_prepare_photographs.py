@@ -1,0 +1,20 @@
+"""Cut training crops out of a folder of images (source folder) or the bundled photographs."""
+
+from triptych.core.job import job
+from triptych.style.crops import shard_embedded, shard_folder
+from triptych.style.shards import ShardFiles
+
+with job(snakemake):
+    output, params = snakemake.output, snakemake.params
+    files = ShardFiles(output.crops, output.index, output.skipped)
+    if params.source == "folder":
+        shard_folder(params.path, files, params.size, params.held_out, snakemake.threads)
+    else:
+        shard_embedded(
+            files,
+            size=params.size,
+            held_out=params.held_out,
+            crops=params.crops,
+            seed=params.seed,
+            reserved=params.reserved,
+        )

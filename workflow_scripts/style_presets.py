@@ -1,0 +1,30 @@
+"""The paper's text, its authors' code and tuned settings: images above losses."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.core.job import job
+from triptych.report.figures_style_images import presets_figure
+from triptych.report.figures_style_panels import files_by_stem
+from triptych.report.scores import read_frames
+from triptych.report.style import save_figure
+from triptych.report.tables import write_long
+from triptych.report.tables_style_history import history_long
+from triptych.report.tables_style_results import results_long
+
+with job(snakemake):
+    given, scale = snakemake.input, snakemake.params.scale
+    runs = read_frames(given.runs)
+    long = results_long(runs, experiment="presets", scale=scale)
+    history = history_long(read_frames(given.history), runs, experiment="presets", scale=scale)
+    figure = presets_figure(
+        long,
+        history,
+        images=files_by_stem(given.images),
+        contents=files_by_stem(given.contents),
+        paintings=files_by_stem(given.paintings),
+    )
+    svg, _, _, numbers = snakemake.output
+    save_figure(figure, Path(svg).with_suffix(""), photographs=True)
+    write_long(pd.concat([long, history], ignore_index=True), numbers)

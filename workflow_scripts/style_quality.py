@@ -1,0 +1,25 @@
+"""Measure every stylised image against its content and its painting."""
+
+from pathlib import Path
+
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.backbone import load_backbone
+from triptych.style.quality import (
+    QualitySettings,
+    optimised_results,
+    quality_table,
+    stylised_results,
+)
+
+with job(snakemake):
+    params, inputs = snakemake.params, snakemake.input
+    table = quality_table(
+        [*optimised_results(inputs.optimised), *stylised_results(inputs.stylised)],
+        {Path(path).stem: Path(path) for path in inputs.contents},
+        {Path(path).stem: Path(path) for path in inputs.paintings},
+        load_backbone(inputs.held_out, pooling="average"),
+        QualitySettings(tuple(params.layers), params.projections, params.seed),
+    )
+    with atomic_path(snakemake.output[0]) as temporary:
+        table.to_csv(temporary, index=False)

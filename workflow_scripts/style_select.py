@@ -1,0 +1,32 @@
+"""Choose the checkpoint of the lowest loss on held-out photographs, and show them all."""
+
+from triptych.core.device import choose_device
+from triptych.core.job import job
+from triptych.style.images import read_image, resize
+from triptych.style.perceptual import LossSettings
+from triptych.style.shards import Shards
+from triptych.style.training_files import read_checkpoints, read_loss, select_network
+
+with job(snakemake):
+    params, files, output = snakemake.params, snakemake.input, snakemake.output
+    device = choose_device(params.device)
+    loss = read_loss(
+        files.backbone,
+        params.pooling,
+        files.painting,
+        params.painting_size,
+        LossSettings.from_table(params.losses),
+        device,
+    )
+    select_network(
+        read_checkpoints(files.weights),
+        loss,
+        Shards(files.crops, files.index),
+        resize(read_image(files.content), params.sheet_size),
+        params.batch,
+        params.precision,
+        device,
+        network=output.network,
+        selection=output.selection,
+        sheet=output.sheet,
+    )

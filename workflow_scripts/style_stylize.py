@@ -1,0 +1,23 @@
+"""Stylise the photographs of one painting with its network, shipped or trained."""
+
+from triptych.core.allocation import keep_freed_memory
+from triptych.core.device import choose_device
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.stylised_files import stylise_files
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    keep_freed_memory()
+    runs = stylise_files(
+        snakemake.input.network,
+        snakemake.input.contents,
+        output.images,
+        painting=params.painting,
+        variant=params.variant,
+        sizes=params.sizes,
+        precision=params.precision,
+        device=choose_device(params.device),
+    )
+    with atomic_path(output.runs) as temporary:
+        runs.to_csv(temporary, index=False)

@@ -1,0 +1,59 @@
+"""Time both versions image by image (Table I), and Version 1 by content loss (Figure 4)."""
+
+import pandas as pd
+
+from triptych.core.device import choose_device
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.backbone import load_backbone
+from triptych.style.fast import PreparedNetwork
+from triptych.style.images import read_image, resize
+from triptych.style.network import load_network
+from triptych.style.presets import preset
+from triptych.style.shards import Shards
+from triptych.style.timing import loss_times, network_times, optimisation_times
+
+with job(snakemake):
+    given, params = snakemake.input, snakemake.params
+    device, settings, losses = choose_device(params.device), params.timing, params.timing["losses"]
+    shards = Shards(*given.photographs)
+    photographs = shards.batch(shards.held_out[: settings["photographs"]]).float() / 255
+    painting = read_image(given.painting)
+    backbones = {}
+    for name in ("alexnet", "vgg"):
+        choices = preset("authors", params.architectures[name], clamp="end", history=10)
+        backbone = load_backbone(given[name], pooling=choices.pooling).to(device)
+        backbones[name] = backbone, choices
+    network, _ = load_network(given.network)
+    prepared = PreparedNetwork(network.to(device), params.precision)
+    images = [
+        optimisation_times(
+            photographs,
+            painting,
+            backbones,
+            settings["sizes"],
+            settings["evaluations"],
+            settings["stated"],
+            settings["batch"],
+            device,
+        ),
+        network_times(
+            photographs, prepared, settings["sizes"], settings["repeats"], params.precision, device
+        ),
+    ]
+    backbone, choices = backbones["vgg"]
+    by_loss = loss_times(
+        *(
+            resize(image, losses["size"], "squashed")[None].to(device)
+            for image in (photographs[0], painting)
+        ),
+        backbone,
+        choices,
+        losses["evaluations"],
+        losses["repeats"],
+        device,
+    )
+    tables = {snakemake.output.images: pd.concat(images), snakemake.output.losses: by_loss}
+    for path, table in tables.items():
+        with atomic_path(path) as temporary:
+            table.to_csv(temporary, index=False)

@@ -1,0 +1,16 @@
+"""Seconds until Version 1's loss falls to given parts of its first value."""
+
+import pandas as pd
+
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.targets import target_times
+
+with job(snakemake):
+    table = target_times(
+        map(pd.read_csv, snakemake.input.history),
+        map(pd.read_csv, snakemake.input.runs),
+        snakemake.params.parts,
+    )
+    with atomic_path(snakemake.output[0]) as temporary:
+        table.to_csv(temporary, index=False)

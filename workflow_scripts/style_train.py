@@ -1,0 +1,44 @@
+"""Train a transformation network for a painting, resuming where an interrupted attempt stopped."""
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_device
+from triptych.core.job import job
+from triptych.core.provenance import fingerprint
+from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.style.network import Architecture
+from triptych.style.perceptual import LossSettings
+from triptych.style.shards import Shards
+from triptych.style.training import train
+from triptych.style.training_data import TrainingSettings
+from triptych.style.training_files import Style, read_loss, write_training
+
+with job(snakemake):
+    params, files, output = snakemake.params, snakemake.input, snakemake.output
+    device = choose_device(params.device)
+    architecture = Architecture(**params.architecture)
+    loss = read_loss(
+        files.backbone,
+        params.pooling,
+        files.painting,
+        params.painting_size,
+        LossSettings.from_table(params.losses),
+        device,
+    )
+    trained = train(
+        architecture,
+        loss,
+        Shards(files.crops, files.index),
+        TrainingSettings(**params.training),
+        device,
+        Checkpoint(params.checkpoint, fingerprint(dict(params.items()), files)),
+        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+    )
+    write_training(
+        trained,
+        architecture,
+        Style(params.painting, params.variant),
+        {name: params[name] for name in ("origin", "losses", "training", "painting_size")},
+        weights=output.weights,
+        losses=output.losses,
+        samples=output.samples,
+    )

@@ -1,0 +1,28 @@
+"""Stylise every frame of the source video, losslessly, and time batches of several sizes."""
+
+import torch
+
+from triptych.core.device import choose_device, describe_device
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.style.network import load_network
+from triptych.style.video import network_stylist, stylise_video
+from triptych.style.video_measures import frame_speeds
+
+with job(snakemake):
+    params, source, output = snakemake.params, snakemake.input.source, snakemake.output
+    device = choose_device(params.device)
+    network, _ = load_network(snakemake.input.network)
+    stylist = network_stylist(network, device, params.precision)
+    stylise_video(source, output.frames, stylist, params.batch, times_path=output.times)
+    speeds = frame_speeds(
+        source,
+        stylist,
+        batches=sorted({1, params.batch}),
+        repeats=params.speed["repeats"],
+        frames=params.speed["frames"],
+        device=describe_device(device),
+        threads=torch.get_num_threads(),
+    )
+    with atomic_path(output.speed) as temporary:
+        speeds.to_csv(temporary, index=False)

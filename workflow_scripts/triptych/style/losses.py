@@ -1,0 +1,109 @@
+"""Losses of Version 1: Eq. 1-4 of the paper, the authors' means, and relative ones.
+
+Every loss is one value an image, [N], so that many images are optimised side by side; the sum over
+the batch has each image's own gradient. Features are [N, C, H, W]; a target's leading dimension
+is N, or 1 for a target that all images share. Products and sums are taken in float32 at least,
+whatever the features' precision: a Gram matrix in half precision overflows.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional
+
+from triptych.style.presets import ContentLoss, Scaling
+
+CONTENT_LOSSES: dict[str, Callable[..., Tensor]] = {
+    "mse": functional.mse_loss,
+    "l1": functional.l1_loss,
+    "smooth_l1": functional.smooth_l1_loss,
+    "huber": functional.huber_loss,
+}
+
+
+def gram_matrix(features: Tensor) -> Tensor:
+    """Inner products of the filters over all positions, [N, C, C] of [N, C, H, W] (Eq. 4).
+
+    Not divided by anything. In float32, or float64 for float64 features.
+    """
+    return _Gram.apply(features)
+
+
+def position_gram(features: Tensor) -> Tensor:
+    """`gram_matrix` over the number of positions H·W, so that images of two sizes compare."""
+    return gram_matrix(features) / (features.shape[2] * features.shape[3])
+
+
+def style_term(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:
+    """Distance of `position_gram`s [N, C, C] to a painting's, [N].
+
+    "equation" is E_l of Eq. 3, where both images have as many positions, as the paper's do;
+    "mean" the authors' notebook: the mean square of Gram matrices over C·H·W; "relative" the
+    squared distance over the target's squared norm: 1 for a black image, whatever the layer.
+    """
+    squared = (grams - targets).square().sum((1, 2))
+    filters = grams.shape[1]
+    if scaling == "equation":
+        return squared / (4 * filters**2)
+    if scaling == "mean":
+        return squared / filters**4
+    return squared / _not_zero(targets.square().sum((1, 2)))
+
+
+def content_term(features: Tensor, targets: Tensor, kind: ContentLoss, scaling: Scaling) -> Tensor:
+    """Distance of features to the content image's, [N].
+
+    "equation" with "mse" is Eq. 1, half the sum of squares; the other kinds are sums likewise, of
+    torch.nn.functional's l1_loss, smooth_l1_loss (beta 1) and huber_loss (delta 1; the last two
+    are one function). "mean" are that library's means. "relative" are means as well, but of
+    differences in standard deviations of the target, so that "mse" is over its variance.
+    """
+    features, targets = _widened(features), _widened(targets)
+    if scaling == "relative":
+        deviation = _not_zero(targets.flatten(1).var(1, correction=0)).sqrt()
+        shape = (-1, *[1] * (features.dim() - 1))
+        features, targets = features / deviation.view(shape), targets / deviation.view(shape)
+    targets = targets.expand_as(features)
+    values = CONTENT_LOSSES[kind](features, targets, reduction="none").flatten(1)
+    if scaling == "equation":
+        return values.sum(1) * (0.5 if kind == "mse" else 1.0)
+    return values.mean(1)
+
+
+def total_variation(images: Tensor) -> Tensor:
+    """Mean squared difference of horizontal neighbours plus that of vertical ones, [N]."""
+    horizontal = (images[..., :, 1:] - images[..., :, :-1]).square()
+    vertical = (images[..., 1:, :] - images[..., :-1, :]).square()
+    return horizontal.flatten(1).mean(1) + vertical.flatten(1).mean(1)
+
+
+class _Gram(torch.autograd.Function):
+    """F·Fᵀ with one product in its backward pass, where autograd would take two."""
+
+    @staticmethod
+    def forward(ctx: Any, features: Tensor) -> Tensor:
+        ctx.save_for_backward(features)
+        with torch.autocast(features.device.type, enabled=False):
+            flat = _widened(features).flatten(2)
+            return flat @ flat.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (features,) = ctx.saved_tensors
+        with torch.autocast(features.device.type, enabled=False):
+            flat = _widened(features).flatten(2)
+            product = (gradient + gradient.mT) @ flat
+        return product.view(features.shape).to(features.dtype)
+
+
+def _widened(values: Tensor) -> Tensor:
+    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
+
+
+def _not_zero(values: Tensor) -> Tensor:
+    """A black painting or a uniform content has nothing to be relative to: absolute, then."""
+    return torch.where(values > 0, values, torch.ones_like(values))

@@ -1,0 +1,170 @@
+"""Photographs through a trained network: any size, any number, in the memory that there is."""
+
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.style.fast import Precision, PreparedNetwork
+from triptych.style.memory import free_memory, lines_of, readable
+from triptych.style.network import SMALLEST, TransformationNetwork
+from triptych.style.tiling import Storage, stylise_tiled, tiled_bytes
+
+logger = logging.getLogger(__name__)
+
+ONE_PASS_COPIES = 5
+"""Full-resolution copies of the first layer's size that one pass holds at its peak (measured)."""
+
+ONE_PASS_BYTES = 2**30
+"""On a CPU one pass is left for tiles above this even where memory allows more: tiles cost an
+eighth more time and a quarter of the memory."""
+
+LUMA = (0.299, 0.587, 0.114)
+"""ITU-R BT.601, of which JPEG's and video's colours are made."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How images of one size go through the network; `bytes` is what that takes at most."""
+
+    tiled: bool
+    storage: Storage
+    batch: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class PrecisionError:
+    """How far a precision's image is from float32's, in levels of 0 to 255, and in decibels."""
+
+    largest: float
+    mean: float
+    psnr: float
+
+    def __str__(self) -> str:
+        return (
+            f"at most {self.largest:.1f} and on average {self.mean:.2f} of 255 levels from "
+            f"float32 ({self.psnr:.0f} dB)"
+        )
+
+
+def stylise(
+    network: TransformationNetwork | PreparedNetwork,
+    images: Tensor,
+    *,
+    precision: Precision = "float32",
+    memory_bytes: float | None = None,
+) -> Tensor:
+    """Stylised images in [0, 1] of the shape of `images`, [N, 3, H, W] or [3, H, W] in [0, 1].
+
+    Any size: small and odd ones are padded and cropped, none is resized. One pass or tiles, as
+    the memory at hand, or `memory_bytes` beside the images themselves, allows. A prepared network
+    keeps its own precision. Raises InputError when even tiles don't fit, and when half precision
+    overflows.
+    """
+    if images.dim() == 3:
+        return stylise(network, images[None], precision=precision, memory_bytes=memory_bytes)[0]
+    if images.dim() != 4 or images.shape[1] != 3:
+        raise InputError(f"images of shape {list(images.shape)}; expected [N, 3, H, W]")
+    prepared = (
+        network if isinstance(network, PreparedNetwork) else PreparedNetwork(network, precision)
+    )
+    height, width = images.shape[-2:]
+    down, right = max(0, SMALLEST - height), max(0, SMALLEST - width)
+    if down or right:
+        images = functional.pad(images, (0, right, 0, down), mode="replicate")
+    plan = plan_for(prepared, images.shape[-2], images.shape[-1], memory_bytes)
+    if plan.tiled:
+        parts = [stylise_tiled(prepared, image, storage=plan.storage)[None] for image in images]
+    else:
+        parts = [prepared(part) for part in images.split(plan.batch)]
+    stylised = parts[0] if len(parts) == 1 else torch.cat(parts)
+    if not bool(torch.isfinite(stylised).all()):
+        raise InputError(
+            f"the network gave NaN or infinity in {prepared.precision}. Try float32; if that does "
+            "no better, the network's training has failed."
+        )
+    return stylised[..., :height, :width].clamp(0, 1).to(images)
+
+
+def plan_for(
+    network: PreparedNetwork, height: int, width: int, memory_bytes: float | None = None
+) -> Plan:
+    """One pass or tiles for images of height x width, within `memory_bytes` beside the image.
+
+    Without `memory_bytes`: most of what is free on the network's device.
+    """
+    at_hand = 0.8 * free_memory(network.device) if memory_bytes is None else memory_bytes
+    on_cpu = network.device.type == "cpu"
+    channels, pixels = network.architecture.width, height * width
+    # The image itself in planes, scaled and padded, and the result.
+    one_pass = pixels * (ONE_PASS_COPIES * channels * network.dtype.itemsize + 36)
+    allowed = min(at_hand, ONE_PASS_BYTES) if on_cpu and memory_bytes is None else at_hand
+    if one_pass <= allowed:
+        # A CPU has nothing to gain from images side by side, but caches to lose.
+        batch = 1 if on_cpu else max(1, int(allowed // one_pass))
+        return Plan(False, "same", batch, one_pass * batch)
+    storages: tuple[Storage, ...] = ("same", "bf16") if network.dtype.itemsize > 2 else ("same",)
+    for storage in storages:
+        needed = tiled_bytes(network, height, width, storage)
+        if needed <= at_hand:
+            if storage != "same":
+                logger.warning(
+                    "%dx%d pixels: layers are kept in bf16, since %s would take %s and %s are "
+                    "free; the result is as far from %s as with precision bf16",
+                    width,
+                    height,
+                    network.precision,
+                    readable(tiled_bytes(network, height, width, "same")),
+                    readable(at_hand),
+                    network.precision,
+                )
+            return Plan(True, storage, 1, needed)
+    raise InputError(
+        f"an image of {width}x{height} pixels takes {readable(needed)} in tiles, and "
+        f"{readable(at_hand)} may be used. Give it more memory, or make it smaller (--size)."
+    )
+
+
+def precision_error(
+    network: TransformationNetwork, image: Tensor, precision: Precision
+) -> PrecisionError:
+    """What a precision costs on `image` [3, H, W], after clamping as in the written file."""
+    exact = stylise(network, image)
+    difference = (stylise(network, image, precision=precision) - exact).double().abs() * 255
+    mean_square = float(difference.square().mean())
+    psnr = (
+        float("inf")
+        if mean_square == 0
+        else -10 * torch.log10(torch.tensor(mean_square / 255**2)).item()
+    )
+    return PrecisionError(float(difference.max()), float(difference.mean()), psnr)
+
+
+def fastest_precision(device: torch.device) -> Precision:
+    """The precision from which the device gains: fp16 on a GPU, bf16 on a CPU that knows it."""
+    if device.type == "cuda":
+        return "fp16"
+    flags = _processor_flags()
+    return "bf16" if flags & {"avx512_bf16", "amx_bf16"} else "float32"
+
+
+def keep_colours(content: Tensor, stylised: Tensor) -> Tensor:
+    """The photograph's colours with the result's lightness, [..., 3, H, W] in [0, 1].
+
+    The same step added to red, green and blue changes luma only, not the chroma of YCbCr.
+    """
+    weights = torch.tensor(LUMA, dtype=content.dtype, device=content.device).view(3, 1, 1)
+    step = ((stylised.to(content) - content) * weights).sum(-3, keepdim=True)
+    return (content + step).clamp_(0, 1)
+
+
+def _processor_flags() -> set[str]:
+    for line in lines_of(Path("/proc/cpuinfo")):
+        if line.startswith("flags"):
+            return set(line.partition(":")[2].split())
+    return set()

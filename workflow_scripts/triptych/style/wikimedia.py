@@ -1,0 +1,44 @@
+"""Files of Wikimedia Commons, which wants to know who asks."""
+
+import os
+import re
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from triptych.core.download import download
+from triptych.core.errors import InputError
+
+CONTACT = re.compile(
+    r"[^\s@()<>,;]+@[^\s@()<>,;]+\.[^\s@()<>,;.]+|https?://[^\s()<>,;]+\.[^\s()<>,;]+"
+)
+"""An e-mail address or the address of a web page, and nothing that could end a header."""
+
+
+def user_agent(contact: str) -> str:
+    """How to introduce ourselves, as Wikimedia's User-Agent policy asks: name and contact.
+
+    Raises InputError when `contact` is empty, or neither an e-mail address nor a web page.
+    """
+    what = "is empty" if not contact.strip() else f"is {contact!r}"
+    if not CONTACT.fullmatch(contact) or not contact.isascii():
+        raise InputError(
+            f"style.contact {what}. Wikimedia answers 403 or 429 to programs that don't say whom "
+            "to write to. Set style.contact in the config to your e-mail address or to a web page "
+            "of yours (https://...): it is sent to Wikimedia with each request. Or take an image "
+            "of your own, with source: path."
+        )
+    try:
+        release = version("triptych")
+    except PackageNotFoundError:  # run from a checkout
+        release = "unreleased"
+    return f"Triptych/{release} ({contact}) python-requests/{version('requests')}"
+
+
+def download_painting(
+    url: str, path: str | os.PathLike[str], contact: str, **settings: Any
+) -> None:
+    """Fetch a file of Wikimedia into `path`, introduced by `contact`.
+
+    `settings` are those of `download`. Without a usable contact nothing is asked of the server.
+    """
+    download(url, path, user_agent=user_agent(contact), **settings)

@@ -1,0 +1,90 @@
+"""What `triptych stylize` was given: images and videos, and a file to write for each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from triptych.core.errors import InputError
+
+VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wmv"}
+"""Suffixes of videos, in lower case; every other file is taken for an image."""
+
+WRITTEN = {".png", ".jpg", ".jpeg", ".webp"}
+
+
+@dataclass(frozen=True)
+class Item:
+    """One input, what it is, and where its result goes."""
+
+    source: Path
+    target: Path
+    kind: Literal["image", "video"]
+
+
+def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
+    """Every image and video of the inputs, folders opened, with its target.
+
+    `output` is a file when there is one input file and it has a suffix, otherwise a folder, in
+    which results bear their input's name and number where two inputs share one. A missing input
+    is listed too: it fails in its turn. Raises InputError for nothing to do, or when a result
+    would replace an input.
+    """
+    sources = [source for given in inputs for source in _expanded(given)]
+    if not sources:
+        raise InputError(
+            f"no image or video in {', '.join(map(str, inputs))}; give files, or folders of them"
+        )
+    single = len(inputs) == 1 and not inputs[0].is_dir()
+    if single and output.suffix and not output.is_dir():
+        items = [Item(sources[0], output, _kind(sources[0]))]
+        _check_suffix(items[0])
+    else:
+        if output.exists() and not output.is_dir():
+            raise InputError(f"{output} is a file; give a folder for {len(sources)} results")
+        items = _in_folder(sources, output)
+    originals = {path.resolve() for path in sources}
+    for item in items:
+        if item.target.resolve() in originals:
+            raise InputError(
+                f"{item.target} is an input; it would be overwritten. Choose another -o"
+            )
+    return items
+
+
+def _expanded(given: Path) -> list[Path]:
+    if not given.is_dir():
+        return [given]
+    from triptych.style.images import image_files
+
+    videos = [p for p in given.iterdir() if p.suffix.lower() in VIDEOS and p.is_file()]
+    videos = [path for path in videos if not path.name.startswith(".")]
+    return sorted([*image_files(given), *videos])
+
+
+def _kind(path: Path) -> Literal["image", "video"]:
+    return "video" if path.suffix.lower() in VIDEOS else "image"
+
+
+def _check_suffix(item: Item) -> None:
+    allowed = {".mp4"} if item.kind == "video" else WRITTEN
+    if item.target.suffix.lower() not in allowed:
+        raise InputError(
+            f"{item.target}: {item.target.suffix} cannot be written for the {item.kind} "
+            f"{item.source}; expected {', '.join(sorted(allowed))}, or a folder"
+        )
+
+
+def _in_folder(sources: Sequence[Path], folder: Path) -> list[Item]:
+    items, taken = [], set()
+    for source in sources:
+        kind = _kind(source)
+        suffix = source.suffix.lower() if source.suffix.lower() in WRITTEN else ".png"
+        suffix = ".mp4" if kind == "video" else suffix
+        name, number = f"{source.stem}{suffix}", 1
+        while name.lower() in taken:
+            number += 1
+            name = f"{source.stem}-{number}{suffix}"
+        taken.add(name.lower())
+        items.append(Item(source, folder / name, kind))
+    return items
