@@ -1,6 +1,6 @@
 # make demo    everything at demo scale, offline, then results/report.html
 # make test    the test suite          make lint   style, types, workflow checks
-# make bench   updates per second      make help   the other targets
+# make bench   speed against plain code   make help   the other targets
 # Each target first makes .venv from requirements.lock, once.
 
 PYTHON ?= python3.11
@@ -9,7 +9,7 @@ SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
 READY  := .venv/ready
 
-.PHONY: help setup demo test lint format bench experts lock envs clean
+.PHONY: help setup demo test lint format bench experts backbones networks lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -31,8 +31,9 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	@if $(BIN)/snakemake --dry-run 2>&1 | grep -q 'Nothing to be done'; then \
 	  echo "Nothing to do: results/report.html is up to date."; \
 	else \
-	  echo "Offline-RL pruning at demo scale: data from real MuJoCo physics, pruning, training,"; \
-	  echo "tables, figures, claims. About 7 minutes on 2 cores, less on more."; \
+	  echo "Style transfer and offline-RL pruning at demo scale, offline: images optimised, networks"; \
+	  echo "trained, a video, real MuJoCo physics, tables, figures, claims."; \
+	  echo "About 12 minutes on 2 cores, less on more."; \
 	  $(BIN)/snakemake --cores $(CORES) --quiet host reason rules && \
 	  echo && echo "Done. Open results/report.html in a browser." && \
 	  echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"; \
@@ -54,12 +55,26 @@ format: $(READY) ## rewrite code in the house's format
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile rules
 
-bench: $(READY) ## updates per second, stacked against one network at a time
-	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules --forcerun rl_bench -- rl_bench
+bench: $(READY) ## each study's speed and memory against plain code
+	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
+	  --forcerun rl_bench style_bench -- rl_bench style_bench
 
 experts: $(READY) ## train the experts of resources/experts anew (about 10 minutes)
 	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}.safetensors
 	cp results/rl/experts/*.{safetensors,json} resources/experts/
+
+backbones: $(READY) ## train the backbones of resources/style anew (about 20 minutes)
+	$(BIN)/snakemake --cores $(CORES) results/style/backbones/narrow_{vgg,alexnet}.safetensors
+	cp results/style/backbones/narrow_*.{safetensors,csv} resources/style/
+
+networks: $(READY) ## train the networks of resources/style/networks anew (about 30 minutes)
+	$(BIN)/snakemake --cores $(CORES) results/style/networks/{swirls,waves}/plain/network.safetensors \
+	  --configfile config/shipped.yaml
+	for painting in swirls waves; do \
+	  made=results/style/networks/$$painting/plain shipped=resources/style/networks/$$painting; \
+	  cp $$made/network.safetensors $$shipped.safetensors; cp $$made/losses.csv $$shipped.csv; \
+	  cp $$made/checkpoints.png $$shipped.png; \
+	done
 
 lock: $(READY) ## compile requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --generate-hashes --extra dev --no-header --no-emit-index-url \

@@ -38,6 +38,7 @@ PACKAGES = {
         "safetensors",
         "scikit-image",
         "scikit-learn",
+        "scipy",
         "torch",
         "torchvision",
         "tqdm",

@@ -60,6 +60,7 @@ def test_help_names_each_command_and_imports_nothing_heavy():
     assert result.returncode == 0, result.stderr
     assert "triptych prune-export results/" in result.stdout
     assert "triptych policy-bench " in result.stdout
+    assert "triptych stylize photo.jpg" in result.stdout
 
 
 def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):

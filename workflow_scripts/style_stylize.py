@@ -1,5 +1,7 @@
 """Stylise the photographs of one painting with its network, shipped or trained."""
 
+from pathlib import Path
+
 from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
 from triptych.core.files import atomic_path
@@ -12,10 +14,9 @@ with job(snakemake):
     runs = stylise_files(
         snakemake.input.network,
         snakemake.input.contents,
-        output.images,
+        Path(output.runs).parent,
         painting=params.painting,
         variant=params.variant,
-        sizes=params.sizes,
         precision=params.precision,
         device=choose_device(params.device),
     )

@@ -10,8 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
-FIGURES = ("rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_curves", "rl_inference")
-TABLES = ("rl_table1", "rl_scores", "rl_inference")
+FIGURES = (
+    *(f"style_figure{number}" for number in range(1, 9)),
+    *("style_presets", "style_initialisations", "style_training", "style_checkpoints"),
+    *("style_motion", "rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_curves"),
+    "rl_inference",
+)
+TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
+TABLES += ("rl_table1", "rl_scores", "rl_inference")
 VERDICTS = {"reproduced", "not reproduced", "not testable at this scale"}
 
 pytestmark = pytest.mark.skipif(
@@ -91,3 +97,31 @@ def test_dense_cloning_reaches_most_of_hoppers_expert() -> None:
 
 def test_the_scale_stands_on_the_page(page: str) -> None:
     assert re.search(r"demo scale", page)
+
+
+def test_the_network_trained_in_the_demo_learns() -> None:
+    for path in (RESULTS / "style" / "networks").glob("*/*/losses.csv"):
+        losses = pd.read_csv(path)
+        tenth = max(1, len(losses) // 10)
+        assert losses["total"].tail(tenth).mean() < 0.7 * losses["total"].head(tenth).mean(), path
+
+
+def test_smooth_l1_and_huber_are_one_function() -> None:
+    history = pd.read_csv(RESULTS / "style" / "optimize" / "losses" / "history.csv")
+    totals = history.pivot(index="evaluation", columns="run", values="total")
+    assert ((totals["smooth_l1"] / totals["huber"] - 1).abs() < 1e-3).all()
+
+
+def test_every_result_is_nearer_to_its_painting_than_the_photograph_was() -> None:
+    runs = pd.read_csv(RESULTS / "style" / "optimize" / "paintings" / "runs.csv")
+    assert (runs["status"] == "finished").all()
+    assert (runs["relative_loss_final"] < 0.3).all()
+
+
+def test_the_stylised_video_has_its_sources_frames_and_sound() -> None:
+    for path in (RESULTS / "style" / "video").glob("*/*/properties.csv"):
+        source, video = (
+            pd.read_csv(path).set_index("file").loc[name] for name in ("source", "video")
+        )
+        for column in ("frames", "width", "height", "frames_per_second", "audio_codec"):
+            assert video[column] == source[column], (path, column)

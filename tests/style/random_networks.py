@@ -13,6 +13,9 @@ def network(upsampling="nearest", identity_start=False, width=4) -> Transformati
         for parameter in made.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
         made.deconv3.conv2d.weight.mul_(30)
+        if made.recolouring is not None:
+            made.recolouring.matrix.add_(0.1 * torch.randn(3, 3))
+            made.recolouring.offset.copy_(torch.rand(3))
     return made.eval().requires_grad_(False)
 
 

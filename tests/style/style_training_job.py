@@ -2,7 +2,6 @@
 
 import logging
 import sys
-import time
 from pathlib import Path
 
 import torch
@@ -58,20 +57,20 @@ LOSSES = LossSettings(
 )
 
 TRAINING = TrainingSettings(
-    batches=90,
+    batches=48,
     batch=3,
     size=20,
     learning_rate=3e-3,
     schedule="one_cycle",
     flips=True,
-    checkpoint_every=15,
+    checkpoint_every=8,
     log_every=4,
     precision="float32",
     seed=5,
 )
 
 
-def main(folder):
+def main(folder, stop):
     trained = train(
         Architecture(4, "nearest", residual_blocks=1),
         PerceptualLoss(random_backbone(), LOSSES, painting()),
@@ -79,7 +78,7 @@ def main(folder):
         TRAINING,
         torch.device("cpu"),
         Checkpoint(folder / "checkpoint", "fixed"),
-        StopRequest(),
+        stop,
     )
     tensors = {
         f"{batches}/{name}": value
@@ -93,10 +92,8 @@ def main(folder):
 if __name__ == "__main__":
     logging.basicConfig(stream=sys.stdout, level=logging.INFO)
     torch.set_num_threads(1)
-    began = time.monotonic()
     try:
-        main(Path(sys.argv[1]))
+        main(Path(sys.argv[1]), StopRequest())
     except Stopped as stopped:
         print(stopped)
         raise
-    print(f"{time.monotonic() - began:.1f} s")

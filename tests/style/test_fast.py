@@ -47,7 +47,7 @@ def test_a_layer_whose_gamma_is_zero_or_negative_is_right():
 
 
 def test_an_image_of_one_colour_gives_no_nan():
-    """What it gives is rounding, enlarged by every normalisation: the network's own is no better."""
+    """Its result is rounding, enlarged by every normalisation, as the network's own is."""
     assert PreparedNetwork(network())(torch.full((1, 3, 20, 20), 0.5)).isfinite().all()
 
 

@@ -87,10 +87,7 @@ def test_mean_content_terms_are_pytorchs_for_every_image(kind: str) -> None:
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_smooth_l1_and_huber_are_one_function(scaling: str) -> None:
     drawn, content = 3 * features(2, 2, 4, 4), features(2, 2, 4, 4, seed=1)
-    smooth, huber = (
-        content_term(drawn, content, kind, scaling)
-        for kind in ("smooth_l1", "huber")
-    )
+    smooth, huber = (content_term(drawn, content, kind, scaling) for kind in ("smooth_l1", "huber"))
     torch.testing.assert_close(smooth, huber)
 
 

@@ -7,6 +7,7 @@ from PIL import Image
 from torch.nn import functional
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 from triptych.style.architectures import ARCHITECTURES
 from triptych.style.backbone import Backbone
@@ -78,6 +79,11 @@ def test_the_folded_network_equals_the_one_in_evaluation_mode(name):
     found = backbone(images, list(expected))
     for layer, activation in expected.items():
         torch.testing.assert_close(found[layer], activation, rtol=1e-9, atol=1e-9)
+
+
+def test_a_layer_to_contrast_at_that_does_not_exist_is_told():
+    with pytest.raises(InputError, match=r"narrow_alexnet has no layer relu5_1.*relu5$"):
+        Trainee(ARCHITECTURES["narrow_alexnet"], ("relu5_1",), torch.Generator())
 
 
 def test_the_schedule_is_pytorchs_one_cycle():

@@ -104,10 +104,10 @@ def test_the_stated_error_is_the_measured_one(plain):
     picture = image(40, 48)
     exact, half = (stylise(plain, picture, precision=p) * 255 for p in ("float32", "bf16"))
     error = precision_error(plain, picture, "bf16")
-    assert error.largest == pytest.approx(float((half - exact).abs().max()))
-    assert error.mean == pytest.approx(float((half - exact).abs().mean()), rel=1e-5)
+    assert error.largest == pytest.approx(float((half - exact).abs().max()), rel=1e-4)
+    assert error.mean == pytest.approx(float((half - exact).abs().mean()), rel=1e-4)
     decibels = 20 * torch.log10(255 / (half - exact).square().mean().sqrt())
-    assert error.psnr == pytest.approx(float(decibels), rel=1e-5)
+    assert error.psnr == pytest.approx(float(decibels), rel=1e-4)
     assert f"{error.largest:.1f}" in str(error) and "of 255 levels" in str(error)
     assert precision_error(plain, picture, "float32").psnr == float("inf")
 

@@ -1,4 +1,7 @@
-"""A copy of the checkout in which a tiny version of the whole workflow has run once."""
+"""Copies of the checkout in which a tiny version of a study has run once.
+
+The whole workflow with its page is too long for a test; the demo runs it.
+"""
 
 import os
 import re
@@ -23,6 +26,18 @@ TINY = {
         "training": {"updates": 100, "batch": 10, "checkpoint_every": 50},
         "evaluation": {"every": 50, "episodes": 1, "candidates": 2, "last": 1},
         "latency": {"batches": [1], "repeats": 2, "candidates": 2},
+    },
+    "style": {
+        "photographs": {"crops": 24, "held_out": 4, "size": 80},
+        "calibration": 4,
+        "painting_size": [96, 96],
+        "optimize": {"size": 64, "evaluations": 4, "painting": "mosaic"},
+        "network": {"width": 4},
+        "training": {
+            "painting_size": 64,
+            "sheet_size": 48,
+            "schedule": {"batches": 4, "batch": 2, "size": 64, "checkpoint_every": 2},
+        },
     },
 }
 
@@ -50,11 +65,11 @@ class Checkout:
             raise AssertionError(done.stdout)
         return done.stdout
 
-    def stale(self, *arguments):
-        """Names of the rules that a dry run would start, targets left out."""
-        text = self.snakemake("--dry-run", "--quiet", "reason", *arguments)
+    def stale(self, *targets):
+        """Names of the rules that a dry run for the targets would start, `rl` left out."""
+        text = self.snakemake(*(targets or ["rl"]), "--dry-run", "--quiet", "reason")
         found = re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)
-        return set(found) - {"all", "rl"}
+        return set(found) - {"rl"}
 
     def edit(self, path, old, new):
         """Replace a text in a file of the checkout."""
@@ -82,6 +97,12 @@ def copy_checkout(target):
     return Checkout(target)
 
 
+@pytest.fixture(scope="session")
+def new_checkout():
+    """Makes a checkout in a folder of one's own."""
+    return copy_checkout
+
+
 @pytest.fixture
 def fresh(tmp_path):
     """A checkout in which nothing has run."""
@@ -90,9 +111,9 @@ def fresh(tmp_path):
 
 @pytest.fixture(scope="session")
 def finished_once(tmp_path_factory):
-    """The checkout in which everything has run; not to be changed."""
+    """The checkout in which the offline-RL study has run; not to be changed."""
     checkout = copy_checkout(tmp_path_factory.mktemp("finished"))
-    checkout.snakemake()
+    checkout.snakemake("rl")
     return checkout
 
 

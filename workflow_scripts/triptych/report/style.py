@@ -68,7 +68,6 @@ ARCHITECTURE_LABELS = {
     "narrow_vgg": "narrow VGG",
     "narrow_alexnet": "narrow AlexNet",
 }
-WEIGHTS_LABELS = {"imagenet": "ImageNet", "embedded": "embedded"}
 BACKBONE_COLOURS = {"vgg": "#0072b2", "alexnet": "#d55e00", "network": "#009e73"}
 OPTIMIZER_LABELS = {"lbfgs": "L-BFGS", "adam": "Adam", "sgd": "SGD"}
 OPTIMIZER_COLOURS = {"lbfgs": "#0072b2", "adam": "#d55e00", "sgd": "#009e73"}

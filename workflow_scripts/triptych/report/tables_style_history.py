@@ -54,12 +54,6 @@ def history_long(
     return with_cells(melted, unit="relative to the first total loss", scale=scale)
 
 
-def total_of(long: pd.DataFrame, run: str) -> pd.Series:
-    """One run's total loss, relative, by evaluation."""
-    line = long[(long["run"] == run) & (long["term"] == "total")]
-    return line.set_index("evaluation")["value"].sort_index()
-
-
 def smoothed(line: pd.Series, share: float = 0.1) -> pd.Series:
     """Running median over a tenth of the evaluations (at least three): steps of a line search
     that overshoot are no trend."""

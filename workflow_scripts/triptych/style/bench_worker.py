@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache, partial
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -31,9 +32,12 @@ from triptych.style.gatys import optimise
 from triptych.style.network import Architecture, TransformationNetwork
 from triptych.style.objective import Objective
 from triptych.style.perceptual import LossSettings, PerceptualLoss
-from triptych.style.presets import Precision, preset
+from triptych.style.presets import preset
 from triptych.style.tiling import stylise_tiled
-from triptych.style.training import TrainingSettings, new_run
+from triptych.style.training import TrainingRun
+from triptych.style.training_data import TrainingSettings
+
+Precision = Literal["float32", "bf16"]
 
 DEVICE = choose_device("auto")
 IMAGES = 16
@@ -112,7 +116,7 @@ def our_step(precision: Precision, size: int, width: int) -> Callable[[], object
         precision=precision,
         seed=0,
     )
-    run = new_run(Architecture(width, "nearest"), loss, training, DEVICE)
+    run = TrainingRun(Architecture(width, "nearest"), loss, training, DEVICE, folder)
     return partial(run.step, (255 * image(4, 3, size, size)).byte())
 
 

@@ -353,10 +353,10 @@ class _Optimiser(_Painter):
         super().__init__(options)
         from triptych.style.backbone import load_backbone
         from triptych.style.catalogue import CHECKOUT
-
-        path = options.backbone or CHECKOUT / "resources/style/narrow_vgg.safetensors"
         from triptych.style.presets import preset
 
+        self.painting = _painting(options.style)
+        path = options.backbone or CHECKOUT / "resources/style/narrow_vgg.safetensors"
         if not path.is_file():
             raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
         architecture = load_backbone(path, pooling="average").architecture.name
@@ -364,7 +364,6 @@ class _Optimiser(_Painter):
         self.choices = preset(options.preset, architecture, aspect="kept")
         backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
         self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
-        self.painting = _painting(options.style)
         print(
             f"{options.evaluations} evaluations of {architecture} ({path}), "
             f"preset {options.preset}",

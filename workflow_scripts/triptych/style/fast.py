@@ -20,6 +20,7 @@ from torch.nn import functional
 from triptych.core.errors import InputError
 from triptych.style.moments import Norm, at_least_float32, normalised
 from triptych.style.network import (
+    CALM,
     FULL,
     SMALLEST,
     STRIDE,
@@ -148,8 +149,21 @@ class PreparedNetwork:
         return self.leave(self.last.convolve(self.last.pad(x)), images)
 
     def recoloured(self, images: Tensor) -> Tensor:
-        """Whole images [N, 3, H, W] as `enter` and `leave` take them, on their own device."""
-        return images if self._recolouring is None else self._recolouring(images)
+        """Whole images [N, 3, H, W] as `enter` and `leave` take them, on their own device.
+
+        `Recolouring` as one linear map of each image, with no copies but the result.
+        """
+        if self._recolouring is None:
+            return images
+        images = images.to(self.statistics)
+        mean, variance = images.mean((2, 3)), images.var((2, 3), correction=0)
+        matrix = self._recolouring.matrix.to(images) * torch.rsqrt(variance + CALM)[:, None]
+        offset = self._recolouring.offset.to(images) - (matrix * mean[:, None]).sum(2)
+        result = images[:, :1] * matrix[:, :, :1, None]
+        for channel in (1, 2):
+            values = images[:, channel : channel + 1]
+            result.addcmul_(values, matrix[:, :, channel : channel + 1, None])
+        return result.add_(offset[:, :, None, None])
 
     def enter(self, images: Tensor) -> Tensor:
         """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last."""

@@ -220,11 +220,18 @@ class TransformationNetwork(nn.Module):
                 f"the image is {width}x{height} pixels; expected at least {SMALLEST} each way. "
                 "Enlarge it first."
             )
-        x = images if self.recolouring is None else self.recolouring(images)
+        x = self.recoloured(images)
         down, right = -height % STRIDE, -width % STRIDE
         if down or right:
             x = functional.pad(x, (0, right, 0, down), mode="reflect")
         return self.transform(x)[..., :height, :width]
+
+    def recoloured(self, images: Tensor) -> Tensor:
+        """Where the network starts from, and what its content is compared with in training.
+
+        The images themselves without `identity_start`: the photographs, as in Eq. 5.
+        """
+        return images if self.recolouring is None else self.recolouring(images)
 
     def transform(self, images: Tensor) -> Tensor:
         """`forward` behind the recolouring, for sizes that are multiples of 4."""

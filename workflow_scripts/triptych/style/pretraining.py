@@ -21,6 +21,7 @@ from torch.nn import functional
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
+from triptych.core.errors import InputError
 from triptych.core.progress import Progress
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import Stopped, StopRequest
@@ -68,13 +69,20 @@ class Pretrained:
 class Trainee(torch.nn.Module):
     """An architecture with batch norm before each ReLU, and one head for each layer contrasted.
 
-    Pools by averages; every weight drawn from `generator`.
+    Pools by averages; every weight is drawn from `generator`. Raises InputError for a layer to
+    contrast at that the architecture doesn't have.
     """
 
     def __init__(
         self, architecture: Architecture, contrast_at: tuple[str, ...], generator: torch.Generator
     ) -> None:
         super().__init__()
+        relus = [layer.relu for layer in architecture.convolutions.values()]
+        if unknown := set(contrast_at) - set(relus):
+            raise InputError(
+                f"style.backbone_training: {architecture.name} has no layer "
+                f"{', '.join(sorted(unknown))} to contrast at; it has {', '.join(relus)}"
+            )
         self._architecture = architecture
         self._contrast_at = contrast_at
         self.convolutions = torch.nn.ModuleDict()

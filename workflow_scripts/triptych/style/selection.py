@@ -82,7 +82,7 @@ def held_out_losses(
         some = numbers[start : start + batch]
         images = crops.batch(some).to(device).float() / 255
         with torch.no_grad(), training_precision(device, precision):
-            terms = loss.terms(images, network(images))
+            terms = loss.terms(network.recoloured(images), network(images))
         values = {name: float(value) * len(some) for name, value in terms.items()}
         sums["content"] += values["content"]
         sums["style"] += values["style"]

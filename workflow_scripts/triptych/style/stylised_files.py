@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +12,7 @@ from torch import Tensor
 from triptych.core.device import describe_device
 from triptych.core.progress import Progress
 from triptych.style.fast import Precision, PreparedNetwork
-from triptych.style.images import read_image, resize, write_image
+from triptych.style.images import read_image, write_image
 from triptych.style.network import load_network
 from triptych.style.stylize import plan_for, precision_error, stylise
 
@@ -42,15 +42,13 @@ def stylise_files(
     *,
     painting: str,
     variant: str,
-    sizes: Mapping[str, int | None],
     precision: Precision,
     device: torch.device,
     memory_bytes: float | None = None,
 ) -> pd.DataFrame:
     """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
 
-    A content's name is its file's; `sizes` names the shorter side to which it is resized first, if
-    it is. `seconds` are the network's alone, the image being on its device; `origin` is "shipped"
+    A content's name is its file's; `seconds` are the network's alone, the image being on its device; `origin` is "shipped"
     for the variant of that name and else "trained". `psnr_to_float32` (decibels, in a part of at
     most 512 pixels a side) says what the precision costs, infinite for none.
     """
@@ -62,9 +60,7 @@ def stylise_files(
     with Progress(f"stylised: {painting}", len(contents), "images") as progress:
         for path in contents:
             name = Path(path).stem
-            image = read_image(path)
-            size = sizes.get(name)
-            image = (image if size is None else resize(image, size)).to(device)
+            image = read_image(path).to(device)
             result, seconds = _timed(prepared, image, memory_bytes)
             write_image(Path(folder) / f"{name}.png", result)
             height, width = image.shape[1:]

@@ -80,13 +80,15 @@ class Recomputed:
 
 def tiled_bytes(network: PreparedNetwork, height: int, width: int, storage: Storage) -> int:
     """The most memory that `stylise_tiled` takes beside the image: layers, result and one tile."""
-    channels = network.architecture.width
-    kept = network.dtype.itemsize if storage == "same" else 2
+    channels, planes = network.architecture.width, 3 * network.statistics.itemsize
+    kept = network.dtype.itemsize if storage == "same" else DTYPES[storage].itemsize
     # Three layers of the blocks, 4 * channels / 16 each; later one of them, deconv1 and the result.
-    layers = max(3 * channels // 4 * kept, channels // 2 * kept + 3 * network.statistics.itemsize)
+    layers = max(3 * channels // 4 * kept, channels // 2 * kept + planes)
+    # The image once more, where it is padded to a multiple of 4 or recoloured.
+    changed = height % STRIDE or width % STRIDE or network.architecture.identity_start
     # As many copies of a layer at full resolution as were seen at work at once, with halos.
     at_work = WORKING_COPIES * channels * network.dtype.itemsize * (TILE + 12) ** 2
-    return height * width * layers + at_work
+    return height * width * (layers + (planes if changed else 0)) + at_work
 
 
 def stylise_tiled(

@@ -170,7 +170,7 @@ class _Run:
         self._adam.zero_grad()
         with training_precision(self._device, settings.precision):
             stylised = self._network(images)
-            terms = self._loss.terms(images, stylised)
+            terms = self._loss.terms(self._network.recoloured(images), stylised)
             if self._loss.settings.temporal_weight:
                 generator = keyed_generator(CPU, "disturbed", settings.seed, self.done)
                 terms["temporal"] = self._loss.temporal(self._network, images, stylised, generator)

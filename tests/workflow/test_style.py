@@ -1,0 +1,35 @@
+"""The style study under Snakemake, at a tiny size."""
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+TARGETS = ["style_figure2", "results/style/networks/mosaic/plain/network.safetensors"]
+
+
+@pytest.fixture(scope="module")
+def styled(new_checkout, tmp_path_factory):
+    checkout = new_checkout(tmp_path_factory.mktemp("styled"))
+    checkout.snakemake(*TARGETS)
+    return checkout
+
+
+def test_nothing_is_to_be_done_after_a_run(styled):
+    assert styled.stale(*TARGETS) == set()
+
+
+def test_a_run_again_makes_the_same_images_and_networks(styled, fresh):
+    fresh.snakemake(*TARGETS)
+    patterns = ("optimize/*/images/*.png", "networks/**/*.safetensors", "photographs/**/*.bin")
+    found = [path for pattern in patterns for path in (fresh.root / "results/style").glob(pattern)]
+    assert len(found) == 5
+    for path in found:
+        assert path.read_bytes() == (styled.root / path.relative_to(fresh.root)).read_bytes(), path
+
+
+def test_editing_the_optimizer_of_version_1_leaves_networks_alone(styled):
+    path = styled.root / "workflow_scripts/triptych/style/lbfgs.py"
+    text = path.read_text()
+    path.write_text(text + "\nEDITED = 1\n")
+    assert styled.stale(*TARGETS) == {"style_optimize", "style_figure2"}
+    path.write_text(text)
