@@ -23,6 +23,7 @@ def exported(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_any_size_and_batch_gives_what_pytorch_gives(exported):
     sizes = (*PARITY_SIZES, (3, 16, 16), (1, 17, 50), (1, 31, 24))
     table = parity(exported, network(), sizes)
@@ -44,6 +45,7 @@ def test_the_papers_upsampling_exports_as_well(tmp_path):
     assert parity(tmp_path / "network.onnx", paper)["largest_difference"].max() < 1e-3
 
 
+@pytest.mark.slow
 def test_the_file_is_valid_whole_and_names_its_sizes(exported):
     import onnx
 
@@ -56,11 +58,13 @@ def test_the_file_is_valid_whole_and_names_its_sizes(exported):
     assert sorted(path.name for path in exported.parent.iterdir()) == ["network.onnx"]
 
 
+@pytest.mark.slow
 def test_the_same_network_gives_the_same_bytes(exported, tmp_path):
     export_onnx(tmp_path / "again.onnx", network())
     assert (tmp_path / "again.onnx").read_bytes() == exported.read_bytes()
 
 
+@pytest.mark.slow
 def test_another_network_does_not_pass(exported):
     table = parity(exported, network(seed=1), sizes=((1, 32, 32),))
     with pytest.raises(InputError, match=r"32x32, more than 0\.001"):

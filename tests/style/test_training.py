@@ -170,6 +170,13 @@ def test_a_network_that_starts_from_the_photograph_starts_in_the_paintings_colou
     torch.testing.assert_close(stylised.mean(1), means, rtol=0, atol=0.03)
 
 
+def test_content_is_compared_with_what_the_network_starts_from(tmp_path):
+    architecture = Architecture(4, "nearest", residual_blocks=1, identity_start=True)
+    row = run(tmp_path, chosen=settings(batches=1), architecture=architecture).losses.iloc[0]
+    assert row["content"] == pytest.approx(0, abs=1e-6)
+    assert row["style"] > 0.01
+
+
 def test_every_crop_is_seen_once_an_epoch_and_the_order_changes():
     epochs = [[batch_indices(11, 3, 0, epoch * 3 + n) for n in range(3)] for epoch in range(2)]
     for epoch in epochs:

@@ -1,0 +1,44 @@
+"""The same results on a GPU, up to its rounding; skipped where there is none."""
+
+import pytest
+import torch
+from random_networks import image, network
+
+from triptych.style.backbone import ARCHITECTURES, Backbone
+from triptych.style.fast import PreparedNetwork
+from triptych.style.gatys import optimise
+from triptych.style.presets import preset
+from triptych.style.stylize import stylise
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here"),
+]
+
+
+def test_a_network_stylises_as_on_the_cpu():
+    net, photograph = network(), image(70, 53)
+    expected = stylise(net, photograph)
+    torch.testing.assert_close(
+        stylise(net.cuda(), photograph.cuda()).cpu(), expected, atol=1e-4, rtol=0
+    )
+
+
+def test_half_precision_stays_close():
+    net, photograph = network().cuda(), image(64, 64).cuda()[None]
+    exact, half = PreparedNetwork(net, "float32"), PreparedNetwork(net, "fp16")
+    assert (exact(photograph) - half(photograph)).abs().mean() < 0.01
+
+
+def test_an_image_is_optimised_as_on_the_cpu():
+    torch.manual_seed(0)
+    architecture = ARCHITECTURES["narrow_alexnet"]
+    weights = {key: 0.1 * torch.randn(shape) for key, shape in architecture.shapes().items()}
+    backbone = Backbone(architecture, weights, mean=(0.5,) * 3, std=(0.2,) * 3, pooling="max")
+    choices = preset("tuned", "narrow_alexnet", pooling="max")
+    contents, painting = torch.rand(2, 3, 96, 96), torch.rand(1, 3, 96, 96)
+    here = optimise(contents, painting, backbone, choices, 5, seeds=[0, 0])
+    there = optimise(contents.cuda(), painting.cuda(), backbone.cuda(), choices, 5, seeds=[0, 0])
+    torch.testing.assert_close(
+        torch.tensor(there.history["total"]), torch.tensor(here.history["total"]), rtol=1e-2, atol=0
+    )
