@@ -40,8 +40,8 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	fi
 
 test: $(READY) ## the test suite, fast tests first
-	$(BIN)/python -m pytest -q -m "not slow"
-	$(BIN)/python -m pytest -q -m slow
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --dist loadfile -m slow
 
 lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy
 	$(BIN)/ruff check .

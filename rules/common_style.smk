@@ -1,6 +1,6 @@
 """What the style study's rules share: the experiment table, and where each thing lies."""
 
-from triptych.style.experiments import experiment_records, experiment_runs
+from triptych.style.optimisation.experiments import experiment_records, experiment_runs
 
 STYLE = config["style"]
 STYLE_NETWORKS = STYLE["networks"]

@@ -2,7 +2,7 @@
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.bench import bench
+from triptych.style.measures.bench import bench
 
 with job(snakemake):
     settings = snakemake.params.bench

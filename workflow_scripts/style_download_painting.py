@@ -1,7 +1,7 @@
 """Fetch one painting from Wikimedia Commons; its checksum is recorded at the first time."""
 
 from triptych.core.job import job
-from triptych.style.wikimedia import download_painting
+from triptych.style.inputs.wikimedia import download_painting
 
 with job(snakemake):
     download_painting(

@@ -2,8 +2,8 @@
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.video import encode
-from triptych.style.video_measures import properties, write_strip
+from triptych.style.video.measures import properties, write_strip
+from triptych.style.video.transfer import encode
 
 with job(snakemake):
     source, frames, output = snakemake.input.source, snakemake.input.frames, snakemake.output

@@ -1,7 +1,7 @@
 """Make the source video: the generated film, or a copy of one's own."""
 
 from triptych.core.job import job
-from triptych.style.film import Film, copy_video, write_film
+from triptych.style.video.film import Film, copy_video, write_film
 
 with job(snakemake):
     own = snakemake.input.get("video")

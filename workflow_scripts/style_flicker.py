@@ -2,7 +2,7 @@
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.flicker import flicker
+from triptych.style.video.flicker import flicker
 
 with job(snakemake):
     table = flicker(snakemake.input.source, snakemake.input.frames)

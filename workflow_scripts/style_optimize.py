@@ -9,8 +9,8 @@ from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.style.images import write_image
-from triptych.style.optimization_runs import Inputs, run_experiment, usable_memory
-from triptych.style.shards import Shards
+from triptych.style.inputs.shards import Shards
+from triptych.style.optimisation.runs import Inputs, run_experiment, usable_memory
 
 with job(snakemake):
     given, params, output = snakemake.input, snakemake.params, snakemake.output

@@ -2,7 +2,7 @@
 
 from triptych.core.job import job
 from triptych.style.images import write_image
-from triptych.style.paintings import paint
+from triptych.style.paintings.paint import paint
 
 with job(snakemake):
     params = snakemake.params

@@ -1,8 +1,8 @@
 """Cut a training crop out of every usable image in COCO's zip file, without unpacking it."""
 
 from triptych.core.job import job
-from triptych.style.crops import shard_archive
-from triptych.style.shards import ShardFiles
+from triptych.style.inputs.crops import shard_archive
+from triptych.style.inputs.shards import ShardFiles
 
 with job(snakemake):
     output, params = snakemake.output, snakemake.params

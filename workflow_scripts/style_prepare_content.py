@@ -1,7 +1,7 @@
 """Write one photograph as PNG, at its own size or cropped and scaled: a bundled one or a file."""
 
 from triptych.core.job import job
-from triptych.style.inputs import prepare_content
+from triptych.style.inputs.prepare import prepare_content
 
 with job(snakemake):
     params = snakemake.params

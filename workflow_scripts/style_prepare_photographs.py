@@ -1,8 +1,8 @@
 """Cut training crops out of a folder of images (source folder) or the bundled photographs."""
 
 from triptych.core.job import job
-from triptych.style.crops import shard_embedded, shard_folder
-from triptych.style.shards import ShardFiles
+from triptych.style.inputs.crops import shard_embedded, shard_folder
+from triptych.style.inputs.shards import ShardFiles
 
 with job(snakemake):
     output, params = snakemake.output, snakemake.params

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.backbone import load_backbone
-from triptych.style.quality import (
+from triptych.style.backbones.backbone import load_backbone
+from triptych.style.measures.quality import (
     QualitySettings,
     optimised_results,
     quality_table,

@@ -2,10 +2,10 @@
 
 from triptych.core.device import choose_device
 from triptych.core.job import job
+from triptych.style.feedforward.perceptual import LossSettings
+from triptych.style.feedforward.training_files import read_checkpoints, read_loss, select_network
 from triptych.style.images import read_image, resize
-from triptych.style.perceptual import LossSettings
-from triptych.style.shards import Shards
-from triptych.style.training_files import read_checkpoints, read_loss, select_network
+from triptych.style.inputs.shards import Shards
 
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output

@@ -5,13 +5,13 @@ import pandas as pd
 from triptych.core.device import choose_device
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.backbone import load_backbone
+from triptych.style.backbones.backbone import load_backbone
 from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.network_files import load_network
 from triptych.style.images import read_image, resize
-from triptych.style.network import load_network
-from triptych.style.presets import preset
-from triptych.style.shards import Shards
-from triptych.style.timing import loss_times, network_times, optimisation_times
+from triptych.style.inputs.shards import Shards
+from triptych.style.measures.timing import loss_times, network_times, optimisation_times
+from triptych.style.optimisation.presets import preset
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params

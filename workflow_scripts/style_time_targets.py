@@ -4,7 +4,7 @@ import pandas as pd
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.targets import target_times
+from triptych.style.measures.targets import target_times
 
 with job(snakemake):
     table = target_times(

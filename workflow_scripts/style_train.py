@@ -5,12 +5,12 @@ from triptych.core.device import choose_device
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.style.network import Architecture
-from triptych.style.perceptual import LossSettings
-from triptych.style.shards import Shards
-from triptych.style.training import train
-from triptych.style.training_data import TrainingSettings
-from triptych.style.training_files import Style, read_loss, write_training
+from triptych.style.feedforward.network import Architecture
+from triptych.style.feedforward.perceptual import LossSettings
+from triptych.style.feedforward.training import train
+from triptych.style.feedforward.training_data import TrainingSettings
+from triptych.style.feedforward.training_files import Style, read_loss, write_training
+from triptych.style.inputs.shards import Shards
 
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output

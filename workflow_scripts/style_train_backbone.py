@@ -6,9 +6,9 @@ from triptych.core.files import atomic_path
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.style.backbone import ARCHITECTURES, save_backbone
-from triptych.style.photographs import embedded_photographs
-from triptych.style.pretraining import PretrainingSettings, pretrain
+from triptych.style.backbones.backbone import ARCHITECTURES, save_backbone
+from triptych.style.backbones.pretraining import PretrainingSettings, pretrain
+from triptych.style.inputs.photographs import embedded_photographs
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

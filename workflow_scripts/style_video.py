@@ -5,9 +5,9 @@ import torch
 from triptych.core.device import choose_device, describe_device
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.network import load_network
-from triptych.style.video import network_stylist, stylise_video
-from triptych.style.video_measures import frame_speeds
+from triptych.style.feedforward.network_files import load_network
+from triptych.style.video.measures import frame_speeds
+from triptych.style.video.transfer import network_stylist, stylise_video
 
 with job(snakemake):
     params, source, output = snakemake.params, snakemake.input.source, snakemake.output

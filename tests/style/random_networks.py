@@ -2,7 +2,7 @@
 
 import torch
 
-from triptych.style.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
 
 
 def network(upsampling="nearest", identity_start=False, width=4) -> TransformationNetwork:

@@ -9,11 +9,11 @@ from safetensors.torch import save_file
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
-from triptych.style.backbone import ARCHITECTURES, Backbone
-from triptych.style.network import Architecture
-from triptych.style.perceptual import LossSettings, PerceptualLoss
-from triptych.style.training import train
-from triptych.style.training_data import TrainingSettings
+from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
+from triptych.style.feedforward.network import Architecture
+from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
+from triptych.style.feedforward.training import train
+from triptych.style.feedforward.training_data import TrainingSettings
 
 
 class Noise:

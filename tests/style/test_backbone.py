@@ -10,7 +10,7 @@ from safetensors.torch import save_file
 from torch.nn import functional
 
 from triptych.core.errors import InputError
-from triptych.style.backbone import (
+from triptych.style.backbones.backbone import (
     ARCHITECTURES,
     IMAGENET_MEAN,
     IMAGENET_STD,
@@ -106,7 +106,7 @@ def test_layers_come_in_the_order_asked_for_and_are_not_overwritten():
 def test_nothing_behind_the_deepest_layer_is_computed(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        "triptych.style.backbone.functional.conv2d",
+        "triptych.style.backbones.backbone.functional.conv2d",
         lambda *args, original=functional.conv2d: (calls.append(1), original(*args))[1],
     )
     random_backbone("vgg19")(random_images(1, 3, 16, 16), ["conv2_1", "conv1_1"])

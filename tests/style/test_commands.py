@@ -11,8 +11,9 @@ from triptych.cli import main
 from triptych.core.errors import InputError
 from triptych.style import catalogue
 from triptych.style.catalogue import find_network
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.network_files import save_network
 from triptych.style.images import read_image, read_image_alpha, write_image
-from triptych.style.network import Architecture, TransformationNetwork, save_network
 from triptych.style.stylize import keep_colours, stylise
 from triptych.style.work_list import Item, work_list
 
@@ -116,8 +117,8 @@ def test_a_video_keeps_its_frames_and_size(here):
 
 
 def test_optimize_moves_the_image_towards_the_painting(here, capsys):
-    from triptych.style.architectures import ARCHITECTURES
-    from triptych.style.backbone import Backbone, save_backbone
+    from triptych.style.backbones.architectures import ARCHITECTURES
+    from triptych.style.backbones.backbone import Backbone, save_backbone
 
     generator = torch.Generator().manual_seed(0)
     architecture = ARCHITECTURES["narrow_vgg"]

@@ -12,8 +12,8 @@ import pytest
 from PIL import Image
 
 from triptych.core.errors import InputError
-from triptych.style import image_sources
-from triptych.style.crops import (
+from triptych.style.inputs import image_sources
+from triptych.style.inputs.crops import (
     centre_crop,
     centre_crops,
     random_crops,
@@ -21,8 +21,8 @@ from triptych.style.crops import (
     shard_embedded,
     shard_folder,
 )
-from triptych.style.image_sources import Collection, archive, folder
-from triptych.style.shards import Crop, ShardFiles, Shards, Skipped
+from triptych.style.inputs.image_sources import Collection, archive, folder
+from triptych.style.inputs.shards import Crop, ShardFiles, Shards, Skipped
 
 RANDOM = np.random.default_rng(0)
 

@@ -13,12 +13,12 @@ from two_layers import images
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
-from triptych.style.architectures import ARCHITECTURES
-from triptych.style.backbone import Backbone, save_backbone
-from triptych.style.experiments import COLUMNS, experiment_records, experiment_runs
-from triptych.style.gatys import Optimisation
+from triptych.style.backbones.architectures import ARCHITECTURES
+from triptych.style.backbones.backbone import Backbone, save_backbone
 from triptych.style.images import write_image
-from triptych.style.optimization_runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
+from triptych.style.optimisation.experiments import COLUMNS, experiment_records, experiment_runs
+from triptych.style.optimisation.gatys import Optimisation
+from triptych.style.optimisation.runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
 
 OPTIMIZE = {
     "preset": "tuned",
@@ -106,7 +106,7 @@ def test_a_missing_key_is_named() -> None:
 
 def test_the_table_can_be_built_without_torch() -> None:
     """Snakemake builds it each time it reads the rules."""
-    code = "import sys, triptych.style.experiments; sys.exit('torch' in sys.modules)"
+    code = "import sys, triptych.style.optimisation.experiments; sys.exit('torch' in sys.modules)"
     library = Path(__file__).parents[2] / "workflow_scripts"
     environment = {**os.environ, "PYTHONPATH": str(library)}
     assert subprocess.run([sys.executable, "-c", code], env=environment).returncode == 0

@@ -5,8 +5,14 @@ import pytest
 import torch
 
 from triptych.core.errors import InputError
-from triptych.style.export import PARITY_SIZES, TOLERANCE, check_parity, export_onnx, parity
-from triptych.style.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.export import (
+    PARITY_SIZES,
+    TOLERANCE,
+    check_parity,
+    export_onnx,
+    parity,
+)
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
 
 
 def network(upsampling="nearest", identity_start=True, seed=0):

@@ -6,7 +6,7 @@ from random_networks import image, network
 
 from triptych.core.errors import InputError
 from triptych.style.fast import PreparedNetwork
-from triptych.style.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
 
 SIZES = [(16, 16), (37, 50), (64, 23)]
 

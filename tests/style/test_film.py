@@ -8,7 +8,8 @@ import pytest
 from videos import Clip, decoded, sound_wave, write_clip
 
 from triptych.core.errors import InputError
-from triptych.style.film import (
+from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.video.film import (
     SAMPLES_A_SECOND,
     Film,
     copy_video,
@@ -17,8 +18,7 @@ from triptych.style.film import (
     with_balloon,
     write_film,
 )
-from triptych.style.photographs import embedded_photographs
-from triptych.style.video_info import probe
+from triptych.style.video.info import probe
 
 SMALL = Film(width=96, height=54, frames=13, frames_per_second=12)
 

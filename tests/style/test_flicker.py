@@ -6,9 +6,9 @@ import pytest
 from videos import Clip, decoded, write_clip
 
 from triptych.core.errors import InputError
-from triptych.style.flicker import flicker, flicker_of, flow_between, warped_error
-from triptych.style.photographs import embedded_photographs
-from triptych.style.video import stylise_video
+from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.video.flicker import flicker, flicker_of, flow_between, warped_error
+from triptych.style.video.transfer import stylise_video
 
 HEIGHT, WIDTH = 96, 128
 
@@ -125,7 +125,7 @@ def test_a_cut_has_no_error() -> None:
 def test_large_frames_are_measured_at_a_limited_size(
     moving: list[np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("triptych.style.flicker.LONGEST_SIDE", 64)
+    monkeypatch.setattr("triptych.style.video.flicker.LONGEST_SIDE", 64)
     halves = [cv2.resize(frame, (64, 48), interpolation=cv2.INTER_AREA) for frame in moving]
     limited = flicker_of(zip(moving, moving, strict=True))
     monkeypatch.undo()

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from two_layers import choices, images, small_backbone
 
-from triptych.style import gatys
-from triptych.style.gatys import Optimisation, images_at_once, initial_images, optimise
-from triptych.style.objective import Objective, Terms, bytes_an_image
-from triptych.style.presets import Choices
+from triptych.style.optimisation import gatys
+from triptych.style.optimisation.gatys import Optimisation, images_at_once, initial_images, optimise
+from triptych.style.optimisation.objective import Objective, Terms, bytes_an_image
+from triptych.style.optimisation.presets import Choices
 
 CONTENTS, PAINTINGS = images(3), images(3, seed=2, height=9, width=14)
 

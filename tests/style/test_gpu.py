@@ -4,10 +4,10 @@ import pytest
 import torch
 from random_networks import image, network
 
-from triptych.style.backbone import ARCHITECTURES, Backbone
+from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
 from triptych.style.fast import PreparedNetwork
-from triptych.style.gatys import optimise
-from triptych.style.presets import preset
+from triptych.style.optimisation.gatys import optimise
+from triptych.style.optimisation.presets import preset
 from triptych.style.stylize import stylise
 
 pytestmark = [

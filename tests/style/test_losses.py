@@ -14,7 +14,7 @@ from triptych.style.losses import (
     style_term,
     total_variation,
 )
-from triptych.style.presets import CONTENT_LOSSES, SCALINGS
+from triptych.style.optimisation.presets import CONTENT_LOSSES, SCALINGS
 
 
 def features(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:

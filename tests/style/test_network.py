@@ -11,13 +11,8 @@ from safetensors.torch import save_file
 from torch.nn.functional import pad
 
 from triptych.core.errors import InputError
-from triptych.style.network import (
-    Architecture,
-    TransformationNetwork,
-    load_network,
-    parameter_count,
-    save_network,
-)
+from triptych.style.feedforward.network import Architecture, TransformationNetwork, parameter_count
+from triptych.style.feedforward.network_files import load_network, save_network
 
 
 @pytest.fixture

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from triptych.core.errors import InputError
-from triptych.style.paintings import PAINTINGS, paint
-from triptych.style.paintings_canvas import Canvas, sample, unit_grid
-from triptych.style.paintings_flow import line_integral, trace
-from triptych.style.paintings_mosaic import GROUT, design, lay_tiles, paint_mosaic
-from triptych.style.paintings_swirls import night_scene
-from triptych.style.paintings_waves import curl, spline
+from triptych.style.paintings.canvas import Canvas, sample, unit_grid
+from triptych.style.paintings.flow import line_integral, trace
+from triptych.style.paintings.mosaic import GROUT, design, lay_tiles, paint_mosaic
+from triptych.style.paintings.paint import PAINTINGS, paint
+from triptych.style.paintings.swirls import night_scene
+from triptych.style.paintings.waves import curl, spline
 
 STYLES = tuple(PAINTINGS)
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from triptych.core.errors import InputError
-from triptych.style.backbone import ARCHITECTURES, Backbone
-from triptych.style.perceptual import LossSettings, PerceptualLoss, overlap
+from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
+from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss, overlap
 
 LAYERS = ("relu1_2", "relu2_2", "relu3_2", "relu4_2")
 
@@ -165,7 +165,7 @@ def test_no_gradient_flows_to_the_photograph_and_the_branch_stops_at_its_layer(
     convolutions = []
     original = torch.nn.functional.conv2d
     monkeypatch.setattr(
-        "triptych.style.backbone.functional.conv2d",
+        "triptych.style.backbones.backbone.functional.conv2d",
         lambda *arguments: convolutions.append(1) or original(*arguments),
     )
     watched = images.clone().requires_grad_()

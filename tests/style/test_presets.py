@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from triptych.style.architectures import ARCHITECTURES
-from triptych.style.presets import OPTIMIZERS, PRESETS, RATES, preset
+from triptych.style.backbones.architectures import ARCHITECTURES
+from triptych.style.optimisation.presets import OPTIMIZERS, PRESETS, RATES, preset
 
 
 @pytest.mark.parametrize("name", PRESETS)

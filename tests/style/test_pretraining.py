@@ -9,10 +9,9 @@ from torch.nn import functional
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
-from triptych.style.architectures import ARCHITECTURES
-from triptych.style.backbone import Backbone
-from triptych.style.photographs import embedded_photographs
-from triptych.style.pretraining import (
+from triptych.style.backbones.architectures import ARCHITECTURES
+from triptych.style.backbones.backbone import Backbone
+from triptych.style.backbones.pretraining import (
     MEAN,
     STD,
     PretrainingSettings,
@@ -21,7 +20,8 @@ from triptych.style.pretraining import (
     one_cycle,
     pretrain,
 )
-from triptych.style.views import Views
+from triptych.style.backbones.views import Views
+from triptych.style.inputs.photographs import embedded_photographs
 
 CPU = torch.device("cpu")
 TOY = PretrainingSettings(

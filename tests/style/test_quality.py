@@ -9,9 +9,9 @@ from scipy.stats import wasserstein_distance
 from skimage.metrics import structural_similarity
 
 from triptych.core.errors import InputError
-from triptych.style.backbone import ARCHITECTURES, Backbone
+from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
 from triptych.style.images import write_image
-from triptych.style.quality import (
+from triptych.style.measures.quality import (
     QualitySettings,
     Result,
     colour_distance,

@@ -10,10 +10,10 @@ import torch
 from PIL import Image
 
 from triptych.core.errors import InputError
-from triptych.style.network import Architecture, TransformationNetwork
-from triptych.style.perceptual import PerceptualLoss
-from triptych.style.selection import held_out_losses, select, through_checkpoints
-from triptych.style.sheets import columns_for, contact_sheet, write_sheet
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.perceptual import PerceptualLoss
+from triptych.style.feedforward.selection import held_out_losses, select, through_checkpoints
+from triptych.style.feedforward.sheets import columns_for, contact_sheet, write_sheet
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", residual_blocks=1)

@@ -12,7 +12,7 @@ import torch
 from PIL import Image
 
 from triptych.core.errors import InputError
-from triptych.style.shards import Crop, ShardFiles, Shards, Skipped, write_shards
+from triptych.style.inputs.shards import Crop, ShardFiles, Shards, Skipped, write_shards
 
 
 def jpeg(shade: int, size: int = 16) -> bytes:

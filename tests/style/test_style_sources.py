@@ -17,11 +17,11 @@ from PIL import Image
 
 from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
-from triptych.style.backbone import ARCHITECTURES, backbone_record, load_backbone
+from triptych.style.backbones.backbone import ARCHITECTURES, backbone_record, load_backbone
 from triptych.style.images import read_image, write_image
-from triptych.style.inputs import bundled, fitted, prepare_content, prepare_painting
-from triptych.style.weights import download_weights
-from triptych.style.wikimedia import download_painting, user_agent
+from triptych.style.inputs.prepare import bundled, fitted, prepare_content, prepare_painting
+from triptych.style.inputs.weights import download_weights
+from triptych.style.inputs.wikimedia import download_painting, user_agent
 
 SOURCES = yaml.safe_load(
     (Path(__file__).parents[2] / "resources" / "sources.yaml").read_text(encoding="utf-8")

@@ -5,8 +5,8 @@ import math
 import torch
 from random_networks import image, network
 
+from triptych.style.feedforward.network_files import save_network
 from triptych.style.images import read_image, write_image
-from triptych.style.network import save_network
 from triptych.style.stylised_files import COLUMNS, stylise_files
 from triptych.style.stylize import stylise
 

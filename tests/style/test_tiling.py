@@ -9,8 +9,8 @@ from random_networks import image, network
 
 from triptych.core.errors import InputError
 from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.moments import Moments, Norm
-from triptych.style.network import Architecture, TransformationNetwork
 from triptych.style.tiling import stylise_tiled, tiled_bytes
 
 
@@ -91,7 +91,7 @@ PEAK = """
 import resource, sys, torch
 from triptych.core.allocation import keep_freed_memory
 from triptych.style.fast import PreparedNetwork
-from triptych.style.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.tiling import stylise_tiled, tiled_bytes
 torch.set_num_threads(1)
 if sys.argv[1] == "kept":

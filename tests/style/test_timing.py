@@ -4,12 +4,12 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.style import plain
-from triptych.style.backbone import ARCHITECTURES, Backbone
-from triptych.style.network import Architecture, TransformationNetwork
-from triptych.style.presets import preset
-from triptych.style.targets import target_times
-from triptych.style.timing import loss_times, network_times, optimisation_times
+from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.measures import plain
+from triptych.style.measures.targets import target_times
+from triptych.style.measures.timing import loss_times, network_times, optimisation_times
+from triptych.style.optimisation.presets import preset
 
 CPU = torch.device("cpu")
 

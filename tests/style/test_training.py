@@ -17,16 +17,16 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import SAVED_EXIT_CODE
-from triptych.style.network import Architecture, TransformationNetwork
-from triptych.style.perceptual import PerceptualLoss
-from triptych.style.training import (
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.perceptual import PerceptualLoss
+from triptych.style.feedforward.training import (
     DivergedError,
     initial_network,
     learning_rate,
     train,
     training_precision,
 )
-from triptych.style.training_data import TrainingSettings, batch_indices, load_batch
+from triptych.style.feedforward.training_data import TrainingSettings, batch_indices, load_batch
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", residual_blocks=1)

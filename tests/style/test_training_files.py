@@ -11,18 +11,19 @@ from safetensors import safe_open
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
-from triptych.style.backbone import save_backbone
-from triptych.style.images import write_image
-from triptych.style.network import Architecture, load_network, save_network
-from triptych.style.perceptual import PerceptualLoss
-from triptych.style.training import train
-from triptych.style.training_files import (
+from triptych.style.backbones.backbone import save_backbone
+from triptych.style.feedforward.network import Architecture
+from triptych.style.feedforward.network_files import load_network, save_network
+from triptych.style.feedforward.perceptual import PerceptualLoss
+from triptych.style.feedforward.training import train
+from triptych.style.feedforward.training_files import (
     Style,
     read_checkpoints,
     read_loss,
     select_network,
     write_training,
 )
+from triptych.style.images import write_image
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", residual_blocks=1, identity_start=True)
@@ -148,7 +149,7 @@ def test_the_loss_is_read_from_files(tmp_path):
 
 
 def test_another_file_is_not_a_trainings_weights(tmp_path):
-    from triptych.style.network import TransformationNetwork
+    from triptych.style.feedforward.network import TransformationNetwork
 
     save_network(tmp_path / "n.safetensors", TransformationNetwork(SMALL), {})
     with pytest.raises(InputError, match="no metadata 'training'"):

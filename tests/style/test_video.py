@@ -20,12 +20,12 @@ from videos import (
 )
 
 from triptych.core.errors import InputError
-from triptych.style.network import Architecture, TransformationNetwork
-from triptych.style.overlap import overlapped
-from triptych.style.video import encode, network_stylist, stylise_to_mp4, stylise_video
-from triptych.style.video_info import probe
-from triptych.style.video_measures import frame_speeds, properties, write_strip
-from triptych.style.video_reading import read_batches, read_frames
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.video.info import probe
+from triptych.style.video.measures import frame_speeds, properties, write_strip
+from triptych.style.video.overlap import overlapped
+from triptych.style.video.reading import read_batches, read_frames
+from triptych.style.video.transfer import encode, network_stylist, stylise_to_mp4, stylise_video
 
 NTSC = Fraction(30_000, 1001)
 
@@ -340,9 +340,9 @@ def test_a_failing_stage_stops_all_and_leaves_nothing(
         return fail
 
     if where == "reader":
-        monkeypatch.setattr("triptych.style.video_reading._matched", broken("sore eyes"))
+        monkeypatch.setattr("triptych.style.video.reading._matched", broken("sore eyes"))
     if where == "writer":
-        monkeypatch.setattr("triptych.style.video_writing.VideoWriter.write", broken("sore hand"))
+        monkeypatch.setattr("triptych.style.video.writing.VideoWriter.write", broken("sore hand"))
     threads = threading.active_count()
     began = time.monotonic()
     with pytest.raises((RuntimeError, ValueError), match=message):

@@ -10,7 +10,8 @@ import torch
 from PIL import Image
 from videos import Clip, write_clip
 
-from triptych.style.network import Architecture, TransformationNetwork, save_network
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.network_files import save_network
 
 SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 

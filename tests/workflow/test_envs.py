@@ -12,7 +12,13 @@ ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "workflow_scripts"
 ENVS = sorted((ROOT / "envs").glob("*.yaml"))
 # Module names that differ from their distribution's.
-DISTRIBUTIONS = {"yaml": "pyyaml"}
+DISTRIBUTIONS = {
+    "PIL": "pillow",
+    "cv2": "opencv-python-headless",
+    "skimage": "scikit-image",
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+}
 
 
 def pins(text):

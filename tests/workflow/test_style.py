@@ -28,7 +28,7 @@ def test_a_run_again_makes_the_same_images_and_networks(styled, fresh):
 
 
 def test_editing_the_optimizer_of_version_1_leaves_networks_alone(styled):
-    path = styled.root / "workflow_scripts/triptych/style/lbfgs.py"
+    path = styled.root / "workflow_scripts/triptych/style/optimisation/lbfgs.py"
     text = path.read_text()
     path.write_text(text + "\nEDITED = 1\n")
     assert styled.stale(*TARGETS) == {"style_optimize", "style_figure2"}

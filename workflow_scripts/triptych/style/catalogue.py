@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from triptych.core.errors import InputError
 
 if TYPE_CHECKING:
-    from triptych.style.network import TransformationNetwork
+    from triptych.style.feedforward.network import TransformationNetwork
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SHIPPED, TRAINED = Path("resources/style/networks"), Path("results/style/networks")
@@ -67,7 +67,7 @@ def find_network(style: str) -> tuple[Path, str]:
 
 def described(entry: Entry) -> dict[str, Any]:
     """A row about one network: name, origin, batches, width, file."""
-    from triptych.style.network import load_network
+    from triptych.style.feedforward.network_files import load_network
 
     network, record = load_network(entry.path)
     return {
@@ -81,7 +81,7 @@ def described(entry: Entry) -> dict[str, Any]:
 
 def network_named(style: str) -> tuple["TransformationNetwork", dict[str, Any], str]:
     """`find_network`'s file loaded: the network, its record and the sentence."""
-    from triptych.style.network import load_network
+    from triptych.style.feedforward.network_files import load_network
 
     path, sentence = find_network(style)
     network, record = load_network(path)

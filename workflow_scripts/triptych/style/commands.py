@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from triptych.style.video import Stylist
+    from triptych.style.video.transfer import Stylist
     from triptych.style.work_list import Item
 
 DESCRIPTION = """\
@@ -237,15 +237,13 @@ class _Painter:
         raise NotImplementedError
 
     def _work_images(self, items: "list[Item]", failures: list[tuple[Path, str]]) -> None:
-        import torch
-
         from triptych.core.progress import Progress
         from triptych.style.images import write_image
 
         with Progress("stylised", len(items), "images") as progress:
             for group in _alike(self._read(items, failures), self.batch):
                 try:
-                    results = self.finished(torch.stack([each.rgb for each in group]))
+                    results = self.finished(_stacked([each.rgb for each in group]))
                 except FAILURES as problem:
                     failures += [(each.item.source, str(problem)) for each in group]
                     continue
@@ -265,7 +263,9 @@ class _Painter:
         results = self.render(originals)
         if self.options.keep_colours:
             results = keep_colours(originals, results)
-        return originals.lerp(results, self.options.strength).cpu()
+        if self.options.strength < 1:
+            results = originals.lerp(results, self.options.strength)
+        return results.cpu()
 
     def _read(
         self, items: "Iterable[Item]", failures: list[tuple[Path, str]]
@@ -317,7 +317,7 @@ class _Network(_Painter):
         return stylise(self.prepared, images, memory_bytes=allowed)
 
     def film(self, item: "Item") -> None:
-        from triptych.style.video import stylise_to_mp4
+        from triptych.style.video.transfer import stylise_to_mp4
 
         stylise_to_mp4(item.source, item.target, self._stylist(), self.batch)
 
@@ -351,9 +351,9 @@ class _Optimiser(_Painter):
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
-        from triptych.style.backbone import load_backbone
+        from triptych.style.backbones.backbone import load_backbone
         from triptych.style.catalogue import CHECKOUT
-        from triptych.style.presets import preset
+        from triptych.style.optimisation.presets import preset
 
         self.painting = _painting(options.style)
         path = options.backbone or CHECKOUT / "resources/style/narrow_vgg.safetensors"
@@ -372,8 +372,8 @@ class _Optimiser(_Painter):
 
     def render(self, images: "Tensor") -> "Tensor":
         from triptych.core.progress import Progress
-        from triptych.style.gatys import FINISHED, optimise
         from triptych.style.images import resize
+        from triptych.style.optimisation.gatys import FINISHED, optimise
 
         painting = resize(self.painting, min(images.shape[-2:])).to(self.device)
         with Progress("evaluated", self.options.evaluations, "times") as progress:
@@ -397,7 +397,7 @@ class _Optimiser(_Painter):
 def _painting(style: str) -> "Tensor":
     """The painting of a file, or a generated one by name."""
     from triptych.style.images import read_image
-    from triptych.style.paintings import PAINTINGS, paint
+    from triptych.style.paintings.paint import PAINTINGS, paint
 
     if style in PAINTINGS and not Path(style).is_file():
         return paint(style, (512, 512), seed=0)
@@ -412,9 +412,9 @@ def _calibrated(backbone: Any, device: "torch.device") -> Any:
     """The backbone normalised to mean activation one on the bundled photographs."""
     import torch
 
-    from triptych.style.backbone import normalised
-    from triptych.style.inputs import bundled, fitted
-    from triptych.style.photographs import embedded_photographs
+    from triptych.style.backbones.backbone import normalised
+    from triptych.style.inputs.photographs import embedded_photographs
+    from triptych.style.inputs.prepare import bundled, fitted
 
     images = torch.stack([fitted(bundled(name), 256, 256) for name in embedded_photographs()])
     return normalised(backbone, (part.to(device) for part in images.split(8)))
@@ -430,6 +430,13 @@ def _alike(photographs: Iterable[_Photograph], most: int) -> Iterator[list[_Phot
         group.append(photograph)
     if group:
         yield group
+
+
+def _stacked(images: "list[Tensor]") -> "Tensor":
+    """[N, 3, H, W]; of one image, which may be large, no copy."""
+    import torch
+
+    return images[0][None] if len(images) == 1 else torch.stack(images)
 
 
 def _set_up_logging() -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from triptych.style.presets import ContentLoss, Scaling
+from triptych.style.optimisation.presets import ContentLoss, Scaling
 
 CONTENT_LOSSES: dict[str, Callable[..., Tensor]] = {
     "mse": functional.mse_loss,

@@ -12,8 +12,8 @@ from torch import Tensor
 from triptych.core.device import describe_device
 from triptych.core.progress import Progress
 from triptych.style.fast import Precision, PreparedNetwork
+from triptych.style.feedforward.network_files import load_network
 from triptych.style.images import read_image, write_image
-from triptych.style.network import load_network
 from triptych.style.stylize import plan_for, precision_error, stylise
 
 logger = logging.getLogger(__name__)
@@ -48,9 +48,10 @@ def stylise_files(
 ) -> pd.DataFrame:
     """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
 
-    A content's name is its file's; `seconds` are the network's alone, the image being on its device; `origin` is "shipped"
-    for the variant of that name and else "trained". `psnr_to_float32` (decibels, in a part of at
-    most 512 pixels a side) says what the precision costs, infinite for none.
+    A content's name is its file's; `seconds` are the network's alone, the image being on its
+    device; `origin` is "shipped" for the variant of that name and else "trained".
+    `psnr_to_float32` (decibels, in a part of at most 512 pixels a side) says what the precision
+    costs, infinite for none.
     """
     network, record = load_network(network_path)
     network = network.to(device)

@@ -10,8 +10,8 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.style.fast import Precision, PreparedNetwork
+from triptych.style.feedforward.network import SMALLEST, TransformationNetwork
 from triptych.style.memory import free_memory, lines_of, readable
-from triptych.style.network import SMALLEST, TransformationNetwork
 from triptych.style.tiling import Storage, stylise_tiled, tiled_bytes
 
 logger = logging.getLogger(__name__)
@@ -83,12 +83,12 @@ def stylise(
     else:
         parts = [prepared(part) for part in images.split(plan.batch)]
     stylised = parts[0] if len(parts) == 1 else torch.cat(parts)
-    if not bool(torch.isfinite(stylised).all()):
+    if not bool(torch.isfinite(stylised.sum())):  # without a copy of a large image
         raise InputError(
             f"the network gave NaN or infinity in {prepared.precision}. Try float32; if that does "
             "no better, the network's training has failed."
         )
-    return stylised[..., :height, :width].clamp(0, 1).to(images)
+    return stylised[..., :height, :width].clamp_(0, 1).to(images)
 
 
 def plan_for(

@@ -24,8 +24,8 @@ from triptych.style.fast import (
     exact_convolutions,
     padded_to_stride,
 )
+from triptych.style.feedforward.network import STRIDE, TransformationNetwork
 from triptych.style.moments import KnownNorm, Moments
-from triptych.style.network import STRIDE, TransformationNetwork
 
 Storage = Literal["same", "bf16", "fp16"]
 

@@ -1,0 +1,249 @@
+"""Convolutional networks whose activations style and content are measured on."""
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+from triptych.style.backbones.architectures import ARCHITECTURES, Architecture, Convolution, Pooling
+
+PoolingKind = Literal["max", "average"]
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+"""Per channel, RGB in [0, 1]: what torchvision's weights were trained with."""
+
+DEAD = 1e-4
+"""A filter with less than this share of its layer's mean activation counts as dead."""
+
+
+class Backbone(torch.nn.Module):
+    """A network with frozen weights that returns the activations of the layers asked for.
+
+    `weights` holds "conv1_1.weight" [out, in, k, k], "conv1_1.bias" [out] and so on; `mean` and
+    `std` (RGB, images in [0, 1]) are subtracted and divided by first.
+    """
+
+    _mean: Tensor
+    _std: Tensor
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        weights: Mapping[str, Tensor],
+        *,
+        mean: Sequence[float],
+        std: Sequence[float],
+        pooling: PoolingKind,
+    ) -> None:
+        super().__init__()
+        if pooling not in ("max", "average"):
+            raise InputError(f"pooling is {pooling!r}; expected 'max' or 'average'")
+        _check_shapes(architecture, weights, "the weights given")
+        self.architecture = architecture
+        self.pooling: PoolingKind = pooling
+        self.mean, self.std = tuple(mean), tuple(std)
+        # Buffers, not parameters: they move with the module and no optimiser finds them.
+        dtype = next(iter(weights.values())).dtype
+        self.register_buffer("_mean", torch.tensor(mean, dtype=dtype).view(3, 1, 1))
+        self.register_buffer("_std", torch.tensor(std, dtype=dtype).view(3, 1, 1))
+        for key in architecture.shapes():
+            self.register_buffer(key.replace(".", "_"), weights[key].detach().clone())
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """Weights and biases by the keys of `Architecture.shapes`."""
+        return {key: self.get_buffer(key.replace(".", "_")) for key in self.architecture.shapes()}
+
+    def forward(self, images: Tensor, layers: Sequence[str]) -> dict[str, Tensor]:
+        """Activations [N, C, H', W'] of `layers`, by name, of images [N, 3, H, W] in [0, 1].
+
+        Computes as far as the deepest of them. Raises InputError for a name that the
+        architecture doesn't have.
+        """
+        wanted = set(layers)
+        if unknown := wanted - set(self.architecture.layer_names):
+            raise InputError(
+                f"{self.architecture.name} has no layer {', '.join(sorted(unknown))}; "
+                f"it has {', '.join(self.architecture.layer_names)}"
+            )
+        found: dict[str, Tensor] = {}
+        for name, activation in self._walk(images):
+            if name in wanted:
+                found[name] = activation
+            if len(found) == len(wanted):
+                break
+        return {name: found[name] for name in layers}
+
+    def _walk(self, images: Tensor) -> Iterator[tuple[str, Tensor]]:
+        """Every layer's name and activation; lazily, so that a reader may stop early."""
+        x = (images - self._mean) / self._std
+        for layer in self.architecture.layers:
+            if isinstance(layer, Pooling):
+                pool = functional.max_pool2d if self.pooling == "max" else functional.avg_pool2d
+                x = pool(x, layer.kernel, layer.stride)
+            else:
+                weight = self.get_buffer(f"{layer.name}_weight")
+                bias = self.get_buffer(f"{layer.name}_bias")
+                x = functional.conv2d(x, weight, bias, layer.stride, layer.padding)
+                yield layer.name, x
+                x = functional.relu(x)  # never in place: the caller holds what was yielded
+                yield layer.relu, x
+
+
+def normalised(backbone: Backbone, images: Iterable[Tensor]) -> Backbone:
+    """`backbone` rescaled: each filter's mean activation after the ReLU is one over `images`.
+
+    Gatys et al. 2016, section 2: the mean is over images and positions; `images` are batches
+    [N, 3, H, W], of any sizes. Each filter is divided by its mean and the next layer's weights
+    are multiplied by it, which both ReLU and pooling let through, so every activation is the
+    former one over its filter's mean. Means are taken with the backbone's own pooling. A dead
+    filter (see DEAD) is divided by the smallest mean that isn't dead, not blown up.
+    """
+    means = mean_activations(backbone, images)
+    weights: dict[str, Tensor] = {}
+    below: Tensor | None = None
+    for name, layer in backbone.architecture.convolutions.items():
+        mean = means[layer.relu]
+        mean = mean.clamp_min(DEAD * mean.mean())
+        mean = torch.where(mean > 0, mean, torch.ones_like(mean))  # a layer dead as a whole
+        weight, bias = backbone.weights[f"{name}.weight"], backbone.weights[f"{name}.bias"]
+        scaled = weight.double() / mean[:, None, None, None]
+        if below is not None:
+            scaled = scaled * below[None, :, None, None]
+        weights[f"{name}.weight"] = scaled.to(weight.dtype)
+        weights[f"{name}.bias"] = (bias.double() / mean).to(bias.dtype)
+        below = mean
+    return Backbone(
+        backbone.architecture,
+        weights,
+        mean=backbone.mean,
+        std=backbone.std,
+        pooling=backbone.pooling,
+    )
+
+
+@torch.no_grad()
+def mean_activations(backbone: Backbone, images: Iterable[Tensor]) -> dict[str, Tensor]:
+    """Mean of each filter after the ReLU over `images` and positions: [C] float64 a layer."""
+    layers = [layer.relu for layer in backbone.architecture.convolutions.values()]
+    sums: dict[str, Tensor] = {}
+    counts = dict.fromkeys(layers, 0)
+    for batch in images:
+        for name, activation in backbone(batch, layers).items():
+            total = activation.sum((0, 2, 3), dtype=torch.float64)
+            sums[name] = sums[name] + total if name in sums else total
+            counts[name] += activation.shape[0] * activation.shape[2] * activation.shape[3]
+    if not sums:
+        raise InputError("no images to measure mean activations on; expected at least one batch")
+    return {name: sums[name] / counts[name] for name in layers}
+
+
+def from_torchvision(state: Mapping[str, Tensor], architecture_name: str) -> dict[str, Tensor]:
+    """Weights of `Backbone` from torchvision's vgg16, vgg19 or alexnet; drops the classifier.
+
+    torchvision numbers convolutions, ReLUs and poolings alike: "features.0.weight" and so on.
+    Raises InputError when `state` is of another network.
+    """
+    architecture = ARCHITECTURES[architecture_name]
+    weights: dict[str, Tensor] = {}
+    number = 0
+    for layer in architecture.layers:
+        if isinstance(layer, Convolution):
+            for kind in ("weight", "bias"):
+                key = f"features.{number}.{kind}"
+                if key in state:
+                    weights[f"{layer.name}.{kind}"] = state[key]
+        number += 2 if isinstance(layer, Convolution) else 1
+    _check_shapes(architecture, weights, "torchvision's state dict")
+    return weights
+
+
+def save_backbone(
+    path: str | os.PathLike[str], backbone: Backbone, *, weights: str, origin: Mapping[str, Any]
+) -> None:
+    """Write `backbone` as safetensors; the same arguments give the same bytes.
+
+    `weights` says what they learned from ("imagenet", "embedded"), `origin` how they were made.
+    """
+    record = {
+        "architecture": backbone.architecture.name,
+        "mean": backbone.mean,
+        "std": backbone.std,
+        "weights": weights,
+        "origin": dict(origin),
+    }
+    tensors = {key: value.cpu().contiguous() for key, value in backbone.weights.items()}
+    # One metadata key: safetensors writes several in an order that changes from run to run.
+    with atomic_path(path) as temporary:
+        save_file(tensors, temporary, {"backbone": json.dumps(record, sort_keys=True)})
+
+
+def load_backbone(path: str | os.PathLike[str], *, pooling: PoolingKind) -> Backbone:
+    """The backbone that `save_backbone` wrote. Raises InputError for any other file."""
+    record, tensors = _read(path)
+    return Backbone(
+        ARCHITECTURES[record["architecture"]],
+        tensors,
+        mean=record["mean"],
+        std=record["std"],
+        pooling=pooling,
+    )
+
+
+def backbone_record(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a file says of itself: architecture, mean, std, weights ("embedded", ...), origin."""
+    return _read(path)[0]
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    if not Path(path).is_file():
+        raise InputError(
+            f"{path}: there is no such file; expected a backbone. Those of the demo lie in "
+            "resources/style, and the workflow makes the others (docs/backbone.md)."
+        )
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise InputError(
+            f"{path}: not a safetensors file ({error}); expected a backbone. Make it anew, or "
+            "take one of resources/style."
+        ) from error
+    if "backbone" not in metadata:
+        raise InputError(
+            f"{path}: holds {len(tensors)} tensors but no metadata 'backbone'; expected a file "
+            "that save_backbone wrote. Give a backbone, not a stylising network or a checkpoint."
+        )
+    record: dict[str, Any] = json.loads(metadata["backbone"])
+    if record["architecture"] not in ARCHITECTURES:
+        raise InputError(
+            f"{path}: its architecture is {record['architecture']!r}; expected one of "
+            f"{', '.join(ARCHITECTURES)}. Was it made by a newer version?"
+        )
+    _check_shapes(ARCHITECTURES[record["architecture"]], tensors, str(path))
+    return record, tensors
+
+
+def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], where: str) -> None:
+    expected = architecture.shapes()
+    found = {key: tuple(value.shape) for key, value in weights.items()}
+    advice = f"Is this {architecture.name}? Make or download the file anew."
+    if missing := [key for key in expected if key not in found]:
+        raise InputError(
+            f"{where}: {len(missing)} of {len(expected)} tensors of {architecture.name} are "
+            f"missing, the first is {missing[0]}. {advice}"
+        )
+    for key, shape in expected.items():
+        if found[key] != shape:
+            raise InputError(f"{where}: {key} has shape {found[key]}; expected {shape}. {advice}")

@@ -1,0 +1,123 @@
+"""Networks as files: this project's, and checkpoints of the PyTorch examples."""
+
+import json
+import os
+import pickle
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+
+
+def save_network(
+    path: str | os.PathLike[str], network: TransformationNetwork, record: Mapping[str, Any]
+) -> None:
+    """Write the network as safetensors; `record` says how it came about (painting, losses ...).
+
+    `record` is anything that JSON can hold. The same arguments give the same bytes.
+    """
+    said = {"architecture": asdict(network.architecture), "record": dict(record)}
+    tensors = {name: value.cpu().contiguous() for name, value in network.state_dict().items()}
+    # One metadata key: safetensors writes several in an order that changes from run to run.
+    with atomic_path(path) as temporary:
+        save_file(tensors, temporary, {"network": json.dumps(said, sort_keys=True)})
+
+
+def load_network(path: str | os.PathLike[str]) -> tuple[TransformationNetwork, dict[str, Any]]:
+    """The network and its record from `save_network`'s file or pytorch/examples' checkpoint.
+
+    A checkpoint (.pth, .model, .pt) is read with weights_only; its architecture is inferred from
+    the tensors' shapes, running statistics of old files are dropped, and the record names the
+    file only. The network is on the CPU, in float32 and in evaluation mode. Raises InputError
+    for any other file.
+    """
+    if not Path(path).is_file():
+        raise InputError(
+            f"{path}: there is no such file; expected a network (.safetensors) or a checkpoint of "
+            "pytorch/examples' fast_neural_style (.pth, .model)"
+        )
+    if Path(path).suffix == ".safetensors":
+        architecture, record, state = _read_safetensors(path)
+    else:
+        state = _read_checkpoint(path)
+        architecture = infer_architecture(state, str(path))
+        record = {"origin": "checkpoint", "file": Path(path).name}
+    network = TransformationNetwork(architecture)
+    expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
+    found = {name: tuple(value.shape) for name, value in state.items()}
+    if expected != found:
+        wrong = sorted(set(expected.items()) ^ set(found.items()))[0]
+        raise InputError(
+            f"{path}: not a transformation network of width {architecture.width}: {wrong[0]} is "
+            f"{found.get(wrong[0], 'missing')}, expected {expected.get(wrong[0], 'none')}"
+        )
+    network.load_state_dict({name: value.float() for name, value in state.items()})
+    return network.eval().requires_grad_(False), record
+
+
+def infer_architecture(state: Mapping[str, Tensor], where: str) -> Architecture:
+    """The architecture whose tensors `state` holds, by their shapes.
+
+    A transposed convolution's weight is [in, out, 3, 3], a convolution's [out, in, 3, 3].
+    """
+    first, upsampling = state.get("conv1.conv2d.weight"), state.get("deconv1.conv2d.weight")
+    if first is None or upsampling is None or first.ndim != 4 or upsampling.ndim != 4:
+        raise InputError(
+            f"{where}: {len(state)} tensors, among them no conv1.conv2d.weight or "
+            "deconv1.conv2d.weight; expected a network of pytorch/examples' fast_neural_style"
+        )
+    blocks = {name.split(".")[0] for name in state if name.startswith("res")}
+    transposed = upsampling.shape[0] > upsampling.shape[1]
+    return Architecture(
+        width=first.shape[0],
+        upsampling="transposed" if transposed else "nearest",
+        residual_blocks=len(blocks),
+    )
+
+
+def _read_safetensors(
+    path: str | os.PathLike[str],
+) -> tuple[Architecture, dict[str, Any], dict[str, Tensor]]:
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            state = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise InputError(
+            f"{path}: not a safetensors file ({error}); expected a transformation network. Was it "
+            "downloaded whole?"
+        ) from error
+    if "network" not in metadata:
+        raise InputError(
+            f"{path}: holds {len(state)} tensors but no metadata 'network'; expected a "
+            "transformation network, not a backbone or the weights of a training's checkpoints"
+        )
+    said = json.loads(metadata["network"])
+    return Architecture(**said["architecture"]), said["record"], state
+
+
+def _read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Tensor]:
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        reason = (str(error) or type(error).__name__).splitlines()[0]
+        raise InputError(
+            f"{path}: PyTorch cannot read it as plain weights ({reason}); expected a state dict, "
+            "saved with torch.save(model.state_dict())"
+        ) from error
+    if not isinstance(state, dict) or not all(isinstance(v, Tensor) for v in state.values()):
+        raise InputError(
+            f"{path}: holds {type(state).__name__}, not a dictionary of tensors; expected a state "
+            "dict of pytorch/examples' fast_neural_style"
+        )
+    # Files from before torch 0.4 hold running statistics that the network never used.
+    return {name: value for name, value in state.items() if ".running_" not in name}

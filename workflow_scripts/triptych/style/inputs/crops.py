@@ -1,0 +1,143 @@
+"""Square crops of photographs for training: cut out of archives, folders or the bundled ones.
+
+Every photograph gives one crop, or is left out with a reason: `broken` (it cannot be decoded),
+`grey` (all its colours are equal; it would teach a network that there are none) or `tiny` (its
+shorter side is below half the crop's).
+"""
+
+import io
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import numpy as np
+from PIL import Image
+
+from triptych.core.errors import InputError
+from triptych.style.images import DEEP, opaque, open_image
+from triptych.style.inputs.image_sources import Collection, archive, folder
+from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.inputs.shards import Crop, ShardFiles, Skipped, check_held_out, write_shards
+
+QUALITY = 95
+GREY_MODES = {"1", "L", "LA", "La"} | DEEP
+
+
+def shard_archive(
+    path: str | os.PathLike[str], files: ShardFiles, size: int, held_out: int, threads: int = 1
+) -> None:
+    """A centre crop of `size` pixels of every usable image in a zip file (COCO's)."""
+    with archive(path) as images:
+        crops = centre_crops(images, size, threads)
+        write_shards(crops, len(images.names), files, held_out, images.what)
+
+
+def shard_folder(
+    path: str | os.PathLike[str], files: ShardFiles, size: int, held_out: int, threads: int = 1
+) -> None:
+    """A centre crop of `size` pixels of every usable image in and below a folder."""
+    images = folder(path)
+    crops = centre_crops(images, size, threads)
+    write_shards(crops, len(images.names), files, held_out, images.what)
+
+
+def shard_embedded(
+    files: ShardFiles, size: int, held_out: int, crops: int, seed: int, reserved: Sequence[str]
+) -> None:
+    """`crops` random crops of the bundled photographs, the last `held_out` of `reserved` ones.
+
+    The photographs named in `reserved` give no crop for training. Raises InputError for a name
+    that isn't there.
+    """
+    photographs = embedded_photographs()
+    if unknown := sorted(set(reserved) - set(photographs)):
+        raise InputError(
+            f"no bundled photograph is called {', '.join(unknown)}; "
+            f"there are {', '.join(sorted(photographs))}"
+        )
+    training = {name: image for name, image in photographs.items() if name not in reserved}
+    apart = {name: photographs[name] for name in reserved} or photographs
+    if not training:
+        raise InputError("every bundled photograph is reserved; expected some to train on")
+    check_held_out(crops, held_out, "the crops asked for")
+
+    def both() -> Iterator[Crop]:
+        yield from random_crops(training, crops - held_out, size, seed, 0)
+        yield from random_crops(apart, held_out, size, seed, 1)
+
+    write_shards(both(), crops, files, held_out, "the bundled photographs")
+
+
+def centre_crops(collection: Collection, size: int, threads: int = 1) -> Iterator[Crop | Skipped]:
+    """One crop of `size` pixels of each photograph, or why there is none, in their order."""
+    cut = partial(_cut, collection, size)
+    step = 64 * threads  # a bounded window: finished crops wait for the writer in memory
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, len(collection.names), step):
+            yield from pool.map(cut, collection.names[start : start + step])
+
+
+def _cut(collection: Collection, size: int, name: str) -> Crop | Skipped:
+    try:
+        # Twice the size is enough for a clean reduction (as Pillow's own thumbnails do it).
+        image = open_image(collection.read(name), name, at_least=2 * size)
+    except (InputError, OSError, MemoryError) as error:
+        return Skipped(name, "broken", str(error))
+    if 2 * min(image.size) < size:
+        return Skipped(name, "tiny", f"{image.width}x{image.height}")
+    if image.mode in GREY_MODES:
+        return Skipped(name, "grey", f"mode {image.mode}")
+    crop = centre_crop(opaque(image), size)
+    if is_grey(crop):
+        return Skipped(name, "grey", "equal channels")
+    return Crop(name, as_jpeg(crop))
+
+
+def centre_crop(image: Image.Image, size: int) -> Image.Image:
+    """The middle of an image, its shorter side scaled to `size`: bicubic, antialiased."""
+    side = min(image.size)
+    return square(image, (image.width - side) // 2, (image.height - side) // 2, side, size)
+
+
+def square(image: Image.Image, left: int, top: int, side: int, size: int) -> Image.Image:
+    """The square of `side` pixels at (left, top), scaled to `size` pixels."""
+    box = (left, top, left + side, top + side)
+    return image.resize((size, size), Image.Resampling.BICUBIC, box=box)
+
+
+def is_grey(image: Image.Image) -> bool:
+    """Whether the three channels of an RGB image are equal everywhere."""
+    pixels = np.asarray(image)
+    return bool((pixels == pixels[:, :, :1]).all())
+
+
+def as_jpeg(image: Image.Image) -> bytes:
+    """An RGB image as a JPEG file's bytes; the same image gives the same bytes."""
+    stream = io.BytesIO()
+    image.save(stream, "JPEG", quality=QUALITY)
+    return stream.getvalue()
+
+
+def random_crops(
+    photographs: dict[str, Image.Image], count: int, size: int, *key: int
+) -> Iterator[Crop]:
+    """`count` crops of `size` pixels of RGB photographs: places, scales and flips by chance.
+
+    The photograph and the position are drawn uniformly, the side of the square log-uniformly from
+    `size` to the photograph's shorter side, so that nothing is enlarged unless a photograph is
+    smaller than `size`. `key` seeds; fewer crops are the beginning of more.
+    """
+    names = sorted(photographs)
+    random = np.random.default_rng(key)
+    for _ in range(count):
+        name = names[random.integers(len(names))]
+        image = photographs[name]
+        longest = min(image.size)
+        side = round(np.exp(random.uniform(np.log(min(size, longest)), np.log(longest))))
+        left = int(random.integers(image.width - side + 1))
+        top = int(random.integers(image.height - side + 1))
+        crop = square(image, left, top, side, size)
+        if random.random() < 0.5:
+            crop = crop.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        yield Crop(name, as_jpeg(crop))

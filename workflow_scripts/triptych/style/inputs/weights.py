@@ -1,0 +1,68 @@
+"""torchvision's ImageNet weights, of which only the convolutional part is kept."""
+
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from triptych.core.download import download, public_address
+from triptych.core.errors import InputError
+from triptych.style.backbones.backbone import (
+    ARCHITECTURES,
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Backbone,
+    from_torchvision,
+    save_backbone,
+)
+
+
+def download_weights(
+    url: str,
+    path: str | os.PathLike[str],
+    architecture: str,
+    sha256_start: str,
+    **settings: Any,
+) -> None:
+    """Fetch torchvision's weights of `architecture` and write their convolutions to `path`.
+
+    `sha256_start` is what torchvision puts into the file's name, `settings` are those of
+    `download`. The whole file, ten times as large, lies beside `path` meanwhile (`.pth`, `.part`
+    while it grows, from where a later run goes on) and is removed. Raises DownloadError, and
+    InputError for a file that isn't this network.
+    """
+    whole = Path(path).with_suffix(".pth")
+    download(url, whole, sha256_start=sha256_start, **settings)
+    try:
+        origin = {"url": public_address(url), "sha256_start": sha256_start}
+        convert(whole, path, architecture, origin)
+    finally:
+        whole.unlink()
+
+
+def convert(
+    whole: str | os.PathLike[str],
+    path: str | os.PathLike[str],
+    architecture: str,
+    origin: dict[str, Any],
+) -> None:
+    """Write the convolutions of torchvision's state dict in the file `whole` as a backbone."""
+    try:
+        state = torch.load(whole, map_location="cpu", weights_only=True)
+        if not isinstance(state, dict):
+            raise ValueError(f"it holds a {type(state).__name__}")
+    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
+        raise InputError(
+            f"{whole}: not a state dict of weights alone ({error}); expected torchvision's "
+            f"{architecture}"
+        ) from error
+    backbone = Backbone(
+        ARCHITECTURES[architecture],
+        from_torchvision(state, architecture),
+        mean=IMAGENET_MEAN,
+        std=IMAGENET_STD,
+        pooling="max",
+    )
+    save_backbone(path, backbone, weights="imagenet", origin=origin)

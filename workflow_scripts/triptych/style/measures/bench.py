@@ -1,0 +1,154 @@
+"""How much faster and smaller than plain eager code: ratios within one run."""
+
+import json
+import logging
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pandas as pd
+
+from triptych.core.device import choose_device, describe_device
+from triptych.core.provenance import LIBRARY
+
+logger = logging.getLogger(__name__)
+
+PLAIN = "plain"
+"""measures/plain.py: eager float32, one image after the other, the whole image in one pass."""
+
+PAPER_SECONDS = {"large": 2.5, "image": 78.8}
+"""On a Colab GPU: 4032 x 2480 "within 2-3 seconds", and Table I's VGG at 512."""
+
+REPEATS = {"forward": 3, "step": 1, "closure": 1, "optimise": 1}
+"""Calls of each task in a round."""
+
+
+class Worker:
+    """A `bench_worker` process of one side."""
+
+    def __init__(self, side: str, threads: int) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "triptych.style.measures.bench_worker", side],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(LIBRARY)},
+        )
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def run(self, name: str, size: int, width: int, repeats: int) -> dict[str, Any]:
+        """{"seconds": of each repeat, "peak_bytes": of the process so far}"""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps([name, size, width, repeats]) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the bench's worker ended while it ran {name} at {size} pixels")
+        return dict(json.loads(answer))
+
+
+def bench(
+    sizes: dict[str, Sequence[int]],
+    width: int,
+    precisions: Sequence[str],
+    rounds: int,
+    threads: int,
+) -> pd.DataFrame:
+    """Run each task at its `sizes` (pixels) on every side, in turn, `rounds` times.
+
+    Columns: compared, side, size, seconds (median over rounds of the fastest call), ratio,
+    ratio_minimum, ratio_maximum (plain over ours, within a round), peak_megabytes, device,
+    threads. "large" is run once, 4032 x 2480: its ratio is that of the peak memory. On a GPU
+    also published_seconds: what the paper took for that image and for one of Version 1.
+    """
+    sides = [PLAIN, *precisions]
+    rows = []
+    for name, chosen in sizes.items():
+        for size in chosen:
+            rows += _compare(name, size, width, sides, rounds, threads)
+    rows += _large(width, threads)
+    device = choose_device("auto")
+    if device.type == "cuda":
+        rows += _on_gpu(width, precisions, threads)
+    table = pd.DataFrame(rows)
+    table["device"], table["threads"] = describe_device(device), threads
+    return table
+
+
+def _compare(
+    name: str, size: int, width: int, sides: Sequence[str], rounds: int, threads: int
+) -> list[dict[str, Any]]:
+    measured: dict[str, list[float]] = {side: [] for side in sides}
+    with ExitStack() as stack:
+        workers = {side: stack.enter_context(Worker(side, threads)) for side in sides}
+        for _ in range(rounds):
+            for side, worker in workers.items():
+                measured[side].append(min(worker.run(name, size, width, REPEATS[name])["seconds"]))
+    rows = []
+    for side, seconds in measured.items():
+        ratios = [base / own for base, own in zip(measured[PLAIN], seconds, strict=True)]
+        rows.append(
+            {
+                "compared": name,
+                "side": side,
+                "size": size,
+                "seconds": statistics.median(seconds),
+                "ratio": round(statistics.median(ratios), 3),
+                "ratio_minimum": round(min(ratios), 3),
+                "ratio_maximum": round(max(ratios), 3),
+            }
+        )
+        logger.info("%s", rows[-1])
+    return rows
+
+
+def _large(width: int, threads: int) -> list[dict[str, Any]]:
+    rows = []
+    for side in (PLAIN, "float32"):
+        with Worker(side, threads) as worker:
+            answer = worker.run("large", 0, width, 1)
+        rows.append(
+            {
+                "compared": "large",
+                "side": side,
+                "size": 4032,
+                "seconds": answer["seconds"][0],
+                "peak_megabytes": answer["peak_bytes"] / 1e6,
+            }
+        )
+        logger.info("%s", rows[-1])
+    for row in rows:
+        row["ratio"] = round(rows[0]["peak_megabytes"] / row["peak_megabytes"], 3)
+    return rows
+
+
+def _on_gpu(width: int, precisions: Sequence[str], threads: int) -> list[dict[str, Any]]:
+    """What the paper printed seconds for: its large photograph, and an image of Version 1."""
+    rows = []
+    for side in precisions:
+        with Worker(side, threads) as worker:
+            for name, size in (("large", 4032), ("image", 512)):
+                seconds = min(worker.run(name, size, width, 3)["seconds"])
+                published = PAPER_SECONDS[name]
+                rows.append(
+                    {
+                        "compared": f"{name}, the paper's",
+                        "side": side,
+                        "size": size,
+                        "seconds": seconds,
+                        "published_seconds": published,
+                        "ratio": round(published / seconds, 3),
+                    }
+                )
+    return rows

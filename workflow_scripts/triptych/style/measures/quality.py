@@ -1,0 +1,258 @@
+"""Figures that need no download: how much of the content is kept, how much of the style is met.
+
+Images are float32 [3, H, W], RGB in [0, 1], of any sizes. Two figures compare a result with its
+content (structure, edges) and two with its painting (texture, colours).
+"""
+
+import logging
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.style.backbones.backbone import Backbone
+from triptych.style.images import read_image, resize, resize_to
+from triptych.style.losses import position_gram, style_term
+
+logger = logging.getLogger(__name__)
+
+LUMA = (0.299, 0.587, 0.114)
+"""Weights of R, G and B: ITU-R BT.601, as JPEG's."""
+
+SSIM_SIGMA, SSIM_WINDOW = 1.5, 11
+SSIM_STABILITY = (0.01**2, 0.03**2)
+"""Window and constants of Wang et al. 2004, section III-B, for values in [0, 1]."""
+
+FLAT = 1e-6
+"""Gradients that vary less are the rounding of a flat image."""
+
+KEYS = ("version", "experiment", "run", "content", "painting")
+MEASURES = ("ssim_luma", "edge_correlation", "gram_distance", "colour_distance")
+"""The columns of quality.csv"""
+
+
+@dataclass(frozen=True)
+class QualitySettings:
+    """How results are compared with their paintings."""
+
+    layers: tuple[str, ...]
+    """Layers of the held-out backbone whose Gram matrices are compared"""
+    projections: int
+    """Directions in colour space that the sliced distance averages over"""
+    seed: int
+    """Of these directions"""
+
+
+def luma(image: Tensor) -> Tensor:
+    """Brightness [H, W] of an image [3, H, W], as television weighs the colours."""
+    return torch.einsum("c,chw->hw", image.new_tensor(LUMA), image)
+
+
+def ssim_luma(image: Tensor, content: Tensor) -> float:
+    """Structural similarity of brightness, 1 for equal images (Wang et al. 2004).
+
+    Mean over all places where the 11 x 11 Gaussian window lies inside the image. The content is
+    resized to the image. InputError for an image smaller than the window.
+    """
+    if min(image.shape[-2:]) < SSIM_WINDOW:
+        raise InputError(
+            f"an image of {image.shape[-2]} x {image.shape[-1]} pixels is too small for SSIM: "
+            f"give one of at least {SSIM_WINDOW} x {SSIM_WINDOW}"
+        )
+    x, y = _lumas(image, content)
+    # In float64: variances are differences of nearly equal numbers in smooth regions.
+    planes = torch.stack((x, y, x * x, y * y, x * y))[:, None]
+    steps = torch.arange(SSIM_WINDOW, dtype=planes.dtype, device=planes.device)
+    window = torch.exp(-0.5 * ((steps - SSIM_WINDOW // 2) / SSIM_SIGMA) ** 2)
+    window = window / window.sum()
+    means = functional.conv2d(planes, window.view(1, 1, -1, 1))
+    mx, my, mxx, myy, mxy = functional.conv2d(means, window.view(1, 1, 1, -1))[:, 0]
+    vx, vy, vxy = mxx - mx * mx, myy - my * my, mxy - mx * my
+    c1, c2 = SSIM_STABILITY
+    similarity = (2 * mx * my + c1) * (2 * vxy + c2) / ((mx**2 + my**2 + c1) * (vx + vy + c2))
+    return float(similarity.mean())
+
+
+def edge_correlation(image: Tensor, content: Tensor) -> float:
+    """Pearson correlation of the magnitudes of the Sobel gradients of brightness.
+
+    The content is resized to the image. NaN where one of them has the same gradient everywhere.
+    """
+    x, y = (_gradient_magnitude(plane).flatten() for plane in _lumas(image, content))
+    if min(float(x.std()), float(y.std())) < FLAT:
+        return float("nan")
+    return float(torch.corrcoef(torch.stack((x, y)))[0, 1])
+
+
+def _lumas(image: Tensor, content: Tensor) -> tuple[Tensor, Tensor]:
+    """Brightness [H, W] of both in float64, at the size of the first."""
+    same_size = resize_to(content, image.shape[-2], image.shape[-1])
+    return luma(image.double()), luma(same_size.to(image).double())
+
+
+def _gradient_magnitude(plane: Tensor) -> Tensor:
+    """Of [H, W], by Sobel's filters, without the outermost pixels: [H - 2, W - 2]."""
+    smooth, slope = plane.new_tensor([1.0, 2.0, 1.0]) / 4, plane.new_tensor([-1.0, 0.0, 1.0]) / 2
+    filters = torch.stack((torch.outer(smooth, slope), torch.outer(slope, smooth)))
+    gradients = functional.conv2d(plane[None, None], filters[:, None])[0]
+    return gradients.square().sum(0).sqrt()
+
+
+@torch.no_grad()
+def gram_distance(
+    image: Tensor, painting: Tensor, backbone: Backbone, layers: tuple[str, ...]
+) -> float:
+    """Mean over layers of ||G - A||² / ||A||², G and A the Gram matrices of image and painting.
+
+    Gram matrices (Eq. 4) are divided by the number of positions, so that the images may differ
+    in size; relative to the painting, so that no layer outweighs the others. 0 is the painting's
+    own texture and 1 what a black image of dead filters has. Give a backbone that the image was
+    not made with: that one's distance is what the optimisation lowered.
+    """
+    of_image, of_painting = backbone(image[None], layers), backbone(painting[None], layers)
+    terms = [
+        style_term(position_gram(of_image[name]), position_gram(of_painting[name]), "relative")
+        for name in layers
+    ]
+    return float(torch.cat(terms).mean())
+
+
+def colour_distance(image: Tensor, painting: Tensor, projections: int, seed: int) -> float:
+    """Sliced Wasserstein-1 distance of the pixels' colours, in [0, 1] units of RGB.
+
+    The mean, over random directions in colour space, of the exact distance of the projected
+    colours; half the shift, about, of two images that differ by a shift of all colours
+    (Rabin et al. 2011, "Wasserstein barycenter and its application to texture mixing").
+    """
+    directions = np.random.default_rng(seed).standard_normal((projections, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    first, second = (_projected(each, directions) for each in (image, painting))
+    return float(wasserstein(first, second).mean())
+
+
+def _projected(image: Tensor, directions: np.ndarray) -> np.ndarray:
+    """[P, H W] float32"""
+    return directions.astype(np.float32) @ image.detach().cpu().float().flatten(1).numpy()
+
+
+def wasserstein(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Wasserstein-1 distances [P] of the samples [P, n] and [P, m], row by row, exactly.
+
+    The area between the two quantile functions, which are steps at k / n and k / m.
+    """
+    n, m = first.shape[1], second.shape[1]
+    # Whole numbers, in units of 1 / (n m): the steps of both functions coincide exactly.
+    ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
+    lengths = np.diff(ends, prepend=0) / (n * m)
+    inside = ends - 1  # a level in each stretch between two steps
+    a = np.sort(first, axis=1)[:, inside // m]
+    b = np.sort(second, axis=1)[:, inside // n]
+    return np.abs(a - b) @ lengths
+
+
+def measure(
+    image: Tensor,
+    content: Tensor,
+    painting: Tensor,
+    backbone: Backbone,
+    settings: QualitySettings,
+) -> dict[str, float]:
+    """All four figures of a result, by the names of quality.csv's columns.
+
+    The painting is brought to the image's shorter side first: strokes are compared at the size
+    that they have beside the image, whatever size the painting's file has.
+    """
+    painting = resize(painting, min(image.shape[-2:]))
+    return {
+        "ssim_luma": ssim_luma(image, content),
+        "edge_correlation": edge_correlation(image, content),
+        "gram_distance": gram_distance(image, painting, backbone, settings.layers),
+        "colour_distance": colour_distance(image, painting, settings.projections, settings.seed),
+    }
+
+
+@dataclass(frozen=True)
+class Result:
+    """A stylised image and what it was made from, by name."""
+
+    version: int
+    experiment: str
+    """Of version 1; empty for version 2"""
+    run: str
+    content: str
+    painting: str
+    path: Path
+
+
+def optimised_results(tables: Iterable[str | os.PathLike[str]]) -> Iterator[Result]:
+    """The images of version 1, of each runs.csv those in the folder images beside it.
+
+    A run that diverged is measured by the last good state that it left; one that left no image
+    is passed over.
+    """
+    for table in tables:
+        for run in _rows(table, ("experiment", "run", "content", "painting", "status")):
+            path = Path(table).parent / "images" / f"{run['run']}.png"
+            if run["status"] != "finished" and not path.exists():
+                logger.info("%s left no image: not measured", path)
+                continue
+            yield Result(1, run["experiment"], run["run"], run["content"], run["painting"], path)
+
+
+def stylised_results(tables: Iterable[str | os.PathLike[str]]) -> Iterator[Result]:
+    """The images of version 2, of each runs.csv those beside it."""
+    for table in tables:
+        for run in _rows(table, ("content", "painting")):
+            content, painting = run["content"], run["painting"]
+            path = Path(table).parent / f"{content}.png"
+            yield Result(2, "", f"{painting}-{content}", content, painting, path)
+
+
+def _rows(table: str | os.PathLike[str], columns: tuple[str, ...]) -> list[dict[str, str]]:
+    frame = pd.read_csv(table, dtype=str, keep_default_na=False)
+    if missing := [column for column in columns if column not in frame]:
+        raise InputError(
+            f"{table} lacks the columns {', '.join(missing)}; expected a runs.csv of the style "
+            "study with at least " + ", ".join(columns)
+        )
+    return [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False)]
+
+
+def quality_table(
+    results: Iterable[Result],
+    contents: Mapping[str, Path],
+    paintings: Mapping[str, Path],
+    backbone: Backbone,
+    settings: QualitySettings,
+) -> pd.DataFrame:
+    """One row for each result, with the columns of KEYS and MEASURES.
+
+    contents, paintings: image files by name. InputError where a result names another one.
+    """
+    sources: dict[Path, Tensor] = {}
+
+    def source(files: Mapping[str, Path], kind: str, name: str, result: Result) -> Tensor:
+        if name not in files:
+            raise InputError(
+                f"{result.path} was made from the {kind} {name!r}, which is not among those "
+                f"given: {', '.join(sorted(files)) or 'none'}"
+            )
+        path = files[name]
+        if path not in sources:
+            sources[path] = read_image(path)
+        return sources[path]
+
+    rows = []
+    for result in results:
+        content = source(contents, "content", result.content, result)
+        painting = source(paintings, "painting", result.painting, result)
+        figures = measure(read_image(result.path), content, painting, backbone, settings)
+        rows.append({key: getattr(result, key) for key in KEYS} | figures)
+    return pd.DataFrame(rows, columns=[*KEYS, *MEASURES])

@@ -1,0 +1,169 @@
+"""Seconds an image: Table I of the paper, and Figure 4's loss functions."""
+
+import itertools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from triptych.core.device import describe_device
+from triptych.core.progress import Progress
+from triptych.style.backbones.backbone import Backbone
+from triptych.style.images import resize
+from triptych.style.optimisation.gatys import optimise
+from triptych.style.optimisation.presets import CONTENT_LOSSES, Choices, ContentLoss
+
+
+def seconds_of(call: Callable[[], object], device: torch.device) -> float:
+    """Seconds that `call` takes, a GPU's queue emptied before and after."""
+    _synchronise(device)
+    began = time.perf_counter()
+    call()
+    _synchronise(device)
+    return time.perf_counter() - began
+
+
+def _synchronise(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def optimisation_times(
+    photographs: Tensor,
+    painting: Tensor,
+    backbones: Mapping[str, tuple[Backbone, Choices]],
+    sizes: Sequence[int],
+    evaluations: int,
+    stated: int,
+    batch: int,
+    device: torch.device,
+) -> pd.DataFrame:
+    """Version 1's half of Table I: seconds an image for `evaluations` evaluations.
+
+    `stated` is the number of evaluations that a finished image takes, which the table scales to.
+
+    photographs [n, 3, H, W] in [0, 1] are optimised `batch` at a time, squashed to each size, as
+    the paper's were; a batch's seconds are shared evenly among its images. One short optimisation
+    at each size warms up. Columns as in results/style/timing/images.csv.
+    """
+    rows = []
+    kinds = list(itertools.product(backbones, sizes))
+    with Progress("optimisation", len(kinds) * len(photographs), "images") as progress:
+        for name, size in kinds:
+            backbone, choices = backbones[name]
+            contents = torch.stack([resize(each, size, "squashed") for each in photographs])
+            style = resize(painting, size, "squashed")[None].to(device)
+            run = partial(_optimise_from_zero, backbone, choices, style)
+            run(contents[:batch].to(device), 2)
+            for first in range(0, len(contents), batch):
+                chosen = contents[first : first + batch].to(device)
+                seconds = seconds_of(partial(run, chosen, evaluations), device) / len(chosen)
+                rows += [
+                    _row(1, name, size, first + i, 0, seconds, len(chosen), device)
+                    | {
+                        "evaluations": evaluations,
+                        "evaluations_stated": stated,
+                        "precision": choices.precision,
+                    }
+                    for i in range(len(chosen))
+                ]
+                progress.advance(len(chosen))
+    return pd.DataFrame(rows)
+
+
+def _optimise_from_zero(
+    backbone: Backbone, choices: Choices, painting: Tensor, contents: Tensor, evaluations: int
+) -> None:
+    optimise(contents, painting, backbone, choices, evaluations, seeds=[0] * len(contents))
+
+
+def network_times(
+    photographs: Tensor,
+    stylise: Callable[[Tensor], object],
+    sizes: Sequence[int],
+    repeats: int,
+    precision: str,
+    device: torch.device,
+) -> pd.DataFrame:
+    """Version 2's half of Table I: seconds an image, one at a time, after a warm-up at each size.
+
+    `stylise` takes images [1, 3, H, W] in [0, 1] that already lie on `device`.
+    """
+    rows = []
+    for size in sizes:
+        images = torch.stack([resize(each, size, "squashed") for each in photographs]).to(device)
+        stylise(images[:1])
+        for repeat, index in itertools.product(range(repeats), range(len(images))):
+            seconds = seconds_of(partial(stylise, images[index : index + 1]), device)
+            rows.append(
+                _row(2, "network", size, index, repeat, seconds, 1, device)
+                | {"evaluations": 0, "evaluations_stated": 0, "precision": precision}
+            )
+    return pd.DataFrame(rows)
+
+
+def _row(
+    version: int,
+    backbone: str,
+    size: int,
+    image: int,
+    repeat: int,
+    seconds: float,
+    batch: int,
+    device: torch.device,
+) -> dict[str, object]:
+    return {
+        "version": version,
+        "backbone": backbone,
+        "size": size,
+        "image": image,
+        "repeat": repeat,
+        "seconds": seconds,
+        "batch": batch,
+        "device": describe_device(device),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def loss_times(
+    content: Tensor,
+    painting: Tensor,
+    backbone: Backbone,
+    choices: Choices,
+    evaluations: int,
+    repeats: int,
+    device: torch.device,
+) -> pd.DataFrame:
+    """Figure 4: seconds by content loss, all four within each repeat, in an order that rotates.
+
+    content, painting: [1, 3, H, W]. Repeats are pairs: what slows the machine for a while slows
+    all four. One run beforehand warms up.
+    """
+
+    def run(content_loss: ContentLoss, count: int) -> None:
+        chosen = replace(choices, content_loss=content_loss)
+        _optimise_from_zero(backbone, chosen, painting, content, count)
+
+    rows = []
+    run(CONTENT_LOSSES[0], 2)
+    with Progress("loss functions", repeats * len(CONTENT_LOSSES), "runs") as progress:
+        for repeat in range(repeats):
+            turn = repeat % len(CONTENT_LOSSES)
+            for name in CONTENT_LOSSES[turn:] + CONTENT_LOSSES[:turn]:
+                seconds = seconds_of(partial(run, name, evaluations), device)
+                rows.append(
+                    {
+                        "content_loss": name,
+                        "repeat": repeat,
+                        "seconds": seconds,
+                        "evaluations": evaluations,
+                        "size": content.shape[-1],
+                        "device": describe_device(device),
+                    }
+                )
+                progress.advance()
+    return pd.DataFrame(rows)

@@ -1,0 +1,137 @@
+"""What Version 1 minimises: content, style and total variation of many images on one backbone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from triptych.core.device import precision_context
+from triptych.style.backbones.architectures import Architecture, Pooling
+from triptych.style.backbones.backbone import Backbone
+from triptych.style.losses import content_term, position_gram, style_term, total_variation
+from triptych.style.optimisation.presets import Choices
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Weighted terms of each image, [N]; their sum is the total."""
+
+    content: Tensor
+    style: Tensor
+    total_variation: Tensor
+
+    @property
+    def total(self) -> Tensor:
+        """[N]."""
+        return self.content + self.style + self.total_variation
+
+
+class Objective:
+    """Losses of N images against N contents [3, H, W] and N paintings [3, h, w] of any size.
+
+    What is given twice is measured once. Targets are computed here, without a graph; `terms`
+    computes no further than the deepest layer that the choices name.
+    """
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        choices: Choices,
+        contents: Sequence[Tensor],
+        paintings: Sequence[Tensor],
+    ) -> None:
+        self._backbone, self._choices = backbone, choices
+        self._device = contents[0].device
+        content, style = [], []
+        distinct, self._content_of = _distinct(contents)
+        with torch.no_grad():
+            for image in distinct:
+                content.append(self._features(image[None])[choices.content_layer])
+            distinct, self._style_of = _distinct(paintings)
+            for image in distinct:
+                features = self._features(image[None])
+                style.append([position_gram(features[name]) for name in choices.style_layers])
+        self._contents = torch.cat(content)
+        self._styles = [torch.cat(grams) for grams in zip(*style, strict=True)]
+        self._select()
+
+    def terms(self, images: Tensor) -> Terms:
+        """Weighted losses of [N, 3, H, W] in [0, 1], in the contents' order."""
+        choices = self._choices
+        features = self._features(images)
+        content = content_term(
+            features[choices.content_layer],
+            self._content_targets,
+            choices.content_loss,
+            choices.scaling,
+        )
+        style = torch.zeros_like(content)
+        for name, weight, target in zip(
+            choices.style_layers, choices.layer_weights, self._style_targets, strict=True
+        ):
+            grams = position_gram(features[name])
+            style = style + weight * style_term(grams, target, choices.scaling)
+        variation = torch.zeros_like(content)
+        if choices.total_variation_weight:
+            variation = choices.total_variation_weight * total_variation(images)
+        return Terms(choices.content_weight * content, choices.style_weight * style, variation)
+
+    def keep(self, rows: Sequence[int]) -> None:
+        """Go on with these of the images only."""
+        self._content_of = [self._content_of[row] for row in rows]
+        self._style_of = [self._style_of[row] for row in rows]
+        self._select()
+
+    def _features(self, images: Tensor) -> dict[str, Tensor]:
+        with precision_context(self._device, self._choices.precision):
+            return self._backbone(images, self._choices.layers)
+
+    def _select(self) -> None:
+        self._content_targets = _rows(self._contents, self._content_of)
+        self._style_targets = [_rows(grams, self._style_of) for grams in self._styles]
+
+
+def bytes_an_image(architecture: Architecture, choices: Choices, height: int, width: int) -> int:
+    """About how much memory one image takes while it is optimised, in bytes (4 a number).
+
+    Each convolution's and ReLU's output is kept for the backward pass, where the widest layer
+    stands a few more times; then the content target, the optimiser and its history.
+    """
+    deepest = max(architecture.layer_names.index(name) for name in choices.layers)
+    wanted = architecture.layer_names[: deepest + 1]
+    kept = widest = 0
+    rows, columns = height, width
+    for layer in architecture.layers:
+        if isinstance(layer, Pooling):
+            rows, columns = rows // layer.stride, columns // layer.stride
+            continue
+        if layer.name not in wanted:
+            break
+        rows, columns = rows // layer.stride, columns // layer.stride
+        numbers = layer.outputs * rows * columns
+        kept, widest = kept + 2 * numbers, max(widest, numbers)
+    history = 2 * choices.history if choices.optimizer == "lbfgs" else 2
+    return 4 * (kept + 4 * widest + (history + 8) * 3 * height * width)
+
+
+def _distinct(images: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
+    """The images without repetition, and each one's place among them."""
+    distinct: list[Tensor] = []
+    places = []
+    for image in images:
+        for place, known in enumerate(distinct):
+            if known is image or (known.shape == image.shape and torch.equal(known, image)):
+                places.append(place)
+                break
+        else:
+            places.append(len(distinct))
+            distinct.append(image)
+    return distinct, places
+
+
+def _rows(values: Tensor, rows: Sequence[int]) -> Tensor:
+    """`values[rows]`, but [1, ...] when all rows are one: it is spread where it's used."""
+    if len(set(rows)) == 1:
+        return values[rows[0]][None]
+    return values[torch.tensor(list(rows), device=values.device)]

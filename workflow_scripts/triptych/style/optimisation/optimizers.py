@@ -1,0 +1,105 @@
+"""Adam and SGD over rows, each image a row of its own, in the manner of `BatchedLbfgs`."""
+
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from triptych.style.optimisation.lbfgs import BatchedLbfgs
+from triptych.style.optimisation.presets import Choices
+
+
+class RowOptimizer(Protocol):
+    """Moves `rows` [B, n], each by its own loss [B] and gradient [B, n]."""
+
+    rows: Tensor
+    active: Tensor
+
+    def step(self, losses: Tensor, gradients: Tensor) -> None: ...
+
+    def keep(self, rows: Tensor) -> None: ...
+
+    def state(self) -> dict[str, Any]: ...
+
+    def restore(self, state: dict[str, Any]) -> None: ...
+
+
+class _Rows:
+    """What Adam and SGD share: rows, of which some can be dropped, and a state."""
+
+    def __init__(self, rows: Tensor) -> None:
+        self.rows = rows
+        self.active = torch.ones(len(rows), dtype=torch.bool, device=rows.device)
+
+    def keep(self, rows: Tensor) -> None:
+        """Go on with these rows only (indices [B']); `self.rows` becomes a new tensor."""
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                setattr(self, name, value[rows])
+
+    def state(self) -> dict[str, Any]:
+        """All that `restore` needs to go on to the bit; tensors are not copied."""
+        return dict(vars(self))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what `state` gave."""
+        vars(self).update(state)
+
+
+class RowAdam(_Rows):
+    """torch.optim.Adam with its default betas and epsilon."""
+
+    def __init__(self, rows: Tensor, learning_rate: float) -> None:
+        super().__init__(rows)
+        self._learning_rate = learning_rate
+        self._first = torch.zeros_like(rows)
+        self._second = torch.zeros_like(rows)
+        self._steps = 0
+
+    @torch.no_grad()
+    def step(self, losses: Tensor, gradients: Tensor) -> None:
+        """Move every row, given its loss and gradient where it stands: [B], [B, n]."""
+        self._steps += 1
+        self._first.lerp_(gradients, 1 - 0.9)
+        self._second.mul_(0.999).addcmul_(gradients, gradients, value=1 - 0.999)
+        unbiased = 1 - 0.999**self._steps
+        scale = (self._second / unbiased).sqrt_().add_(1e-8)
+        rate = self._learning_rate / (1 - 0.9**self._steps)
+        self.rows.addcdiv_(self._first, scale, value=-rate)
+
+
+class RowSgd(_Rows):
+    """torch.optim.SGD with momentum; or each row's gradient at a root mean square of one."""
+
+    def __init__(
+        self, rows: Tensor, learning_rate: float, momentum: float, normalised: bool = False
+    ) -> None:
+        super().__init__(rows)
+        self._learning_rate, self._momentum, self._normalised = learning_rate, momentum, normalised
+        self._velocity = torch.zeros_like(rows)
+
+    @torch.no_grad()
+    def step(self, losses: Tensor, gradients: Tensor) -> None:
+        """Move every row, given its loss and gradient where it stands: [B], [B, n]."""
+        if self._normalised:
+            size = gradients.square().mean(1, keepdim=True).sqrt()
+            gradients = gradients / torch.where(size > 0, size, torch.ones_like(size))
+        self._velocity.mul_(self._momentum).add_(gradients)
+        self.rows.sub_(self._velocity, alpha=self._learning_rate)
+
+
+def row_optimizer(choices: Choices, rows: Tensor) -> RowOptimizer:
+    """The optimiser that the choices name; it changes `rows` [B, n] in place."""
+    if choices.optimizer == "adam":
+        return RowAdam(rows, choices.learning_rate)
+    if choices.optimizer == "sgd":
+        return RowSgd(rows, choices.learning_rate, choices.momentum, choices.normalised_gradient)
+    # Without tolerances: a loop that calls torch's `step` again and again, as the notebook's, goes
+    # on after one is met, and their values suppose a scale that the losses don't have.
+    return BatchedLbfgs(
+        rows,
+        learning_rate=choices.learning_rate,
+        history=choices.history,
+        tolerance_gradient=0.0,
+        tolerance_change=0.0,
+    )

@@ -1,0 +1,262 @@
+"""Run the rows of an experiment of Version 1, those of equal choices together, resumably."""
+
+import logging
+import math
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import describe_device
+from triptych.core.progress import Progress
+from triptych.core.stopping import Stopped, StopRequest
+from triptych.style.backbones.architectures import ARCHITECTURES
+from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
+from triptych.style.images import read_image, resize
+from triptych.style.optimisation.experiments import COLUMNS, FROM_PRESET
+from triptych.style.optimisation.gatys import (
+    FINISHED,
+    HISTORY,
+    Optimisation,
+    Optimised,
+    images_at_once,
+)
+from triptych.style.optimisation.presets import Choices, preset
+
+logger = logging.getLogger(__name__)
+
+SAVE_EVERY_SECONDS = 60.0
+"""Within a group; each finished group is saved as well."""
+
+RUN_COLUMNS = [
+    *COLUMNS[: COLUMNS.index("size") + 1],
+    "height",
+    "width",
+    "evaluations",
+    "repeat",
+    "status",
+    "reason",
+    "evaluations_done",
+    "seconds",
+    "batch",
+    "content_loss_final",
+    "style_loss_final",
+    "total_loss_final",
+    "relative_loss_final",
+    "device",
+    "precision",
+]
+HISTORY_COLUMNS = ["experiment", "run", *HISTORY[1:]]
+
+
+@dataclass(frozen=True)
+class OptimisedRuns:
+    """An experiment's results: RUN_COLUMNS, HISTORY_COLUMNS, and images [3, H, W] by run."""
+
+    runs: pd.DataFrame
+    history: pd.DataFrame
+    images: dict[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Files by name or role, and photographs [N, 3, H, W] to normalise backbones on."""
+
+    contents: Mapping[str, str | os.PathLike[str]]
+    paintings: Mapping[str, str | os.PathLike[str]]
+    backbones: Mapping[str, str | os.PathLike[str]]
+    calibration: Tensor
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows that are optimised at once: equal choices, backbone, shape and evaluations."""
+
+    rows: list[dict[str, Any]]
+    choices: Choices
+    contents: list[Tensor]
+    paintings: list[Tensor]
+
+
+def run_experiment(
+    rows: Sequence[Mapping[str, Any]],
+    inputs: Inputs,
+    device: torch.device,
+    memory_bytes: float,
+    checkpoint: Checkpoint,
+    stop: StopRequest,
+) -> OptimisedRuns:
+    """Optimise every row (`experiments.COLUMNS`) of one experiment.
+
+    Each finished group is saved, and a running one every minute; what a resumed experiment gives
+    equals an unbroken one's, but for seconds. Raises `Stopped` after saving when `stop` asks.
+    """
+    stored = checkpoint.load(device) or {"finished": [], "running": [], "state": None}
+    finished, state = stored["finished"], stored["state"]
+    over = {run["run"] for group in finished for run in group["runs"]}
+    begun = [row for row in rows if row["run"] in stored["running"]]
+    fresh = [row for row in rows if row["run"] not in over.union(stored["running"])]
+    groups = grouped(begun, inputs, device, math.inf) + grouped(fresh, inputs, device, memory_bytes)
+    backbones: dict[tuple[str, str, bool], Backbone] = {}
+    done = sum(row["evaluations"] for row in rows if row["run"] in over)
+    total = sum(row["evaluations"] for row in rows)
+    with Progress(str(rows[0]["experiment"]), total, "evaluations", done=done) as progress:
+        for group in groups:
+            role, names = group.rows[0]["backbone"], [row["run"] for row in group.rows]
+            key = (role, group.choices.pooling, group.choices.normalised)
+            if key not in backbones:
+                backbones[key] = prepared(
+                    inputs.backbones[role], group.choices, inputs.calibration, device
+                )
+            optimisation = Optimisation(
+                group.contents,
+                group.paintings,
+                backbones[key],
+                group.choices,
+                group.rows[0]["evaluations"],
+                [row["repeat"] for row in group.rows],
+            )
+            if state is not None:
+                optimisation.restore(state)
+                progress.advance(optimisation.done * len(group.rows))
+                state = None
+            saved = time.monotonic()
+            while not optimisation.finished:
+                reason = stop.reason  # asked once: a signal may come at any moment
+                if reason or time.monotonic() - saved > SAVE_EVERY_SECONDS:
+                    running = {"running": names, "state": optimisation.state()}
+                    checkpoint.save({"finished": finished, **running})
+                    saved = time.monotonic()
+                if reason:
+                    raise Stopped(reason)
+                optimisation.advance()
+                progress.advance(len(group.rows))
+            finished.append(_record(optimisation.result(), group.rows, device))
+            checkpoint.save({"finished": finished, "running": [], "state": None})
+    return _collected(finished, rows)
+
+
+def grouped(
+    rows: Sequence[Mapping[str, Any]], inputs: Inputs, device: torch.device, memory_bytes: float
+) -> list[Group]:
+    """The rows by what must be equal within a batch, and no more of them than memory holds."""
+    alike: dict[tuple[Any, ...], Group] = {}
+    for row in rows:
+        choices = choices_of(row)
+        content, painting = (
+            resize(read_image(path), row["size"], choices.aspect).to(device)
+            for path in (inputs.contents[row["content"]], inputs.paintings[row["painting"]])
+        )
+        key = (row["backbone"], choices, content.shape, row["evaluations"])
+        group = alike.setdefault(key, Group([], choices, [], []))
+        group.rows.append(dict(row))
+        group.contents.append(content)
+        group.paintings.append(painting)
+    groups = []
+    for group in alike.values():
+        height, width = group.contents[0].shape[1:]
+        at_once = images_at_once(
+            ARCHITECTURES[group.rows[0]["architecture"]],
+            group.choices,
+            height,
+            width,
+            memory_bytes,
+        )
+        for first in range(0, len(group.rows), at_once):
+            part = slice(first, first + at_once)
+            groups.append(
+                Group(group.rows[part], group.choices, group.contents[part], group.paintings[part])
+            )
+    return groups
+
+
+def choices_of(row: Mapping[str, Any]) -> Choices:
+    """The choices that a row of the experiment table stands for."""
+    changes = {key: row[key] for key in FROM_PRESET}
+    return preset(row["preset"], row["architecture"], **changes)
+
+
+def prepared(
+    path: str | os.PathLike[str], choices: Choices, calibration: Tensor, device: torch.device
+) -> Backbone:
+    """A backbone with the choices' pooling, normalised on `calibration` if they say so."""
+    backbone = load_backbone(path, pooling=choices.pooling).to(device)
+    if choices.normalised:
+        backbone = normalised(backbone, (batch.to(device) for batch in calibration.split(8)))
+    return backbone
+
+
+def usable_memory(device: torch.device, granted_mb: float | None) -> float:
+    """Bytes that a batch may take: most of a GPU, or a quarter of what a job on a CPU was granted.
+
+    A CPU gains little from larger batches, and a job that is asked to stop finishes an evaluation.
+    """
+    if device.type == "cuda":
+        return 0.7 * torch.cuda.get_device_properties(device).total_memory
+    return 0.25e6 * (granted_mb or 4000)
+
+
+def _record(
+    result: Optimised, rows: Sequence[dict[str, Any]], device: torch.device
+) -> dict[str, Any]:
+    """A finished group as plain values and tensors, as a checkpoint holds them."""
+    runs, histories = [], []
+    for number, row in enumerate(rows):
+        history = result.history.loc[result.history["image"] == number]
+        totals = history["total"].fillna(math.inf).tolist()
+        finished = result.statuses[number] == FINISHED
+        kept = history.iloc[-1 if finished else totals.index(min(totals))]
+        runs.append(
+            {
+                **row,
+                "height": result.images.shape[2],
+                "width": result.images.shape[3],
+                "status": result.statuses[number],
+                "reason": result.reasons[number],
+                "evaluations_done": result.evaluations_done[number],
+                "seconds": result.seconds[number],
+                "batch": result.batches[number],
+                "content_loss_final": float(kept["content"]),
+                "style_loss_final": float(kept["style"]),
+                "total_loss_final": float(kept["total"]),
+                "relative_loss_final": float(kept["total"] / history["total"].iloc[0]),
+                "device": describe_device(device),
+            }
+        )
+        if result.reasons[number]:
+            logger.warning(
+                "%s: %s, %s", row["run"], result.statuses[number], result.reasons[number]
+            )
+        names = {"experiment": row["experiment"], "run": row["run"]}
+        histories += history.drop(columns="image").assign(**names).to_dict("records")
+    return {"runs": runs, "history": histories, "images": result.images}
+
+
+def _collected(
+    finished: Iterable[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]
+) -> OptimisedRuns:
+    """All groups, in the order of the experiment table."""
+    order = {row["run"]: place for place, row in enumerate(rows)}
+    runs = pd.DataFrame([run for group in finished for run in group["runs"]])
+    history = pd.DataFrame([record for group in finished for record in group["history"]])
+    images = {
+        run["run"]: image
+        for group in finished
+        for run, image in zip(group["runs"], group["images"], strict=True)
+    }
+    return OptimisedRuns(
+        runs=_in_order(runs, order)[RUN_COLUMNS],
+        history=_in_order(history, order)[HISTORY_COLUMNS],
+        images={run: images[run] for run in order},
+    )
+
+
+def _in_order(table: pd.DataFrame, order: Mapping[str, int]) -> pd.DataFrame:
+    places = table["run"].map(order)
+    return table.loc[places.sort_values(kind="stable").index].reset_index(drop=True)

@@ -1,0 +1,171 @@
+"""How much a stylised video flickers: what changes from frame to frame though nothing moved.
+
+The warped error of Ruder, Dosovitskiy and Brox, "Artistic style transfer for videos" (2016): the
+previous frame, moved along the optical flow of the *source*, is compared with the present one
+where the flow can be trusted. The source's own warped error, from noise, light and flow that is
+not quite right, is the yardstick.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triptych.core.errors import InputError
+from triptych.core.progress import Progress
+from triptych.style.video.info import probe
+from triptych.style.video.reading import read_frames
+
+LONGEST_SIDE = 640
+"""Pixels; larger frames are averaged down first, since flow of full HD takes seconds a frame."""
+
+LEAST_VALID_PERCENT = 20.0
+"""Below this share of trusted pixels no error is told: cuts between photographs leave 0 to 10."""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Where each pixel of a frame was in the frame before.
+
+    `offsets`: float32 [H, W, 2], pixels right and down; `valid`: bool [H, W], where that is
+    neither occluded, nor out of the picture, nor at an edge of motion.
+    """
+
+    offsets: np.ndarray
+    valid: np.ndarray
+
+    def warp(self, previous: np.ndarray) -> np.ndarray:
+        """The previous frame, [H, W] or [H, W, C], moved to where its parts are now."""
+        import cv2
+
+        across, down = _positions(self.offsets)
+        return cv2.remap(previous, across, down, cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE)
+
+
+def flicker(source: str | Path, frames_path: str | Path) -> pd.DataFrame:
+    """Warped errors of a stylised video and its source, one row for each frame but the first.
+
+    Columns: frame, source_error and stylised_error (root mean square over trusted pixels and
+    channels, on a scale of 0 to 1), ratio (stylised over source), valid_percent. Errors are empty
+    after a cut, the ratio also where the source doesn't change at all. Raises InputError when the
+    videos differ in size.
+    """
+    original, stylised = probe(source), probe(frames_path)
+    if (original.width, original.height) != (stylised.width, stylised.height):
+        raise InputError(
+            f"{frames_path} is {stylised.width}x{stylised.height}, but its source {source} "
+            f"{original.width}x{original.height}; give the frames that were made of this source"
+        )
+    pairs = zip(
+        (frame for frame, _ in read_frames(original)),
+        (frame for frame, _ in read_frames(stylised)),
+        strict=False,
+    )
+    with Progress("compared", stylised.frames, "frames") as progress:
+        return flicker_of(_counted(pairs, progress))
+
+
+def flicker_of(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> pd.DataFrame:
+    """As `flicker`, for pairs of a source frame and its stylised one, uint8 [H, W, 3] RGB."""
+    rows = []
+    before: tuple[np.ndarray, np.ndarray] | None = None
+    with _one_thread():
+        for number, (source, stylised) in enumerate(pairs):
+            now = _limited(source), _limited(stylised)
+            if before is not None:
+                flow = flow_between(before[0], now[0])
+                source_error, stylised_error = (
+                    warped_error(previous, present, flow)
+                    for previous, present in zip(before, now, strict=True)
+                )
+                rows.append(
+                    {
+                        "frame": number,
+                        "source_error": source_error,
+                        "stylised_error": stylised_error,
+                        "ratio": stylised_error / source_error if source_error else np.nan,
+                        "valid_percent": 100 * float(flow.valid.mean()),
+                    }
+                )
+            before = now
+    return pd.DataFrame(
+        rows, columns=["frame", "source_error", "stylised_error", "ratio", "valid_percent"]
+    )
+
+
+def warped_error(previous: np.ndarray, present: np.ndarray, flow: Flow) -> float:
+    """Root mean square difference, in [0, 1], of two uint8 frames along a flow.
+
+    NaN where less than LEAST_VALID_PERCENT of the pixels can be compared.
+    """
+    if 100 * flow.valid.mean() < LEAST_VALID_PERCENT:
+        return float("nan")
+    warped = flow.warp(previous.astype(np.float32)).clip(0, 255)
+    difference = (present - warped)[flow.valid] / 255
+    return float(np.sqrt(np.mean(difference.astype(np.float64) ** 2)))
+
+
+def flow_between(previous: np.ndarray, present: np.ndarray) -> Flow:
+    """Optical flow of two uint8 frames [H, W, 3] RGB by dense inverse search (Kroeger, 2016).
+
+    Trusted is what returns to its place on the way there and back, and where the flow is smooth:
+    Ruder et al., equations 4 and 5, after Sundaram, Brox and Keutzer (2010).
+    """
+    import cv2
+
+    # OpenCV's type hints deny that the flow to start from may be left out.
+    method: Any = cv2.DISOpticalFlow.create(cv2.DISOPTICAL_FLOW_PRESET_MEDIUM)
+    before, now = (cv2.cvtColor(frame, cv2.COLOR_RGB2GRAY) for frame in (previous, present))
+    back = method.calc(now, before, None)
+    forth = method.calc(before, now, None)
+    across, down = _positions(back)
+    returned = cv2.remap(forth, across, down, cv2.INTER_LINEAR, borderMode=cv2.BORDER_REPLICATE)
+    lengths = (back**2).sum(2) + (returned**2).sum(2)
+    consistent = ((back + returned) ** 2).sum(2) <= 0.01 * lengths + 0.5
+    slopes = [np.gradient(back[..., axis], axis=(0, 1)) for axis in (0, 1)]
+    steepness = sum(slope**2 for pair in slopes for slope in pair)
+    smooth = steepness <= 0.01 * (back**2).sum(2) + 0.002
+    height, width = now.shape
+    inside = (across >= 0) & (across <= width - 1) & (down >= 0) & (down <= height - 1)
+    return Flow(back, consistent & smooth & inside)
+
+
+def _positions(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    height, width = offsets.shape[:2]
+    rows, columns = np.mgrid[:height, :width].astype(np.float32)
+    return columns + offsets[..., 0], rows + offsets[..., 1]
+
+
+def _limited(frame: np.ndarray) -> np.ndarray:
+    import cv2
+
+    scale = LONGEST_SIDE / max(frame.shape[:2])
+    if scale >= 1:
+        return frame
+    size = round(frame.shape[1] * scale), round(frame.shape[0] * scale)
+    return cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
+
+
+def _counted(
+    pairs: Iterable[tuple[np.ndarray, np.ndarray]], progress: Progress
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for pair in pairs:
+        yield pair
+        progress.advance()
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """OpenCV on one thread: its flow's stripes, and with them its result, follow their number."""
+    import cv2
+
+    threads = cv2.getNumThreads()
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(threads)

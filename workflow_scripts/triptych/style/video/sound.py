@@ -1,0 +1,146 @@
+"""The sound of a video that is written: copied from a source, or made."""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from triptych.style.video.info import audio_streams
+
+if TYPE_CHECKING:
+    from av import AudioFrame, Packet
+    from av.container import InputContainer, OutputContainer
+
+logger = logging.getLogger(__name__)
+
+SOUND_IN_MP4 = frozenset({"aac", "mp3", "ac3", "eac3", "alac", "opus", "flac"})
+"""Audio codecs whose packets an mp4 takes as they are; any other is decoded and encoded as AAC."""
+
+AAC_BITS_A_SECOND = 160_000
+AAC_RATES = frozenset({16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 88_200, 96_000})
+AAC_LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1"}
+
+LARGEST_GAP_SECONDS = 0.1
+"""Sound that is later than this is delayed by silence; less is rounding."""
+
+Sound = Iterator[tuple[float, "Packet"]]
+"""Packets for the output in rising order of their seconds."""
+
+SoundMaker = Callable[["OutputContainer"], Sound]
+"""Adds its streams to a file that is about to be written, and gives their packets."""
+
+
+def sound_of(source: "InputContainer") -> SoundMaker | None:
+    """Every audio stream of an open file: packets untouched where mp4 takes them, else as AAC.
+
+    None when there is no sound. Sound that breaks off is kept up to there.
+    """
+    if not audio_streams(source):
+        return None
+
+    def make(output: "OutputContainer") -> Sound:
+        copied: dict[int, Any] = {}
+        encoders: dict[int, _Encoder] = {}
+        for stream in audio_streams(source):
+            if stream.codec_context.codec.canonical_name in SOUND_IN_MP4:
+                target = copied[stream.index] = output.add_stream_from_template(stream)
+            else:
+                rate, channels = stream.codec_context.sample_rate, stream.codec_context.channels
+                target = output.add_stream(
+                    "aac",
+                    rate=rate if rate in AAC_RATES else 48_000,
+                    layout=AAC_LAYOUTS.get(channels, "stereo"),
+                    bit_rate=AAC_BITS_A_SECOND,
+                )
+                encoders[stream.index] = _Encoder(target)
+            if stream.language:
+                target.metadata["language"] = stream.language
+        return _copied_or_encoded(source, copied, encoders)
+
+    return make
+
+
+def sound_from(frames: Iterable["AudioFrame"], rate: int, layout: str) -> SoundMaker:
+    """Audio frames (planar float, with their times) as AAC."""
+
+    def make(output: "OutputContainer") -> Sound:
+        target = output.add_stream("aac", rate=rate, layout=layout, bit_rate=AAC_BITS_A_SECOND)
+        return _encoded(frames, target)
+
+    return make
+
+
+class _Encoder:
+    """Encodes decoded audio of any kind as AAC, sample after sample; gaps become silence."""
+
+    def __init__(self, target: Any) -> None:
+        import av
+
+        self._target = target
+        self._rate: int = target.codec_context.sample_rate
+        self._layout: str = target.codec_context.layout.name
+        self._resampler = av.AudioResampler("fltp", self._layout, self._rate)
+        self._next: int | None = None
+
+    def encode(self, frame: Any) -> Iterator["Packet"]:
+        """The packets that an audio frame completes."""
+        import av
+
+        due = round((frame.time or 0.0) * self._rate)
+        if self._next is None:
+            self._next = due
+        elif due - self._next > self._rate * LARGEST_GAP_SECONDS:
+            channels = self._target.codec_context.channels
+            silence = np.zeros((channels, due - self._next), np.float32)
+            yield from self._give(av.AudioFrame.from_ndarray(silence, "fltp", self._layout))
+        for resampled in self._resampler.resample(frame):
+            yield from self._give(resampled)
+
+    def finish(self) -> Iterator["Packet"]:
+        """The packets that are left."""
+        if self._next is not None:
+            for resampled in self._resampler.resample(None):
+                yield from self._give(resampled)
+            yield from self._target.encode(None)
+
+    def _give(self, frame: "AudioFrame") -> Iterator["Packet"]:
+        # Times are counted in samples: AVI and Matroska round those of their packets.
+        assert self._next is not None
+        frame.sample_rate, frame.time_base = self._rate, Fraction(1, self._rate)
+        frame.pts = self._next
+        self._next += frame.samples
+        yield from self._target.encode(frame)
+
+
+def _copied_or_encoded(
+    source: "InputContainer", copied: dict[int, Any], encoders: dict[int, _Encoder]
+) -> Sound:
+    import av.error
+
+    try:
+        for packet in source.demux(audio_streams(source)):
+            index = packet.stream.index
+            if index in encoders:
+                # The empty packet at the end too: the decoder holds frames back until then.
+                for frame in packet.decode():
+                    yield from _timed(encoders[index].encode(frame))
+            elif packet.dts is not None:
+                packet.stream = copied[index]
+                yield from _timed([packet])
+    except av.error.FFmpegError as error:
+        logger.warning("the source's sound breaks off: %s", error.strerror)
+    for encoder in encoders.values():
+        yield from _timed(encoder.finish())
+
+
+def _encoded(frames: Iterable["AudioFrame"], target: Any) -> Sound:
+    for frame in frames:
+        yield from _timed(target.encode(frame))
+    yield from _timed(target.encode(None))
+
+
+def _timed(packets: Iterable["Packet"]) -> Sound:
+    for packet in packets:
+        yield float((packet.dts or 0) * packet.time_base), packet

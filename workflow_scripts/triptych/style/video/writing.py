@@ -1,0 +1,165 @@
+"""Writing videos by PyAV: lossless frames (FFV1 in Matroska), or H.264 in mp4 with sound.
+
+Both name their colours' matrix and range; frame times are written as they are. The bytes depend on
+the frames alone: numbers of threads are fixed, and no file carries a date or a random identifier.
+"""
+
+import logging
+from fractions import Fraction
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+import numpy as np
+
+from triptych.style.video.sound import SoundMaker
+
+logger = logging.getLogger(__name__)
+
+Codec = Literal["ffv1", "h264"]
+
+BT709 = 1
+"""The number of ITU-T H.273 for the matrix, primaries and curve of HDTV."""
+
+LIMITED_RANGE = 1
+
+
+class VideoWriter:
+    """Writes uint8 RGB frames to `path`, each at its time; a context manager.
+
+    Lossless frames keep any size. H.264 is yuv420p, which every player knows, when both sides are
+    even; with an odd side it is yuv444p, since 4:2:0 halves both sides and the size is kept.
+    `size` is height and width, `fps` the nominal rate, `time_base` the seconds of a tick,
+    `pixel_aspect` a pixel's width over its height, `crf` x264's constant rate factor.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        codec: Codec,
+        size: tuple[int, int],
+        fps: Fraction,
+        time_base: Fraction,
+        *,
+        pixel_aspect: Fraction = Fraction(1),
+        crf: int = 18,
+        sound: SoundMaker | None = None,
+    ) -> None:
+        import av
+
+        self._height, self._width = size
+        self._time_base = time_base
+        self._codec = codec
+        options = {"fflags": "+bitexact"}
+        if codec == "h264":
+            options["movflags"] = "+faststart"
+        self._file = av.open(
+            str(path),
+            "w",
+            format="mp4" if codec == "h264" else "matroska",
+            container_options=options,
+        )
+        self._stream: Any = self._file.add_stream(
+            "libx264" if codec == "h264" else "ffv1",
+            rate=fps,
+            options=_h264_options(crf) if codec == "h264" else _FFV1_OPTIONS,
+        )
+        context = self._stream.codec_context
+        context.width, context.height = self._width, self._height
+        context.sample_aspect_ratio = pixel_aspect
+        self._stream.time_base = context.time_base = time_base
+        if codec == "h264":
+            even = self._width % 2 == 0 and self._height % 2 == 0
+            context.pix_fmt = "yuv420p" if even else "yuv444p"
+            context.colorspace = context.color_primaries = context.color_trc = BT709
+            context.color_range = LIMITED_RANGE
+            if not even:
+                logger.warning(
+                    "%dx%d has an odd side, so the video is written as 4:4:4, which "
+                    "keeps the size but which some players and most televisions don't show",
+                    self._width,
+                    self._height,
+                )
+        else:
+            context.pix_fmt = "bgr0"
+        self._sound = sound(self._file) if sound else iter(())
+        self._next_sound = next(self._sound, None)
+        self._held: Any = None  # the last packet, until its duration is known
+
+    def __enter__(self) -> "VideoWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def write(self, frame: np.ndarray, start: int) -> None:
+        """Show `frame`, uint8 [H, W, 3] RGB, from `start` ticks on. Starts must rise."""
+        import av
+        from av.video.reformatter import ColorRange, Colorspace
+
+        if frame.shape != (self._height, self._width, 3) or frame.dtype != np.uint8:
+            raise ValueError(
+                f"a frame of {frame.dtype} {list(frame.shape)} for a video of "
+                f"uint8 {[self._height, self._width, 3]}"
+            )
+        picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
+        if self._codec == "h264":
+            picture = picture.reformat(
+                format=self._stream.codec_context.pix_fmt,
+                dst_colorspace=Colorspace.ITU709,
+                dst_color_range=ColorRange.MPEG,
+            )
+        else:
+            picture = picture.reformat(format="bgr0")
+        picture.pts, picture.time_base = start, self._time_base
+        for packet in self._stream.encode(picture):
+            self._write(packet)
+
+    def finish(self, end: int) -> None:
+        """The last frame is shown until `end` ticks; all that is left is written."""
+        for packet in self._stream.encode(None):
+            self._write(packet)
+        if self._held is not None:
+            self._held.duration = end - self._held.pts
+            self._file.mux(self._held)
+            self._held = None
+        self._write_sound_until(float("inf"))
+
+    def _write(self, packet: Any) -> None:
+        """Hold a packet back until the next one tells how long it lasts.
+
+        An encoder only knows the nominal rate, which would be wrong for the last frame of a video
+        with variable times, and with it the file's duration.
+        """
+        if self._held is not None:
+            self._held.duration = packet.pts - self._held.pts
+            self._file.mux(self._held)
+        self._held = packet
+        self._write_sound_until(float(packet.pts * self._time_base))
+
+    def _write_sound_until(self, seconds: float) -> None:
+        """Sound goes in between pictures, so that a player needs no long buffer."""
+        while self._next_sound is not None and self._next_sound[0] <= seconds:
+            self._file.mux(self._next_sound[1])
+            self._next_sound = next(self._sound, None)
+
+
+_FFV1_OPTIONS = {
+    "level": "3",
+    "coder": "range_def",
+    "g": "1",  # every frame by itself: a damaged one harms no other
+    "slices": "4",
+    "slicecrc": "1",
+    "threads": "4",
+}
+
+
+def _h264_options(crf: int) -> dict[str, str]:
+    # B-frames would make an mp4 count its duration by decoding times, which is wrong by some
+    # frames when their times vary.
+    return {"crf": str(crf), "preset": "medium", "bf": "0", "threads": "4"}
