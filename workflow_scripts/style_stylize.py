@@ -6,7 +6,7 @@ from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.stylised_files import stylise_files
+from triptych.style.feedforward.stylised_files import stylise_files
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

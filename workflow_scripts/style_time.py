@@ -6,7 +6,7 @@ from triptych.core.device import choose_device
 from triptych.core.files import atomic_path
 from triptych.core.job import job
 from triptych.style.backbones.backbone import load_backbone
-from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network_files import load_network
 from triptych.style.images import read_image, resize
 from triptych.style.inputs.shards import Shards

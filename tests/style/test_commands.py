@@ -13,8 +13,8 @@ from triptych.style import catalogue
 from triptych.style.catalogue import find_network
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.network_files import save_network
+from triptych.style.feedforward.stylize import keep_colours, stylise
 from triptych.style.images import read_image, read_image_alpha, write_image
-from triptych.style.stylize import keep_colours, stylise
 from triptych.style.work_list import Item, work_list
 
 EXACT = ["--precision", "float32"]

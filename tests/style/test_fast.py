@@ -5,7 +5,7 @@ import torch
 from random_networks import image, network
 
 from triptych.core.errors import InputError
-from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 
 SIZES = [(16, 16), (37, 50), (64, 23)]

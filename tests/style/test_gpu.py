@@ -5,10 +5,10 @@ import torch
 from random_networks import image, network
 
 from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
-from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
+from triptych.style.feedforward.stylize import stylise
 from triptych.style.optimisation.gatys import optimise
 from triptych.style.optimisation.presets import preset
-from triptych.style.stylize import stylise
 
 pytestmark = [
     pytest.mark.gpu,

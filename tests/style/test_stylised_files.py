@@ -6,9 +6,9 @@ import torch
 from random_networks import image, network
 
 from triptych.style.feedforward.network_files import save_network
+from triptych.style.feedforward.stylised_files import COLUMNS, stylise_files
+from triptych.style.feedforward.stylize import stylise
 from triptych.style.images import read_image, write_image
-from triptych.style.stylised_files import COLUMNS, stylise_files
-from triptych.style.stylize import stylise
 
 
 def test_every_photograph_gets_an_image_and_a_row(tmp_path):

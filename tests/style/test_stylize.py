@@ -6,17 +6,17 @@ from random_networks import image, network
 from skimage.color import rgb2ycbcr
 
 from triptych.core.errors import InputError
-from triptych.style import memory, stylize
-from triptych.style.fast import PreparedNetwork
-from triptych.style.memory import free_memory, parse_bytes, readable, resident_memory
-from triptych.style.stylize import (
+from triptych.style.feedforward import memory, stylize
+from triptych.style.feedforward.fast import PreparedNetwork
+from triptych.style.feedforward.memory import free_memory, parse_bytes, readable, resident_memory
+from triptych.style.feedforward.stylize import (
     fastest_precision,
     keep_colours,
     plan_for,
     precision_error,
     stylise,
 )
-from triptych.style.tiling import tiled_bytes
+from triptych.style.feedforward.tiling import tiled_bytes
 
 CPU = torch.device("cpu")
 

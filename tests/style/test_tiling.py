@@ -8,10 +8,10 @@ import torch
 from random_networks import image, network
 
 from triptych.core.errors import InputError
-from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
+from triptych.style.feedforward.moments import Moments, Norm
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.moments import Moments, Norm
-from triptych.style.tiling import stylise_tiled, tiled_bytes
+from triptych.style.feedforward.tiling import stylise_tiled, tiled_bytes
 
 
 @pytest.mark.parametrize("upsampling", ["transposed", "nearest"])
@@ -90,9 +90,9 @@ def test_a_tile_of_no_pixels_is_refused():
 PEAK = """
 import resource, sys, torch
 from triptych.core.allocation import keep_freed_memory
-from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.tiling import stylise_tiled, tiled_bytes
+from triptych.style.feedforward.tiling import stylise_tiled, tiled_bytes
 torch.set_num_threads(1)
 if sys.argv[1] == "kept":
     keep_freed_memory()

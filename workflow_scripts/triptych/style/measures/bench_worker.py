@@ -27,17 +27,17 @@ from triptych.style.backbones.backbone import (
     Backbone,
     from_torchvision,
 )
-from triptych.style.fast import PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
+from triptych.style.feedforward.stylize import stylise
+from triptych.style.feedforward.tiling import stylise_tiled
 from triptych.style.feedforward.training import TrainingRun
 from triptych.style.feedforward.training_data import TrainingSettings
 from triptych.style.measures import plain
 from triptych.style.optimisation.gatys import optimise
 from triptych.style.optimisation.objective import Objective
 from triptych.style.optimisation.presets import preset
-from triptych.style.stylize import stylise
-from triptych.style.tiling import stylise_tiled
 
 Precision = Literal["float32", "bf16"]
 

@@ -29,7 +29,7 @@ from triptych.style.video.writing import VideoWriter
 if TYPE_CHECKING:
     import torch
 
-    from triptych.style.fast import Precision
+    from triptych.style.feedforward.fast import Precision
     from triptych.style.feedforward.network import TransformationNetwork
 
 logger = logging.getLogger(__name__)
@@ -53,8 +53,8 @@ def network_stylist(
     """A stylist by a transformation network; frames cross to the device and back as bytes."""
     import torch
 
-    from triptych.style.fast import PreparedNetwork
-    from triptych.style.stylize import stylise
+    from triptych.style.feedforward.fast import PreparedNetwork
+    from triptych.style.feedforward.stylize import stylise
 
     prepared = PreparedNetwork(network.to(device).eval(), precision)
 

@@ -17,15 +17,15 @@ import torch
 from torch import Tensor
 
 from triptych.core.errors import InputError
-from triptych.style.fast import (
+from triptych.style.feedforward.fast import (
     DTYPES,
     PreparedNetwork,
     Stage,
     exact_convolutions,
     padded_to_stride,
 )
+from triptych.style.feedforward.moments import KnownNorm, Moments
 from triptych.style.feedforward.network import STRIDE, TransformationNetwork
-from triptych.style.moments import KnownNorm, Moments
 
 Storage = Literal["same", "bf16", "fp16"]
 

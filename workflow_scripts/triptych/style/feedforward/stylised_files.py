@@ -11,10 +11,10 @@ from torch import Tensor
 
 from triptych.core.device import describe_device
 from triptych.core.progress import Progress
-from triptych.style.fast import Precision, PreparedNetwork
+from triptych.style.feedforward.fast import Precision, PreparedNetwork
 from triptych.style.feedforward.network_files import load_network
+from triptych.style.feedforward.stylize import plan_for, precision_error, stylise
 from triptych.style.images import read_image, write_image
-from triptych.style.stylize import plan_for, precision_error, stylise
 
 logger = logging.getLogger(__name__)
 

@@ -9,10 +9,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
-from triptych.style.fast import Precision, PreparedNetwork
+from triptych.style.feedforward.fast import Precision, PreparedNetwork
+from triptych.style.feedforward.memory import free_memory, lines_of, readable
 from triptych.style.feedforward.network import SMALLEST, TransformationNetwork
-from triptych.style.memory import free_memory, lines_of, readable
-from triptych.style.tiling import Storage, stylise_tiled, tiled_bytes
+from triptych.style.feedforward.tiling import Storage, stylise_tiled, tiled_bytes
 
 logger = logging.getLogger(__name__)
 

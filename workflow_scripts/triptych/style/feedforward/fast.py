@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from triptych.core.errors import InputError
+from triptych.style.feedforward.moments import Norm, at_least_float32, normalised
 from triptych.style.feedforward.network import (
     CALM,
     FULL,
@@ -28,7 +29,6 @@ from triptych.style.feedforward.network import (
     TransformationNetwork,
     TransposedConvolution,
 )
-from triptych.style.moments import Norm, at_least_float32, normalised
 
 Precision = Literal["float32", "bf16", "fp16", "float64"]
 

@@ -1,0 +1,254 @@
+"""What `triptych stylize` does with each image and video."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from triptych.core.device import choose_device
+from triptych.core.errors import InputError
+from triptych.core.progress import Progress
+from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
+from triptych.style.catalogue import CHECKOUT, network_named
+from triptych.style.feedforward.fast import PreparedNetwork
+from triptych.style.feedforward.memory import parse_bytes, resident_memory
+from triptych.style.feedforward.stylize import (
+    fastest_precision,
+    keep_colours,
+    precision_error,
+    stylise,
+)
+from triptych.style.images import (
+    read_image,
+    read_image_alpha,
+    resize,
+    resize_to,
+    to_bytes,
+    write_image,
+)
+from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.inputs.prepare import bundled, fitted
+from triptych.style.optimisation.gatys import FINISHED, optimise
+from triptych.style.optimisation.presets import preset
+from triptych.style.paintings.paint import PAINTINGS, paint
+from triptych.style.video.transfer import Stylist, stylise_to_mp4
+from triptych.style.work_list import Item
+
+FAILURES = (InputError, OSError, RuntimeError, MemoryError)
+"""What ends one input's work, not the others'; a GPU's lack of memory is a RuntimeError."""
+
+
+@dataclass(frozen=True)
+class Photograph:
+    """An image that was read, and resized if that was asked for."""
+
+    item: Item
+    rgb: Tensor
+    alpha: Tensor | None
+
+
+class Painter:
+    """Takes images through `render`; what fails is kept for the end."""
+
+    batch = 1
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.options = options
+        try:
+            self.device = choose_device(options.device)
+        except ValueError as problem:
+            raise InputError(str(problem)) from problem
+
+    def render(self, images: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def work(self, items: list[Item]) -> list[tuple[Path, str]]:
+        """Stylise and write every item; the sources that failed, and why."""
+        failures: list[tuple[Path, str]] = []
+        for item in (item for item in items if item.kind == "video"):
+            try:
+                self.film(item)
+                print(f"{item.source} -> {item.target}", flush=True)
+            except FAILURES as problem:
+                failures.append((item.source, str(problem)))
+        images = [item for item in items if item.kind == "image"]
+        if images:
+            self._work_images(images, failures)
+        return failures
+
+    def film(self, item: Item) -> None:
+        raise NotImplementedError
+
+    def _work_images(self, items: list[Item], failures: list[tuple[Path, str]]) -> None:
+        with Progress("stylised", len(items), "images") as progress:
+            for group in _alike(self._read(items, failures), self.batch):
+                try:
+                    results = self.finished(_stacked([each.rgb for each in group]))
+                except FAILURES as problem:
+                    failures += [(each.item.source, str(problem)) for each in group]
+                    continue
+                for each, result in zip(group, results, strict=True):
+                    try:
+                        write_image(each.item.target, result, each.alpha)
+                        print(f"{each.item.source} -> {each.item.target}", flush=True)
+                    except FAILURES as problem:
+                        failures.append((each.item.source, str(problem)))
+                    progress.advance()
+
+    def finished(self, originals: Tensor) -> Tensor:
+        """Rendered images with the colours and in the strength that were asked for."""
+
+        originals = originals.to(self.device)
+        results = self.render(originals)
+        if self.options.keep_colours:
+            results = keep_colours(originals, results)
+        if self.options.strength < 1:
+            results = originals.lerp(results, self.options.strength)
+        return results.cpu()
+
+    def _read(
+        self, items: Iterable[Item], failures: list[tuple[Path, str]]
+    ) -> Iterator[Photograph]:
+
+        for item in items:
+            try:
+                rgb, alpha = read_image_alpha(item.source)
+                if self.options.size:
+                    rgb = resize(rgb, self.options.size)
+                    if alpha is not None:
+                        alpha = resize_to(alpha, *rgb.shape[-2:])
+                yield Photograph(item, rgb, alpha)
+            except FAILURES as problem:
+                failures.append((item.source, str(problem)))
+
+
+class NetworkPainter(Painter):
+    """A trained network: one pass an image."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options)
+
+        limit = parse_bytes(options.memory) if options.memory else None
+        network, _, sentence = network_named(options.style)
+        precision = options.precision
+        if precision == "auto":
+            precision = fastest_precision(self.device)
+        self.batch = options.batch
+        self.network = network.to(self.device)
+        self.prepared = PreparedNetwork(self.network, precision)
+        self.told = precision == "float32"
+        self.limit = None if limit is None else limit - resident_memory()
+        print(sentence, file=sys.stderr)
+
+    def render(self, images: Tensor) -> Tensor:
+        self._tell_error(images)
+        if self.limit is None:
+            return stylise(self.prepared, images)
+        # The images as read, as stacked and as floats of the result.
+        allowed = max(0.0, self.limit - 3 * images.nbytes)
+        return stylise(self.prepared, images, memory_bytes=allowed)
+
+    def film(self, item: Item) -> None:
+        stylise_to_mp4(item.source, item.target, self._stylist(), self.batch)
+
+    def _stylist(self) -> Stylist:
+        def stylist(frames: np.ndarray) -> np.ndarray:
+            images = torch.from_numpy(frames).permute(0, 3, 1, 2).float().div_(255)
+            return to_bytes(self.finished(images)).permute(0, 2, 3, 1).contiguous().numpy()
+
+        return stylist
+
+    def _tell_error(self, images: Tensor) -> None:
+        """Once, what half precision costs, on the first image or the middle of a large one."""
+        if self.told:
+            return
+        self.told = True
+
+        height, width = images.shape[-2:]
+        top, left = max(0, height - 512) // 2, max(0, width - 512) // 2
+        part = images[0, :, top : top + 512, left : left + 512]
+        error = precision_error(self.network, part, self.prepared.precision)
+        print(f"precision {self.prepared.precision}: {error}", file=sys.stderr)
+
+
+class OptimisingPainter(Painter):
+    """Version 1: each image is optimised towards a painting."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options)
+
+        self.painting = _painting(options.style)
+        path = options.backbone or CHECKOUT / "resources/style/narrow_vgg.safetensors"
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
+        architecture = load_backbone(path, pooling="average").architecture.name
+        # A photograph keeps its shape, whatever the preset made of the paper's squares.
+        self.choices = preset(options.preset, architecture, aspect="kept")
+        backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
+        self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
+        print(
+            f"{options.evaluations} evaluations of {architecture} ({path}), "
+            f"preset {options.preset}",
+            file=sys.stderr,
+        )
+
+    def render(self, images: Tensor) -> Tensor:
+        painting = resize(self.painting, min(images.shape[-2:])).to(self.device)
+        with Progress("evaluated", self.options.evaluations, "times") as progress:
+            done = optimise(
+                images,
+                painting[None],
+                self.backbone,
+                self.choices,
+                self.options.evaluations,
+                seeds=[0],
+                after_evaluation=lambda _: progress.advance(),
+            )
+        if done.statuses[0] != FINISHED:
+            print(
+                f"triptych stylize: stopped, {done.reasons[0]}; the last good image is written",
+                file=sys.stderr,
+            )
+        return done.images
+
+
+def _painting(style: str) -> Tensor:
+    """The painting of a file, or a generated one by name."""
+
+    if style in PAINTINGS and not Path(style).is_file():
+        return paint(style, (512, 512), seed=0)
+    if not Path(style).is_file():
+        raise InputError(
+            f"{style} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
+        )
+    return read_image(style)
+
+
+def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:
+    """The backbone normalised to mean activation one on the bundled photographs."""
+
+    images = torch.stack([fitted(bundled(name), 256, 256) for name in embedded_photographs()])
+    return normalised(backbone, (part.to(device) for part in images.split(8)))
+
+
+def _alike(photographs: Iterable[Photograph], most: int) -> Iterator[list[Photograph]]:
+    """Neighbours of one size together, at most so many."""
+    group: list[Photograph] = []
+    for photograph in photographs:
+        if group and (len(group) == most or photograph.rgb.shape != group[0].rgb.shape):
+            yield group
+            group = []
+        group.append(photograph)
+    if group:
+        yield group
+
+
+def _stacked(images: list[Tensor]) -> Tensor:
+    """[N, 3, H, W]; of one image, which may be large, no copy."""
+
+    return images[0][None] if len(images) == 1 else torch.stack(images)
