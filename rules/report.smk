@@ -57,8 +57,7 @@ rule report_page:
         style_scores="results/tables/style_scores.csv",
         style_stylised_runs=STYLE_STYLISED_RUNS,
         style_parity=style_variants(
-            "results/style/networks/{painting}/{variant}/parity.csv",
-            STYLE_SHOWN.items(),
+            "results/style/networks/{painting}/{variant}/parity.csv", STYLE_FILMED[:1]
         ),
         style_properties=style_videos("properties.csv"),
         style_videos=style_videos("video.mp4"),
