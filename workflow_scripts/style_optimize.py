@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from triptych.core.allocation import keep_freed_memory
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device
 from triptych.core.files import atomic_path
@@ -13,6 +14,7 @@ from triptych.style.inputs.shards import Shards
 from triptych.style.optimisation.runs import Inputs, run_experiment, usable_memory
 
 with job(snakemake):
+    keep_freed_memory()
     given, params, output = snakemake.input, snakemake.params, snakemake.output
     roles = dict.fromkeys(row["backbone"] for row in params.runs)
     shards = Shards(*given.photographs)

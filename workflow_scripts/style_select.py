@@ -1,5 +1,6 @@
 """Choose the checkpoint of the lowest loss on held-out photographs, and show them all."""
 
+from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
 from triptych.core.job import job
 from triptych.style.feedforward.perceptual import LossSettings
@@ -8,6 +9,7 @@ from triptych.style.images import read_image, resize
 from triptych.style.inputs.shards import Shards
 
 with job(snakemake):
+    keep_freed_memory()
     params, files, output = snakemake.params, snakemake.input, snakemake.output
     device = choose_device(params.device)
     loss = read_loss(

@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
 from triptych.core.files import atomic_path
 from triptych.core.job import job
@@ -14,6 +15,7 @@ from triptych.style.measures.timing import loss_times, network_times, optimisati
 from triptych.style.optimisation.presets import preset
 
 with job(snakemake):
+    keep_freed_memory()
     given, params = snakemake.input, snakemake.params
     device, settings, losses = choose_device(params.device), params.timing, params.timing["losses"]
     shards = Shards(*given.photographs)

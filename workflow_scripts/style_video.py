@@ -2,6 +2,7 @@
 
 import torch
 
+from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device, describe_device
 from triptych.core.files import atomic_path
 from triptych.core.job import job
@@ -10,6 +11,7 @@ from triptych.style.video.measures import frame_speeds
 from triptych.style.video.transfer import network_stylist, stylise_video
 
 with job(snakemake):
+    keep_freed_memory()
     params, source, output = snakemake.params, snakemake.input.source, snakemake.output
     device = choose_device(params.device)
     network, _ = load_network(snakemake.input.network)
