@@ -28,7 +28,7 @@ def test_a_small_film_plays_in_the_page_without_any_request(tmp_path):
     assert tags[0]["src"].startswith("data:video/mp4;base64,")
     policy = next(attrs["content"] for tag, attrs in elements.seen if "http-equiv" in attrs)
     assert "media-src data:" in policy and "default-src 'none'" in policy
-    assert "Great wave, trained in this run with temporal term" in elements.text
+    assert "Great wave, trained with temporal term" in elements.text
 
 
 def test_a_large_film_is_named_by_its_path_and_not_embedded(tmp_path):

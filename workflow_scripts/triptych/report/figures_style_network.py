@@ -110,22 +110,22 @@ def checkpoints_long(selection: pd.DataFrame, *, scale: str) -> pd.DataFrame:
 def checkpoints_figure(
     long: pd.DataFrame, *, trained: Sequence[str | Path], shipped: Sequence[str | Path]
 ) -> Figure:
-    """Contact sheets, one below the other: one photograph through all checkpoints of a network.
+    """Contact sheets, shipped ones below: one photograph through all checkpoints of a network.
 
     long: as `checkpoints_long` returns it. trained: files in folders {painting}/{variant}.
     shipped: files {painting}.png, which come with the repository.
     """
-    sheets = []
+    made, carried = [], []
     for path in map(Path, trained):
         painting, variant = path.parent.parent.name, path.parent.name
         of_network = long[(long["painting"] == painting) & (long["variant"] == variant)]
         kept = of_network[of_network["chosen"]]["batch"]
         note = f"chosen on held-out images: batch {kept.iloc[0]:,}" if len(kept) else ""
-        sheets.append(Panel(read_picture(path), network_title(path), note))
+        made.append(Panel(read_picture(path), network_title(path), note))
     for path in map(Path, shipped):
         title = f"{spoken(path.stem)}, {VARIANT_LABELS['shipped']}"
-        sheets.append(Panel(read_picture(path), title, "comes with the repository"))
-    return picture_figure(sheet_rows(sheets), tallest=6.0)[0]
+        carried.append(Panel(read_picture(path), title, "comes with the repository"))
+    return picture_figure([*sheet_rows(made), *sheet_rows(carried)], tallest=6.0)[0]
 
 
 def sheet_rows(sheets: Sequence[Panel]) -> list[list[Panel]]:

@@ -88,7 +88,7 @@ PRESET_COLOURS = {"paper": "#0072b2", "authors": "#d55e00", "tuned": "#009e73"}
 VARIANT_LABELS = {
     "shipped": "shipped",
     "plain": "trained in this run",
-    "temporal": "trained in this run with temporal term",
+    "temporal": "trained with temporal term",
 }
 VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2", "temporal": "#d55e00"}
 TERM_LABELS = {"total": "total", "style": "style", "content": "content"}

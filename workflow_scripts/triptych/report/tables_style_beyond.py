@@ -214,15 +214,18 @@ def breakeven_table(long: pd.DataFrame) -> Table:
 def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
     """The networks that this run used, shipped or trained, with their export's parity.
 
-    stylised: rows of stylised/*/runs.csv. parity: rows of parity.csv (plain networks).
+    stylised: rows of stylised/*/runs.csv. parity: rows of parity.csv, of any of the networks.
     """
-    plain = parity[parity["variant"] == "plain"] if len(parity) else parity
-    largest = plain.groupby("painting")["largest_difference"].max() if len(plain) else pd.Series()
+    largest: dict[tuple[str, str], float] = {}
+    for _, row in parity.iterrows():
+        key = str(row["painting"]), str(row["variant"])
+        largest[key] = max(largest.get(key, 0.0), float(row["largest_difference"]))
     rows = []
     for painting, group in stylised.groupby("painting", sort=False):
         first = group.iloc[0]
         largest_image = group.iloc[int((group["height"] * group["width_px"]).argmax())]
-        exported = largest.get(painting, np.nan)
+        variant = "shipped" if first["origin"] == "shipped" else "plain"
+        exported = largest.get((str(painting), variant))
         rows.append(
             (
                 spoken(str(painting)),
@@ -232,7 +235,7 @@ def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
                 f"{largest_image['width_px']:.0f} {TIMES} {largest_image['height']:.0f}",
                 duration(float(largest_image["seconds"])),
                 "yes" if str(largest_image["tiled"]).lower() == "true" else "no",
-                DASH if pd.isna(exported) else f"{exported:.1e}",
+                DASH if exported is None else f"{exported:.1e}",
             )
         )
     headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time", "Tiled", "ONNX")
