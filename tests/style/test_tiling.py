@@ -88,8 +88,8 @@ def test_a_tile_of_no_pixels_is_refused():
 
 
 PEAK = """
-import resource, sys, torch
-from triptych.core.allocation import keep_freed_memory
+import sys, torch
+from triptych.core.allocation import keep_freed_memory, peak_memory
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.tiling import stylise_tiled, tiled_bytes
@@ -99,15 +99,15 @@ if sys.argv[1] == "kept":
 prepared = PreparedNetwork(TransformationNetwork(Architecture(16)))
 image = torch.rand(3, 1240, 2016)
 stylise_tiled(prepared, image[:, :64, :64])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+before = peak_memory()
 stylise_tiled(prepared, image)
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+peak = peak_memory()
 print(peak - before, tiled_bytes(prepared, 1240, 2016, "same"))
 """
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="measures kibibytes, as Linux does")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("heap", ["kept", "returned"])
 def test_the_peak_of_memory_is_what_was_foretold(heap):
     run = subprocess.run(

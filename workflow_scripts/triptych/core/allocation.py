@@ -1,7 +1,10 @@
-"""Freed memory that the process keeps for its next tensor."""
+"""What memory the process takes, and what it keeps for its next tensor."""
 
 import ctypes
+import re
+import resource
 import sys
+from pathlib import Path
 
 MMAP_MAX, TRIM_THRESHOLD = -4, -1  # M_MMAP_MAX and M_TRIM_THRESHOLD of malloc.h
 NEVER = 2**31 - 1
@@ -22,3 +25,17 @@ def keep_freed_memory() -> bool:
     except (OSError, AttributeError):  # musl has neither the file nor the function
         return False
     return bool(mallopt(MMAP_MAX, 0)) and bool(mallopt(TRIM_THRESHOLD, NEVER))
+
+
+def peak_memory() -> int:
+    """Bytes that this process held at most.
+
+    On Linux from /proc: getrusage's figure begins at what the parent held when it started this
+    process, which may be far more.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)
+        if found:
+            return 1024 * int(found[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

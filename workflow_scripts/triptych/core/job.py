@@ -6,7 +6,6 @@ given, of which nothing but plain attributes is read.
 
 import json
 import logging
-import resource
 import sys
 import time
 import traceback
@@ -15,6 +14,7 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from pathlib import Path
 from typing import IO, Any
 
+from triptych.core.allocation import peak_memory
 from triptych.core.files import atomic_path
 from triptych.core.provenance import cpu_name, package_versions, parameters_digest
 from triptych.core.stopping import Stopped
@@ -116,7 +116,7 @@ def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds
         "seed": params.get("seed"),
         "threads": snakemake.threads,
         "seconds": round(seconds, 3),
-        "peak_memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+        "peak_memory_bytes": peak_memory(),
     }
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():

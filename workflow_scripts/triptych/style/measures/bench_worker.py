@@ -6,7 +6,6 @@ input and answers each with a line: the seconds of each repeat, or bytes for "me
 """
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +17,7 @@ import torch
 from torch import Tensor
 from torchvision.models import vgg
 
-from triptych.core.allocation import keep_freed_memory
+from triptych.core.allocation import keep_freed_memory, peak_memory
 from triptych.core.device import choose_device
 from triptych.style.backbones.backbone import (
     ARCHITECTURES,
@@ -250,7 +249,7 @@ def main(side: str) -> None:
             if name != "image" and (name != "large" or DEVICE.type == "cuda"):
                 calls[key]()
         seconds = [_seconds(calls[key]) for _ in range(repeats)]
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+        peak = peak_memory()
         if DEVICE.type == "cuda":
             peak = torch.cuda.max_memory_allocated()
         print(json.dumps({"seconds": seconds, "peak_bytes": peak}), flush=True)
