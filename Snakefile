@@ -20,6 +20,7 @@ include: "rules/style_inputs.smk"
 include: "rules/style.smk"
 include: "rules/rl.smk"
 include: "rules/report_style.smk"
+include: "rules/report_style_beyond.smk"
 include: "rules/report_rl.smk"
 include: "rules/report.smk"
 

@@ -1,7 +1,7 @@
 """Measure updates per second, stacked and one network at a time, and print the ratios."""
 
 from triptych.core.device import choose_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.rl.bench import bench
 
@@ -16,5 +16,4 @@ with job(snakemake):
         choose_device(params.device),
     )
     print(table.to_string(index=False))
-    with atomic_path(snakemake.output[0]) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, snakemake.output[0])

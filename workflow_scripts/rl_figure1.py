@@ -2,11 +2,12 @@
 
 from pathlib import Path
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures import sparsity_figure
 from triptych.report.scores import read_frames, run_scores, summarise_scores
 from triptych.report.style import save_figure
-from triptych.report.tables import with_cells, write_long
+from triptych.report.tables import with_cells
 
 with job(snakemake):
     evaluations = read_frames(snakemake.input.scores)
@@ -16,4 +17,4 @@ with job(snakemake):
     summary = summary[summary["method"] != "grasp"]
     save_figure(sparsity_figure(summary, behaviour, "snip"), Path(svg).with_suffix(""))
     unit = "D4RL-normalised score"
-    write_long(with_cells(summary, unit=unit, scale=snakemake.params.scale), numbers)
+    write_csv(with_cells(summary, unit=unit, scale=snakemake.params.scale), numbers)

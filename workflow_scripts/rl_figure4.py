@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_storage import memory_figure
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 from triptych.report.tables_rl import sizes_long
 
 with job(snakemake):
@@ -17,4 +17,4 @@ with job(snakemake):
     svg, _, _, numbers = snakemake.output
     long = sizes_long(sizes, published, scale=snakemake.params.scale)
     save_figure(memory_figure(long, task=snakemake.params.task), Path(svg).with_suffix(""))
-    write_long(long, numbers)
+    write_csv(long, numbers)

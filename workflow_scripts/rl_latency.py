@@ -4,7 +4,7 @@ import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # read when numpy loads
 
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.rl.inference import ActingSettings
 from triptych.rl.latency import latency_table, pruned_policy
@@ -32,5 +32,4 @@ with job(snakemake):
     for column in ("seed", "sparsity_percent", "method", "task"):
         table.insert(0, column, params.run[column])
     table.insert(1, "networks", params.networks)
-    with atomic_path(snakemake.output[0]) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, snakemake.output[0])

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from triptych.core.device import choose_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.rl.bcq import BcqSettings
 from triptych.rl.networks import Widths
@@ -24,5 +24,4 @@ with job(snakemake):
     networks = snakemake.wildcards.networks
     for table, path in ((pruned.layers, output.layers), (pruned.sizes, output.sizes)):
         table.insert(1, "networks", networks)
-        with atomic_path(path) as temporary:
-            table.to_csv(temporary, index=False)
+        write_csv(table, path)

@@ -4,7 +4,7 @@ import pandas as pd
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -45,6 +45,5 @@ with job(snakemake):
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
-        with atomic_path(path) as temporary:
-            table.to_csv(temporary, index=False)
+        write_csv(table, path)
     write_policies(output.policies, policies_of(rows, trained, bcq, training, evaluation))

@@ -1,6 +1,6 @@
 """Measure network, training and optimisation against plain eager code, and print the ratios."""
 
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.measures.bench import bench
 
@@ -14,5 +14,4 @@ with job(snakemake):
         snakemake.threads,
     )
     print(table.to_string(index=False))
-    with atomic_path(snakemake.output[0]) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, snakemake.output[0])

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_network import checkpoints_figure, checkpoints_long
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 
 with job(snakemake):
     given = snakemake.input
@@ -14,4 +14,4 @@ with job(snakemake):
     figure = checkpoints_figure(long, trained=given.trained, shipped=given.shipped)
     svg, _, _, numbers = snakemake.output
     save_figure(figure, Path(svg).with_suffix(""), photographs=True)
-    write_long(long, numbers)
+    write_csv(long, numbers)

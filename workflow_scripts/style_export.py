@@ -1,6 +1,6 @@
 """Export a network as ONNX and test it against PyTorch at several sizes."""
 
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.feedforward.export import check_parity, export_onnx, parity
 from triptych.style.feedforward.network_files import load_network
@@ -12,5 +12,4 @@ with job(snakemake):
     export_onnx(output.network, network)
     table = parity(output.network, network)
     check_parity(table)
-    with atomic_path(output.parity) as temporary:
-        Style(params.painting, params.variant).named(table).to_csv(temporary, index=False)
+    write_csv(Style(params.painting, params.variant).named(table), output.parity)

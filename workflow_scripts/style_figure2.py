@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_curves import backbones_figure
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 from triptych.report.tables_style_history import history_long
 
 with job(snakemake):
@@ -18,4 +18,4 @@ with job(snakemake):
     )
     svg, _, _, numbers = snakemake.output
     save_figure(backbones_figure(long), Path(svg).with_suffix(""))
-    write_long(long, numbers)
+    write_csv(long, numbers)

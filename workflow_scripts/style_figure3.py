@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_images import backbone_images_figure
 from triptych.report.figures_style_panels import files_by_stem
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 from triptych.report.tables_style_results import results_long
 
 with job(snakemake):
@@ -25,4 +25,4 @@ with job(snakemake):
     )
     svg, _, _, numbers = snakemake.output
     save_figure(figure, Path(svg).with_suffix(""), photographs=True)
-    write_long(long, numbers)
+    write_csv(long, numbers)

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_curves import loss_times_figure
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 from triptych.report.tables_style_history import history_long
 from triptych.report.tables_style_times import loss_times_long
 
@@ -19,4 +19,4 @@ with job(snakemake):
     trends = history_long(history, runs, experiment="losses", scale=scale)
     svg, _, _, numbers = snakemake.output
     save_figure(loss_times_figure(times, trends), Path(svg).with_suffix(""))
-    write_long(pd.concat([times, trends], ignore_index=True), numbers)
+    write_csv(pd.concat([times, trends], ignore_index=True), numbers)

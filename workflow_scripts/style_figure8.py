@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_images import high_resolution_figure
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 from triptych.report.tables_style_results import stylised_long
 
 with job(snakemake):
@@ -22,4 +22,4 @@ with job(snakemake):
     )
     svg, _, _, numbers = snakemake.output
     save_figure(figure, Path(svg).with_suffix(""), photographs=True)
-    write_long(long, numbers)
+    write_csv(long, numbers)

@@ -1,6 +1,6 @@
 """Measure how much a stylised video flickers, relative to its source."""
 
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.video.flicker import flicker
 
@@ -8,5 +8,4 @@ with job(snakemake):
     table = flicker(snakemake.input.source, snakemake.input.frames)
     table.insert(0, "variant", snakemake.params.variant)
     table.insert(0, "painting", snakemake.params.painting)
-    with atomic_path(snakemake.output[0]) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, snakemake.output[0])

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_network import network_title, video_figure, video_long
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 from triptych.report.tables_style_beyond import read_variants
 
 with job(snakemake):
@@ -17,4 +17,4 @@ with job(snakemake):
     strips = [(Path(path), network_title(path)) for path in given.strips]
     svg, _, _, numbers = snakemake.output
     save_figure(video_figure(long, strips), Path(svg).with_suffix(""), photographs=True)
-    write_long(long, numbers)
+    write_csv(long, numbers)

@@ -5,7 +5,7 @@ from pathlib import Path
 from triptych.core.allocation import keep_freed_memory
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -35,7 +35,6 @@ with job(snakemake):
         StopRequest(scheduler_limit(resources.get("runtime"))),
     )
     for table, path in ((optimised.runs, output.runs), (optimised.history, output.history)):
-        with atomic_path(path) as temporary:
-            table.to_csv(temporary, index=False)
+        write_csv(table, path)
     for run, image in optimised.images.items():
         write_image(Path(output.images) / f"{run}.png", image)

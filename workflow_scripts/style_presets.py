@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_images import presets_figure
 from triptych.report.figures_style_panels import files_by_stem
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 from triptych.report.tables_style_history import history_long
 from triptych.report.tables_style_results import results_long
 
@@ -27,4 +27,4 @@ with job(snakemake):
     )
     svg, _, _, numbers = snakemake.output
     save_figure(figure, Path(svg).with_suffix(""), photographs=True)
-    write_long(pd.concat([long, history], ignore_index=True), numbers)
+    write_csv(pd.concat([long, history], ignore_index=True), numbers)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.backbones.backbone import load_backbone
 from triptych.style.measures.quality import (
@@ -21,5 +21,4 @@ with job(snakemake):
         load_backbone(inputs.held_out, pooling="average"),
         QualitySettings(tuple(params.layers), params.projections, params.seed),
     )
-    with atomic_path(snakemake.output[0]) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, snakemake.output[0])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.feedforward.stylised_files import stylise_files
 
@@ -20,5 +20,4 @@ with job(snakemake):
         precision=params.precision,
         device=choose_device(params.device),
     )
-    with atomic_path(output.runs) as temporary:
-        runs.to_csv(temporary, index=False)
+    write_csv(runs, output.runs)

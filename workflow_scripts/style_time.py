@@ -4,7 +4,7 @@ import pandas as pd
 
 from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.backbones.backbone import load_backbone
 from triptych.style.feedforward.fast import PreparedNetwork
@@ -57,5 +57,4 @@ with job(snakemake):
     )
     tables = {snakemake.output.images: pd.concat(images), snakemake.output.losses: by_loss}
     for path, table in tables.items():
-        with atomic_path(path) as temporary:
-            table.to_csv(temporary, index=False)
+        write_csv(table, path)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.measures.targets import target_times
 
@@ -12,5 +12,4 @@ with job(snakemake):
         map(pd.read_csv, snakemake.input.runs),
         snakemake.params.parts,
     )
-    with atomic_path(snakemake.output[0]) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, snakemake.output[0])

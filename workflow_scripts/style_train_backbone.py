@@ -2,7 +2,7 @@
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -21,8 +21,7 @@ with job(snakemake):
         Checkpoint(params.checkpoint, fingerprint(dict(params.items()), [])),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
-    with atomic_path(output.log) as temporary:
-        trained.log.to_csv(temporary, index=False)
+    write_csv(trained.log, output.log)
     save_backbone(
         output.weights,
         trained.backbone,

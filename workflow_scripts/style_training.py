@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_network import network_title, training_figure, training_long
 from triptych.report.scores import read_frames
 from triptych.report.style import save_figure
-from triptych.report.tables import write_long
 
 with job(snakemake):
     given = snakemake.input
@@ -16,4 +16,4 @@ with job(snakemake):
     samples = {network_title(path): Path(path) for path in given.samples}
     svg, _, _, numbers = snakemake.output
     save_figure(training_figure(long, samples), Path(svg).with_suffix(""), photographs=True)
-    write_long(long, numbers)
+    write_csv(long, numbers)

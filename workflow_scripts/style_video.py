@@ -4,7 +4,7 @@ import torch
 
 from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device, describe_device
-from triptych.core.files import atomic_path
+from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.feedforward.network_files import load_network
 from triptych.style.video.measures import frame_speeds
@@ -26,5 +26,4 @@ with job(snakemake):
         device=describe_device(device),
         threads=torch.get_num_threads(),
     )
-    with atomic_path(output.speed) as temporary:
-        speeds.to_csv(temporary, index=False)
+    write_csv(speeds, output.speed)

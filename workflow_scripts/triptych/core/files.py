@@ -6,6 +6,10 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # downloads need this module and no pandas
+    import pandas as pd
 
 
 @contextmanager
@@ -29,6 +33,12 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_csv(table: "pd.DataFrame", path: str | os.PathLike[str]) -> None:
+    """Write a table without its index, whole or not at all, with all digits of its floats."""
+    with atomic_path(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:

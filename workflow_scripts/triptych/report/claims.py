@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.report.tables import write_long
+from triptych.core.files import write_csv
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -67,5 +67,5 @@ def write_claims(verdicts: Sequence[Verdict], scale: str, path: str | Path) -> p
     """Write results/claims.csv: id, verdict, measured, interval, scale, reason."""
     frame = pd.DataFrame([asdict(verdict) for verdict in verdicts])
     frame.insert(4, "scale", scale)
-    write_long(frame, path)
+    write_csv(frame, path)
     return frame

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, write_csv
 
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -98,15 +98,9 @@ def percent(value: float, digits: int = 2) -> str:
     return ("0" if float(text) == 0 else text.replace("-", MINUS)) + " %"
 
 
-def write_long(long: pd.DataFrame, path: str | Path) -> None:
-    """Write a long frame as CSV, whole or not at all, with as many digits as a float has."""
-    with atomic_path(path) as temporary:
-        long.to_csv(temporary, index=False, lineterminator="\n")
-
-
 def write_table(long: pd.DataFrame, shown: Table, base: str | Path) -> None:
     """Write `base`.csv (long), `base`.md and `base`.tex (as shown)."""
-    write_long(long, f"{base}.csv")
+    write_csv(long, f"{base}.csv")
     for suffix, text in (("md", markdown(shown)), ("tex", latex(shown))):
         with atomic_path(f"{base}.{suffix}") as temporary:
             temporary.write_text(text, encoding="utf-8")

@@ -129,7 +129,7 @@ def _policy_bench(options: argparse.Namespace) -> int:
     settings = _acting(policy.settings, options.candidates)
     import numpy as np
 
-    from triptych.core.files import atomic_path
+    from triptych.core.files import write_csv
     from triptych.rl.inference import parts_of
     from triptych.rl.latency import latency_table
 
@@ -158,8 +158,7 @@ def _policy_bench(options: argparse.Namespace) -> int:
         for key in reversed(ROW_KEYS):
             if key in policy.row:
                 table.insert(0, key, policy.row[key])
-        with atomic_path(options.csv) as temporary:
-            table.to_csv(temporary, index=False)
+        write_csv(table, options.csv)
         print(f"\nwrote {options.csv}")
     return 0
 

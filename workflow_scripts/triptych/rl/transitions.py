@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, write_csv
 from triptych.rl.locomotion import HORIZON, Flags, normalised_score, task_named
 
 logger = logging.getLogger(__name__)
@@ -277,8 +277,7 @@ def prepare(
         )
     write_transitions(transitions_path, transitions)
     summary = dataset_summary(recording, task, source, Path(source_path).name)
-    with atomic_path(table_path) as temporary:
-        summary.to_csv(temporary, index=False)
+    write_csv(summary, table_path)
     row = summary.iloc[0]
     logger.info(
         "%s: %d transitions, %d episodes, normalised score %.1f (standard deviation %.1f)",

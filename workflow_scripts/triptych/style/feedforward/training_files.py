@@ -17,7 +17,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, write_csv
 from triptych.style.backbones.backbone import PoolingKind, load_backbone
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.network_files import save_network
@@ -100,8 +100,7 @@ def write_training(
     said = {"architecture": asdict(architecture), "record": {**asdict(style), **record}}
     with atomic_path(weights) as temporary:
         save_file(tensors, temporary, {"training": json.dumps(said, sort_keys=True)})
-    with atomic_path(losses) as temporary:
-        style.named(trained.losses).to_csv(temporary, index=False)
+    write_csv(style.named(trained.losses), losses)
     pairs = {batches: kept.sample for batches, kept in trained.checkpoints.items()}
     captions = [f"{batches} batches" for batches in pairs]
     columns = columns_for(len(pairs), widest=4)
@@ -158,8 +157,7 @@ def select_network(
     }
     style = Style(record["painting"], record["variant"])
     save_network(network, with_weights(architecture, weights[chosen.chosen]), record)
-    with atomic_path(selection) as temporary:
-        style.named(table).to_csv(temporary, index=False)
+    write_csv(style.named(table), selection)
     images = through_checkpoints(weights, architecture, content)
     captions = [
         f"{number} batches, {total:.3g}"

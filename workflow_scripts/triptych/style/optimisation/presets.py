@@ -24,7 +24,6 @@ Precision = Literal["float32", "tf32", "bf16"]
 
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 CONTENT_LOSSES: tuple[ContentLoss, ...] = get_args(ContentLoss)
-INITIALISATIONS: tuple[Initialisation, ...] = get_args(Initialisation)
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 RATES: tuple[Rates, ...] = get_args(Rates)
 
