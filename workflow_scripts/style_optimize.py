@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from triptych.core.allocation import keep_freed_memory
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device
 from triptych.core.files import write_csv
 from triptych.core.job import job
+from triptych.core.memory import keep_freed_memory
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.style.images import write_image

@@ -1,8 +1,8 @@
 """Choose the checkpoint of the lowest loss on held-out photographs, and show them all."""
 
-from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
 from triptych.core.job import job
+from triptych.core.memory import keep_freed_memory
 from triptych.style.feedforward.perceptual import LossSettings
 from triptych.style.feedforward.training_files import read_checkpoints, read_loss, select_network
 from triptych.style.images import read_image, resize

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from triptych.core.allocation import keep_freed_memory
 from triptych.core.device import choose_device
 from triptych.core.files import write_csv
 from triptych.core.job import job
+from triptych.core.memory import keep_freed_memory
 from triptych.style.backbones.backbone import load_backbone
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network_files import load_network

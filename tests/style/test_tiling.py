@@ -89,7 +89,7 @@ def test_a_tile_of_no_pixels_is_refused():
 
 PEAK = """
 import sys, torch
-from triptych.core.allocation import keep_freed_memory, peak_memory
+from triptych.core.memory import keep_freed_memory, peak_memory
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.tiling import stylise_tiled, tiled_bytes

@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdo
 from pathlib import Path
 from typing import IO, Any
 
-from triptych.core.allocation import peak_memory
 from triptych.core.files import atomic_path
+from triptych.core.memory import peak_memory
 from triptych.core.provenance import cpu_name, package_versions, parameters_digest
 from triptych.core.stopping import Stopped
 

@@ -49,9 +49,9 @@ LOSSES = (
     "Huber are the same function at their default thresholds, so their losses must coincide."
 )
 OPTIMIZERS = (
-    "The authors ran Adam and SGD at default learning rates, at which a pixel hardly moves (Adam) "
-    "or overshoots (SGD). Both are shown: the authors' rates, which decide the claims, and tuned "
-    "ones."
+    "The authors ran Adam and SGD at default learning rates; in their records a pixel hardly moves "
+    "with Adam, and SGD overshoots. Shown are the authors' rates, which decide the claims, and "
+    "tuned ones."
 )
 PRESETS = (
     "The paper's text and its authors' notebook differ in content layer, pooling, normalisation "

@@ -166,7 +166,7 @@ def _stylize(options: argparse.Namespace) -> int:
     if options.size and any(item.kind == "video" for item in items):
         raise InputError("--size is for images; videos keep their size")
     _set_up_logging()
-    from triptych.core.allocation import keep_freed_memory
+    from triptych.core.memory import keep_freed_memory
 
     keep_freed_memory()
     from triptych.style.painters import NetworkPainter, OptimisingPainter

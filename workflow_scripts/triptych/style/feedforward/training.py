@@ -17,11 +17,11 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from triptych.core.allocation import keep_freed_memory
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+from triptych.core.memory import keep_freed_memory
 from triptych.core.progress import Progress
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import Stopped

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor
 from torchvision.models import vgg
 
-from triptych.core.allocation import keep_freed_memory, peak_memory
 from triptych.core.device import choose_device
+from triptych.core.memory import keep_freed_memory, peak_memory
 from triptych.style.backbones.backbone import (
     ARCHITECTURES,
     IMAGENET_MEAN,
