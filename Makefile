@@ -31,9 +31,9 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	@if $(BIN)/snakemake --dry-run 2>&1 | grep -q 'Nothing to be done'; then \
 	  echo "Nothing to do: results/report.html is up to date."; \
 	else \
-	  echo "Style transfer and offline-RL pruning at demo scale, offline: images optimised, networks"; \
-	  echo "trained, a video, real MuJoCo physics, tables, figures, claims."; \
-	  echo "About 12 minutes on 2 cores, less on more."; \
+	  echo "Style transfer, audio retrieval and offline-RL pruning at demo scale, offline: images"; \
+	  echo "optimised, networks trained, a video, sounds, real MuJoCo physics, tables, figures, claims."; \
+	  echo "About 17 minutes on 2 cores, less on more."; \
 	  $(BIN)/snakemake --cores $(CORES) --quiet host reason rules && \
 	  echo && echo "Done. Open results/report.html in a browser." && \
 	  echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"; \
@@ -57,7 +57,7 @@ format: $(READY) ## rewrite code in the house's format
 
 bench: $(READY) ## each study's speed and memory against plain code
 	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
-	  --forcerun rl_bench style_bench -- rl_bench style_bench
+	  --forcerun rl_bench style_bench audio_bench -- rl_bench style_bench audio_bench
 
 experts: $(READY) ## train the experts of resources/experts anew (about 10 minutes)
 	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}.safetensors

@@ -12,6 +12,28 @@ ROOT = Path(__file__).resolve().parent.parent
 PYTHON = "3.11"
 
 PACKAGES = {
+    "audio": [
+        "accelerate",
+        "av",
+        "huggingface-hub",
+        "jinja2",
+        "matplotlib",
+        "numpy",
+        "pandas",
+        "pillow",
+        "py7zr",
+        "requests",
+        "safetensors",
+        "scikit-learn",
+        "scipy",
+        "soundfile",
+        "soxr",
+        "tokenizers",
+        "torch",
+        "tqdm",
+        "transformers",
+    ],
+    "captions": ["numpy", "openai", "pandas", "tqdm"],
     "rl": [
         "gymnasium",
         "h5py",

@@ -2,7 +2,10 @@
 
 from triptych.core.job import job
 from triptych.report import claims_rl, claims_rl_networks, claims_style, claims_style_speed
+from triptych.report.audio_study import AudioStudy, read_rows
 from triptych.report.claims import write_claims
+from triptych.report.claims_audio import AudioScores
+from triptych.report.claims_audio_verdicts import audio_verdicts
 from triptych.report.scores import read_frames, run_scores
 from triptych.report.tables_style_beyond import read_variants
 
@@ -26,6 +29,14 @@ with job(snakemake):
             read_variants(given.style_speed), read_variants(given.style_properties)
         ),
     ]
+    audio = audio_verdicts(
+        AudioScores.read(
+            read_rows(given.audio_queries),
+            read_rows(given.audio_history),
+            read_rows(given.audio_ensembles),
+            AudioStudy.read(**params.audio_study),
+        )
+    )
     evaluations = read_frames(given.scores)
     scored = run_scores(evaluations, params.last_evaluations)
     conditions = claims_rl.conditions(
@@ -39,4 +50,4 @@ with job(snakemake):
         claims_rl_networks.memory_shrinks_four_times(read_frames(given.sizes), layers),
         claims_rl_networks.sparse_inference_is_faster(read_frames(given.latency), layers),
     ]
-    write_claims([*style, *rl], params.scale, snakemake.output[0])
+    write_claims([*style, *audio, *rl], params.scale, snakemake.output[0])

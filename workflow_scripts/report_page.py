@@ -6,11 +6,14 @@ import pandas as pd
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.report import claims_rl, claims_style
+from triptych.report import claims_audio, claims_rl, claims_style
+from triptych.report.audio_study import AudioStudy
 from triptych.report.page import Page, Study, page_claims, render_page
+from triptych.report.page_audio import audio_sections
 from triptych.report.page_rl import rl_sections
 from triptych.report.page_style import style_sections
 from triptych.report.scores import read_frames
+from triptych.report.tables_audio_beyond import read_clips
 from triptych.report.tables_style_beyond import read_variants
 from triptych.report.timings import read_provenance, timing_table, versions
 
@@ -32,6 +35,16 @@ with job(snakemake):
         properties=read_variants(given.style_properties),
         videos=given.style_videos,
     )
+    audio = audio_sections(
+        **pictures,
+        table1=pd.read_csv(given.audio_table1),
+        table2=pd.read_csv(given.audio_table2),
+        leaks=pd.read_csv(given.audio_leaks),
+        beyond=pd.read_csv(given.audio_beyond),
+        usage=pd.read_csv(given.audio_usage),
+        clips=read_clips(given.audio_clips),
+        study=AudioStudy.read(**params.audio_study),
+    )
     rl = rl_sections(
         **pictures,
         table1=pd.read_csv(given.table1),
@@ -41,9 +54,13 @@ with job(snakemake):
         layers=read_frames(given.layers),
         datasets=read_frames(given.datasets),
     )
-    criteria = {"style": claims_style.CRITERIA, "rl": claims_rl.CRITERIA}
+    criteria = {
+        "style": claims_style.CRITERIA,
+        "audio": claims_audio.CRITERIA,
+        "rl": claims_rl.CRITERIA,
+    }
     studies = []
-    for anchor, sections in (("style", style), ("rl", rl)):
+    for anchor, sections in (("style", style), ("audio", audio), ("rl", rl)):
         about = params.studies[anchor]
         of_study = verdicts[verdicts["id"].str.startswith(f"{anchor}-")]
         claims = page_claims(of_study, published, criteria[anchor])

@@ -13,10 +13,20 @@ RESULTS = ROOT / "results"
 FIGURES = (
     *(f"style_figure{number}" for number in range(1, 9)),
     *("style_presets", "style_initialisations", "style_training", "style_checkpoints"),
-    *("style_motion", "rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_curves"),
+    *(
+        "style_motion",
+        "audio_figure2",
+        "audio_beyond",
+        "rl_figure1",
+        "rl_figure2",
+        "rl_figure3",
+        "rl_figure4",
+        "rl_curves",
+    ),
     "rl_inference",
 )
 TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
+TABLES += ("audio_table1", "audio_table2", "audio_leaks", "audio_beyond")
 TABLES += ("rl_table1", "rl_scores", "rl_inference")
 VERDICTS = {"reproduced", "not reproduced", "not testable at this scale"}
 
@@ -125,3 +135,65 @@ def test_the_stylised_video_has_its_sources_frames_and_sound() -> None:
         )
         for column in ("frames", "width", "height", "frames_per_second", "audio_codec"):
             assert video[column] == source[column], (path, column)
+
+
+@pytest.fixture(scope="module")
+def retrieval() -> pd.DataFrame:
+    """mAP@10 on the evaluation split, one right clip a query."""
+    metrics = pd.read_csv(RESULTS / "audio" / "metrics.csv", keep_default_na=False)
+    wanted = (metrics["split"] == "evaluation") & (metrics["metric"] == "map_at_10")
+    return metrics[wanted & (metrics["relevance"] == "single")]
+
+
+def test_retrieval_of_unseen_combinations_is_six_times_chance(retrieval: pd.DataFrame) -> None:
+    unseen = retrieval[retrieval["subset"] == "unseen"]
+    chance = unseen[unseen["audio_model"] == "chance"]["value"].item()
+    ensemble = unseen[unseen["system"] == "ensemble"]
+    assert (ensemble["value"] >= 6 * chance).all()
+
+
+def test_every_trained_model_beats_the_untrained_one(retrieval: pd.DataFrame) -> None:
+    whole = retrieval[(retrieval["subset"] == "all") & (retrieval["system"] != "ensemble")]
+    untrained = whole[whole["stage"] == "untrained"]["high"].astype(float).item()
+    trained = whole[whole["stage"].isin(["pretrained", "finetuned"])]
+    assert len(trained) >= 10
+    assert (trained["low"].astype(float) > untrained).all()
+
+
+def test_no_protected_recording_is_in_a_strict_manifest() -> None:
+    """By ids alone, looked up here anew."""
+    clips = pd.concat(
+        pd.read_csv(path, dtype=str, keep_default_na=False)
+        for path in (RESULTS / "audio" / "data").glob("*/clips.csv")
+    ).set_index("clip")
+    for corpus, trained_on in (("clean", {"development"}), ("challenge", set())):
+        judged = clips[clips["dataset"] == "clotho"]
+        if corpus == "clean":
+            judged = judged[~judged["split"].isin(trained_on)]
+        else:
+            judged = judged[judged["split"] == "challenge"]
+        manifest = pd.read_csv(RESULTS / "audio" / "corpora" / corpus / "manifest.csv", dtype=str)
+        trained = clips.loc[manifest[manifest["role"] == "train"]["clip"], "sound_id"]
+        assert not set(trained) & (set(judged["sound_id"]) - {""}), corpus
+
+
+def test_four_submissions_rank_ten_clips_of_the_retrieval_set_for_each_query() -> None:
+    queries = pd.read_csv(RESULTS / "audio" / "data" / "clotho" / "queries.csv")
+    folder = RESULTS / "audio" / "synthesised" / "clotho" / "retrieval_audio"
+    files = {path.name for path in folder.iterdir()}
+    found = sorted((RESULTS / "submissions").glob("*_task6b_submission_*_output.csv"))
+    assert len(found) == 4
+    for path in found:
+        table = pd.read_csv(path)
+        assert list(table.columns) == ["caption", *(f"file_name_{n}" for n in range(1, 11))]
+        assert table["caption"].tolist() == queries["caption"].tolist()
+        for _, row in table.iterrows():
+            assert len(set(row[1:]) & files) == 10
+
+
+def test_the_search_page_fetches_nothing_and_plays_ten_clips_a_query() -> None:
+    text = (RESULTS / "search.html").read_text(encoding="utf-8")
+    links = Links()
+    links.feed(text)
+    assert all(address.startswith("data:") for address in links.fetched)
+    assert text.count("<audio") >= 10 * text.count("<section")

@@ -20,6 +20,11 @@ STYLE_TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeve
 ARCHITECTURES = {"alexnet": "narrow_alexnet", "vgg": "narrow_vgg"}
 
 
+AUDIO_FIGURES = ("audio_figure2", "audio_beyond")
+AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_leaks")
+EXCLUSIONS = {"clean": "strict", "leaky": "none"}
+
+
 class Named(list):
     """A list whose entries have names too, as Snakemake's inputs, outputs and params."""
 
@@ -134,3 +139,44 @@ def style_page_inputs(files):
         "style_properties": files["properties"],
         "style_videos": files["videos"],
     }
+
+
+def run_audio_scripts(files, study, *, scale="demo"):
+    """Run every script of the audio study's figures and tables.
+
+    files, study: as `synthetic_audio.write_results` and `settings` return them.
+    """
+
+    def of(*names):
+        return {name: files[name] for name in names}
+
+    both = {"study": study, "scale": scale}
+    run("audio_table1", of("example"), table_files("audio_table1"), scale=scale)
+    printed = {"published": str(PUBLISHED / "audio_table2.csv")}
+    run(
+        "audio_table2",
+        {**of("metrics", "ensembles"), **printed},
+        table_files("audio_table2"),
+        **both,
+    )
+    run("audio_figure2", of("history", "metrics"), figure_files("audio_figure2"), **both)
+    run(
+        "audio_leaks",
+        {**of("metrics", "queries", "removed", "counts"), "clips": files["clotho"]},
+        table_files("audio_leaks"),
+        exclusions=EXCLUSIONS,
+        **both,
+    )
+    beyond = [*figure_files("audio_beyond"), *table_files("audio_beyond")[1:]]
+    run("audio_beyond", of("metrics"), beyond, **both)
+
+
+def audio_claim_inputs(files):
+    """The audio study's inputs of report_claims."""
+    return {f"audio_{name}": files[name] for name in ("queries", "history", "ensembles")}
+
+
+def audio_page_inputs(files):
+    """The audio study's inputs of report_page, but for figures and captions."""
+    tables = {name: str(TABLES / f"{name}.csv") for name in (*AUDIO_TABLES, "audio_beyond")}
+    return {**tables, "audio_usage": files["usage"], "audio_clips": files["clips"]}

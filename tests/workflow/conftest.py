@@ -39,6 +39,16 @@ TINY = {
             "schedule": {"batches": 4, "batch": 2, "size": 64, "checkpoint_every": 2},
         },
     },
+    "audio": {
+        "synthesis": {
+            **{"development": 24, "validation": 12, "evaluation": 12, "challenge": 4},
+            **{"audiocaps": 10, "wavcaps": 32, "seconds": [1.0, 1.5]},
+        },
+        "stages": {
+            "common": {"batch": 16},
+            "pretraining": {"epochs": 1, "rampdown_epochs": 1},
+        },
+    },
 }
 
 

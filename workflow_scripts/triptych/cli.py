@@ -8,6 +8,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from triptych.audio import commands as audio
 from triptych.core.errors import InputError
 from triptych.rl import commands as rl
 from triptych.style import commands as style
@@ -18,6 +19,10 @@ EXAMPLES = """\
 examples:
   paint photographs and videos in a style:
     triptych stylize photo.jpg --style swirls -o painted.jpg
+
+  find your own recordings by a description (with a model of results/audio):
+    triptych index ~/sounds
+    triptych search "rain on a tin roof" --index ~/sounds/triptych-index.npz
 
   write one pruned policy as a packed file, a small part of the size of its dense arrays:
     triptych prune-export results/rl/hopper/narrow/sp95-1/policies.safetensors \\
@@ -53,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
     style.add_commands(commands)
+    audio.add_commands(commands)
     rl.add_commands(commands)
     return parser
 

@@ -11,14 +11,15 @@ from markupsafe import Markup, escape
 
 _CODE = re.compile(r"``?([^`]+)``?")
 _LINK = re.compile(r"\[([^\]]+)\]\((https?://[^)\s\"']+)\)")
+_PAGE_LINK = re.compile(r"\[([^\]]+)\]\(([\w-]+\.html)\)")
 _LOCAL_LINK = re.compile(r"\[([^\]]+)\]\([^)\s]*\)")
 _BOLD = re.compile(r"\*\*([^*]+)\*\*")
 _EMPHASIS = re.compile(r"(?<!\*)\*([^*\s][^*]*)\*(?!\*)")
 
 
 def inline(text: str) -> Markup:
-    """One run of text: code, bold, emphasis, links. A relative link keeps its text alone,
-    since the page stands by itself."""
+    """One run of text: code, bold, emphasis, links. Of the relative links only those to a page in
+    the same folder stay; the others keep their text alone, since the page stands by itself."""
     parts = []
     for i, piece in enumerate(_CODE.split(text)):
         safe = str(escape(piece))
@@ -26,6 +27,7 @@ def inline(text: str) -> Markup:
             parts.append(f"<code>{safe}</code>")
             continue
         safe = _LINK.sub(r'<a href="\2">\1</a>', safe)
+        safe = _PAGE_LINK.sub(r'<a href="\2">\1</a>', safe)
         safe = _LOCAL_LINK.sub(r"\1", safe)
         safe = _BOLD.sub(r"<strong>\1</strong>", safe)
         parts.append(_EMPHASIS.sub(r"<em>\1</em>", safe))

@@ -101,6 +101,19 @@ MEASURE_LABELS = {
     "colour_distance": "colour distance",
 }
 
+# The audio study.
+DATASET_LABELS = {"clotho": "Clotho", "audiocaps": "AudioCaps", "wavcaps": "WavCaps"}
+CAPTION_LABELS = {"human": "human captions", "gpt": "new captions"}
+CAPTION_COLOURS = {"human": "#d55e00", "gpt": "#0072b2"}
+AUDIO_KIND_COLOURS = {
+    "finetuned_gpt": "#0072b2",
+    "finetuned_human": "#d55e00",
+    "pretrained": "#009e73",
+    "distilled": "#aa4499",
+    "ensemble_published": "#1f2933",
+    "ensemble_selected": "#1f2933",
+}
+
 # Any: matplotlib types its keys as one literal of 300 names.
 STYLE: Any = {
     # Shipped with matplotlib, so that the bytes do not depend on the machine.

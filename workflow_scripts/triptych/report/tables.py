@@ -4,7 +4,7 @@ Every table is written three times by `write_table`: the long CSV (one row a cel
 and LaTeX. The page shows the same layout, so that what one reads is what one downloads.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from triptych.core.files import atomic_path, write_csv
 DASH = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
 TIMES = "\N{MULTIPLICATION SIGN}"
+
+MOST_COLUMNS, MOST_LETTERS = 8, 125
 
 CELL_COLUMNS = [
     "value",
@@ -41,6 +43,7 @@ class Table:
     columns: tuple[tuple[str, str], ...]
     rows: tuple[tuple[str, ...], ...]
     keys: int = 1
+    prose: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -58,6 +61,14 @@ class Table:
             else:
                 runs.append((group, 1))
         return runs
+
+    def wide(self) -> bool:
+        """Whether it needs small letters to fit the page."""
+        lengths = [
+            max(len(text) for text in (header, *(row[place] for row in self.rows)))
+            for place, (_, header) in enumerate(self.columns)
+        ]
+        return len(lengths) > MOST_COLUMNS or sum(lengths) > MOST_LETTERS
 
     def grouped(self) -> bool:
         """Whether the headers have a second level."""
@@ -98,10 +109,12 @@ def percent(value: float, digits: int = 2) -> str:
     return ("0" if float(text) == 0 else text.replace("-", MINUS)) + " %"
 
 
-def write_table(long: pd.DataFrame, shown: Table, base: str | Path) -> None:
-    """Write `base`.csv (long), `base`.md and `base`.tex (as shown)."""
+def write_table(long: pd.DataFrame, shown: Table | Sequence[Table], base: str | Path) -> None:
+    """Write `base`.csv (long), `base`.md and `base`.tex (as shown, perhaps as several tables)."""
     write_csv(long, f"{base}.csv")
-    for suffix, text in (("md", markdown(shown)), ("tex", latex(shown))):
+    tables = [shown] if isinstance(shown, Table) else shown
+    for suffix, form in (("md", markdown), ("tex", latex)):
+        text = "\n".join(form(table) for table in tables)
         with atomic_path(f"{base}.{suffix}") as temporary:
             temporary.write_text(text, encoding="utf-8")
 
@@ -109,7 +122,8 @@ def write_table(long: pd.DataFrame, shown: Table, base: str | Path) -> None:
 def markdown(table: Table) -> str:
     """The table in GitHub's Markdown; two levels of headers become one."""
     headers = [f"{group} {header}".strip() for group, header in table.columns]
-    rule = ["---" if i < table.keys else "---:" for i in range(len(headers))]
+    left = len(headers) if table.prose else table.keys
+    rule = ["---" if i < left else "---:" for i in range(len(headers))]
     lines = [headers, rule, *table.rows]
     body = "\n".join("| " + " | ".join(_markdown_cells(line)) + " |" for line in lines)
     return f"**{_markdown_text(table.title)}** {_markdown_text(table.caption)}\n\n{body}\n"
@@ -117,12 +131,15 @@ def markdown(table: Table) -> str:
 
 def latex(table: Table) -> str:
     """The table for LaTeX with booktabs; all text escaped."""
+    others = len(table.columns) - table.keys
+    width = 0.8 / max(others, 1)  # of a column of prose
+    kinds = rf"p{{{width:.2f}\linewidth}}" if table.prose else "r"
     lines = [
         r"\begin{table}",
         r"  \centering",
         rf"  \caption{{{_latex_text(table.title)} {_latex_text(table.caption)}}}",
         rf"  \label{{tab:{table.name}}}",
-        rf"  \begin{{tabular}}{{{'l' * table.keys}{'r' * (len(table.columns) - table.keys)}}}",
+        rf"  \begin{{tabular}}{{{'l' * table.keys}{kinds * others}}}",
         r"    \toprule",
     ]
     if table.grouped():

@@ -1,0 +1,356 @@
+"""What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
+
+
+wildcard_constraints:
+    dataset="clotho|audiocaps|wavcaps",
+    corpus="[a-z][a-z0-9_]*",
+    pair="[a-z][a-z0-9_]*-[a-z][a-z0-9_]*",
+    text_model="[a-z][a-z0-9_]*",
+
+
+rule audio_synthesise:
+    """Make the demo's sound scenes, in the layouts of the real sources."""
+    output:
+        directory(AUDIO_SYNTHESISED),
+    log:
+        "results/logs/audio_synthesise/audio_synthesise.log",
+    benchmark:
+        "results/benchmarks/audio_synthesise/audio_synthesise.tsv"
+    conda:
+        "../envs/audio.yaml"
+    threads: 2
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        settings=AUDIO["synthesis"],
+        code=code("audio_synthesise"),
+    script:
+        "../workflow_scripts/audio_synthesise.py"
+
+
+rule audio_download:
+    """Download one file of the audio study's sources, checked."""
+    output:
+        f"{AUDIO_DOWNLOADS}/{{set}}/{{file}}",
+    log:
+        "results/logs/audio_download/{set}-{file}.log",
+    benchmark:
+        "results/benchmarks/audio_download/{set}-{file}.tsv"
+    wildcard_constraints:
+        set="|".join(AUDIO_DOWNLOADED),
+        file="|".join(AUDIO_DOWNLOADED_FILES),
+    retries: 2
+    conda:
+        "../envs/download.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=1440,
+    params:
+        url=audio_file("url"),
+        size=audio_file("size"),
+        md5=audio_file("md5"),
+        sha256=audio_file("sha256"),
+        mirrors=audio_mirrors,
+        lock=lambda wildcards: f"resources/locks/{wildcards.set}-{os.path.basename(wildcards.file)}.json",
+        code=code("audio_download"),
+    script:
+        "../workflow_scripts/audio_download.py"
+
+
+rule audio_download_wavcaps:
+    """Download one part of WavCaps' recordings, archive by archive, as the hub lists them."""
+    output:
+        directory(f"{AUDIO_DOWNLOADS}/wavcaps/Zip_files/{{part}}"),
+    log:
+        "results/logs/audio_download_wavcaps/{part}.log",
+    benchmark:
+        "results/benchmarks/audio_download_wavcaps/{part}.tsv"
+    wildcard_constraints:
+        part="AudioSet_SL|BBC_Sound_Effects|FreeSound|SoundBible",
+    retries: 2
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=2880,
+    params:
+        part="{part}",
+        repository=SOURCES["audio"]["wavcaps"]["repository"],
+        revision=SOURCES["audio"]["wavcaps"]["revision"],
+        checkpoint="results/checkpoints/audio_download_wavcaps/{part}",
+        code=code("audio_download_wavcaps"),
+    script:
+        "../workflow_scripts/audio_download_wavcaps.py"
+
+
+rule audio_unpack_clotho:
+    """Unpack one of Clotho's archives."""
+    input:
+        archive=audio_clotho_archive,
+    output:
+        directory("results/audio/sound/clotho/{split}"),
+    log:
+        "results/logs/audio_unpack_clotho/{split}.log",
+    benchmark:
+        "results/benchmarks/audio_unpack_clotho/{split}.tsv"
+    wildcard_constraints:
+        split="development|validation|evaluation|retrieval_audio",
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        files=audio_clotho_files,
+        code=code("audio_unpack_clotho"),
+    script:
+        "../workflow_scripts/audio_unpack_clotho.py"
+
+
+rule audio_fetch_audiocaps:
+    """Fetch AudioCaps' recordings from YouTube by yt-dlp."""
+    input:
+        tables=audio_downloads("audiocaps"),
+    output:
+        directory("results/audio/sound/audiocaps"),
+    log:
+        "results/logs/audio_fetch_audiocaps/audio_fetch_audiocaps.log",
+    benchmark:
+        "results/benchmarks/audio_fetch_audiocaps/audio_fetch_audiocaps.tsv"
+    retries: 2
+    conda:
+        "../envs/audio.yaml"
+    threads: 4
+    resources:
+        mem_mb=2000,
+        runtime=2880,
+    params:
+        checkpoint="results/checkpoints/audio_fetch_audiocaps",
+        code=code("audio_fetch_audiocaps"),
+    script:
+        "../workflow_scripts/audio_fetch_audiocaps.py"
+
+
+rule audio_list_clotho:
+    """List Clotho's clips, captions, queries and multi-positive labels."""
+    input:
+        tables=audio_tables("clotho"),
+        recordings=audio_recordings("clotho"),
+    output:
+        clips="results/audio/data/clotho/clips.csv",
+        captions="results/audio/data/clotho/captions.csv",
+        queries="results/audio/data/clotho/queries.csv",
+        relevance="results/audio/data/clotho/relevance.csv",
+    log:
+        "results/logs/audio_list_clotho/audio_list_clotho.log",
+    benchmark:
+        "results/benchmarks/audio_list_clotho/audio_list_clotho.tsv"
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        folder=audio_folder("clotho"),
+        audio=audio_sound("clotho"),
+        relevance=audio_relevance(),
+        code=code("audio_list_clotho"),
+    script:
+        "../workflow_scripts/audio_list_clotho.py"
+
+
+rule audio_list_audiocaps:
+    """List AudioCaps' clips and captions."""
+    input:
+        tables=audio_tables("audiocaps"),
+        recordings=audio_recordings("audiocaps"),
+    output:
+        clips="results/audio/data/audiocaps/clips.csv",
+        captions="results/audio/data/audiocaps/captions.csv",
+    log:
+        "results/logs/audio_list_audiocaps/audio_list_audiocaps.log",
+    benchmark:
+        "results/benchmarks/audio_list_audiocaps/audio_list_audiocaps.tsv"
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        folder=audio_folder("audiocaps"),
+        audio=audio_sound("audiocaps"),
+        code=code("audio_list_audiocaps"),
+    script:
+        "../workflow_scripts/audio_list_audiocaps.py"
+
+
+rule audio_list_wavcaps:
+    """List WavCaps' clips and captions."""
+    input:
+        tables=audio_tables("wavcaps"),
+        recordings=audio_recordings("wavcaps"),
+    output:
+        clips="results/audio/data/wavcaps/clips.csv",
+        captions="results/audio/data/wavcaps/captions.csv",
+    log:
+        "results/logs/audio_list_wavcaps/audio_list_wavcaps.log",
+    benchmark:
+        "results/benchmarks/audio_list_wavcaps/audio_list_wavcaps.tsv"
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        folder=audio_folder("wavcaps"),
+        audio=audio_sound("wavcaps"),
+        parts=AUDIO["sources"]["wavcaps"]["parts"],
+        code=code("audio_list_wavcaps"),
+    script:
+        "../workflow_scripts/audio_list_wavcaps.py"
+
+
+rule audio_shard:
+    """Resample a data set's recordings once, into shards with an index."""
+    input:
+        clips="results/audio/data/{dataset}/clips.csv",
+        recordings=lambda wildcards: audio_recordings(wildcards.dataset),
+    output:
+        directory("results/audio/shards/{dataset}"),
+    log:
+        "results/logs/audio_shard/{dataset}.log",
+    benchmark:
+        "results/benchmarks/audio_shard/{dataset}.tsv"
+    retries: 2
+    conda:
+        "../envs/audio.yaml"
+    threads: 2
+    resources:
+        mem_mb=4000,
+        runtime=2880,
+    params:
+        audio=lambda wildcards: audio_sound(wildcards.dataset),
+        kind=lambda wildcards: "flac" if wildcards.dataset == "wavcaps" else "int16",
+        checkpoint="results/checkpoints/audio_shard/{dataset}",
+        code=code("audio_shard"),
+    script:
+        "../workflow_scripts/audio_shard.py"
+
+
+rule audio_corpus:
+    """Decide which clips a corpus trains on, and record why it leaves out the others."""
+    input:
+        clips=AUDIO_CLIPS,
+        shards=AUDIO_SHARDS,
+        leaks=audio_leak_lists,
+    output:
+        manifest="results/audio/corpora/{corpus}/manifest.csv",
+        removed="results/audio/corpora/{corpus}/removed.csv",
+        counts="results/audio/corpora/{corpus}/counts.csv",
+    log:
+        "results/logs/audio_corpus/{corpus}.log",
+    benchmark:
+        "results/benchmarks/audio_corpus/{corpus}.tsv"
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        splits=audio_splits,
+        exclude=lambda wildcards: AUDIO["corpora"][wildcards.corpus]["exclude"],
+        leaks=audio_leak_folder(),
+        code=code("audio_corpus"),
+    script:
+        "../workflow_scripts/audio_corpus.py"
+
+
+rule audio_caption:
+    """Write new captions for Clotho's: by a language model, the authors', or by template."""
+    input:
+        clips="results/audio/data/clotho/clips.csv",
+        captions="results/audio/data/clotho/captions.csv",
+        authors=audio_authors_captions(),
+    output:
+        variations="results/audio/captions/variations.csv",
+        rejected="results/audio/captions/rejected.csv",
+        usage="results/audio/captions/usage.csv",
+        example="results/audio/captions/example.json",
+    log:
+        "results/logs/audio_caption/audio_caption.log",
+    benchmark:
+        "results/benchmarks/audio_caption/audio_caption.tsv"
+    retries: 2
+    conda:
+        "../envs/captions.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=1440,
+    params:
+        captions=AUDIO["captions"],
+        splits=AUDIO_REPHRASED,
+        code=code("audio_caption"),
+    script:
+        "../workflow_scripts/audio_caption.py"
+
+
+rule audio_download_passt:
+    """Download a published PaSST; its tensors are checked and kept."""
+    output:
+        "results/audio/weights/{variant}.safetensors",
+    log:
+        "results/logs/audio_download_passt/{variant}.log",
+    benchmark:
+        "results/benchmarks/audio_download_passt/{variant}.tsv"
+    wildcard_constraints:
+        variant="passt_n|passt_s|passt_s15",
+    retries: 2
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        variant="{variant}",
+        url=audio_passt("url"),
+        size=audio_passt("size"),
+        sha256=audio_passt("sha256"),
+        lock=lambda wildcards: f"resources/locks/{wildcards.variant}.json",
+        code=code("audio_download_passt"),
+    script:
+        "../workflow_scripts/audio_download_passt.py"
+
+
+rule audio_text_model:
+    """Get a text model: from the hub by its revision, or a small one from scratch."""
+    input:
+        captions=audio_text_captions,
+        manifest=audio_text_manifest,
+    output:
+        directory("results/audio/text/{text_model}"),
+    log:
+        "results/logs/audio_text_model/{text_model}.log",
+    benchmark:
+        "results/benchmarks/audio_text_model/{text_model}.tsv"
+    retries: 2
+    conda:
+        "../envs/audio.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        settings=audio_text_settings,
+        code=code("audio_text_model"),
+    script:
+        "../workflow_scripts/audio_text_model.py"

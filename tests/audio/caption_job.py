@@ -1,0 +1,54 @@
+"""The caption stage as a process of its own, to be killed by tests: folder, server's address."""
+
+import logging
+import sys
+from pathlib import Path
+
+from triptych.audio.captions.stage import CaptionSettings, write_captions
+from triptych.core.errors import InputError
+from triptych.core.stopping import StopRequest
+
+TABLE = {
+    "backend": "openai",
+    "model": "gpt-3.5-turbo",
+    "base_url": None,
+    "batch": False,
+    "parameters": {},
+    "variations": 5,
+    "longest_words": 20,
+    "requests_per_minute": 60_000,
+    "open_requests": 4,
+    "timeout_seconds": 5,
+    "attempts": 4,
+    "prices": {"input": 0.5, "output": 1.5, "currency": "USD"},
+    "budget": 20.0,
+    "cache": "",
+    "seed": 0,
+}
+
+
+def run(folder: Path, stop=lambda: None, splits=("development",), authors=None, **changes) -> None:
+    """The stage on the tables in `folder`, its outputs there too."""
+    table = {**TABLE, "cache": str(folder / "cache"), **changes}
+    write_captions(
+        folder / "clips.csv",
+        folder / "captions.csv",
+        CaptionSettings.from_table(table),
+        splits,
+        variations=folder / "variations.csv",
+        rejected=folder / "rejected.csv",
+        usage=folder / "usage.csv",
+        example=folder / "example.json",
+        authors=authors,
+        stop=stop,
+    )
+
+
+if __name__ == "__main__":
+    logging.basicConfig(stream=sys.stdout, level=logging.DEBUG)
+    request = StopRequest()
+    try:
+        run(Path(sys.argv[1]), lambda: request.reason, base_url=sys.argv[2])
+    except InputError as problem:
+        print(problem)
+        raise

@@ -1,0 +1,246 @@
+"""A server on this machine that speaks OpenAI's protocol, and misbehaves as it is told."""
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+KEY = "sk-test-0123456789abcdefSECRET"
+
+GOOD = [
+    "A dog barks twice near a busy road.",
+    "Near a busy road, a dog gives two barks.",
+    "Two barks of a dog come from beside a road.",
+    "Beside the traffic a dog is barking two times.",
+    "Some cars pass by while a dog barks twice.",
+]
+
+
+def numbered(lines: list[str]) -> str:
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+
+
+def completion(text: str, finish_reason: str = "stop", **usage: int) -> dict[str, Any]:
+    counts = {"prompt_tokens": 140, "completion_tokens": 95, **usage}
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "gpt-3.5-turbo-0125",
+        "choices": [
+            {
+                "index": 0,
+                "message": {"role": "assistant", "content": text},
+                "finish_reason": finish_reason,
+            }
+        ],
+        "usage": {**counts, "total_tokens": sum(counts.values())},
+    }
+
+
+@dataclass
+class ChatServer:
+    """What the server does, and what it saw.
+
+    `faults` are used up one a request, then `answer(prompt)` gives the text. Batches take part:
+    `batch_script(lines)` says how a batch of request lines ends.
+    """
+
+    faults: list[Callable[["Handler"], None]] = field(default_factory=list)
+    answer: Callable[[str], str] = lambda prompt: numbered(GOOD)
+    usage: dict[str, int] = field(default_factory=dict)
+    delay: float = 0.0
+    port: int = 0
+    prompts: list[str] = field(default_factory=list)
+    bodies: list[dict[str, Any]] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    authorisations: set[str] = field(default_factory=set)
+    most_open: int = 0
+    open: int = 0
+    files: dict[str, str] = field(default_factory=dict)
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    batch_script: Callable[[list[dict[str, Any]]], dict[str, Any]] | None = None
+    polls: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    state: ChatServer
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.state.authorisations.add(self.headers.get("Authorization", ""))
+        if self.path.endswith("/chat/completions"):
+            self.chat(json.loads(body))
+        elif self.path.endswith("/files"):
+            name = f"file-{len(self.state.files)}"
+            self.state.files[name] = uploaded(body)
+            self.send(200, {"id": name, "object": "file", "bytes": len(body), "created_at": 1,
+                            "filename": "requests.jsonl", "purpose": "batch",
+                            "status": "processed"})  # fmt: skip
+        else:
+            self.create_batch(json.loads(body))
+
+    def do_GET(self) -> None:
+        content = re.search(r"/files/([^/]+)/content$", self.path)
+        single = re.search(r"/batches/([^/?]+)$", self.path)
+        if content:
+            self.send(200, self.state.files[content[1]], kind="application/octet-stream")
+        elif single:
+            self.state.polls += 1
+            self.send(200, next(b for b in self.state.batches if b["id"] == single[1]))
+        else:
+            self.send(200, {"object": "list", "data": self.state.batches, "has_more": False})
+
+    def chat(self, body: dict[str, Any]) -> None:
+        state = self.state
+        with state.lock:
+            state.open += 1
+            state.most_open = max(state.most_open, state.open)
+            state.times.append(time.monotonic())
+            prompt = body["messages"][0]["content"]
+            state.prompts.append(prompt)
+            state.bodies.append(body)
+            fault = state.faults.pop(0) if state.faults else None
+        try:
+            time.sleep(state.delay)
+            if fault is not None:
+                fault(self)
+            else:
+                self.send(200, completion(state.answer(prompt), **state.usage))
+        finally:
+            with state.lock:
+                state.open -= 1
+
+    def create_batch(self, body: dict[str, Any]) -> None:
+        state = self.state
+        lines = [json.loads(line) for line in state.files[body["input_file_id"]].splitlines()]
+        batch = {
+            "id": f"batch_{len(state.batches)}",
+            "object": "batch",
+            "endpoint": body["endpoint"],
+            "completion_window": body["completion_window"],
+            "input_file_id": body["input_file_id"],
+            "created_at": 1,
+            "status": "in_progress",
+            "metadata": body.get("metadata"),
+            "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
+        }
+        state.batches.append(batch)
+        for line in lines:
+            state.prompts.append(line["body"]["messages"][0]["content"])
+        if state.batch_script is not None:
+            batch.update(state.batch_script(lines))
+        self.send(200, batch)
+
+    def send(
+        self, status: int, body: Any, headers: dict[str, str] | None = None,
+        kind: str = "application/json",
+    ) -> None:  # fmt: skip
+        content = (body if isinstance(body, str) else json.dumps(body)).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(content)))
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        pass
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that went away is what some of the tests are about."""
+
+
+@contextmanager
+def serving(**behaviour: Any) -> Iterator[ChatServer]:
+    state = ChatServer(**behaviour)
+    handler = type("TheHandler", (Handler,), {"state": state})
+    server = _Server(("127.0.0.1", state.port), handler)
+    state.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield state
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def uploaded(body: bytes) -> str:
+    """The JSON lines in a multipart upload."""
+    return "\n".join(line for line in body.decode().splitlines() if line.startswith("{"))
+
+
+# ---------------------------------------------------------------------------------------- faults
+
+
+def error(
+    status: int, code: str | None = None, headers: dict[str, str] | None = None, kind: str = "error"
+) -> Callable[[Handler], None]:
+    """An error as OpenAI words it, which echoes the key."""
+
+    def fault(handler: Handler) -> None:
+        message = f"Trouble with your key: {KEY}. You sent {handler.headers.get('Authorization')}"
+        body = {"error": {"message": message, "type": kind, "param": KEY, "code": code}}
+        handler.send(status, body, headers)
+
+    return fault
+
+
+def silence(seconds: float) -> Callable[[Handler], None]:
+    def fault(handler: Handler) -> None:
+        time.sleep(seconds)
+        handler.close_connection = True
+
+    return fault
+
+
+def cut(handler: Handler) -> None:
+    """Promise more than comes, and hang up."""
+    handler.send_response(200)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", "1000")
+    handler.end_headers()
+    handler.wfile.write(b'{"id": "chat')
+    handler.close_connection = True
+
+
+def broken_json(handler: Handler) -> None:
+    handler.send(200, '{"id": "chatcmpl-1", "choices": [')
+
+
+def no_choices(handler: Handler) -> None:
+    handler.send(200, {**completion("x"), "choices": []})
+
+
+def page(handler: Handler) -> None:
+    handler.send(200, "<html>Welcome to the hotel's network</html>", kind="text/html")
+
+
+def batch_line(key: str, text: str | None, status: int = 200, code: str | None = None) -> str:
+    """A line of a batch's output or error file."""
+    body = completion(text) if text is not None else {"error": {"code": code, "message": KEY}}
+    return json.dumps(
+        {
+            "id": "batch_req_1",
+            "custom_id": key,
+            "response": {"status_code": status, "request_id": "r", "body": body},
+            "error": None,
+        }
+    )

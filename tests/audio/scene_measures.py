@@ -1,0 +1,57 @@
+"""Measurements of sounds for the tests of the synthesised scenes, all by plain NumPy."""
+
+import numpy as np
+
+RATE = 22050
+
+
+def power(signal):
+    """(frequencies, power) of a whole signal."""
+    spectrum = np.abs(np.fft.rfft(signal * np.hanning(signal.size))) ** 2
+    return np.fft.rfftfreq(signal.size, 1 / RATE), spectrum
+
+
+def centroid(signal):
+    """Mean frequency, weighted with power, in hertz."""
+    frequencies, spectrum = power(signal)
+    return float((frequencies * spectrum).sum() / spectrum.sum())
+
+
+def share(signal, low, high):
+    """The part of a signal's power between two frequencies."""
+    frequencies, spectrum = power(signal)
+    return float(spectrum[(frequencies >= low) & (frequencies < high)].sum() / spectrum.sum())
+
+
+def peaks(signal, frame=1024):
+    """The strongest frequency of each frame, in hertz."""
+    frames = signal[: signal.size // frame * frame].reshape(-1, frame) * np.hanning(frame)
+    return np.abs(np.fft.rfft(frames, 4 * frame)).argmax(axis=1) * RATE / (4 * frame)
+
+
+def envelope(signal, hertz=200):
+    """Root mean square of each 1/hertz second."""
+    frame = RATE // hertz
+    return np.sqrt((signal[: signal.size // frame * frame].reshape(-1, frame) ** 2).mean(axis=1))
+
+
+def period(signal, shortest, longest):
+    """The lag in seconds, between two bounds, at which the envelope repeats best."""
+    rms = envelope(signal) - envelope(signal).mean()
+    lags = np.arange(round(shortest * 200), round(longest * 200))
+    values = [np.mean(rms[lag:] * rms[: rms.size - lag]) for lag in lags]
+    return float(lags[int(np.argmax(values))] / 200 * (RATE // 200) * 200 / RATE)
+
+
+def onsets(signal, quiet=0.08):
+    """How many times the sound sets in: the envelope more than doubles and stands out."""
+    rms = envelope(signal, 50)
+    before = np.concatenate([[0], rms[:-1]])
+    rising = (rms > 2 * before) & (rms > quiet * rms.max())
+    starts = np.flatnonzero(rising)
+    return 1 + int((np.diff(starts) > 5).sum()) if starts.size else 0
+
+
+def decibels(signal):
+    """Level of the whole signal."""
+    return 10 * np.log10(np.mean(np.asarray(signal, float) ** 2))

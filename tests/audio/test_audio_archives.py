@@ -1,0 +1,109 @@
+"""Clotho's 7z archives unpacked whole or not at all."""
+
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import py7zr
+import pytest
+
+from triptych.audio.data.archives import unpack_7z
+from triptych.core.errors import InputError
+
+FILES = {" leading space.wav": b"one", "two; and more.wav": b"2" * 5000, "d\u00e9j\u00e0.wav": b"3"}
+
+
+def archive(path: Path, files: dict[str, bytes]) -> Path:
+    with py7zr.SevenZipFile(path, "w") as target:
+        for name, data in files.items():
+            target.writestr(data, name)
+    return path
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {
+        file.relative_to(folder).as_posix(): file.read_bytes()
+        for file in folder.rglob("*")
+        if file.is_file()
+    }
+
+
+def refused(source: Path, match: str, files: int | None = None) -> None:
+    """Unpacking fails with this message and leaves nothing behind."""
+    before = sorted(source.parent.rglob("*"))
+    with pytest.raises(InputError, match=match):
+        unpack_7z(source, source.parent / "target", files)
+    assert sorted(source.parent.rglob("*")) == before
+
+
+def test_names_and_bytes_survive(tmp_path: Path) -> None:
+    unpack_7z(archive(tmp_path / "a.7z", FILES), tmp_path / "target", 3)
+    assert content(tmp_path / "target") == FILES
+
+
+def test_a_single_folder_around_all_is_left_out(tmp_path: Path) -> None:
+    inside = {f"development/{name}": data for name, data in FILES.items()}
+    (tmp_path / "target").mkdir()  # as Snakemake may do
+    unpack_7z(archive(tmp_path / "a.7z", inside), tmp_path / "target")
+    assert content(tmp_path / "target") == FILES
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.7z", "target"]
+
+
+def test_another_number_of_files_is_refused(tmp_path: Path) -> None:
+    refused(archive(tmp_path / "a.7z", FILES), "4 files expected inside, found 3", 4)
+
+
+@pytest.mark.parametrize(
+    "name", ["../out.wav", "a/../../out.wav", "/tmp/out.wav", "C:\\out.wav", "C:out.wav"]
+)
+def test_a_member_that_leads_outside_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # py7zr writes no such names, so one of the same length is changed as the header is read.
+    source = archive(tmp_path / "a.7z", FILES | {"inside.wav": b"x"})
+    filename = py7zr.py7zr.ArchiveFile.filename
+    monkeypatch.setattr(
+        py7zr.py7zr.ArchiveFile,
+        "filename",
+        property(lambda self: filename.fget(self).replace("inside.wav", name)),
+    )
+    refused(source, "outside")
+
+
+def test_links_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a.wav").write_bytes(b"a")
+    (tmp_path / "files" / "link.wav").symlink_to("/etc/passwd")
+    with py7zr.SevenZipFile(tmp_path / "a.7z", "w") as target:
+        target.writeall(tmp_path / "files", "files")
+    refused(tmp_path / "a.7z", r"link\.wav' is a link")
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+def test_a_cut_archive_is_refused(tmp_path: Path, share: float) -> None:
+    source = archive(tmp_path / "a.7z", {"a.wav": bytes(range(256)) * 400})
+    data = source.read_bytes()
+    source.write_bytes(data[: int(share * len(data))])
+    refused(source, "not a whole 7z archive")
+
+
+def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
+    source = archive(tmp_path / "a.7z", {"a.wav": bytes(range(256)) * 400})
+    data = bytearray(source.read_bytes())
+    data[60] ^= 0xFF
+    source.write_bytes(data)
+    refused(source, "not a whole 7z archive")
+
+
+def test_too_little_room_is_noticed_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = archive(tmp_path / "a.7z", {"a.wav": bytes(3_000_000)})
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(9, 9, 2_000_000))
+    refused(source, "needs 3 MB unpacked, and .* has 2 MB free")
+
+
+def test_what_is_in_the_target_is_not_deleted(tmp_path: Path) -> None:
+    source = archive(tmp_path / "a.7z", FILES)
+    (tmp_path / "target").mkdir()
+    (tmp_path / "target" / "mine.txt").write_text("mine")
+    refused(source, "not empty")

@@ -1,0 +1,188 @@
+"""The bench compares the same results: what the plain code computes is what the library computes.
+
+The plain code is an implementation of its own, so this checks the models, too.
+"""
+
+import collections
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from triptych.audio.embedding import embed_clips
+from triptych.audio.measures import bench, bench_worker, loading, plain
+from triptych.audio.models import products
+from triptych.audio.models.losses import nt_xent
+from triptych.audio.models.mel import LogMel, Masks
+from triptych.audio.models.passt import Kept, Passt, PasstSettings
+from triptych.audio.models.retrieval import Draws, RetrievalModel
+from triptych.audio.models.settings import ModelSettings
+
+CPU = torch.device("cpu")
+SMALL = ModelSettings(
+    audio=PasstSettings(stride=(10, 10), frames=100, dim=48, depth=3, heads=4),
+    segment_seconds=1.0,
+    patchout=(3, 2),
+    projection=20,
+    temperature=0.1,
+    learn_temperature=True,
+    text_dropout=0.0,
+)
+LENGTHS = [70_000, 20_000, 64_000, 32_001]  # samples: 3, 1, 2 and 2 segments
+
+
+@pytest.fixture
+def models():
+    """The same weights in both implementations, larger than initial ones so that all matter."""
+    torch.manual_seed(0)
+    ours = RetrievalModel(SMALL, Passt(SMALL.audio), bench_worker.Captions(4)).eval()
+    with torch.no_grad():
+        for name, parameter in ours.audio.named_parameters():
+            if "norm" not in name:
+                parameter.mul_(2)
+    passt = plain.PlainPasst((10, 10), 100, 48, 3, 4)
+    passt.load_state_dict(plain.published(ours.audio.state_dict()))
+    theirs = plain.PlainModel(passt, 48, 20, SMALL.segment_samples).eval()
+    theirs.project_audio.load_state_dict(ours.project_audio.state_dict())
+    return ours, theirs
+
+
+def sounds():
+    random = np.random.default_rng(0)
+    return [0.1 * random.standard_normal(length).astype(np.float32) for length in LENGTHS]
+
+
+@pytest.mark.parametrize("band", [None, (7.0, 14321.0)])
+def test_both_front_ends_make_the_same_spectrogram(band):
+    waveforms = torch.from_numpy(np.stack([sound[:20_000] for sound in sounds()]))
+    masks = Masks((3, 40), (10, 17))
+    theirs = plain.log_mel(waveforms, band or (0.0, 15000.0), ((3, 40), (10, 17)))
+    torch.testing.assert_close(LogMel()(waveforms, band, masks), theirs, atol=2e-4, rtol=0)
+
+
+def test_a_split_gets_the_same_embeddings_with_and_without_repeats_and_padding(models):
+    ours, theirs = models
+    clips = {str(number): sound for number, sound in enumerate(sounds())}
+    once = embed_clips(ours, bench_worker.InMemory(clips), list(clips), CPU, "float32")
+    repeated = plain.embed_split(theirs, list(clips.values()), captions=3, longest=96_000)
+    np.testing.assert_allclose(once, repeated.numpy(), atol=1e-4)
+
+
+def test_a_training_step_has_the_same_loss_and_gradients(models):
+    ours, theirs = models
+    waveforms = 0.1 * torch.randn(4, 32_000)
+    rows, columns = torch.tensor([0, 2, 5, 11]), torch.tensor([1, 2, 8])
+    masks = ((3, 40), (10, 17))
+    texts = torch.nn.functional.normalize(torch.randn(4, 20), dim=1)
+    temperature = torch.tensor([0.1])
+
+    draws = Draws((5.0, 14500.0), Masks(*masks), Kept(rows, columns))
+    own = nt_xent(ours.embed_audio(waveforms, [32_000] * 4, draws), texts, temperature)
+    own.backward()
+    embedded = theirs(waveforms, [32_000] * 4, (5.0, 14500.0), masks, rows, columns)
+    other = plain.contrastive_loss(embedded, texts, temperature)
+    other.backward()
+    torch.testing.assert_close(own, other, atol=1e-4, rtol=0)
+    gradients = dict(theirs.audio.named_parameters())
+    for name, parameter in plain.published(dict(ours.audio.named_parameters())).items():
+        difference = (parameter.grad - gradients[name].grad).norm()
+        assert difference <= 2e-3 * gradients[name].grad.norm() + 1e-7, name
+
+
+@pytest.mark.parametrize("shape", [(5, 7, 24), (3, 24)])
+def test_products_by_onednn_are_those_of_pytorch_with_their_gradients(shape):
+    torch.manual_seed(0)
+    inputs, layer = torch.randn(shape, requires_grad=True), torch.nn.Linear(24, 10)
+    ours = products._Linear.apply(inputs, layer.weight, layer.bias)
+    weighting = torch.randn_like(ours)
+    given = (inputs, layer.weight, layer.bias)
+    found = torch.autograd.grad((ours * weighting).sum(), given)
+    expected = torch.autograd.grad((layer(inputs) * weighting).sum(), given)
+    torch.testing.assert_close(ours, layer(inputs), atol=1e-5, rtol=0)
+    for mine, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-5, rtol=1e-5)
+
+
+def test_both_ways_of_a_product_give_the_same_embeddings(models, monkeypatch):
+    ours, mel = models[0], torch.randn(3, 1, 128, 100)
+    found = []
+    for own_way in (True, False):
+        monkeypatch.setattr(products, "onednn_is_faster", lambda own_way=own_way: own_way)
+        with torch.inference_mode():
+            found.append(ours.audio(mel))
+    torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=1e-5)
+
+
+def test_lengths_of_the_split_are_those_of_clotho():
+    seconds = np.array(bench_worker.split_lengths(300)) / 32_000
+    assert seconds.min() >= 15 and seconds.max() <= 30
+    # A third of clips between 15 and 30 seconds has no third segment of ten.
+    assert np.mean([math.ceil(length / 10) for length in seconds]) == pytest.approx(8 / 3)
+
+
+def test_the_loader_is_compared_on_the_same_sound(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        loading, "split_lengths", lambda files: [9_000 + 500 * n for n in range(files)]
+    )
+    readers = loading._readers(tmp_path, 3)
+    assert sorted(readers) == sorted(
+        ["wav files", "flac files", "mp3 files", "int16 shards", "flac shards"]
+    )
+    paths = sorted(map(str, (tmp_path / "wav").iterdir()))
+    [(waveforms, lengths)] = plain.decoded_batches(paths, 3, [0, 1, 2])
+    store = loading.ClipStore([tmp_path / "int16-shards"])
+    for row, length, path in zip(waveforms, lengths, paths, strict=True):
+        np.testing.assert_allclose(store.read(path), row[:length], atol=1e-4)
+
+
+def test_the_table_has_ratios_of_every_task(monkeypatch):
+    class Fake:
+        def __init__(self, side, device, threads):
+            self.seconds = {"plain": 6.0, "float32": 2.0, "bf16": 1.0}[side]
+            self.runs = collections.Counter()
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def run(self, task):
+            """Rounds differ; the ratios within one don't."""
+            self.runs[str(task)] += 1
+            return self.seconds * 1.5 ** self.runs[str(task)]
+
+    monkeypatch.setattr(bench, "Worker", Fake)
+    monkeypatch.setattr(bench, "clips_per_second", lambda files, rounds: RATES)
+    settings = {
+        "models": ["passt_n", "passt_s15"],
+        "clips": 3,
+        "captions": 5,
+        "step": {"batch": 2, "seconds": 10},
+        "files": 2,
+        "precisions": ["float32", "bf16"],
+        "rounds": 3,
+    }
+    table = bench.bench(settings, "cpu", 2)
+    computed = table[table["what"] != "loader"]
+    both = ["forward", "forward", "step", "embedding"]
+    assert computed["what"].tolist() == ["front_end", *(what for what in both for _ in range(2))]
+    assert computed["model"].tolist()[3:7:2] == ["passt_s15", "passt_n"]
+    expected = computed["precision"].map({"float32": 3.0, "bf16": 6.0})
+    for column in ("ratio", "ratio_minimum", "ratio_maximum"):
+        np.testing.assert_allclose(computed[column], expected)
+    loader = table[table["what"] == "loader"].set_index("precision")
+    assert len(loader) == 6
+    slow = loader.loc["int16 shards, mp3 files"]
+    assert slow["ratio"] == pytest.approx(10) and slow["ratio_maximum"] == pytest.approx(20)
+    assert (slow["clips_per_second_plain"], slow["clips_per_second"]) == (10, 100)
+
+
+RATES = {
+    "wav files": [20.0, 30.0, 40.0],
+    "flac files": [30.0, 30.0, 30.0],
+    "mp3 files": [10.0, 10.0, 10.0],
+    "int16 shards": [100.0, 200.0, 90.0],
+    "flac shards": [50.0, 50.0, 50.0],
+}

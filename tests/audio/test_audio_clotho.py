@@ -1,0 +1,210 @@
+"""Clotho's files with all their quirks, and the multi-positive labels."""
+
+import audio_source_files as files
+import pandas as pd
+import pytest
+
+from triptych.audio.data.clotho import archived_name, challenge_folder, read_clotho
+from triptych.audio.data.tables import CLIP_COLUMNS, read_table
+from triptych.core.errors import InputError
+from triptych.core.files import write_csv
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return files.write_clotho(tmp_path / "clotho")
+
+
+@pytest.fixture
+def tables(folder):
+    return read_clotho(folder)
+
+
+def clip(tables, name):
+    return tables.clips.set_index("clip").loc[name]
+
+
+def test_every_clip_of_every_split_is_listed_in_the_order_of_its_captions(tables):
+    expected = [
+        f"clotho/{split}/{name}"
+        for split, clips in {**files.CLOTHO, "challenge": files.CHALLENGE}.items()
+        for name, *_ in clips
+    ]
+    assert tables.clips["clip"].tolist() == expected
+    assert tuple(tables.clips.columns) == CLIP_COLUMNS
+
+
+def test_a_blank_at_the_start_of_a_file_name_is_kept(tables, tmp_path):
+    name = "clotho/development/ kettle with a blank.wav"
+    assert clip(tables, name)["path"] == "development/ kettle with a blank.wav"
+    write_csv(tables.clips, tmp_path / "clips.csv")
+    pd.testing.assert_frame_equal(read_table(tmp_path / "clips.csv"), tables.clips)
+
+
+def test_a_sound_id_that_was_not_found_is_no_id(tables):
+    assert clip(tables, "clotho/development/unknown origin.wav")["sound_id"] == ""
+    assert clip(tables, "clotho/evaluation/lost.wav")["sound_id"] == ""
+    assert clip(tables, "clotho/evaluation/tram.wav")["sound_id"] == "521"
+
+
+def test_a_sound_id_that_a_spreadsheet_made_a_number_is_refused(tmp_path):
+    files.write_clotho(tmp_path, {**files.CLOTHO, "evaluation": [("tram.wav", "521.0", "")]})
+    with pytest.raises(InputError, match=r"521\.0.*expected are digits"):
+        read_clotho(tmp_path)
+
+
+def test_seconds_come_from_the_excerpt_and_are_empty_where_it_is(tables):
+    assert clip(tables, "clotho/development/Harbour, gulls.wav")["seconds"] == "19.000"
+    assert clip(tables, "clotho/development/ kettle with a blank.wav")["seconds"] == ""
+
+
+def test_keywords_are_joined_without_blanks_and_empty_ones(tables):
+    assert clip(tables, "clotho/evaluation/hail.wav")["keywords"] == (
+        "field-recording;zoom-h4n;café"
+    )
+
+
+def test_metadata_is_read_in_latin_and_in_unicode_alike(folder, tables):
+    raw = folder / "clotho_metadata_development.csv"
+    assert b"Jos\xe9" in raw.read_bytes()
+    raw.write_text(raw.read_text(encoding="iso-8859-1"), encoding="utf-8-sig")
+    pd.testing.assert_frame_equal(read_clotho(folder).clips, tables.clips)
+
+
+def test_semicolons_as_delimiters_and_a_missing_keyword_column_are_read(folder, tables):
+    header = [column for column in files.METADATA_HEADER if column != "keywords"]
+    rows = [files.metadata_row(*clip) for clip in files.CLOTHO["evaluation"]]
+    files.write_rows(
+        folder / "clotho_metadata_evaluation.csv",
+        header,
+        [[row[0], *row[2:]] for row in rows],
+        encoding="iso-8859-1",
+        delimiter=";",
+    )
+    columns = ["clip", "sound_id", "seconds", "path"]
+    again = read_clotho(folder)
+    pd.testing.assert_frame_equal(again.clips[columns], tables.clips[columns])
+    assert clip(again, "clotho/evaluation/hail.wav")["keywords"] == ""
+
+
+def test_further_columns_of_copies_are_ignored(folder, tables):
+    path = folder / "clotho_metadata_validation.csv"
+    rows = [files.metadata_row(*clip) for clip in files.CLOTHO["validation"]]
+    files.write_rows(
+        path,
+        ["split", "fid", *files.METADATA_HEADER],
+        [["clotho_validation", "x=", *row] for row in rows],
+    )
+    pd.testing.assert_frame_equal(read_clotho(folder).clips, tables.clips)
+
+
+def test_one_file_name_in_two_splits_makes_two_clips(tables):
+    same = tables.clips[tables.clips["file_name"] == "Harbour, gulls.wav"]
+    assert same["sound_id"].tolist() == ["501", "511"]
+    assert same["clip"].is_unique
+
+
+def test_each_clip_has_its_five_captions_as_written(tables):
+    captions = tables.captions[tables.captions["clip"] == "clotho/development/Harbour, gulls.wav"]
+    assert captions["position"].tolist() == [0, 1, 2, 3, 4]
+    assert captions["caption"].tolist() == files.captions_of("Harbour, gulls.wav")
+    assert len(tables.captions) == 5 * 9
+    assert not tables.captions["clip"].str.contains("/challenge/").any()
+
+
+def test_the_challenge_has_queries_and_no_captions(tables):
+    assert tables.queries["query"].tolist() == [0, 1]
+    assert tables.queries["caption"].tolist() == files.QUERIES
+
+
+def test_colons_became_underscores_in_the_archive_of_the_challenge(tables):
+    """The three names and their files as Labbeti/aac-datasets lists them."""
+    assert archived_name("raindrops on metal: police background.wav") == (
+        "raindrops on metal_police background.wav"
+    )
+    assert archived_name("Intersection Wet : Metro Pass.wav") == "Intersection Wet_Metro Pass.wav"
+    assert archived_name("Kitchen Roomtone w: Dripping Faucet_1-2.wav") == (
+        "Kitchen Roomtone w_Dripping Faucet_1-2.wav"
+    )
+    entry = clip(tables, "clotho/challenge/Wet Road : Night.wav")
+    assert entry["path"] == "test/Wet Road_Night.wav"
+
+
+def test_the_folder_of_the_challenge_is_the_archives_unless_another_is_there(tmp_path):
+    assert challenge_folder(tmp_path) == "test"
+    (tmp_path / "retrieval_audio").mkdir()
+    assert challenge_folder(tmp_path) == "retrieval_audio"
+
+
+def test_clotho_without_the_challenge_is_whole(tmp_path):
+    tables = read_clotho(files.write_clotho(tmp_path, challenge=False))
+    assert len(tables.clips) == 9
+    assert list(tables.queries.columns) == ["query", "caption"]
+    assert tables.queries.empty
+
+
+def test_half_a_challenge_is_refused(folder):
+    (folder / "retrieval_captions.csv").unlink()
+    with pytest.raises(InputError, match=r"retrieval_captions\.csv is missing"):
+        read_clotho(folder)
+
+
+def test_captions_of_other_clips_than_the_metadata_are_refused(folder):
+    path = folder / "clotho_captions_evaluation.csv"
+    path.write_text(path.read_text().replace("hail.wav", " hail.wav"))
+    with pytest.raises(InputError, match=r"evaluation differ in 2 clips.*hail"):
+        read_clotho(folder)
+
+
+def test_a_missing_column_and_an_empty_caption_are_named(folder):
+    path = folder / "clotho_captions_validation.csv"
+    text = path.read_text()
+    path.write_text(text.replace("caption_5", "fifth"))
+    with pytest.raises(InputError, match="expected is also caption_5"):
+        read_clotho(folder)
+    path.write_text(text.replace("Somebody plays Harbour, gulls.", " "))
+    with pytest.raises(InputError, match=r"1 captions are empty.*Harbour"):
+        read_clotho(folder)
+
+
+def test_a_file_named_twice_is_refused(tmp_path):
+    twice = [("tram.wav", "1", ""), ("tram.wav", "2", "")]
+    with pytest.raises(InputError, match=r"clips are listed twice.*tram"):
+        read_clotho(files.write_clotho(tmp_path, {**files.CLOTHO, "evaluation": twice}))
+
+
+def labels(folder, rows):
+    files.write_rows(folder / "labels.csv", ["query", "audio_filenames"], rows)
+    return folder / "labels.csv"
+
+
+def test_labels_replace_the_single_right_clip_rather_than_add_to_it(folder):
+    query = files.captions_of("tram.wav")[1]
+    path = labels(
+        folder, [[query, "['hail.wav', 'lost.wav', 'hail.wav']"], [query, "['hail.wav']"]]
+    )
+    relevance = read_clotho(folder, path).relevance
+    assert relevance["clip"].tolist() == [
+        "clotho/evaluation/hail.wav",
+        "clotho/evaluation/lost.wav",
+    ]
+    assert set(relevance["split"]) == {"evaluation"}
+    assert set(relevance["caption"]) == {query}
+
+
+def test_labels_are_an_empty_table_without_a_file(tables):
+    assert list(tables.relevance.columns) == ["split", "caption", "clip"]
+    assert tables.relevance.empty
+
+
+@pytest.mark.parametrize(
+    ("query", "names", "message"),
+    [
+        ("never written", "['hail.wav']", "is no caption"),
+        (files.captions_of("tram.wav")[0], "['rain.wav']", "'rain.wav' is no file"),
+        (files.captions_of("tram.wav")[0], "__import__('os').getcwd()", "isn't a list"),
+    ],
+)
+def test_labels_of_another_clotho_are_refused(folder, query, names, message):
+    with pytest.raises(InputError, match=message):
+        read_clotho(folder, labels(folder, [[query, names]]))

@@ -1,0 +1,208 @@
+"""The commands triptych index and triptych search, with a made-up model."""
+
+import argparse
+import json
+import signal
+import sys
+import types
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from small_sounds import PitchModel, write_sound
+
+from triptych.audio.commands import add_commands
+from triptych.audio.search import trained
+from triptych.core.errors import InputError
+
+
+@pytest.fixture(autouse=True)
+def handlers():
+    """The commands catch SIGINT and SIGTERM; the tests' process is to keep its own."""
+    kept = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    yield
+    for number, handler in kept:
+        signal.signal(number, handler)
+
+
+@pytest.fixture(autouse=True)
+def model(monkeypatch) -> list[PitchModel]:
+    made: list[PitchModel] = []
+
+    def embedder(folder: Path, device: str) -> PitchModel:
+        made.append(PitchModel())
+        return made[-1]
+
+    module = types.ModuleType("triptych.audio.search.embedder")
+    module.Embedder = embedder
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    return made
+
+
+@pytest.fixture
+def weights(tmp_path) -> Path:
+    return write_weights(tmp_path / "model", b"one")
+
+
+@pytest.fixture
+def sounds(tmp_path) -> Path:
+    for pitch in ("low", "middle", "high"):
+        write_sound(tmp_path / "sounds" / f"{pitch}.wav", pitch)
+    return tmp_path / "sounds"
+
+
+def write_weights(folder: Path, content: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "model.safetensors").write_bytes(content)
+    return folder
+
+
+def triptych(*arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    options = parser.parse_args([str(argument) for argument in arguments])
+    return options.run(options)
+
+
+def test_index_then_search_names_the_file(sounds, weights, capsys):
+    assert triptych("index", sounds, "--model", weights) == 0
+    assert "3 files in 3 windows (3 new" in capsys.readouterr().out
+    assert triptych("search", "something high", "--index", sounds, "-n", 2) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and lines[1].endswith("high.wav")
+
+
+def test_results_as_json_are_for_programs(sounds, weights, capsys):
+    triptych("index", sounds, "--model", weights)
+    capsys.readouterr()
+    triptych("search", "low", "--index", sounds, "--json")
+    best = json.loads(capsys.readouterr().out)[0]
+    assert best["rank"] == 1 and best["file"] == str(sounds / "low.wav")
+    assert (best["start"], best["end"]) == (0, pytest.approx(1.0, abs=0.01))
+
+
+def test_unreadable_files_are_told_and_do_no_harm(sounds, weights, capsys):
+    (sounds / "broken.wav").write_bytes(b"RIFF")
+    assert triptych("index", sounds, "--model", weights) == 0
+    told = capsys.readouterr()
+    assert "skipped broken.wav: " in told.err and "1 skipped" in told.out
+
+
+def test_an_update_goes_on_with_the_indexs_own_model(sounds, weights, model):
+    triptych("index", sounds, "--model", weights)
+    write_sound(sounds / "new.wav", "low", 2.0)
+    assert triptych("index", sounds) == 0
+    assert len(model[-1].heard) == 1
+
+
+def test_where_nothing_is_new_no_model_is_loaded(sounds, weights, model):
+    triptych("index", sounds, "--model", weights)
+    assert triptych("index", sounds) == 0
+    assert len(model) == 1
+
+
+def test_another_model_is_refused_until_the_index_is_rebuilt(sounds, weights, tmp_path, model):
+    other = write_weights(tmp_path / "other", b"two")
+    triptych("index", sounds, "--model", weights)
+    for command in (["index", sounds], ["search", "low", "--index", sounds]):
+        with pytest.raises(InputError, match=r"another model.*--rebuild"):
+            triptych(*command, "--model", other)
+    assert triptych("index", sounds, "--model", other, "--rebuild") == 0
+    assert len(model[-1].heard) == 3
+    assert triptych("search", "low", "--index", sounds) == 0
+
+
+def test_a_model_trained_again_since_is_noticed(sounds, weights):
+    triptych("index", sounds, "--model", weights)
+    write_weights(weights, b"trained again")
+    with pytest.raises(InputError, match="than what lies in"):
+        triptych("search", "low", "--index", sounds)
+
+
+def test_a_model_that_moved_may_be_given(sounds, weights, tmp_path):
+    triptych("index", sounds, "--model", weights)
+    weights.rename(tmp_path / "moved")
+    with pytest.raises(InputError, match="which is gone"):
+        triptych("search", "low", "--index", sounds)
+    assert triptych("search", "low", "--index", sounds, "--model", tmp_path / "moved") == 0
+
+
+def test_one_index_is_of_one_folder(sounds, weights, tmp_path):
+    place = tmp_path / "my.npz"
+    triptych("index", sounds, "--model", weights, "--index", place)
+    other = write_sound(tmp_path / "others" / "a.wav", "low").parent
+    with pytest.raises(InputError, match="is the index of"):
+        triptych("index", other, "--index", place)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["index", "absent"], "not a folder"),
+        (["index", "empty"], "no sound files"),
+        (["index", "sounds", "--index", "x.csv"], r"\*\.npz"),
+        (["index", "sounds", "--model", "empty"], "no trained model.*make demo"),
+        (["search", "rain", "--index", "sounds"], "make one with triptych index"),
+        (["search", " ", "--index", "sounds"], "TEXT is empty"),
+    ],
+)
+def test_what_cannot_be_done_is_said_with_what_to_do(sounds, monkeypatch, command, said):
+    monkeypatch.chdir(sounds.parent)
+    (sounds.parent / "empty").mkdir()
+    with pytest.raises(InputError, match=said):
+        triptych(*command)
+
+
+def results(root: Path) -> None:
+    """metrics.csv with four models, the weights of all but the best one."""
+    rows = [
+        ("pretrained", "n", "bert", "leaky", "", "0", "model", "validation", "0.9"),
+        ("finetuned", "n", "bert", "clean", "human", "0", "model", "validation", "0.5"),
+        ("finetuned", "s", "bert", "clean", "gpt", "1", "model", "validation", "0.6"),
+        ("distilled", "n", "bert", "clean", "", "0", "model", "validation", "0.7"),
+        ("finetuned", "n", "bert", "clean", "human", "0", "model", "evaluation", "0.8"),
+        ("", "published", "", "", "", "", "ensemble", "validation", "0.95"),
+    ]
+    keys = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
+    table = pd.DataFrame(rows, columns=[*keys, "split", "value"])
+    table = table.assign(subset="all", relevance="single", metric="map_at_10")
+    (root / trained.SCORES).parent.mkdir(parents=True)
+    table.to_csv(root / trained.SCORES, index=False)
+    for folder in ("n-bert/leaky/pretrained", "n-bert/clean/finetuned/human-seed0"):
+        write_weights(root / trained.MODELS / folder, b"x")
+    write_weights(root / trained.MODELS / "s-bert/clean/finetuned/gpt-seed1", b"y")
+
+
+def test_the_default_is_the_best_fine_tuned_model_that_is_there(tmp_path, monkeypatch):
+    results(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    folder, said = trained.best_model()
+    assert folder.relative_to(tmp_path).as_posix() == (
+        "results/audio/models/s-bert/clean/finetuned/gpt-seed1"
+    )
+    assert "0.600" in said
+
+
+def test_without_any_model_it_says_what_to_run(tmp_path, monkeypatch, sounds):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trained, "CHECKOUT", tmp_path)
+    with pytest.raises(InputError, match="make demo"):
+        triptych("index", sounds)
+
+
+def test_helps_import_neither_torch_nor_models():
+    import subprocess
+
+    code = (
+        "import sys, argparse; from triptych.audio.commands import add_commands;"
+        "add_commands(argparse.ArgumentParser().add_subparsers());"
+        "print([m for m in ('torch','transformers','numpy','pandas') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"PYTHONPATH": "workflow_scripts"},
+    )
+    assert done.stdout.strip() == "[]"

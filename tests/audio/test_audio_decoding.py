@@ -1,0 +1,109 @@
+"""Sound files of all kinds as mono at 32 kHz."""
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sound_files import DAMAGED, FORMATS, damaged, noise, tone, without_length, write
+
+from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, read_audio, stream_audio
+
+LOSSLESS = {"wav", "flac"}
+# Off the ends, where a tone that begins or ends at once has more than one frequency.
+MIDDLE = slice(3200, -3200)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "rate"),
+    [(suffix, rate) for suffix in FORMATS for rate in (22_050, 32_000, 44_100, 48_000)]
+    + [("wav", 8_000), ("wav", 96_000), ("wav", 22_051), ("flac", 16_000)],
+)
+def test_a_tone_is_the_same_tone_at_32_khz(tmp_path: Path, suffix: str, rate: int) -> None:
+    read = read_audio(write(tmp_path / f"tone.{suffix}", tone(1.0, rate), rate))
+    assert read.dtype == np.float32
+    assert abs(len(read) - SAMPLE_RATE) <= 1
+    difference = (read[:SAMPLE_RATE] - tone(1.0, SAMPLE_RATE)[: len(read)])[MIDDLE]
+    assert np.abs(difference).max() < (2e-4 if suffix in LOSSLESS else 0.05)
+
+
+@pytest.mark.parametrize("suffix", ["wav", "flac", "ogg"])
+@pytest.mark.parametrize("channels", [2, 6])
+def test_channels_are_averaged(tmp_path: Path, suffix: str, channels: int) -> None:
+    one = np.zeros((32_000, channels))
+    one[:, 1] = tone(1.0, 32_000)
+    read = read_audio(write(tmp_path / f"one.{suffix}", one, 32_000))
+    difference = (read - tone(1.0, 32_000) / channels)[MIDDLE]
+    assert np.abs(difference).max() < (2e-4 if suffix in LOSSLESS else 0.05)
+
+
+@pytest.mark.parametrize("subtype", ["PCM_U8", "PCM_24", "FLOAT", "ULAW"])
+def test_samples_of_other_widths_are_read(tmp_path: Path, subtype: str) -> None:
+    read = read_audio(write(tmp_path / "tone.wav", tone(0.5, 32_000), 32_000, subtype))
+    allowed = 0.02 if subtype in {"PCM_U8", "ULAW"} else 1e-5
+    assert np.abs(read - tone(0.5, 32_000)).max() < allowed
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("rate", [32_000, 44_100])
+def test_a_window_holds_what_the_whole_holds_there(tmp_path: Path, suffix: str, rate: int) -> None:
+    path = write(tmp_path / f"noise.{suffix}", noise(6 * rate), rate)
+    whole = read_audio(path)
+    for start, seconds in ((0.0, 1.0), (0.1, 0.5), (2.34567, 1.5), (5.9, 0.1)):
+        first = round(start * SAMPLE_RATE)
+        expected = whole[first : first + round(seconds * SAMPLE_RATE)]
+        np.testing.assert_allclose(read_audio(path, start, seconds), expected, atol=1e-6)
+
+
+# No common divisor with 32 kHz; and blocks that are shorter than what is read before a window.
+@pytest.mark.parametrize("rate", [22_051, 384_000])
+def test_a_window_is_exact_at_odd_rates(tmp_path: Path, rate: int) -> None:
+    path = write(tmp_path / "noise.wav", noise(4 * rate), rate)
+    np.testing.assert_allclose(
+        read_audio(path, 2.5, 1.0),
+        read_audio(path)[80_000:112_000],
+        atol=1e-5,  # a third of a 16-bit step: at 22,051 Hz soxr interpolates its filter
+    )
+
+
+def test_a_window_ends_with_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path / "noise.flac", noise(44_100), 44_100)
+    assert len(read_audio(path, 0.75, 10.0)) == 8_000
+    assert len(read_audio(path, 3.0, 1.0)) == 0
+
+
+def test_blocks_are_the_whole_in_pieces(tmp_path: Path) -> None:
+    path = write(tmp_path / "noise.ogg", noise(8 * 44_100), 44_100)
+    blocks = list(stream_audio(path))
+    assert len(blocks) > 3
+    np.testing.assert_array_equal(np.concatenate(blocks), read_audio(path))
+
+
+def test_a_wav_written_into_a_pipe_is_whole(tmp_path: Path) -> None:
+    samples = noise(50_000)
+    path = without_length(write(tmp_path / "pipe.wav", samples, 32_000))
+    assert np.abs(read_audio(path) - samples).max() < 1e-4
+
+
+@pytest.mark.parametrize("suffix", ["wav", "flac"])
+@pytest.mark.parametrize("window", [(0.0, None), (55.0, 2.0)], ids=["streamed", "window"])
+def test_a_long_file_is_never_in_memory_whole(
+    tmp_path: Path, suffix: str, window: tuple[float, float | None]
+) -> None:
+    path = tmp_path / f"long.{suffix}"
+    second = np.stack([noise(44_100), noise(44_100, 1)], axis=1)
+    write(path, np.tile(second, (60, 1)), 44_100)  # 21 MB as float32
+    tracemalloc.start()
+    frames = sum(len(block) for block in stream_audio(path, *window))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert frames == (60 if window[1] is None else 2) * SAMPLE_RATE
+    assert peak < 3_000_000
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_what_cannot_be_used_is_named_with_its_reason(tmp_path: Path, name: str) -> None:
+    path = damaged(tmp_path, name)
+    with pytest.raises(AudioProblem, match=DAMAGED[name][0]) as problem:
+        read_audio(path)
+    assert str(path) in str(problem.value)

@@ -1,0 +1,407 @@
+"""The leak ledger: what each policy removes, that it says why, and that nothing slips through."""
+
+import json
+import runpy
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import audio_source_files as files
+import pandas as pd
+import pytest
+from audio_source_files import record
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from triptych.audio.data.audiocaps import read_audiocaps
+from triptych.audio.data.clotho import read_clotho
+from triptych.audio.data.ledger import (
+    LISTS,
+    LeakError,
+    LeakList,
+    exclude,
+    prove_no_leak,
+    read_leak_list,
+    read_leak_lists,
+    unreadable_clips,
+)
+from triptych.audio.data.tables import CLIP_COLUMNS, read_table
+from triptych.audio.data.wavcaps import read_wavcaps
+from triptych.core.errors import InputError
+from triptych.core.files import write_csv
+
+# 501, 502, 503: development (503 validation too); 511 validation; 521, 522 evaluation;
+# 531, 532 challenge; 900 is nobody's.
+FREESOUND = ["501", "511", "521", "531", "600", "900", "2219"]
+TRAIN_VIDEO, TEST_VIDEO, OTHER_VIDEO = "aaaaaaaaaaa", "ttttttttttt", "ooooooooooo"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    files.write_clotho(folder / "clotho")
+    files.write_wavcaps(folder, "FreeSound", [record(identifier) for identifier in FREESOUND])
+    videos = (TRAIN_VIDEO, TEST_VIDEO, OTHER_VIDEO, "06-g5jz-OGc")
+    files.write_wavcaps(folder, "AudioSet_SL", [record(f"Y{video}.wav") for video in videos])
+    files.write_wavcaps(folder, "SoundBible", [record("521"), record("531")])
+    header = ["audiocap_id", "youtube_id", "start_time", "caption"]
+    files.write_rows(folder / "train.csv", header, [["1", TRAIN_VIDEO, "0", "A car."]])
+    files.write_rows(folder / "test.csv", header, [["2", TEST_VIDEO, "0", "A bus."]])
+    files.write_leaks(
+        folder / "leaks",
+        full=["501", "502", "503", "511", "521", "522", "531", "532", "600", "Not found"],
+        wavcaps_all=["501", "511", "521", "Not found", "Not found"],
+        wavcaps_test=["511", "521", "Not found"],
+        dcase=["521", "531", "Not found"],
+        videos=[TEST_VIDEO],
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def clips(folder):
+    tables = (
+        read_clotho(folder / "clotho"),
+        read_audiocaps(folder),
+        read_wavcaps(folder, ["FreeSound", "AudioSet_SL", "SoundBible"]),
+    )
+    return pd.concat([table.clips for table in tables], ignore_index=True)
+
+
+def decide(folder, clips, policy, splits=("development",), unreadable=None):
+    return exclude(clips, splits, policy, read_leak_lists(folder / "leaks", policy), unreadable)
+
+
+def training(ledger, dataset, column="clip"):
+    manifest = ledger.manifest
+    rows = manifest[(manifest["role"] == "train") & (manifest["dataset"] == dataset)]
+    return [clip.removeprefix(f"{dataset}/") for clip in rows[column]]
+
+
+def freesound(ledger):
+    """Ids of WavCaps' FreeSound clips that are trained on."""
+    return [
+        clip.removeprefix("FreeSound/").removesuffix(".flac")
+        for clip in training(ledger, "wavcaps")
+        if clip.startswith("FreeSound/")
+    ]
+
+
+def videos(ledger):
+    return {
+        clip.removeprefix("AudioSet_SL/Y").removesuffix(".flac")
+        for clip in training(ledger, "wavcaps")
+        if clip.startswith("AudioSet_SL/")
+    }
+
+
+@pytest.mark.parametrize(
+    ("policy", "kept"),
+    [
+        ("none", ["501", "511", "521", "531", "600", "900", "2219"]),
+        ("wavcaps_test", ["501", "531", "600", "900", "2219"]),
+        ("dcase", ["501", "511", "600", "900", "2219"]),
+        ("strict", ["900", "2219"]),
+    ],
+)
+def test_each_policy_removes_its_lists_from_freesound(folder, clips, policy, kept):
+    assert freesound(decide(folder, clips, policy)) == kept
+
+
+def test_only_wavcaps_own_policy_spares_the_test_set_of_audiocaps(folder, clips):
+    everything = {TRAIN_VIDEO, TEST_VIDEO, OTHER_VIDEO}
+    for policy in ("none", "dcase", "strict"):
+        assert videos(decide(folder, clips, policy)) == everything
+    assert videos(decide(folder, clips, "wavcaps_test")) == everything - {TEST_VIDEO}
+
+
+def test_all_splits_of_audiocaps_are_training_data_under_every_policy(folder, clips):
+    for policy in LISTS:
+        assert len(training(decide(folder, clips, policy), "audiocaps")) == 2
+
+
+def test_numbers_of_soundbible_are_not_taken_for_freesound_ids(folder, clips):
+    kept = training(decide(folder, clips, "strict"), "wavcaps")
+    assert {"SoundBible/521.flac", "SoundBible/531.flac"} <= set(kept)
+
+
+def test_strict_drops_what_clothos_splits_share_from_the_one_that_is_trained_on(folder, clips):
+    ledger = decide(folder, clips, "strict")
+    assert "development/shared with validation.wav" not in training(ledger, "clotho")
+    row = ledger.removed[ledger.removed["dataset"] == "clotho"].iloc[0]
+    assert row["clip"] == "clotho/development/shared with validation.wav"
+    assert row["reason"] == "protected recording"
+    assert row["source"] == "clotho/validation/same recording, other excerpt.wav"
+    assert (ledger.removed["dataset"] == "clotho").sum() == 1
+    for policy in ("none", "wavcaps_test", "dcase"):
+        assert len(training(decide(folder, clips, policy), "clotho")) == 4
+
+
+def test_a_split_that_is_trained_on_protects_nothing(folder, clips):
+    splits = ("development", "validation", "evaluation")
+    ledger = decide(folder, clips, "strict", splits)
+    assert len(training(ledger, "clotho")) == 9
+    manifest = ledger.manifest
+    assert set(manifest["role"]) == {"train", "challenge"}
+    reasons = ledger.removed[ledger.removed["reason"] == "protected recording"]
+    assert reasons["clip"].tolist() == ["wavcaps/FreeSound/531.flac"]
+
+
+def test_clips_with_an_unknown_id_are_never_taken_for_one_another(folder, clips):
+    """Clips of two splits and all the lists say "Not found"."""
+    ledger = decide(folder, clips, "strict")
+    assert "development/unknown origin.wav" in training(ledger, "clotho")
+    assert "clotho/evaluation/lost.wav" in set(ledger.manifest["clip"])
+    unknown = LeakList("blacklist_exclude_test_ac.json", frozenset({""}), frozenset({""}))
+    assert exclude(clips, [], "wavcaps_test", [unknown]).counts["excluded"].sum() == 0
+
+
+def test_lists_that_a_policy_does_not_name_are_not_used(folder, clips):
+    every = read_leak_lists(folder / "leaks", "strict")
+    removed = exclude(clips, ["development"], "dcase", every).removed
+    pd.testing.assert_frame_equal(removed, decide(folder, clips, "dcase").removed)
+
+
+def test_each_reason_has_its_row(folder, clips):
+    removed = decide(folder, clips, "strict").removed
+    rows = removed[removed["clip"] == "wavcaps/FreeSound/521.flac"]
+    assert list(zip(rows["reason"], rows["source"], strict=True)) == [
+        ("leak list", "blacklist_clotho.full.v2.csv"),
+        ("leak list", "blacklist_exclude_all_ac.json"),
+        ("leak list", "blacklist_exclude_test_ac.json"),
+        ("leak list", "dcase2025_task6_excluded_freesound_ids.csv"),
+        ("protected recording", "clotho/evaluation/tram.wav"),
+    ]
+    assert set(rows["sound_id"]) == {"521"}
+    order = removed["clip"].map({clip: row for row, clip in enumerate(clips["clip"])})
+    assert order.is_monotonic_increasing
+
+
+def test_recordings_known_to_be_empty_are_removed_under_every_policy(folder, clips):
+    for policy in LISTS:
+        removed = decide(folder, clips, policy).removed
+        rows = removed[removed["reason"] == "empty recording"]
+        assert rows["clip"].tolist() == ["wavcaps/AudioSet_SL/Y06-g5jz-OGc.flac"]
+
+
+def test_unreadable_clips_are_removed_from_every_role_and_still_protect(folder, clips):
+    problems = {
+        "clotho/evaluation/tram.wav": "0 samples",
+        "wavcaps/FreeSound/900.flac": "no such file",
+    }
+    ledger = decide(folder, clips, "strict", unreadable=problems)
+    assert not set(problems) & set(ledger.manifest["clip"])
+    rows = ledger.removed[ledger.removed["reason"] == "unreadable"]
+    assert dict(zip(rows["clip"], rows["source"], strict=True)) == problems
+    assert "521" not in freesound(ledger)
+
+
+def test_the_counts_add_up_and_tell_what_is_left(folder, clips):
+    problems = {"wavcaps/FreeSound/521.flac": "broken", "wavcaps/FreeSound/900.flac": "broken"}
+    for policy in LISTS:
+        counts = decide(folder, clips, policy, unreadable=problems).counts
+        trained = counts[(counts["dataset"] != "clotho") | (counts["split"] == "development")]
+        parts = trained["unreadable"] + trained["excluded"] + trained["train"]
+        assert (parts == trained["listed"]).all()
+        assert counts["listed"].sum() == len(clips)
+    counts = decide(folder, clips, "none").counts.set_index(["dataset", "split"])
+    assert counts.loc[("wavcaps", "AudioSet_SL"), "unreadable"] == 1  # the known empty one
+    assert counts.loc[("wavcaps", "FreeSound"), "leaked"] == 3  # 511, 521, 531
+    assert counts.loc[("clotho", "development"), "leaked"] == 1  # 503
+    assert counts.loc[("clotho", "development"), "repeated"] == 1  # 501, in FreeSound too
+    assert counts.loc[("wavcaps", "AudioSet_SL"), "repeated"] == 2
+    assert counts.loc[("audiocaps", "train"), "repeated"] == 1
+    strict = decide(folder, clips, "strict").counts
+    assert strict["leaked"].sum() == 0
+    assert strict["repeated"].sum() == 4  # AudioCaps' videos in AudioSet_SL, left in on purpose
+
+
+def test_the_proof_names_a_planted_leak(folder, clips):
+    ledger = decide(folder, clips, "strict")
+    prove_no_leak(ledger.manifest, clips, ["development"])
+    planted = {"dataset": "wavcaps", "split": "FreeSound", "role": "train"}
+    clip = "wavcaps/FreeSound/531.flac"
+    manifest = pd.concat([ledger.manifest, pd.DataFrame([{"clip": clip, **planted}])])
+    with pytest.raises(LeakError, match=r"531\.flac is clotho/challenge/Wet Road : Night\.wav"):
+        prove_no_leak(manifest, clips, ["development"])
+
+
+def test_the_proof_notices_a_protected_clip_itself_even_without_an_id(folder, clips):
+    manifest = decide(folder, clips, "strict").manifest
+    manifest = manifest.assign(
+        role=manifest["role"].where(manifest["clip"] != "clotho/evaluation/lost.wav", "train")
+    )
+    with pytest.raises(LeakError, match=r"evaluation/lost\.wav itself"):
+        prove_no_leak(manifest, clips, ["development"])
+
+
+def test_weaker_policies_fail_the_proof(folder, clips):
+    for policy in ("none", "wavcaps_test", "dcase"):
+        with pytest.raises(LeakError):
+            prove_no_leak(decide(folder, clips, policy).manifest, clips, ["development"])
+
+
+def test_a_list_is_read_in_each_layout_without_the_pseudo_id(folder):
+    lists = {name: read_leak_list(folder / "leaks" / name) for name in LISTS["strict"]}
+    assert lists["blacklist_exclude_all_ac.json"].sound_ids == {"501", "511", "521"}
+    assert lists["blacklist_exclude_all_ac.json"].youtube_ids == {TEST_VIDEO}
+    assert lists["dcase2025_task6_excluded_freesound_ids.csv"].sound_ids == {"521", "531"}
+    assert len(lists["blacklist_clotho.full.v2.csv"].sound_ids) == 9
+
+
+def test_ids_are_compared_as_strings_even_when_a_list_has_numbers_alone(tmp_path):
+    """Without "Not found" pandas would read the column as integers, JSON may hold integers."""
+    files.write_rows(tmp_path / "a.csv", ["sound_id"], [["521"], ["531"]])
+    (tmp_path / "b.json").write_text(json.dumps({"FreeSound": [521, 531]}))
+    assert read_leak_list(tmp_path / "a.csv").sound_ids == {"521", "531"}
+    assert read_leak_list(tmp_path / "b.json").sound_ids == {"521", "531"}
+
+
+def test_a_list_that_is_damaged_or_missing_is_refused(tmp_path, folder, clips):
+    files.write_rows(tmp_path / "a.csv", ["sound_id"], [["521.0"]])
+    with pytest.raises(InputError, match=r"'521\.0'"):
+        read_leak_list(tmp_path / "a.csv")
+    files.write_rows(tmp_path / "b.csv", ["number"], [["521"]])
+    with pytest.raises(InputError, match="no column sound_id or id"):
+        read_leak_list(tmp_path / "b.csv")
+    (tmp_path / "c.json").write_text("[]")
+    with pytest.raises(InputError, match="FreeSound"):
+        read_leak_list(tmp_path / "c.json")
+    with pytest.raises(InputError, match="is missing"):
+        read_leak_lists(tmp_path, "strict")
+    with pytest.raises(InputError, match=r"strict needs the leak list\(s\) .*v2\.csv$"):
+        exclude(clips, [], "strict", read_leak_lists(folder / "leaks", "strict")[1:])
+
+
+def test_unknown_policies_and_splits_are_refused(folder, clips):
+    with pytest.raises(InputError, match="expected is one of none, wavcaps_test, dcase, strict"):
+        exclude(clips, [], "lenient")
+    with pytest.raises(InputError, match="can't train on Clotho's split 'challenge'"):
+        decide(folder, clips, "none", ["challenge"])
+
+
+def write_shards(folder, stored, problems):
+    folder.mkdir(parents=True)
+    write_csv(pd.DataFrame({"clip": list(stored), "frames": 1}), folder / "index.csv")
+    rows = pd.DataFrame(list(problems.items()), columns=["clip", "problem"])
+    write_csv(rows, folder / "problems.csv")
+    return folder
+
+
+def test_problems_of_all_shard_folders_are_collected(tmp_path):
+    clips = pd.DataFrame({"clip": ["a", "b", "c"]})
+    one = write_shards(tmp_path / "one", ["a"], {})
+    two = write_shards(tmp_path / "two", ["x"], {"b": "0 samples", "c": "cut, at 3 s"})
+    assert unreadable_clips([one, two], clips) == {"b": "0 samples", "c": "cut, at 3 s"}
+    with pytest.raises(InputError, match=r"1 listed clips are neither .*'b'"):
+        unreadable_clips([one], clips.head(2))
+
+
+IDS = st.sampled_from(["", "1", "2", "3", "4", "5", "6", "10", "11"])
+PLACES = st.sampled_from(
+    [("clotho", split) for split in ("development", "validation", "evaluation", "challenge")]
+    + [("audiocaps", "train"), ("wavcaps", "FreeSound"), ("wavcaps", "SoundBible")]
+)
+LISTED = st.frozensets(IDS, max_size=3)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    placed=st.lists(st.tuples(PLACES, IDS), min_size=1, max_size=25),
+    splits=st.sets(st.sampled_from(["development", "validation", "evaluation"])),
+    listed=st.tuples(LISTED, LISTED, LISTED, LISTED),
+    broken=st.sets(st.integers(0, 24)),
+)
+def test_no_protected_recording_is_ever_trained_on(placed, splits, listed, broken):
+    """For whatever ids in whatever splits, and even with lists that name nothing."""
+    clips = pd.DataFrame(
+        [
+            (f"{dataset}/{split}/{row}", dataset, split, str(row), identifier, "", "", "", "")
+            for row, ((dataset, split), identifier) in enumerate(placed)
+        ],
+        columns=list(CLIP_COLUMNS),
+    )
+    lists = [
+        LeakList(name, sounds, frozenset())
+        for name, sounds in zip(LISTS["strict"], listed, strict=True)
+    ]
+    unreadable = {clips["clip"][row]: "broken" for row in broken if row < len(clips)}
+    ledger = exclude(clips, sorted(splits), "strict", lists, unreadable)
+    prove_no_leak(ledger.manifest, clips, sorted(splits))
+
+    protected = {
+        identifier
+        for (dataset, split), identifier in placed
+        if dataset == "clotho" and split not in splits and identifier
+    }
+    trained = ledger.manifest["clip"][ledger.manifest["role"] == "train"]
+    ids = [placed[int(clip.rsplit("/", 1)[1])] for clip in trained]
+    assert not protected & {identifier for _, identifier in ids}
+    assert all(place[0] != "clotho" or place[1] in splits for place, _ in ids)
+    # And nothing is lost: what is gone has a reason, what has none is there, once.
+    gone, kept = set(ledger.removed["clip"]), Counter(ledger.manifest["clip"])
+    assert gone | set(kept) == set(clips["clip"])
+    assert not gone & set(kept)
+    assert set(kept.values()) <= {1}
+    assert not ledger.removed.duplicated(["clip", "reason", "source"]).any()
+    unknown = {
+        f"{d}/{s}/{row}" for row, ((d, s), identifier) in enumerate(placed) if not identifier
+    }
+    assert not (gone - set(unreadable)) & unknown
+
+
+class Named(list):
+    """Entries with names, as Snakemake's inputs, outputs and params."""
+
+    def __init__(self, **named):
+        super().__init__(named.values())
+        self.__dict__.update(named)
+        self.items = named.items
+
+
+def run(script, given, output, params):
+    path = Path(__file__).parents[2] / "workflow_scripts" / f"{script}.py"
+    snakemake = SimpleNamespace(
+        rule=script,
+        input=Named(**given),
+        output=Named(**output),
+        params=Named(**params),
+        log=[f"results/logs/{script}/log.log"],
+        wildcards=Named(),
+        threads=1,
+    )
+    runpy.run_path(str(path), init_globals={"snakemake": snakemake})
+
+
+def listing(name, *more):
+    return {table: f"data/{name}/{table}.csv" for table in ("clips", "captions", *more)}
+
+
+def test_the_scripts_lead_from_files_to_a_manifest(folder, clips, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    more = ("queries", "relevance")
+    places = {"folder": folder, "audio": folder}
+    of_clotho = {"folder": folder / "clotho", "audio": folder / "clotho", "relevance": None}
+    run("audio_list_clotho", {}, listing("clotho", *more), of_clotho)
+    run("audio_list_audiocaps", {}, listing("audiocaps"), places)
+    parts = ["FreeSound", "AudioSet_SL", "SoundBible"]
+    run("audio_list_wavcaps", {}, listing("wavcaps"), {**places, "parts": parts})
+    broken = "wavcaps/FreeSound/900.flac"
+    stored = clips["clip"][clips["clip"] != broken]
+    shards = write_shards(tmp_path / "shards", stored, {broken: "0 samples"})
+    output = {name: f"{name}.csv" for name in ("manifest", "removed", "counts")}
+    run(
+        "audio_corpus",
+        {
+            "clips": [f"data/{name}/clips.csv" for name in ("clotho", "audiocaps", "wavcaps")],
+            "shards": [shards],
+        },
+        output,
+        {"splits": ["development"], "exclude": "strict", "leaks": folder / "leaks"},
+    )
+    expected = decide(folder, clips, "strict", unreadable={broken: "0 samples"})
+    pd.testing.assert_frame_equal(read_table("manifest.csv"), expected.manifest)
+    pd.testing.assert_frame_equal(read_table("removed.csv"), expected.removed)
+    pd.testing.assert_frame_equal(pd.read_csv("counts.csv"), expected.counts)
+    assert len(read_table("data/clotho/captions.csv")) == 45
+    assert "FreeSound" in Path("results/logs/audio_corpus/log.log").read_text()

@@ -1,0 +1,93 @@
+"""The losses against PyTorch's own and against closed forms."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from triptych.audio.models.losses import (
+    distillation_loss,
+    nt_xent,
+    same_audio,
+    similarity_logits,
+)
+
+TAU = torch.tensor([0.1])
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    generator = torch.Generator().manual_seed(0)
+    both = torch.randn(2, 6, 8, generator=generator, dtype=torch.float32)
+    return functional.normalize(both, dim=2)
+
+
+def test_with_identity_targets_it_is_the_mean_of_two_cross_entropies(pairs):
+    audio, text = pairs
+    logits, own = audio @ text.T / 0.1, torch.arange(6)
+    both = functional.cross_entropy(logits, own) + functional.cross_entropy(logits.T, own)
+    assert nt_xent(audio, text, TAU).item() == pytest.approx(both.item() / 2, rel=1e-6)
+
+
+def test_pairs_that_are_all_alike_cost_the_logarithm_of_their_number():
+    same = functional.normalize(torch.ones(7, 3), dim=1)
+    assert nt_xent(same, same, TAU).item() == pytest.approx(math.log(7), rel=1e-6)
+
+
+def test_several_positives_count_as_in_the_authors_formula(pairs):
+    audio, text = pairs
+    positives = same_audio(torch.tensor([3, 5, 3, 7, 5, 3]))
+    assert positives.sum() == 14  # 3 x 3 + 2 x 2 + 1
+    logits = audio @ text.T / 0.1
+    expected = [
+        -(logits.softmax(over).log()[i, j]) / 2
+        for over in (0, 1)
+        for i, j in positives.nonzero().tolist()
+    ]
+    found = nt_xent(audio, text, TAU, positives).item()
+    assert found == pytest.approx(sum(expected).item() / 14, rel=1e-5)
+
+
+def test_without_repeated_clips_both_targets_agree(pairs):
+    positives = same_audio(torch.arange(6))
+    assert nt_xent(*pairs, TAU, positives).item() == pytest.approx(nt_xent(*pairs, TAU).item())
+
+
+def test_the_sign_of_the_temperature_means_nothing(pairs):
+    assert nt_xent(*pairs, -TAU).item() == nt_xent(*pairs, TAU).item()
+
+
+def test_the_temperatures_gradient_is_right(pairs):
+    tau = torch.tensor([0.1], requires_grad=True)
+    nt_xent(*pairs, tau).backward()
+    step = 1e-3
+    slope = (nt_xent(*pairs, TAU + step) - nt_xent(*pairs, TAU - step)) / (2 * step)
+    assert tau.grad.item() == pytest.approx(slope.item(), rel=1e-2)
+
+
+def test_similarities_stay_in_float32_under_autocast(pairs):
+    with torch.autocast("cpu", torch.bfloat16):
+        found = similarity_logits(*pairs, TAU)
+    assert torch.equal(found, similarity_logits(*pairs, TAU))
+
+
+def test_distillation_is_cross_entropy_against_soft_targets_both_ways(pairs):
+    audio, text = pairs
+    teacher = torch.rand(6, 6, generator=torch.Generator().manual_seed(1))
+    logits, targets = audio @ text.T / 0.1, teacher / 0.05
+    expected = functional.cross_entropy(logits, targets.softmax(1))
+    expected = expected + functional.cross_entropy(logits.T, targets.T.softmax(1))
+    found = distillation_loss(audio, text, TAU, teacher, 0.05)
+    assert found.item() == pytest.approx(expected.item() / 2, rel=1e-6)
+
+
+def test_a_sure_teacher_teaches_what_identity_targets_do(pairs):
+    found = distillation_loss(*pairs, TAU, torch.eye(6), 0.01)
+    assert found.item() == pytest.approx(nt_xent(*pairs, TAU).item(), rel=1e-6)
+
+
+def test_a_student_that_agrees_with_its_teacher_has_no_gradient(pairs):
+    audio, text = pairs[0].clone().requires_grad_(), pairs[1]
+    distillation_loss(audio, text, TAU, (audio @ text.T).detach(), 0.1).backward()
+    assert audio.grad.abs().max() < 1e-6

@@ -1,0 +1,150 @@
+"""The front end against the original's numbers, other libraries and its own definition."""
+
+import numpy as np
+import pytest
+import torch
+from audio_scrambled import waveforms
+from scipy.signal import stft
+
+from triptych.audio.models.mel import (
+    LogMel,
+    Masks,
+    MelSettings,
+    draw_band,
+    draw_masks,
+    mel_filters,
+)
+
+SETTINGS = MelSettings()
+SILENCE = (np.log(1e-5) + 4.5) / 5
+# From the original (see audio_scrambled): one second, at (band, frame).
+PLACES = ((0, 0), (7, 3), (40, 50), (64, 99), (100, 20), (127, 77))
+NOISE = (-1.401953, -1.341509, 0.495677, 1.358338, 0.878311, 1.99452)
+TONE = (-0.661465, -1.325563, -0.190387, 0.005369, 0.166587, 0.737585)
+
+
+@pytest.fixture(scope="module")
+def second():
+    return waveforms(32000)
+
+
+def exact(waveform, band=(0.0, 15000.0)):
+    """The front end in float64 by SciPy: [mels, frames]."""
+    emphasised = waveform[1:].astype(float) - 0.97 * waveform[:-1]
+    window = np.pad(np.hanning(800), 112)
+    reflected = np.pad(emphasised, 512, mode="reflect")
+    spectrum = stft(
+        reflected, window=window, nperseg=1024, noverlap=704, boundary=None, padded=False
+    )[2]
+    power = np.abs(spectrum * window.sum()) ** 2
+    return (np.log(mel_filters(SETTINGS, band).numpy() @ power + 1e-5) + 4.5) / 5
+
+
+def test_the_originals_numbers_come_out(second):
+    mel = LogMel()(second)
+    assert mel.shape == (3, 1, 128, 100)
+    assert mel.dtype == torch.float32
+    for waveform, expected in enumerate((NOISE, TONE)):
+        found = [mel[waveform, 0, band, frame].item() for band, frame in PLACES]
+        assert found == pytest.approx(expected, abs=2e-5)
+    assert mel[2].numpy() == pytest.approx(np.full((1, 128, 100), SILENCE), abs=1e-6)
+
+
+def test_it_is_close_to_a_computation_in_double_precision(second):
+    mel = LogMel()(second)[:, 0].numpy()
+    for waveform, found in zip(second.numpy(), mel, strict=True):
+        assert np.abs(found - exact(waveform)).max() < 1e-4
+
+
+def test_the_filters_are_those_of_another_library():
+    audio_utils = pytest.importorskip("transformers.audio_utils")
+    expected = audio_utils.mel_filter_bank(
+        513, 128, 0.0, 15000.0, 32000, mel_scale="kaldi", triangularize_in_mel_space=True
+    )
+    assert mel_filters(SETTINGS, (0.0, 15000.0)).numpy() == pytest.approx(expected.T, abs=1e-9)
+
+
+def test_no_filter_hears_half_the_sample_rate():
+    assert mel_filters(SETTINGS, (0.0, 16000.0))[:, -1].eq(0).all()
+
+
+@pytest.mark.parametrize("band", [(-1.0, 100.0), (5.0, 5.0), (0.0, 16001.0)])
+def test_a_band_outside_the_spectrum_is_refused(band):
+    with pytest.raises(ValueError, match="half the sample rate"):
+        mel_filters(SETTINGS, band)
+
+
+def test_a_moved_band_changes_the_filters_of_that_batch_alone(second):
+    front, band = LogMel(), (9.0, 14001.0)
+    plain = front(second)
+    moved = front(second, band=band)[0, 0].numpy()
+    assert np.abs(moved - exact(second[0].numpy(), band)).max() < 1e-4
+    assert torch.equal(front(second), plain)
+
+
+def test_bands_lie_where_the_authors_draw_them():
+    generator = torch.Generator().manual_seed(0)
+    bands = [draw_band(SETTINGS, generator) for _ in range(4000)]
+    low, high = zip(*bands, strict=True)
+    assert set(low) == set(range(10))
+    assert (min(high), max(high)) == pytest.approx((14001, 16000), abs=10)
+    assert min(high) >= 14001
+    assert max(high) <= 16000
+
+
+def test_masked_stripes_are_zero_before_the_affine_map_in_every_example(second):
+    front = LogMel()
+    plain, masked = front(second), front(second, masks=Masks((5, 9), (40, 60)))
+    hidden = torch.zeros(128, 100, dtype=torch.bool)
+    hidden[5:9] = True
+    hidden[:, 40:60] = True
+    assert masked[:, 0, hidden].numpy() == pytest.approx(0.9)
+    assert torch.equal(masked[:, 0, ~hidden], plain[:, 0, ~hidden])
+
+
+def test_stripes_have_uniform_widths_and_fit():
+    generator = torch.Generator().manual_seed(0)
+    masks = [draw_masks(128, 1000, (48, 192), generator) for _ in range(4000)]
+    for stripes, size, widest in (
+        ([mask.bands for mask in masks], 128, 48),
+        ([mask.frames for mask in masks], 1000, 192),
+    ):
+        first, end = np.array(stripes).T
+        assert (end - first).min() == 0
+        assert (end - first).max() == widest - 1
+        assert (end - first).mean() == pytest.approx((widest - 1) / 2, rel=0.05)
+        assert first.min() >= 0
+        assert end.max() <= size
+
+
+def test_a_stripe_is_not_wider_than_the_spectrogram():
+    generator = torch.Generator().manual_seed(0)
+    ends = [draw_masks(128, 20, (48, 192), generator).frames[1] for _ in range(100)]
+    assert max(ends) <= 20
+
+
+@pytest.mark.parametrize("samples", [402, 720, 721, 722, 32000])
+def test_frames_are_counted_as_they_come(samples):
+    assert LogMel()(torch.zeros(1, samples)).shape[3] == SETTINGS.frames(samples)
+
+
+def test_too_short_a_waveform_is_refused():
+    with pytest.raises(ValueError, match="at least 402"):
+        LogMel()(torch.zeros(1, 401))
+
+
+def test_what_else_is_in_the_batch_does_not_matter(second):
+    front = LogMel()
+    assert torch.equal(front(second)[1:2], front(second[1:2]))
+
+
+def test_it_stays_in_float32_under_autocast(second):
+    front = LogMel()
+    with torch.autocast("cpu", torch.bfloat16):
+        assert torch.equal(front(second), front(second))
+        found = front(second)
+    assert torch.equal(found, front(second))
+
+
+def test_checkpoints_hold_none_of_it():
+    assert not LogMel().state_dict()

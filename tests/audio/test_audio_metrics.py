@@ -1,0 +1,186 @@
+"""Metrics against plain loops, scikit-learn, simulation and values worked out by hand."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
+
+from triptych.audio.scoring.intervals import ClusterResamples, clustered_interval
+from triptych.audio.scoring.metrics import (
+    average_precisions,
+    best_columns,
+    chance_average_precision,
+    chance_recall,
+    columns_of,
+    hits,
+    mean_average_precision,
+    order_preferences,
+    ranks,
+    reciprocal_ranks,
+    similarities,
+)
+
+
+@pytest.fixture
+def random() -> np.random.Generator:
+    return np.random.default_rng(11)
+
+
+def plain_rank(row: list[float], true: int) -> int:
+    order = sorted(range(len(row)), key=lambda clip: (-row[clip], clip))
+    return order.index(true) + 1
+
+
+def plain_average_precision(row: list[float], relevant: list[bool], cutoff: int) -> float:
+    order = sorted(range(len(row)), key=lambda clip: (-row[clip], clip))
+    found, total = 0, 0.0
+    for position, clip in enumerate(order[:cutoff], start=1):
+        if relevant[clip]:
+            found += 1
+            total += found / position
+    return total / sum(relevant)
+
+
+def test_ranks_are_those_of_a_sorted_list_also_among_equal_scores(random):
+    scores = random.integers(0, 4, (200, 15)).astype(float)  # many ties
+    true = random.integers(0, 15, 200)
+    expected = [plain_rank(list(row), clip) for row, clip in zip(scores, true, strict=True)]
+    assert ranks(scores, true).tolist() == expected
+
+
+def test_the_best_clips_stand_where_their_ranks_say(random):
+    scores = random.integers(0, 4, (50, 15)).astype(float)
+    best = best_columns(scores, 15)
+    for position in range(15):
+        assert (ranks(scores, best[:, position]) == position + 1).all()
+
+
+def test_average_precision_of_one_relevant_clip_is_scikit_learns_label_ranking(random):
+    scores = random.standard_normal((60, 10))
+    true = random.integers(0, 10, 60)
+    expected = label_ranking_average_precision_score(np.eye(10, dtype=int)[true], scores)
+    assert mean_average_precision(scores, true) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_true_clip_beyond_the_cutoff_counts_nothing():
+    assert reciprocal_ranks([1, 2, 10, 11]).tolist() == [1, 0.5, 0.1, 0]
+    assert hits([1, 5, 6], 5).tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("cutoff", [1, 10, 16])
+def test_average_precision_of_several_relevant_clips_equals_a_plain_loop(random, cutoff):
+    scores = random.integers(0, 30, (100, 40)).astype(float)
+    relevant = random.random((100, 40)) < 0.1
+    relevant[:, 3] = True
+    expected = [
+        plain_average_precision(list(row), list(wanted), cutoff)
+        for row, wanted in zip(scores, relevant, strict=True)
+    ]
+    assert average_precisions(scores, relevant, cutoff) == pytest.approx(expected, abs=1e-12)
+
+
+def test_average_precision_without_a_cutoff_is_scikit_learns(random):
+    scores, relevant = random.standard_normal((40, 12)), random.random((40, 12)) < 0.3
+    relevant[:, 0] = True
+    expected = [average_precision_score(r, s) for r, s in zip(relevant, scores, strict=True)]
+    assert average_precisions(scores, relevant, 12) == pytest.approx(expected, abs=1e-12)
+
+
+def test_one_relevant_clip_is_the_same_in_both_metrics(random):
+    scores, true = random.standard_normal((80, 30)), random.integers(0, 30, 80)
+    single = reciprocal_ranks(ranks(scores, true), 10)
+    multiple = average_precisions(scores, np.eye(30, dtype=bool)[true], 10)
+    assert multiple == pytest.approx(single, abs=1e-12)
+
+
+def test_order_counts_a_tie_as_half():
+    scores = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
+    assert order_preferences(scores, [0, 0, 0], [1, 1, 1]).tolist() == [1, 0, 0.5]
+
+
+def test_a_model_without_opinion_gets_the_scores_of_chance():
+    scores, true = np.zeros((20, 20)), np.arange(20)
+    assert mean_average_precision(scores, true) == pytest.approx(chance_average_precision(20, 10))
+    assert hits(ranks(scores, true), 5).mean() == chance_recall(20, 5)
+
+
+@pytest.mark.parametrize(("clips", "relevant", "cutoff"), [(6, 1, 3), (6, 2, 4), (6, 4, 6)])
+def test_chance_is_the_mean_over_all_orders(clips, relevant, cutoff):
+    scores = np.array(list(permutations(range(clips))), dtype=float)
+    wanted = np.broadcast_to(np.arange(clips) < relevant, scores.shape)
+    expected = average_precisions(scores, wanted, cutoff).mean()
+    assert chance_average_precision(clips, cutoff, relevant) == pytest.approx(expected, rel=1e-12)
+
+
+def test_chance_on_the_evaluation_split_is_the_known_number():
+    assert chance_average_precision(1045, 10) == pytest.approx(2.929 / 1045, rel=1e-4)
+
+
+def test_similarities_are_cosines_queries_first(random):
+    text, audio = random.standard_normal((3, 5)), random.standard_normal((4, 5))
+    text /= np.linalg.norm(text, axis=1, keepdims=True)
+    audio /= np.linalg.norm(audio, axis=1, keepdims=True)
+    matrix = similarities(text.astype(np.float32), audio.astype(np.float32))
+    assert matrix.shape == (3, 4)
+    assert matrix[2, 1] == pytest.approx(sum(text[2] * audio[1]), abs=1e-6)
+
+
+def test_what_cannot_be_ranked_is_refused():
+    with pytest.raises(ValueError, match="not finite"):
+        ranks([[0.0, np.nan]], [0])
+    with pytest.raises(ValueError, match="not ranked, first 'c'"):
+        columns_of(["a", "c"], ["a", "b"])
+    with pytest.raises(ValueError, match="twice"):
+        columns_of(["a"], ["a", "a"])
+    with pytest.raises(ValueError, match="query 1 has no relevant"):
+        average_precisions(np.zeros((2, 2)), [[True, False], [False, False]], 1)
+
+
+def test_groups_of_one_give_the_interval_of_the_central_limit_theorem(random):
+    values = random.random(4000)
+    interval = clustered_interval(values, [str(i) for i in range(4000)])
+    half = 1.96 * values.std() / np.sqrt(4000)
+    assert interval.estimate == pytest.approx(values.mean())
+    assert interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
+    assert interval.high == pytest.approx(values.mean() + half, abs=0.1 * half)
+
+
+def test_five_equal_captions_a_clip_widen_the_interval_as_if_there_were_one(random):
+    values = random.random(300)
+    clips = np.array([f"clip{i}" for i in range(300)])
+    one = clustered_interval(values, clips)
+    five = clustered_interval(np.repeat(values, 5), np.repeat(clips, 5))
+    assert (five.low, five.high) == pytest.approx((one.low, one.high))
+
+
+def test_clips_of_different_numbers_of_captions_weigh_by_these(random):
+    clips = np.repeat([f"clip{i}" for i in range(40)], random.integers(1, 9, 40))
+    flat = clustered_interval(np.full(len(clips), 0.7), clips)
+    assert (flat.low, flat.high) == pytest.approx((0.7, 0.7))
+    values = random.random(len(clips)) + (clips == "clip0")
+    groups = [values[clips == name] for name in np.unique(clips)]
+    means = [
+        np.concatenate([groups[i] for i in random.integers(0, 40, 40)]).mean() for _ in range(4000)
+    ]
+    interval = clustered_interval(values, clips)
+    assert interval.estimate == pytest.approx(values.mean())
+    assert (interval.low, interval.high) == pytest.approx(
+        np.percentile(means, [2.5, 97.5]), abs=0.02
+    )
+
+
+def test_the_interval_holds_the_truth_about_as_often_as_it_says(random):
+    held = 0
+    for _ in range(200):
+        level = random.standard_normal(60)  # each clip has its own, shared by its captions
+        values = (level[:, None] + 0.5 * random.standard_normal((60, 5))).ravel()
+        interval = clustered_interval(values, np.repeat(np.arange(60), 5), resamples=500)
+        held += interval.low <= 0 <= interval.high
+    assert 0.89 <= held / 200 <= 0.99
+
+
+def test_one_clip_alone_has_no_interval_and_equal_seeds_give_equal_ones(random):
+    assert np.isnan(clustered_interval([0.0, 1.0], ["a", "a"]).low)
+    values, clips = random.random(50), np.repeat([f"{i}" for i in range(10)], 5)
+    assert ClusterResamples(clips).interval(values) == ClusterResamples(clips).interval(values)

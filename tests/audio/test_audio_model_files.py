@@ -1,0 +1,172 @@
+"""Models as folders, and PaSST's published weights on their way into one."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+from audio_small_models import SMALL
+from safetensors.torch import load_file, save_file
+
+from triptych.audio.models import weights
+from triptych.audio.models.model_files import build_model, load_model, read_model_table, save_model
+from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
+from triptych.audio.models.sentences import write_scratch_model
+from triptych.audio.models.weights import convert_passt, download_passt, load_passt
+from triptych.core.errors import InputError
+
+CAPTIONS = ["rain falls on a tin roof", "a dog barks twice"]
+TINY = PasstSettings(stride=(10, 10), frames=98, dim=24, depth=1, heads=3, classes=5)
+
+
+@pytest.fixture(scope="module")
+def text_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("text")
+    write_scratch_model(folder, "bert", 24, 1, 3, 100, CAPTIONS)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def saved(text_folder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models") / "pretrained"
+    model = build_model(SMALL, text_folder, None, seed=3)
+    save_model(model, SMALL, folder, {"label": "a test's"})
+    return model, folder
+
+
+@torch.no_grad()
+def embeddings(model):
+    waveforms = 0.1 * torch.randn(2, 20000, generator=torch.Generator().manual_seed(0))
+    model.eval()
+    audio = model.embed_audio(waveforms, torch.tensor([20000, 400]))
+    return torch.cat([audio, model.embed_text(model.text.tokenize(CAPTIONS))])
+
+
+def test_a_folder_alone_gives_the_model_back(saved, tmp_path):
+    model, folder = saved
+    moved = shutil.copytree(folder, tmp_path / "elsewhere")
+    loaded, settings = load_model(moved)
+    assert settings == SMALL
+    assert not loaded.training
+    assert torch.equal(embeddings(loaded), embeddings(model))
+    assert sorted(path.name for path in moved.iterdir()) == [
+        "model.json",
+        "model.safetensors",
+        "tokenizer.json",
+    ]
+
+
+def test_a_loaded_model_can_be_trained_on(saved):
+    loaded, _ = load_model(saved[1])
+    trained = {name for name, value in loaded.named_parameters() if value.requires_grad}
+    assert trained == {name for name, value in saved[0].named_parameters() if value.requires_grad}
+    loaded.train()
+    vectors = loaded.embed_text(loaded.text.tokenize(CAPTIONS))
+    vectors.sum().backward()
+    assert loaded.text.model.embeddings.word_embeddings.weight.grad.abs().sum() > 0
+
+
+def test_saving_twice_gives_the_same_bytes(saved, tmp_path):
+    folder = saved[1]
+    save_model(load_model(folder)[0], SMALL, tmp_path, {"label": "a test's"})
+    for path in folder.iterdir():
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+def test_a_folder_says_what_its_maker_said(saved):
+    table = read_model_table(saved[1])
+    assert table["about"] == {"label": "a test's"}
+    assert table["text"]["hidden_size"] == 24
+
+
+def test_a_start_is_a_function_of_the_seed_and_leaves_the_global_generator_alone(text_folder):
+    torch.manual_seed(11)
+    expected = torch.rand(1)
+    torch.manual_seed(11)
+    first, again, other = (build_model(SMALL, text_folder, None, seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.rand(1), expected)
+    assert torch.equal(embeddings(first), embeddings(again))
+    assert not torch.equal(embeddings(first), embeddings(other))
+
+
+def test_a_folder_that_is_no_model_is_refused(saved, tmp_path):
+    with pytest.raises(InputError, match="A model is a folder with"):
+        load_model(tmp_path)
+    broken = shutil.copytree(saved[1], tmp_path / "broken")
+    table = json.loads((broken / "model.json").read_text())
+    table["settings"]["projection"] += 1
+    (broken / "model.json").write_text(json.dumps(table))
+    with pytest.raises(InputError, match="don't belong together"):
+        load_model(broken)
+
+
+@pytest.fixture
+def tiny_published(monkeypatch):
+    """A PaSST published in a size that a test can afford."""
+    monkeypatch.setitem(PUBLISHED, "passt_tiny", TINY)
+    torch.manual_seed(0)
+    return Passt(TINY)
+
+
+def test_a_checkpoint_becomes_safetensors_and_the_audio_side(tiny_published, tmp_path, text_folder):
+    state = {name: value.half() for name, value in tiny_published.state_dict().items()}
+    torch.save(state, tmp_path / "passt.pt")
+    convert_passt(tmp_path / "passt.pt", "passt_tiny", tmp_path / "passt.safetensors")
+    settings = replace(SMALL, audio=TINY, patchout=(1, 1))
+    model = build_model(settings, text_folder, tmp_path / "passt.safetensors", seed=0)
+    for name, value in model.audio.state_dict().items():
+        assert torch.equal(value, state[name].float())
+
+
+def test_a_download_leaves_safetensors_alone(tiny_published, tmp_path, monkeypatch):
+    def fake_download(url, path, **settings):
+        assert (url, settings) == ("https://example.org/x.pt", {"size": 7})
+        torch.save(tiny_published.state_dict(), path)
+
+    monkeypatch.setattr(weights, "download", fake_download)
+    download_passt("https://example.org/x.pt", tmp_path / "w.safetensors", "passt_tiny", size=7)
+    assert [path.name for path in tmp_path.iterdir()] == ["w.safetensors"]
+    assert len(load_file(tmp_path / "w.safetensors")) == len(tiny_published.state_dict())
+
+
+def test_tensors_that_do_not_fit_are_named(tiny_published, tmp_path):
+    state = dict(tiny_published.state_dict())
+    del state["blocks.0.norm1.bias"]
+    state["surplus"] = torch.zeros(1)
+    state["cls_token"] = torch.zeros(1, 1, 25)
+    torch.save(state, tmp_path / "passt.pt")
+    with pytest.raises(InputError) as error:
+        convert_passt(tmp_path / "passt.pt", "passt_tiny", tmp_path / "out.safetensors")
+    told = str(error.value)
+    assert "1 missing (blocks.0.norm1.bias)" in told
+    assert "1 unknown (surplus)" in told
+    assert "cls_token (1, 1, 25) instead of (1, 1, 24)" in told
+    assert not (tmp_path / "out.safetensors").exists()
+
+
+def test_another_variants_weights_are_recognised(tiny_published, tmp_path):
+    save_file(tiny_published.state_dict(), tmp_path / "passt.safetensors")
+    with pytest.raises(InputError, match="They are those of passt_tiny"):
+        load_passt(Passt(replace(TINY, frames=128)), tmp_path / "passt.safetensors")
+
+
+class Surprise:
+    def __reduce__(self):
+        return print, ("this must not run",)
+
+
+@pytest.mark.parametrize("content", [Surprise(), [1, 2], {"epoch": 3}])
+def test_files_that_hold_more_than_tensors_are_refused(content, tmp_path, capsys):
+    torch.save(content, tmp_path / "passt.pt")
+    with pytest.raises(InputError, match="not a state dict of weights alone"):
+        convert_passt(tmp_path / "passt.pt", "passt_n", tmp_path / "out.safetensors")
+    assert capsys.readouterr().out == ""
+
+
+def test_unknown_variants_and_files_are_refused(tmp_path):
+    with pytest.raises(InputError, match="there are passt_n, passt_s, passt_s15"):
+        convert_passt(tmp_path / "passt.pt", "passt_l", tmp_path / "out.safetensors")
+    (tmp_path / "text.safetensors").write_text("not weights")
+    with pytest.raises(InputError, match="not a safetensors file"):
+        load_passt(Passt(TINY), tmp_path / "text.safetensors")

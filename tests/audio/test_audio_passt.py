@@ -1,0 +1,224 @@
+"""PaSST: the published checkpoints' names and sizes, the original's numbers, patchout."""
+
+import pytest
+import torch
+from audio_scrambled import waveforms, weights
+from torch.nn import functional
+
+from triptych.audio.models.mel import LogMel
+from triptych.audio.models.passt import PUBLISHED, Kept, Passt, PasstSettings, draw_patchout
+
+TINY = PasstSettings(stride=(10, 10), frames=298, dim=24, depth=2, heads=3, classes=0)
+# From the original (see audio_scrambled): ten seconds of noise and of a tone, at these dimensions.
+DIMENSIONS = [0, 1, 2, 100, 200, 300, 400, 500, 600, 700, 766, 767]
+N_NOISE = [-0.16198, 1.37288, 0.10116, -0.49361, -0.86949, 1.24311]
+N_NOISE += [0.72928, 0.4314, 0.2571, -2.01262, 1.59039, -1.46917]
+N_TONE = [1.20055, 1.38332, 0.02487, 0.27688, 0.45877, 0.58889]
+N_TONE += [0.95565, 0.51572, -1.62641, -1.72651, 1.23304, 0.69059]
+# In train mode with s_patchout_f=2, s_patchout_t=15 and torch.randperm that counts down.
+N_PATCHOUT_NOISE = [-0.82627, 0.6026, 0.20598, -0.80655, -1.58624, -0.13131]
+N_PATCHOUT_NOISE += [1.14005, 0.28197, 0.67454, -2.07057, 1.25079, -2.57807]
+# The first 500 frames.
+S_NOISE = [0.16281, 1.4764, 0.14618, -0.10678, -0.58504, 1.69053]
+S_NOISE += [0.51725, 0.56849, -0.43867, -2.19493, 1.47587, -0.96219]
+S_TONE = [0.82494, 2.06052, 0.24977, 0.10086, 0.19696, 1.34466]
+S_TONE += [0.95725, 0.42478, -1.86469, -0.73835, 1.50579, 0.3309]
+
+
+def published_shapes(rows, columns):
+    """Names and shapes of a checkpoint's 159 tensors, by rule."""
+    shapes = {"cls_token": (1, 1, 768), "dist_token": (1, 1, 768), "new_pos_embed": (1, 2, 768)}
+    shapes |= {"freq_new_pos_embed": (1, 768, rows, 1), "time_new_pos_embed": (1, 768, 1, columns)}
+    layers = {"patch_embed.proj": (768, 1, 16, 16), "norm": (768,)}
+    for block in range(12):
+        layers |= {f"blocks.{block}.{norm}": (768,) for norm in ("norm1", "norm2")}
+        layers |= {f"blocks.{block}.attn.qkv": (2304, 768), f"blocks.{block}.attn.proj": (768, 768)}
+        layers |= {f"blocks.{block}.mlp.fc1": (3072, 768), f"blocks.{block}.mlp.fc2": (768, 3072)}
+    layers |= {"head.0": (768,), "head.1": (527, 768), "head_dist": (527, 768)}
+    for name, shape in layers.items():
+        shapes |= {f"{name}.weight": shape, f"{name}.bias": shape[:1]}
+    return shapes
+
+
+def made_again(name):
+    """The published size with weights that the original had too."""
+    with torch.device("meta"):
+        network = Passt(PUBLISHED[name]).eval()
+    network.load_state_dict(weights(network.state_dict()), assign=True)
+    return network
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    torch.manual_seed(0)
+    return Passt(TINY).eval()
+
+
+@pytest.mark.parametrize(
+    ("name", "positions", "parameters"),
+    [
+        ("passt_n", (8, 62), 86_122_270),
+        ("passt_s", (12, 99), 86_153_758),
+        ("passt_s15", (12, 200), 86_231_326),
+    ],
+)
+def test_the_tensors_are_those_of_the_published_checkpoints(name, positions, parameters):
+    with torch.device("meta"):
+        state = Passt(PUBLISHED[name]).state_dict()
+    shapes = {key: tuple(value.shape) for key, value in state.items()}
+    assert shapes == published_shapes(*positions)
+    assert len(shapes) == 159
+    assert sum(value.numel() for value in state.values()) == parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "frames", "grid", "drop", "tokens"),
+    [
+        ("passt_n", 1000, (8, 62), (2, 15), 284),
+        ("passt_s", 1000, (12, 99), (4, 50), 394),
+        ("passt_s15", 1500, (12, 149), (4, 80), 554),
+    ],
+)
+def test_patchout_leaves_the_reports_number_of_tokens(name, frames, grid, drop, tokens):
+    found = PUBLISHED[name].grid(frames)
+    kept = draw_patchout(*found, drop, torch.Generator())
+    assert found == grid
+    assert len(kept.rows) * len(kept.columns) + 2 == tokens
+
+
+@pytest.mark.slow
+def test_passt_n_computes_what_the_original_does():
+    network = made_again("passt_n")
+    with torch.no_grad():
+        mel = LogMel()(waveforms(320000)[:2])
+        embeddings = network(mel)[:, DIMENSIONS].tolist()
+        kept = Kept(torch.arange(2, 8), torch.arange(15, 62))
+        thinned = network(mel[:1], kept)[0, DIMENSIONS].tolist()
+    assert embeddings[0] == pytest.approx(N_NOISE, abs=5e-5)
+    assert embeddings[1] == pytest.approx(N_TONE, abs=5e-5)
+    assert thinned == pytest.approx(N_PATCHOUT_NOISE, abs=5e-5)
+
+
+@pytest.mark.slow
+def test_passt_s_computes_what_the_original_does_on_a_shorter_input():
+    network = made_again("passt_s")
+    with torch.no_grad():
+        mel = LogMel()(waveforms(320000)[:2])[..., :500]
+        embeddings = network(mel)[:, DIMENSIONS].tolist()
+    assert embeddings[0] == pytest.approx(S_NOISE, abs=5e-5)
+    assert embeddings[1] == pytest.approx(S_TONE, abs=5e-5)
+
+
+def plainly(network, mel, rows, columns):
+    """The embedding by a convolution, full attention written out and all tokens to the end."""
+    state, heads = network.state_dict(), network.settings.heads
+    grid = functional.conv2d(
+        mel, state["patch_embed.proj.weight"], state["patch_embed.proj.bias"], stride=10
+    )
+    grid = grid + state["time_new_pos_embed"][..., : grid.shape[3]] + state["freq_new_pos_embed"]
+    grid = grid[:, :, rows][:, :, :, columns]
+    special = torch.cat([state["cls_token"], state["dist_token"]], 1) + state["new_pos_embed"]
+    x = torch.cat([special.expand(len(mel), -1, -1), grid.flatten(2).transpose(1, 2)], 1)
+
+    def normed(value, name):
+        return functional.layer_norm(
+            value, value.shape[2:], state[f"{name}.weight"], state[f"{name}.bias"], 1e-6
+        )
+
+    def dense(value, name):
+        return value @ state[f"{name}.weight"].T + state[f"{name}.bias"]
+
+    for block in range(network.settings.depth):
+        at = f"blocks.{block}"
+        q, k, v = dense(normed(x, f"{at}.norm1"), f"{at}.attn.qkv").chunk(3, 2)
+        q, k, v = (part.unflatten(2, (heads, -1)).transpose(1, 2) for part in (q, k, v))
+        weight = torch.softmax(q @ k.transpose(2, 3) / q.shape[3] ** 0.5, 3)
+        x = x + dense((weight @ v).transpose(1, 2).flatten(2), f"{at}.attn.proj")
+        hidden = dense(normed(x, f"{at}.norm2"), f"{at}.mlp.fc1")
+        x = x + dense(functional.gelu(hidden), f"{at}.mlp.fc2")
+    x = normed(x, "norm")
+    return (x[:, 0] + x[:, 1]) / 2
+
+
+@pytest.mark.parametrize("frames", [300, 133])
+def test_an_embedding_equals_a_plain_computation(tiny, frames):
+    mel = torch.randn(2, 1, 128, frames)
+    rows, columns = tiny.grid(frames)
+    with torch.no_grad():
+        expected = plainly(tiny, mel, range(rows), range(columns))
+        assert torch.allclose(tiny(mel), expected, atol=2e-5)
+
+
+def test_patchout_takes_whole_rows_and_columns_with_their_positions(tiny):
+    mel = torch.randn(2, 1, 128, 300)
+    kept = draw_patchout(*tiny.grid(300), (4, 12), torch.Generator().manual_seed(3))
+    with torch.no_grad():
+        expected = plainly(tiny, mel, kept.rows, kept.columns)
+        assert torch.allclose(tiny(mel, kept), expected, atol=2e-5)
+
+
+def test_a_gradient_equals_a_finite_difference():
+    torch.manual_seed(0)
+    network = Passt(TINY)
+    mel, direction = torch.randn(2, 1, 128, 300), torch.randn(2, 24)
+    (network(mel) * direction).sum().backward()
+    weight = network.blocks[1].attn.qkv.weight
+    gradient, step = weight.grad[5, 7].item(), 1e-2
+    with torch.no_grad():
+        found = []
+        for sign in (1, -1):
+            weight[5, 7] += sign * step
+            found.append((network(mel) * direction).sum().item())
+            weight[5, 7] -= sign * step
+    assert gradient == pytest.approx((found[0] - found[1]) / (2 * step), rel=0.02)
+
+
+def test_patchout_draws_without_repetition_in_order_and_by_its_generator():
+    draws = [draw_patchout(8, 62, (2, 15), torch.Generator().manual_seed(s)) for s in (1, 1, 2)]
+    for kept in draws:
+        assert len(set(kept.rows.tolist())) == 6
+        assert len(set(kept.columns.tolist())) == 47
+        assert kept.columns.tolist() == sorted(kept.columns.tolist())
+        assert kept.columns.max() < 62
+    assert torch.equal(draws[0].columns, draws[1].columns)
+    assert not torch.equal(draws[0].columns, draws[2].columns)
+
+
+def test_patchout_that_leaves_nothing_is_refused():
+    with pytest.raises(ValueError, match="8 x 62"):
+        draw_patchout(8, 62, (8, 0), torch.Generator())
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_spectrogram_beyond_the_positions_is_refused(name):
+    settings = PUBLISHED[name]
+    longest = {"passt_n": 1007, "passt_s": 1005, "passt_s15": 2015}[name]
+    assert settings.grid(longest)[1] == settings.positions[1]
+    with pytest.raises(ValueError, match=f"takes 16 to {longest} frames"):
+        settings.grid(longest + 1)
+
+
+def test_sizes_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="heads 5"):
+        PasstSettings(stride=(16, 16), frames=300, dim=96, heads=5)
+    with pytest.raises(ValueError, match="room for a patch"):
+        PasstSettings(stride=(16, 16), frames=12)
+
+
+def test_the_heads_of_the_checkpoints_are_not_trained():
+    with torch.device("meta"):
+        frozen = [
+            name
+            for name, parameter in Passt(PUBLISHED["passt_n"]).named_parameters()
+            if not parameter.requires_grad
+        ]
+    assert {name.split(".")[0] for name in frozen} == {"head", "head_dist"}
+
+
+def test_bf16_is_close(tiny):
+    mel = torch.randn(2, 1, 128, 300)
+    with torch.no_grad():
+        expected = tiny(mel)
+        with torch.autocast("cpu", torch.bfloat16):
+            found = tiny(mel)
+    assert functional.cosine_similarity(found.float(), expected).min() > 0.999

@@ -1,0 +1,43 @@
+"""The prompts, byte for byte."""
+
+import hashlib
+
+from triptych.audio.captions.prompt import caption_prompt, instruction, repair_prompt
+
+CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
+
+
+def test_the_prompt_is_the_one_of_the_authors_code():
+    prompt = caption_prompt(CAPTION, ["nails", "metal", "tapping"], 5)
+    assert prompt == (
+        "I will give a description of an audio recording and tags associated with the audio "
+        "recording. Generate 5 audio captions describing the sound events. Each audio caption "
+        "should be one sentence with less than 20 words. Use grammatical subject-verb-object "
+        "sentences. Do not include names of cities, countries, and persons. Do not include the "
+        "time. Do not include recording device names. Do not write introductions or "
+        "explanations. Do not use \u201cheard\u201d, \u201crecorded\u201d. Start each output "
+        f"sentence with its index. '{CAPTION}' [nails, metal, tapping]"
+    )
+    # The same, should both texts ever be edited together: SHA-256 of the bytes in UTF-8.
+    digest = hashlib.sha256(prompt.encode()).hexdigest()
+    assert digest == "379c0378434306373c2a6280911dbffadead27ad7bf958ecbaec0da1b0196475"
+
+
+def test_without_keywords_the_other_prompt_is_sent():
+    assert caption_prompt("Rain falls.", [], 5) == (
+        "Rephrase the following audio description 5 times. Vary the sentence length, but do not "
+        "use more than 20 words. Try not to use the same words. 'Rain falls.'"
+    )
+
+
+def test_the_instruction_is_the_prompt_without_caption_and_keywords():
+    prompt = caption_prompt(CAPTION, ["a"], 5)
+    assert prompt == f"{instruction(['a'], 5)}'{CAPTION}' [a]"
+
+
+def test_a_repair_asks_the_same_and_spells_the_rules_out():
+    first = caption_prompt(CAPTION, ["a"], 5)
+    again = repair_prompt(CAPTION, ["a"], 5, 20)
+    assert again.startswith(first)
+    assert "exactly 5 numbered lines" in again
+    assert "20 words" in again[len(first) :]

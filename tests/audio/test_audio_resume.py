@@ -1,0 +1,106 @@
+"""A training that was interrupted ends as if it had not been."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tiny_retrieval as job
+import torch
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import Stopped
+
+RUNNER = Path(job.__file__)
+
+
+def same(first, second):
+    return first.history.equals(second.history) and all(
+        torch.equal(first.weights[name], second.weights[name]) for name in first.weights
+    )
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    return job.run(tmp_path_factory.mktemp("unbroken"))
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 3, 4, 7, 14])
+def test_a_stopped_run_ends_with_an_unbroken_runs_bits(tmp_path, unbroken, times):
+    """Stopped before the first step, within an epoch, at its end, in a validation."""
+    with pytest.raises(Stopped, match="stopped by the test"):
+        job.run(tmp_path, job.StopAfter(times))
+    assert same(job.run(tmp_path), unbroken)
+
+
+def test_a_run_that_is_stopped_at_every_step_ends_all_the_same(tmp_path, unbroken):
+    attempts = 0
+    while True:
+        attempts += 1
+        try:
+            trained = job.run(tmp_path, job.StopAfter(2))
+            break
+        except Stopped:
+            assert attempts < 40
+    assert attempts > 5
+    assert same(trained, unbroken)
+
+
+def test_what_ran_before_in_the_process_makes_no_difference(tmp_path, unbroken):
+    task = job.task()
+    torch.manual_seed(99)
+    torch.rand(7)
+    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), job.Never())
+    assert same(trained, unbroken)
+
+
+def test_a_finished_run_is_read_and_not_trained_again(tmp_path, unbroken):
+    job.run(tmp_path)
+    task = job.task()
+    task.batches._store = None  # reading a clip would fail
+    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), job.Never())
+    assert same(trained, unbroken)
+
+
+def test_a_finished_run_keeps_the_chosen_weights_and_no_others(tmp_path):
+    job.run(tmp_path)
+    state = Checkpoint(tmp_path, "x").load()
+    assert set(state) == {"done", "losses", "history", "chosen"}
+    kept = [file.name for file in tmp_path.glob("*.safetensors")]
+    assert kept == [f"epoch-{state['chosen']:03d}.safetensors"]
+
+
+def test_weights_that_somebody_deleted_are_trained_anew(tmp_path, unbroken):
+    job.run(tmp_path)
+    for file in tmp_path.glob("*.safetensors"):
+        file.unlink()
+    assert same(job.run(tmp_path), unbroken)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_ends_with_an_unbroken_runs_bytes(tmp_path):
+    folder, unbroken = tmp_path / "broken", tmp_path / "unbroken"
+    folder.mkdir()
+    unbroken.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, str(RUNNER), str(folder)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    state, seen = folder / "checkpoint" / "state.pt", set()
+    while len(seen) < 5 and process.poll() is None:
+        if state.exists():
+            seen.add(state.stat().st_mtime_ns)
+        time.sleep(0.002)
+    process.send_signal(signal.SIGKILL)
+    output = process.communicate()[0]
+    assert process.returncode == -signal.SIGKILL, output
+    assert 0 < Checkpoint(folder / "checkpoint", "x").load()["done"] < 90
+
+    job.main(folder, job.Never())
+    job.main(unbroken, job.Never())
+    for name in ("weights.safetensors", "history.csv"):
+        assert (folder / name).read_bytes() == (unbroken / name).read_bytes()

@@ -1,0 +1,170 @@
+"""The joint model: segments, what an embedding depends on, a step's draws."""
+
+import json
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from audio_small_models import SMALL, small_model
+from torch.nn import functional
+
+from triptych.audio.models.retrieval import Draws, draw, segments_with_audio
+from triptych.audio.models.settings import ModelSettings
+
+SEGMENT = 16000  # samples
+EVERYTHING = SimpleNamespace(frequency_mask=48, time_mask=20, band_jitter=True, patchout=True)
+NOTHING = SimpleNamespace(frequency_mask=0, time_mask=0, band_jitter=False, patchout=False)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return small_model()
+
+
+def noise(samples, seed=0):
+    return 0.1 * torch.randn(samples, generator=torch.Generator().manual_seed(seed))
+
+
+def batch(*recordings):
+    longest = max(map(len, recordings))
+    rows = [functional.pad(recording, (0, longest - len(recording))) for recording in recordings]
+    return torch.stack(rows), torch.tensor([len(recording) for recording in recordings])
+
+
+@torch.no_grad()
+def embed(model, *recordings):
+    return model.embed_audio(*batch(*recordings))
+
+
+def test_segments_that_are_padding_alone_are_left_out():
+    recordings = [noise(25, 1), noise(10, 2), noise(1, 3)]
+    waveforms, lengths = batch(*recordings)
+    segments, owners = segments_with_audio(waveforms, lengths.tolist(), 10)
+    assert owners.tolist() == [0, 0, 0, 1, 2]
+    assert torch.equal(segments[:3].flatten()[:25], recordings[0])
+    assert torch.equal(segments[3], recordings[1])
+    assert segments[2, 5:].eq(0).all()
+    assert segments[4, 1:].eq(0).all()
+
+
+@pytest.mark.parametrize("lengths", [[5, 0], [5, 9], []])
+def test_lengths_that_cannot_be_are_refused(lengths):
+    with pytest.raises(ValueError, match="Leave empty recordings out"):
+        segments_with_audio(torch.zeros(len(lengths), 8), lengths, 4)
+
+
+def test_only_segments_that_hold_audio_are_computed(model):
+    seen = []
+    hook = model.audio.register_forward_hook(lambda _, given, __: seen.append(len(given[0])))
+    embed(model, noise(3 * SEGMENT), noise(SEGMENT), noise(100))
+    hook.remove()
+    assert seen == [5]
+
+
+def test_an_embedding_is_the_projected_mean_over_segments(model):
+    recording = noise(2 * SEGMENT + 900)
+    padded = functional.pad(recording, (0, SEGMENT - 900))
+    with torch.no_grad():
+        parts = [model.audio(model.mel(part[None])) for part in padded.split(SEGMENT)]
+        layer = model.project_audio[0]
+        expected = layer(sum(parts) / 3)
+    assert torch.allclose(embed(model, recording), expected / expected.norm(), atol=1e-5)
+
+
+def test_an_embedding_does_not_depend_on_the_rest_of_the_batch(model):
+    recordings = [noise(SEGMENT + 5, 1), noise(3 * SEGMENT, 2), noise(400, 3)]
+    together = embed(model, *recordings)
+    for recording, found in zip(recordings, together, strict=True):
+        assert torch.allclose(embed(model, recording)[0], found, atol=1e-6)
+    assert torch.allclose(together.norm(dim=1), torch.ones(3))
+
+
+def test_a_recording_that_is_not_a_number_leaves_the_others_alone(model):
+    found = embed(model, noise(SEGMENT), torch.full((SEGMENT,), torch.nan))
+    assert found[0].isfinite().all()
+    assert found[1].isnan().all()
+
+
+def test_what_lies_behind_a_recording_is_not_heard(model):
+    waveforms, lengths = batch(noise(SEGMENT + 5), noise(2 * SEGMENT))
+    with torch.no_grad():
+        quiet = model.embed_audio(waveforms, lengths)
+        waveforms[0, SEGMENT + 5 :] = 0.5
+        loud = model.embed_audio(waveforms, lengths.tolist())
+    assert torch.equal(quiet, loud)
+
+
+def test_bf16_is_close_and_gives_float32(model):
+    recordings = [noise(SEGMENT, 1), noise(2 * SEGMENT, 2)]
+    expected = embed(model, *recordings)
+    tokens = {"input_ids": torch.tensor([[1, 2, 3]])}
+    with torch.autocast("cpu", torch.bfloat16):
+        found = embed(model, *recordings)
+        assert model.embed_text(tokens).dtype == torch.float32
+    assert found.dtype == torch.float32
+    assert functional.cosine_similarity(found, expected).min() > 0.999
+
+
+def test_both_sides_and_the_temperature_get_gradients(model):
+    tokens = {"input_ids": torch.tensor([[1, 2], [3, 4]])}
+    audio, text = model(*batch(noise(SEGMENT), noise(300)), tokens)
+    ((audio @ text.T).sum() / model.temperature).sum().backward()
+    without = [name for name, value in model.named_parameters() if value.grad is None]
+    model.zero_grad()
+    assert without == []
+
+
+def test_a_frozen_temperature_is_not_learned():
+    frozen = small_model(replace(SMALL, learn_temperature=False))
+    assert not frozen.temperature.requires_grad
+    assert frozen.temperature.item() == pytest.approx(0.07)
+
+
+def test_draws_are_a_function_of_their_generator():
+    draws = [draw(SMALL, EVERYTHING, torch.Generator().manual_seed(seed)) for seed in (1, 1, 2)]
+    assert draws[0].band == draws[1].band != draws[2].band
+    assert draws[0].masks == draws[1].masks != draws[2].masks
+    assert torch.equal(draws[0].kept.rows, draws[1].kept.rows)
+
+
+def test_draws_do_what_the_settings_say(model):
+    assert draw(SMALL, NOTHING, torch.Generator()) == Draws()
+    some = draw(replace(SMALL, patchout=(0, 0)), EVERYTHING, torch.Generator())
+    assert some.kept is None
+    assert max(some.masks.frames) <= SMALL.segment_frames
+    kept = draw(SMALL, EVERYTHING, torch.Generator()).kept
+    assert (len(kept.rows), len(kept.columns)) == (8 - 2, 3 - 1)
+
+
+def test_a_steps_draws_reach_the_spectrogram_and_the_patches(model):
+    waveforms, lengths = batch(noise(SEGMENT), noise(2 * SEGMENT))
+    draws = draw(SMALL, EVERYTHING, torch.Generator().manual_seed(3))
+    with torch.no_grad():
+        plain = model.embed_audio(waveforms, lengths)
+        for name in ("band", "masks", "kept"):
+            one = Draws(**{name: getattr(draws, name)})
+            found = model.embed_audio(waveforms, lengths, one)
+            assert not torch.allclose(found, plain, atol=1e-6)
+            assert torch.equal(found, model.embed_audio(waveforms, lengths, one))
+
+
+def test_settings_come_from_the_config_and_survive_json():
+    entry = {"label": "small", "weights": "none", "segment_seconds": 3, "stride": [10, 10]}
+    entry |= {"frames": 298, "dim": 96, "depth": 2, "heads": 4, "patchout": [4, 12]}
+    shared = {"projection": 128, "temperature": 0.07, "learn_temperature": True}
+    settings = ModelSettings.from_config(entry, shared, 0.2)
+    assert settings.audio.classes == 0
+    assert settings.grid == (12, 29)
+    assert ModelSettings.from_table(json.loads(json.dumps(settings.to_table()))) == settings
+    published = {**entry, "weights": "passt_s"}
+    assert ModelSettings.from_config(published, shared, 0.2).audio.classes == 527
+
+
+def test_settings_that_do_not_fit_each_other_are_refused():
+    with pytest.raises(ValueError, match="8 rows and 3 columns"):
+        replace(SMALL, patchout=(2, 3))
+    with pytest.raises(ValueError, match="Split the waveform"):
+        replace(SMALL, segment_seconds=2.0)
+    with pytest.raises(ValueError, match="expected positive"):
+        replace(SMALL, temperature=0.0)

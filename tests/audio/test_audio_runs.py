@@ -1,0 +1,236 @@
+"""From the files of a corpus to the folders of trained models, with a real model of tiny size."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import tiny_corpus as tiny
+import torch
+from safetensors.torch import load_file
+from tiny_retrieval import Never, StopAfter
+
+from triptych.audio.embedding_files import read_embeddings
+from triptych.audio.models.model_files import build_model, load_model
+from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
+from triptych.audio.training.batches import Batches
+from triptych.audio.training.corpus import read_pairs, read_splits
+from triptych.audio.training.runs import FromModel, result_digest, train_runs
+from triptych.core.errors import InputError
+from triptych.core.stopping import Stopped
+
+FILES = ["embeddings.npz", "history.csv", "model.json", "model.safetensors", "tokenizer.json"]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return tiny.write(tmp_path_factory.mktemp("corpus"))
+
+
+def pretrain(corpus, folder, stop=None, **changes):
+    train_runs(
+        [tiny.run("pretrained")],
+        [folder / "pretrained"],
+        tiny.plan(corpus, untrained=True, **changes),
+        "cpu",
+        folder / "checkpoint",
+        "digest",
+        stop or Never(),
+    )
+    return folder / "pretrained"
+
+
+@pytest.fixture(scope="module")
+def pretrained(corpus, tmp_path_factory):
+    return pretrain(corpus, tmp_path_factory.mktemp("models"))
+
+
+def finetune(corpus, pretrained, folder, runs, **changes):
+    plan = tiny.plan(corpus, start=FromModel(pretrained), datasets=["clotho"], **changes)
+    folders = [folder / f"{run['captions']}-seed{run['seed']}" for run in runs]
+    train_runs(runs, folders, plan, "cpu", folder / "checkpoint", "digest", Never())
+    return folders
+
+
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.mark.slow
+def test_a_pretrained_folder_holds_all_that_rebuilds_and_judges_the_model(corpus, pretrained):
+    assert names(pretrained) == [*FILES, "untrained"]
+    about = json.loads((pretrained / "model.json").read_text())["about"]
+    history = pd.read_csv(pretrained / "history.csv", keep_default_na=False)
+    assert history["epoch"].tolist() == [1, 2, 3, 4]
+    assert set(history["stage"]) == {"pretrained"}
+    chosen = history[history["chosen"] == 1].iloc[0]
+    assert about["epoch"] == chosen["epoch"]
+    assert about["run"] == tiny.run("pretrained")
+
+    split = read_embeddings(pretrained / "embeddings.npz")["validation"]
+    scores = similarities(split.text, split.audio)
+    columns = columns_of(split.query_clips, split.clips)
+    assert mean_average_precision(scores, columns) == chosen["validation_map_at_10"]
+    assert chosen["validation_map_at_10"] == history["validation_map_at_10"].max()
+
+
+@pytest.mark.slow
+def test_embeddings_are_those_of_the_stored_model_one_by_one(corpus, pretrained):
+    model, _ = load_model(pretrained)
+    splits = read_embeddings(pretrained / "embeddings.npz")
+    assert list(splits) == ["validation", "evaluation", "challenge"]
+    for name, split in splits.items():
+        table = pd.read_csv(corpus / "manifest.csv")
+        assert split.clips.tolist() == table["clip"][table["role"] == name].tolist()
+        store = tiny_store(corpus)
+        for clip, row in zip(split.clips.tolist(), split.audio, strict=True):
+            sound = torch.from_numpy(store.read(clip)[:16_000])
+            with torch.inference_mode():
+                alone = model.embed_audio(sound[None], [len(sound)])[0]
+            np.testing.assert_allclose(row, alone, atol=1e-5)
+        with torch.inference_mode():
+            alone = model.embed_text(model.text.tokenize(split.captions[-1:].tolist()))
+        np.testing.assert_allclose(split.text[-1], alone[0], atol=1e-5)
+    assert splits["challenge"].captions.tolist() == ["query 0", "query 1"]
+    assert splits["challenge"].query_clips.tolist() == ["", ""]
+
+
+def tiny_store(corpus):
+    from triptych.audio.data.shards import ClipStore
+
+    return ClipStore([corpus / "shards"])
+
+
+@pytest.mark.slow
+def test_the_untrained_embeddings_are_those_of_the_model_as_it_began(corpus, pretrained):
+    model = build_model(tiny.MODEL, corpus / "text", None, seed=0).eval()
+    splits = read_embeddings(pretrained / "untrained" / "embeddings.npz")
+    captions = splits["evaluation"].captions.tolist()
+    with torch.inference_mode():
+        expected = model.embed_text(model.text.tokenize(captions))
+    np.testing.assert_allclose(splits["evaluation"].text, expected, atol=1e-5)
+    trained = read_embeddings(pretrained / "embeddings.npz")["evaluation"]
+    assert np.abs(trained.text - splits["evaluation"].text).max() > 1e-2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("times", [3, 8, 25])
+def test_a_stopped_run_leaves_no_folder_and_ends_with_the_same_bytes(
+    corpus, pretrained, tmp_path, times
+):
+    """Stopped in training, in a validation, and (at 25) while the embeddings are computed."""
+    with pytest.raises(Stopped):
+        pretrain(corpus, tmp_path, StopAfter(times))
+    assert names(tmp_path) == ["checkpoint"]
+    folder = pretrain(corpus, tmp_path)
+    for file in (*FILES, "untrained/embeddings.npz"):
+        assert (folder / file).read_bytes() == (pretrained / file).read_bytes()
+
+
+@pytest.mark.slow
+def test_a_finished_run_is_not_trained_again_when_another_joins_it(
+    corpus, pretrained, tmp_path, monkeypatch
+):
+    human, gpt = tiny.run("finetuned", "human"), tiny.run("finetuned", "gpt")
+    [first] = finetune(corpus, pretrained, tmp_path, [human])
+    before = {file: (first / file).read_bytes() for file in FILES}
+    swaps = []
+    plain = Batches.__getitem__
+
+    def watched(self, step):
+        batch = plain(self, step)
+        swaps.extend(caption.startswith("variation") for caption in batch.captions)
+        return batch
+
+    monkeypatch.setattr(Batches, "__getitem__", watched)
+    first, second = finetune(corpus, pretrained, tmp_path, [human, gpt])
+    assert len(swaps) == 4 * 12  # epochs of the second run alone; Clotho's 12 pairs
+    assert any(swaps)
+    assert {file: (first / file).read_bytes() for file in FILES} == before
+    assert (second / "model.safetensors").read_bytes() != before["model.safetensors"]
+
+
+@pytest.mark.slow
+def test_human_captions_are_never_swapped_and_training_starts_from_the_pretrained_weights(
+    corpus, pretrained, tmp_path
+):
+    still = dataclasses.replace(tiny.TRAINING.schedule, learning_rate=0, final_learning_rate=0)
+    changes = {"training": dataclasses.replace(tiny.TRAINING, swap=1.0, schedule=still)}
+    [folder] = finetune(corpus, pretrained, tmp_path, [tiny.run("finetuned", "human")], **changes)
+    expected = load_file(pretrained / "model.safetensors")
+    for name, value in load_file(folder / "model.safetensors").items():
+        assert torch.equal(value, expected[name]), name
+
+
+@pytest.mark.slow
+def test_parts_and_processes_train_the_real_model_alike(corpus, tmp_path):
+    """Patchout, masks and the band are drawn once for a batch, whoever computes it."""
+    start = dataclasses.replace(
+        tiny.plan(corpus).start, settings=dataclasses.replace(tiny.MODEL, text_dropout=0.0)
+    )
+    histories = []
+    for name, changes in (("plain", {}), ("parts", {"chunk": 3}), ("processes", {"devices": 2})):
+        training = dataclasses.replace(tiny.TRAINING, **changes)
+        folder = pretrain(corpus, tmp_path / name, training=training, start=start)
+        histories.append(pd.read_csv(folder / "history.csv"))
+    for other in histories[1:]:
+        for column in ("train_loss", "validation_loss"):
+            np.testing.assert_allclose(histories[0][column], other[column], atol=1e-4)
+
+
+def test_pairs_are_the_training_clips_with_their_captions(corpus):
+    files = [corpus / "captions.csv"]
+    pairs = read_pairs(corpus / "manifest.csv", files)
+    assert len(pairs) == 6 * 2 + 6
+    assert {pair.clip.rpartition("/")[0] for pair in pairs} == {
+        "clotho/development",
+        "wavcaps/FreeSound",
+    }
+    assert not any(pair.variations for pair in pairs)
+    table = pd.read_csv(files[0])
+    told = {(row.clip, row.position): row.caption for row in table.itertuples()}
+    assert all(told[pair.clip, pair.position] == pair.caption for pair in pairs)
+
+
+def test_variations_belong_to_one_caption_of_one_clip(corpus):
+    pairs = read_pairs(
+        corpus / "manifest.csv", [corpus / "captions.csv"], ["clotho"], corpus / "variations.csv"
+    )
+    assert len(pairs) == 12
+    expected = tuple(f"variation {number}" for number in range(1, 6))
+    assert all(pair.variations == (expected if pair.position == 0 else ()) for pair in pairs)
+
+
+def test_splits_are_those_that_aren_t_trained_on(corpus, tmp_path):
+    table = pd.read_csv(corpus / "manifest.csv")
+    table.loc[table["role"].isin(["validation", "evaluation"]), "role"] = "train"
+    table.to_csv(tmp_path / "manifest.csv", index=False)
+    splits = read_splits(
+        tmp_path / "manifest.csv", [corpus / "captions.csv"], corpus / "queries.csv"
+    )
+    assert list(splits) == ["challenge"]
+
+
+def test_a_training_clip_without_caption_is_told(corpus, tmp_path):
+    table = pd.read_csv(corpus / "captions.csv")
+    table[table["clip"] != table["clip"][0]].to_csv(tmp_path / "captions.csv", index=False)
+    with pytest.raises(InputError, match=r"1 training clips .* no caption"):
+        read_pairs(corpus / "manifest.csv", [tmp_path / "captions.csv"])
+
+
+def test_a_digest_tells_what_determines_a_result_and_nothing_else(corpus, tmp_path):
+    (tmp_path / "index.csv").write_text("a")
+    params = {"training": {"batch": 4, "workers": 0}, "runs": [1], "checkpoint": "x", "code": "y"}
+
+    def digest(folder=tmp_path, **changes):
+        return result_digest({**params, **changes}, [corpus / "manifest.csv", folder])
+
+    first = digest()
+    assert digest(runs=[1, 2], checkpoint="z", training={"batch": 4, "workers": 7}) == first
+    assert digest(training={"batch": 5, "workers": 0}) != first
+    assert digest(code="z") != first
+    (tmp_path / "0.bin").write_text("not looked at: the index tells of it")
+    assert digest() == first
+    (tmp_path / "index.csv").write_text("b")
+    assert digest() != first

@@ -1,0 +1,190 @@
+"""The tidy tables of scores, from model folders with made-up embeddings."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from retrieval_runs import CAPTIONS, CLIPS, PAIRS, clips_table, scenes_table, study, write_model
+
+from triptych.audio.embedding_files import read_embeddings, write_embeddings
+from triptych.audio.scoring.metrics import mean_average_precision, similarities
+from triptych.audio.scoring.scores import METRICS, Scores, score_runs
+from triptych.core.errors import InputError
+
+MEMBERS = [list(PAIRS[0]), list(PAIRS[2])]
+NO_LABELS = pd.DataFrame(columns=["split", "caption", "clip"])
+
+
+def labels() -> pd.DataFrame:
+    """Three queries of evaluation have several relevant clips; one label is of no clip here."""
+    rows = [(f"caption {q}, of evaluation", clip) for q in (0, 7, 60) for clip in range(1, 5)]
+    named = clips_table().query("split == 'evaluation'")["clip"].tolist()
+    frame = pd.DataFrame([("evaluation", c, named[n]) for c, n in rows], columns=NO_LABELS.columns)
+    frame.loc[len(frame)] = ("evaluation", "caption 0, of evaluation", "clotho/evaluation/gone.wav")
+    return frame
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def runs(folder) -> list[dict]:
+    return study(folder)
+
+
+@pytest.fixture(scope="module")
+def scores(runs) -> Scores:
+    return score_runs(runs, MEMBERS, clips_table(), labels(), scenes_table())
+
+
+def one(table: pd.DataFrame, **wanted: object) -> pd.Series:
+    for key, value in wanted.items():
+        table = table[table[key] == value]
+    assert len(table) == 1, table
+    return table.iloc[0]
+
+
+MAIN = dict(stage="finetuned", audio_model="n", text_model="bert", corpus="clean", captions="gpt")
+ALL = dict(split="evaluation", subset="all", relevance="single")
+
+
+def test_a_models_score_is_that_of_its_stored_embeddings(scores, runs):
+    split = read_embeddings(Path(runs[3]["folder"]) / "embeddings.npz")["evaluation"]
+    matrix = similarities(split.text, split.audio)
+    row = one(scores.metrics, metric="map_at_10", **MAIN, **ALL)
+    true = np.repeat(np.arange(CLIPS), CAPTIONS)
+    assert row["value"] == pytest.approx(mean_average_precision(matrix, true))
+    assert row["low"] < row["value"] < row["high"]
+    assert (row["queries"], row["clips"]) == (CLIPS * CAPTIONS, CLIPS)
+
+
+def test_models_that_trained_on_a_split_are_not_scored_on_it(scores):
+    assert "all" not in set(scores.metrics["corpus"])
+    assert {"clean", "leaky", ""} == set(scores.metrics["corpus"])
+
+
+def test_the_tables_have_the_documented_columns_and_no_row_twice(scores):
+    assert tuple(scores.metrics.columns) == METRICS
+    measures = {"value", "low", "high", "queries", "clips"}
+    assert not scores.metrics.duplicated([key for key in METRICS if key not in measures]).any()
+
+
+def test_the_means_of_the_queries_are_the_metrics(scores):
+    queries = scores.queries[(scores.queries["split"] == "evaluation")]
+    keys = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
+    means = queries.groupby(keys)["average_precision"].mean()
+    single = scores.metrics.query(
+        "split == 'evaluation' and subset == 'all' and relevance == 'single'"
+    )
+    reported = (
+        single[single["metric"] == "map_at_10"].set_index(keys)["value"].drop("chance", level=1)
+    )
+    assert means.sort_index().to_numpy() == pytest.approx(reported.sort_index().to_numpy())
+
+
+def test_seen_and_unseen_queries_together_are_all_queries(scores):
+    rows = {
+        s: one(scores.metrics, metric="r_at_5", **MAIN, **(ALL | {"subset": s}))
+        for s in ("all", "seen", "unseen")
+    }
+    together = sum(rows[s]["value"] * rows[s]["queries"] for s in ("seen", "unseen"))
+    assert together == pytest.approx(rows["all"]["value"] * rows["all"]["queries"])
+    assert rows["seen"]["queries"] == rows["unseen"]["queries"] == CLIPS * CAPTIONS / 2
+
+
+def test_order_accuracy_is_asked_of_swapped_pairs_alone(scores, runs):
+    rows = scores.metrics[scores.metrics["metric"] == "order_accuracy"]
+    assert set(rows["subset"]) == {"swapped"}
+    split = read_embeddings(Path(runs[3]["folder"]) / "embeddings.npz")["evaluation"]
+    matrix = similarities(split.text, split.audio)
+    right = [matrix[q, c] > matrix[q, c ^ 1] for c in range(4) for q in range(5 * c, 5 * c + 5)]
+    row = one(rows, **MAIN, split="evaluation")
+    assert (row["value"], row["queries"]) == (pytest.approx(np.mean(right)), 20)
+    assert one(rows, audio_model="chance", split="evaluation")["value"] == 0.5
+
+
+def test_several_relevant_clips_are_counted_where_there_are_labels(scores, runs):
+    rows = scores.metrics[scores.metrics["relevance"] == "multiple"]
+    assert set(rows["split"]) == {"evaluation"} and set(rows["metric"]) == {
+        "map_at_10",
+        "map_at_16",
+    }
+    row = one(rows, metric="map_at_16", subset="all", **MAIN)
+    split = read_embeddings(Path(runs[3]["folder"]) / "embeddings.npz")["evaluation"]
+    expected = []
+    for query in (0, 7, 60):
+        best = np.argsort(-(split.audio @ split.text[query]))[:16].tolist()
+        places = sorted(best.index(clip) + 1 for clip in range(1, 5) if clip in best)
+        expected.append(sum(n / place for n, place in enumerate(places, start=1)) / 4)
+    assert (row["queries"], row["value"]) == (3, pytest.approx(np.mean(expected)))
+    chance = one(rows, metric="map_at_10", subset="all", audio_model="chance")["value"]
+    random = np.random.default_rng(0)
+    order = np.array([random.permutation(CLIPS) for _ in range(4000)])[:, :10] < 4
+    precision = np.cumsum(order, axis=1) / np.arange(1, 11)
+    assert chance == pytest.approx(((precision * order).sum(axis=1) / 4).mean(), rel=0.05)
+
+
+def test_ensembles_hold_gpt_models_and_are_chosen_on_validation_alone(scores, runs, folder):
+    published = scores.ensembles.query("name == 'published'")
+    assert published["member"].tolist() == [
+        "n-bert/clean/finetuned/gpt-seed0",
+        "n-roberta/clean/finetuned/gpt-seed0",
+    ]
+    row = one(
+        scores.metrics,
+        audio_model="selected",
+        metric="map_at_10",
+        **(ALL | {"split": "validation"}),
+    )
+    last = scores.ensembles.query("name == 'selected'").iloc[-1]
+    assert row["value"] == pytest.approx(last["validation_map_at_10"])
+
+    spoilt = []  # the same models, worthless on evaluation
+    for run in runs:
+        path = folder / "spoilt" / run["run"]
+        splits = read_embeddings(Path(run["folder"]) / "embeddings.npz")
+        if "evaluation" in splits:
+            splits["evaluation"].text[:] = splits["evaluation"].text[::-1]
+        write_embeddings(path / "embeddings.npz", splits)
+        spoilt.append(run | {"folder": str(path)})
+    again = score_runs(spoilt, MEMBERS, clips_table(), NO_LABELS)
+    pd.testing.assert_frame_equal(again.ensembles, scores.ensembles)
+
+
+def test_baselines_stand_beside(scores):
+    keywords = one(scores.metrics, audio_model="keywords", metric="map_at_10", **ALL)
+    assert keywords["system"] == "baseline"
+    chance = one(scores.metrics, audio_model="chance", metric="r_at_10", **ALL)
+    assert chance["value"] == 10 / CLIPS and np.isnan(chance["low"])
+
+
+def test_an_untrained_model_is_scored_where_its_embeddings_lie(folder, runs):
+    untrained = write_model(folder, runs[0] | {"folder": f"{runs[0]['folder']}/untrained"}, 50.0, 1)
+    try:
+        table = score_runs(runs, MEMBERS, clips_table(), NO_LABELS).metrics
+    finally:
+        (Path(untrained["folder"]) / "embeddings.npz").unlink()
+    row = one(table, stage="untrained", metric="map_at_10", **ALL)
+    assert (row["audio_model"], row["corpus"], row["system"]) == ("n", "clean", "model")
+
+
+def test_data_without_scenes_or_labels_has_all_queries_alone(runs):
+    table = score_runs(runs, MEMBERS, clips_table(), NO_LABELS).metrics
+    assert set(table["subset"]) == {"all"} and set(table["relevance"]) == {"single"}
+
+
+def test_a_model_embedded_with_other_clips_is_refused(folder, runs):
+    splits = read_embeddings(Path(runs[1]["folder"]) / "embeddings.npz")
+    splits["validation"].captions[0] = "another"
+    write_embeddings(folder / "odd" / "embeddings.npz", splits)
+    odd = [runs[0], runs[1] | {"folder": str(folder / "odd")}, *runs[2:]]
+    with pytest.raises(InputError, match="s-bert/clean/pretrained was embedded with another"):
+        score_runs(odd, MEMBERS, clips_table(), NO_LABELS)
+
+
+def test_a_member_that_was_not_trained_is_named(runs):
+    with pytest.raises(InputError, match="s15"):
+        score_runs(runs, [["s15", "bert"]], clips_table(), NO_LABELS)

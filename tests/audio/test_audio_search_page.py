@@ -1,0 +1,224 @@
+"""The search page: its choice of queries, its pictures and sounds, and that it stands alone."""
+
+import base64
+import io
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+import soundfile
+from PIL import Image
+
+from triptych.audio.embedding_files import Split
+from triptych.audio.scoring.metrics import columns_of, ranks, similarities
+from triptych.audio.search.page import choose_queries, search_page
+from triptych.audio.search.pictures import (
+    COLUMNS,
+    ROWS,
+    levels,
+    mp3_address,
+    spectrogram,
+    spectrogram_address,
+)
+
+CLIPS, CAPTIONS = 30, 5
+RUN = {"audio_model": "a<i>", "text_model": "t", "stage": "finetuned", "captions": "gpt"}
+
+
+def content(address: str, media: str) -> io.BytesIO:
+    head, _, data = address.partition(",")
+    assert head == f"data:{media};base64"
+    return io.BytesIO(base64.b64decode(data))
+
+
+def tone(hertz: float, seconds: float = 1.0) -> np.ndarray:
+    time = np.arange(round(32000 * seconds)) / 32000
+    return (0.5 * np.sin(2 * np.pi * hertz * time)).astype(np.float32)
+
+
+def test_a_tone_is_a_line_at_its_height():
+    for hertz in (300.0, 2000.0, 9000.0):
+        power = spectrogram(tone(hertz)).mean(axis=1)
+        mel = 1127 * np.log1p(hertz / 700)
+        highest = 1127 * np.log1p(15000 / 700)
+        expected = mel / highest * (ROWS + 1) - 1
+        assert abs(power.argmax() - expected) <= 1
+
+
+def test_a_click_is_a_column_at_its_time():
+    waveform = np.zeros(64000, np.float32)
+    waveform[48000] = 1
+    assert abs(spectrogram(waveform).sum(axis=0).argmax() - 0.75 * COLUMNS) <= 2
+
+
+@pytest.mark.parametrize("frames", [1, 100, 5000, 320_000])
+def test_any_length_makes_a_picture_of_one_size(frames):
+    noise = np.random.default_rng(0).uniform(-1, 1, frames).astype(np.float32)
+    image = Image.open(content(spectrogram_address(noise), "image/png"))
+    assert image.size == (COLUMNS, ROWS)
+
+
+def test_low_pitches_are_drawn_below_and_silence_is_dark():
+    low = Image.open(content(spectrogram_address(tone(100)), "image/png")).convert("L")
+    pixels = np.asarray(low)
+    assert pixels[-3:].mean() > 100 and pixels[: ROWS // 2].mean() < 30
+    assert (levels(spectrogram(np.zeros(32000, np.float32))) == 0).all()
+
+
+def test_a_player_plays_the_sound():
+    sound, rate = soundfile.read(content(mp3_address(tone(1000, 2.0)), "audio/mpeg"))
+    assert rate == 32000 and sound.ndim == 1 and len(sound) == pytest.approx(64000, rel=0.1)
+    spectrum = np.abs(np.fft.rfft(sound))
+    assert spectrum.argmax() * rate / len(sound) == pytest.approx(1000, abs=5)
+
+
+def test_ten_seconds_of_the_noisiest_sound_stay_small():
+    noise = np.random.default_rng(0).uniform(-1, 1, 320_000).astype(np.float32)
+    assert len(mp3_address(noise)) < 80_000 and len(spectrogram_address(noise)) < 10_000
+
+
+def test_queries_are_a_third_each_of_hits_near_misses_and_misses():
+    of_ranks = np.array([1] * 40 + list(range(2, 11)) * 4 + list(range(11, 31)))
+    clips = [f"clip{i}" for i in range(len(of_ranks))]
+    chosen = of_ranks[choose_queries(of_ranks, clips, 12)]
+    assert (chosen == 1).sum() == ((chosen > 1) & (chosen <= 10)).sum() == 4
+    assert chosen.max() == 30 and chosen.tolist() == sorted(chosen)
+
+
+def test_a_kind_that_is_rare_leaves_its_places_to_the_others():
+    of_ranks = np.array([1, 3] + [40] * 20)
+    chosen = choose_queries(of_ranks, [str(i) for i in range(22)], 12)
+    assert len(set(chosen)) == 12 and {0, 1} <= set(chosen)
+    assert len(choose_queries(np.array([1, 2]), ["a", "b"], 12)) == 2
+
+
+def test_a_clip_is_asked_for_once_by_the_first_of_its_queries():
+    of_ranks = np.array([7, 1, 1, 1, 1, 20, 1, 1, 1, 1])
+    chosen = choose_queries(of_ranks, ["a"] * 5 + ["b"] * 5, 12)
+    assert chosen == [0, 5]
+
+
+class Sounds:
+    """Every clip a tone of its own; counts what is read."""
+
+    def __init__(self) -> None:
+        self.read_clips: list[str] = []
+
+    def frames(self, clip: str) -> int:
+        return 12 * 32000
+
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray:
+        assert (start, frames) == (0, 10 * 32000)
+        self.read_clips.append(clip)
+        return tone(500.0, 10.0)
+
+
+@pytest.fixture(scope="module")
+def split() -> Split:
+    random = np.random.default_rng(3)
+    audio = random.standard_normal((CLIPS, 8))
+    text = np.repeat(audio, CAPTIONS, axis=0)
+    text = text + 1.5 * random.standard_normal(text.shape)
+    clips = [f"clotho/evaluation/{i}.wav" for i in range(CLIPS)]
+    return Split(
+        clips=np.array(clips),
+        audio=(audio / np.linalg.norm(audio, axis=1, keepdims=True)).astype(np.float32),
+        captions=np.array([f"caption {q} <b>" for q in range(CLIPS * CAPTIONS)]),
+        query_clips=np.repeat(clips, CAPTIONS),
+        text=(text / np.linalg.norm(text, axis=1, keepdims=True)).astype(np.float32),
+    )
+
+
+@pytest.fixture(scope="module")
+def store() -> Sounds:
+    return Sounds()
+
+
+@pytest.fixture(scope="module")
+def page(split, store) -> str:
+    clips = pd.DataFrame(
+        {
+            "clip": split.clips,
+            "file_name": [f" rain & {i}.wav" for i in range(CLIPS)],
+            "keywords": [f"rain;roof{i}" for i in range(CLIPS)],
+        }
+    )
+    captions = pd.DataFrame({"clip": split.query_clips, "caption": split.captions})
+    return search_page(
+        split,
+        clips,
+        captions,
+        store,
+        queries=6,
+        style="body { color: red }",
+        run=RUN,
+        scale="made-up",
+    )
+
+
+class Reader(HTMLParser):
+    """Sections with their clips: (query's number, [(rank, whether it is marked)])."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.sections: list[tuple[int, list[list]]] = []
+        self.addresses: list[str] = []
+        self.tags: set[str] = set()
+        self._in_rank = False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.tags.add(tag)
+        self.addresses += [value for name, value in attrs if name in ("src", "href")]
+        if tag == "section":
+            self.sections.append((int(given["id"][1:]), []))
+        if tag == "li" and "clip" in given.get("class", "").split():
+            self.sections[-1][1].append([None, "true" in given["class"].split()])
+        self._in_rank = tag == "span" and given.get("class") == "rank"
+
+    def handle_data(self, data):
+        if self._in_rank:
+            self.sections[-1][1][-1][0] = int(data)
+            self._in_rank = False
+
+
+def test_each_query_shows_its_ten_best_and_the_true_one_wherever_it_is(page, split):
+    columns = columns_of(split.query_clips, split.clips)
+    of_ranks = ranks(similarities(split.text, split.audio), columns)
+    sections = Reader(page).sections
+    assert len(sections) == 6
+    for query, clips in sections:
+        assert [rank for rank, marked in clips if marked] == [of_ranks[query]]
+        expected = list(range(1, 11)) + ([of_ranks[query]] if of_ranks[query] > 10 else [])
+        assert [rank for rank, _ in clips] == expected
+    assert any(len(clips) == 11 for _, clips in sections)
+
+
+def test_the_page_asks_for_nothing(page):
+    reader = Reader(page)
+    assert "script" not in reader.tags and "link" not in reader.tags
+    outside = [a for a in reader.addresses if not a.startswith(("data:", "#"))]
+    assert outside == ["report.html"]
+    assert not re.search(r"https?://|@import|url\(", page)
+
+
+def test_text_is_escaped_and_everything_is_there(page):
+    assert "caption 0 <b>" not in page and "<b>" not in page
+    assert "<code>a&lt;i&gt;</code> with" in page and "rain &amp; " in page
+    assert page.count("<audio controls") == page.count('alt="Spectrogram')
+    assert 'preload="none"' in page and "body { color: red }" in page
+
+
+def test_the_shares_of_all_queries_are_told(page, split):
+    columns = columns_of(split.query_clips, split.clips)
+    of_ranks = ranks(similarities(split.text, split.audio), columns)
+    assert "150 queries for 30 clips" in page and "made-up scale" in page
+    assert f"{100 * (of_ranks == 1).mean():.1f} % of the queries" in page
+    assert f"{100 * (of_ranks > 10).mean():.1f} % of the queries" in page
+
+
+def test_a_clips_sound_is_read_once_however_often_it_is_found(page, store):
+    assert len(store.read_clips) == len(set(store.read_clips)) <= CLIPS

@@ -1,0 +1,265 @@
+"""The text side: cleaning, tokens, both classes against plain transformers, folders, the hub."""
+
+import hashlib
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+import torch
+from audio_hub_server import REVISION, Hub, serving
+
+import triptych
+from triptych.audio.models.sentences import (
+    SentenceEncoder,
+    clean_caption,
+    read_config,
+    read_tokenizer,
+    write_scratch_model,
+)
+from triptych.audio.models.text_hub import write_hub_model, write_text_model
+from triptych.audio.models.wordpieces import train_tokenizer
+from triptych.core.errors import InputError
+
+CAPTIONS = [
+    "Rain falls on a tin roof, while a dog barks twice.",
+    "A siren wails far away and then fades.",
+    "Birds are chirping; someone walks through dry leaves.",
+    "An engine idles while rain falls on leaves.",
+]
+LONG = " ".join(f"{bird} chirping" for bird in ["birds"] * 30)
+SMALL = {"hidden": 24, "layers": 2, "heads": 3, "vocabulary": 300}
+LIBRARY = Path(triptych.__file__).parents[1]
+
+
+@pytest.fixture(scope="module", params=["bert", "roberta"])
+def folder(request, tmp_path_factory):
+    """A small model with weights as the hub has them: of a masked language model, by its names."""
+    transformers = pytest.importorskip("transformers")
+    folder = tmp_path_factory.mktemp(request.param)
+    write_scratch_model(folder, request.param, **SMALL, captions=CAPTIONS)
+    kind = {"bert": "BertForMaskedLM", "roberta": "RobertaForMaskedLM"}[request.param]
+    torch.manual_seed(0)
+    config = transformers.AutoConfig.from_pretrained(folder)
+    getattr(transformers, kind)(config).save_pretrained(folder)
+    return folder
+
+
+def test_captions_lose_capitals_and_punctuation():
+    assert clean_caption('A dog\'s "WOOF!" - twice (far-away).') == "a dogs woof  twice faraway"
+
+
+def test_embeddings_equal_a_plain_call_of_transformers(folder):
+    transformers = pytest.importorskip("transformers")
+    encoder = SentenceEncoder.from_folder(folder, dropout=0.2).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    plain = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    captions = [*CAPTIONS, LONG]
+    tokens = tokenizer([clean_caption(c) for c in captions], padding="longest", return_tensors="pt")
+    tokens = {name: value[:, :32] for name, value in tokens.items()}
+    mine = encoder.tokenize(captions)
+    assert torch.equal(mine["input_ids"], tokens["input_ids"])
+    assert torch.equal(mine["attention_mask"], tokens["attention_mask"])
+    with torch.no_grad():
+        expected = plain(**tokens).last_hidden_state[:, 0]
+        assert torch.allclose(encoder(mine), expected, atol=1e-5)
+
+
+def test_long_captions_are_cut_and_lose_their_last_token(folder):
+    encoder = SentenceEncoder.from_folder(folder, dropout=0.0)
+    end = encoder.tokenizer.encode("rain").ids[-1]
+    long, short = encoder.tokenize([LONG, "rain"])["input_ids"]
+    assert len(long) == len(short) == 32
+    assert end not in long.tolist()
+    assert end in short.tolist()
+    assert encoder.tokenize(["rain"])["input_ids"].shape[1] < 6
+
+
+def test_an_embedding_does_not_depend_on_the_other_captions(folder):
+    encoder = SentenceEncoder.from_folder(folder, dropout=0.2).eval()
+    with torch.no_grad():
+        alone = encoder(encoder.tokenize(CAPTIONS[:1]))
+        among = encoder(encoder.tokenize([*CAPTIONS, LONG]))[:1]
+    assert torch.allclose(alone, among, atol=1e-5)
+
+
+def test_dropout_acts_in_training_alone(folder):
+    encoder = SentenceEncoder.from_folder(folder, dropout=0.2)
+    tokens = encoder.tokenize(CAPTIONS)
+    with torch.no_grad():
+        assert not torch.equal(encoder.train()(tokens), encoder(tokens))
+        assert torch.equal(encoder.eval()(tokens), encoder(tokens))
+    kinds = {module.p for module in encoder.modules() if isinstance(module, torch.nn.Dropout)}
+    assert kinds == {0.2}
+
+
+def test_a_folder_without_weights_gives_random_ones_by_the_seed(tmp_path):
+    write_scratch_model(tmp_path, "bert", **SMALL, captions=CAPTIONS)
+    states = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        states.append(SentenceEncoder.from_folder(tmp_path, 0.1).state_dict())
+    name = "model.encoder.layer.1.output.dense.weight"
+    assert torch.equal(states[0][name], states[1][name])
+    assert not torch.equal(states[0][name], states[2][name])
+    assert not any("pooler" in key for key in states[0])
+
+
+def test_weights_that_lack_a_tensor_are_refused(folder, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    state = load_file(folder / "model.safetensors")
+    lost = next(name for name in state if name.endswith("layer.1.output.dense.weight"))
+    save_file(
+        {name: t for name, t in state.items() if name != lost}, tmp_path / "model.safetensors"
+    )
+    with pytest.raises(InputError, match=r"1 tensors are missing.*layer\.1\.output"):
+        SentenceEncoder.from_folder(tmp_path, 0.1)
+
+
+@pytest.mark.parametrize("class_", ["bert", "roberta"])
+def test_tokenizers_are_the_same_in_every_process_and_order(class_, tmp_path):
+    program = textwrap.dedent("""
+        import sys
+        from triptych.audio.models.wordpieces import train_tokenizer
+        texts = [line for line in sys.stdin.read().splitlines()]
+        print(train_tokenizer(sys.argv[1], 150, texts).to_str())
+    """)
+    texts = [clean_caption(caption) for caption in CAPTIONS]
+    other = subprocess.run(
+        [sys.executable, "-c", program, class_],
+        input="\n".join(reversed(texts)),
+        env={**os.environ, "PYTHONPATH": str(LIBRARY)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert train_tokenizer(class_, 150, texts).to_str() == other.strip()
+
+
+@pytest.mark.parametrize("class_", ["bert", "roberta"])
+def test_tokenizers_read_what_they_were_trained_on_and_what_not(class_):
+    texts = [clean_caption(caption) for caption in CAPTIONS]
+    tokenizer = train_tokenizer(class_, 400, texts)
+    unknown = tokenizer.token_to_id("[UNK]" if class_ == "bert" else "<unk>")
+    for text in texts:
+        ids = tokenizer.encode(text).ids
+        assert unknown not in ids
+        assert tokenizer.decode(ids) == text
+    assert len(tokenizer.encode("rain").ids) == 3  # a frequent word is one token
+    assert tokenizer.get_vocab_size() <= 400
+    assert len(tokenizer.encode("xylophone żółw").ids) > 3
+
+
+def test_a_tokenizer_needs_captions_and_a_known_class():
+    with pytest.raises(ValueError, match="at least one"):
+        train_tokenizer("bert", 100, ["  "])
+    with pytest.raises(ValueError, match="expected bert or roberta"):
+        train_tokenizer("gpt", 100, ["rain"])
+
+
+def test_folders_that_are_no_text_models_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"config\.json.*A text model is"):
+        read_config(tmp_path)
+    (tmp_path / "config.json").write_text('{"model_type": "gpt2"}')
+    with pytest.raises(InputError, match="'gpt2', expected bert or roberta"):
+        read_config(tmp_path)
+    with pytest.raises(InputError, match="is missing"):
+        read_tokenizer(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(InputError, match="not a tokenizer"):
+        read_tokenizer(tmp_path)
+
+
+def test_the_rule_makes_a_tokenizer_from_what_is_trained_on_alone(tmp_path):
+    table, manifest = tmp_path / "captions.csv", tmp_path / "manifest.csv"
+    captions = [*CAPTIONS, "xylophones"]
+    clips = [*(f"trained {n}" for n in range(len(CAPTIONS))), "tested"]
+    roles = ["train"] * len(CAPTIONS) + ["evaluation"]
+    pd.DataFrame({"clip": clips, "caption": captions}).to_csv(table, index=False)
+    pd.DataFrame({"clip": clips, "role": roles}).to_csv(manifest, index=False)
+    settings = {"label": "small", "class": "roberta", "source": "scratch", **SMALL}
+    write_text_model(tmp_path / "model", settings, [table, table], manifest)
+    alone = tmp_path / "alone"
+    write_scratch_model(alone, "roberta", **SMALL, captions=[*CAPTIONS, *CAPTIONS])
+    assert read_config(tmp_path / "model")["num_hidden_layers"] == 2
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        assert (tmp_path / "model" / name).read_bytes() == (alone / name).read_bytes()
+    with pytest.raises(InputError, match="expected scratch or hub"):
+        write_text_model(tmp_path / "other", {"source": "elsewhere"})
+
+
+@pytest.fixture(scope="module")
+def fetched(tmp_path_factory):
+    """A process that fetches from a hub of our own, whose address it takes from HF_ENDPOINT."""
+    files = {"config.json": b'{"model_type": "bert"}', "tokenizer.json": b"{}"}
+    files |= {"tokenizer_config.json": b"{ }", "model.safetensors": b"weights " * 1000}
+    whole = {**files, "pytorch_model.bin": b"pickle", "README.md": b"# BERT"}
+    part = {"config.json": files["config.json"]}
+    hub = Hub({"some/whole": whole, "some/part": part, "some/liar": files}, liars=["some/liar"])
+    target = tmp_path_factory.mktemp("hub")
+    program = textwrap.dedent(f"""
+        import sys
+        from triptych.audio.models.text_hub import write_text_model
+        for repository, class_, sha256 in zip(sys.argv[2::3], sys.argv[3::3], sys.argv[4::3]):
+            settings = dict(source="hub", repository=repository, revision="{REVISION}")
+            settings |= {{"class": class_, "sha256": sha256 or None}}
+            try:
+                write_text_model(sys.argv[1] + "/" + repository, settings, [])
+                print("fetched")
+            except Exception as error:
+                print(type(error).__name__ + ": " + " ".join(str(error).split()))
+    """)
+    right = hashlib.sha256(files["model.safetensors"]).hexdigest()
+    attempts = ("some/whole", "bert", right, "some/part", "bert", "", "some/absent", "bert", "")
+    attempts += ("some/whole", "roberta", "", "some/liar", "bert", "", "some/liar", "bert", "beef")
+    environment = {**os.environ, "PYTHONPATH": str(LIBRARY), "HF_TOKEN": "hf_secret"}
+    with serving(hub) as address:
+        done = subprocess.run(
+            [sys.executable, "-c", program, str(target), *attempts],
+            env={**environment, "HF_ENDPOINT": address, "HF_HOME": str(target / "home")},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    assert done.returncode == 0, done.stderr
+    said = done.stdout.splitlines()
+    return SimpleNamespace(hub=hub, target=target, said=said, files=files)
+
+
+@pytest.mark.slow
+def test_the_hub_gives_what_a_model_needs_and_no_pickle(fetched):
+    assert fetched.said[0] == "fetched"
+    whole = fetched.target / "some" / "whole"
+    assert {path.name: path.read_bytes() for path in whole.iterdir()} == fetched.files
+    assert not any("pytorch_model" in path for path in fetched.hub.asked)
+    assert all(REVISION in path for path in fetched.hub.asked if "whole" in path)
+
+
+@pytest.mark.slow
+def test_the_hub_is_told_no_token(fetched):
+    assert set(fetched.hub.authorised) == {None}
+
+
+@pytest.mark.slow
+def test_a_download_that_cannot_be_used_says_why(fetched):
+    part, absent, other, liar, changed = fetched.said[1:]
+    assert part.startswith("InputError: some/part at")
+    assert "has no tokenizer.json, tokenizer_config.json, model.safetensors" in part
+    assert absent.startswith("DownloadError: some/absent at")
+    assert other == "InputError: some/whole: its class is bert, the config says roberta"
+    assert liar.startswith("DownloadError:")
+    assert "model.safetensors: its hash is" in liar
+    assert "expected weights with sha256 beef" in changed
+    assert not (fetched.target / "some" / "part").exists()
+
+
+def test_a_branch_is_not_a_revision(tmp_path):
+    with pytest.raises(ValueError, match="'main' is not a commit"):
+        write_hub_model(tmp_path / "model", "bert", "some/model", "main")

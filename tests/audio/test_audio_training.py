@@ -1,0 +1,228 @@
+"""Schedule, batches, caption swap, selection, and the update itself."""
+
+import collections
+import dataclasses
+import itertools
+import math
+
+import numpy as np
+import pytest
+import tiny_retrieval as job
+import torch
+
+from triptych.audio.training.batches import Batches, Pair, caption_of, crop, load, uniform
+from triptych.audio.training.schedule import learning_rate
+from triptych.audio.training.settings import Schedule, TrainingSettings
+from triptych.audio.training.trainer import DivergedError, Validation, training_precision
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.errors import InputError
+from triptych.core.sampling import keyed_generator
+
+REPORT = Schedule(15, 1, 15, 2e-5, 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("epoch", "rate"),
+    [
+        (0, 0.0),
+        (0.25, 0.5e-5),
+        (1, 2e-5),
+        (8, (2e-5 + 1e-7) / 2),
+        (4.5, 1e-7 + 1.99e-5 * (1 + math.sqrt(0.5)) / 2),
+        (15, 1e-7),
+        (15.7, 1e-7),
+    ],
+)
+def test_the_rate_rises_for_an_epoch_and_falls_along_a_cosine(epoch, rate):
+    assert learning_rate(epoch, REPORT) == pytest.approx(rate, rel=1e-12, abs=1e-20)
+
+
+def batches(pairs=job.PAIRS, batch=8, swap=0.3, longest=0.02, seed=3, rank=0, devices=1):
+    return Batches(pairs, job.Noise(), batch, swap, longest, seed, rank, devices)
+
+
+def test_each_epoch_has_each_pair_once_in_an_order_of_its_own():
+    data = batches()
+    epochs = [
+        torch.cat([data[3 * epoch + n].chosen for n in range(3)]).tolist() for epoch in range(2)
+    ]
+    assert sorted(epochs[0]) == sorted(epochs[1]) == list(range(24))
+    assert epochs[0] != epochs[1]
+    assert epochs[0] != torch.cat([batches(seed=4)[n].chosen for n in range(3)]).tolist()
+
+
+def test_a_batch_holds_what_its_pairs_say():
+    batch = batches(swap=0.0, longest=60.0)[1]
+    for row, index in enumerate(batch.chosen.tolist()):
+        pair, sound = job.PAIRS[index], job.Noise().read(job.PAIRS[index].clip)
+        assert batch.captions[row] == pair.caption
+        assert batch.lengths[row] == len(sound)
+        np.testing.assert_array_equal(batch.waveforms[row, : len(sound)], sound)
+        assert not batch.waveforms[row, len(sound) :].any()
+
+
+def test_long_clips_are_cut_and_short_ones_are_not():
+    batch = batches()[0]
+    for row, index in enumerate(batch.chosen.tolist()):
+        sound = job.Noise().read(job.PAIRS[index].clip)
+        length = int(batch.lengths[row])
+        assert length == min(640, len(sound))
+        cuts = np.lib.stride_tricks.sliding_window_view(sound, length)
+        assert (cuts == batch.waveforms[row, :length].numpy()).all(1).any()
+
+
+def test_cuts_begin_anywhere_and_elsewhere_in_each_epoch():
+    pair = Pair("a", 0, "")
+    starts = collections.Counter(crop(12, 8, 0, epoch, pair)[0] for epoch in range(5000))
+    assert sorted(starts) == [0, 1, 2, 3, 4]
+    assert max(abs(count - 1000) for count in starts.values()) < 5 * math.sqrt(800)
+
+
+def test_captions_are_swapped_with_probability_three_tenths_for_each_variation_alike():
+    pairs = [Pair(f"clip {n}", n % 5, "own", tuple("abcde")) for n in range(20_000)]
+    counts = collections.Counter(caption_of(pair, 0.3, 0, 2) for pair in pairs)
+    assert abs(counts.pop("own") / 20_000 - 0.7) < 5 * math.sqrt(0.21 / 20_000)
+    assert sorted(counts) == list("abcde")
+    assert max(abs(n / 20_000 - 0.06) for n in counts.values()) < 5 * math.sqrt(0.06 / 20_000)
+
+
+def test_a_pair_is_swapped_anew_in_each_epoch():
+    pair = Pair("clip", 0, "own", tuple("abcde"))
+    assert {caption_of(pair, 0.5, 0, epoch) for epoch in range(60)} == {"own", *"abcde"}
+
+
+def test_a_caption_without_variations_is_never_swapped():
+    assert {caption_of(Pair(f"{n}", 0, "own"), 1.0, 0, 0) for n in range(100)} == {"own"}
+
+
+def test_swaps_don_t_disturb_what_is_cut_and_when():
+    swapped, plain = batches(swap=0.9)[4], batches(swap=0.0)[4]
+    assert torch.equal(swapped.waveforms, plain.waveforms)
+    assert torch.equal(swapped.chosen, plain.chosen)
+    assert swapped.captions != plain.captions
+
+
+def test_devices_share_a_batch_without_gap_or_overlap():
+    whole = batches()[2]
+    parts = [batches(rank=rank, devices=2)[2] for rank in (0, 1)]
+    assert parts[0].captions + parts[1].captions == whole.captions
+    assert torch.cat([part.lengths for part in parts]).equal(whole.lengths)
+    assert all(torch.equal(part.chosen, whole.chosen) for part in parts)
+
+
+def test_uniform_numbers_are_uniform_and_belong_to_their_keys():
+    numbers = np.array([uniform("test", number) for number in range(20_000)])
+    counts = np.histogram(numbers, bins=10, range=(0, 1))[0]
+    assert counts.sum() == 20_000
+    assert np.abs(counts - 2_000).max() < 5 * math.sqrt(1_800)
+    assert abs(np.corrcoef(numbers[1:], numbers[:-1])[0, 1]) < 5 / math.sqrt(20_000)
+    assert uniform("test", 7) == numbers[7]
+
+
+@pytest.mark.slow
+def test_the_number_of_workers_makes_no_difference():
+    data = batches()
+    alone, read_ahead = (load(data, range(2, 12), workers, False) for workers in (0, 2))
+    for first, second in itertools.zip_longest(alone, read_ahead):
+        assert first.captions == second.captions
+        for name in ("waveforms", "lengths", "chosen"):
+            assert torch.equal(getattr(first, name), getattr(second, name))
+
+
+def test_fewer_pairs_than_a_batch_are_told():
+    with pytest.raises(InputError, match=r"24 pairs .* fewer than one batch of 25"):
+        batches(batch=25)
+
+
+def test_the_update_is_adams_with_the_scheduled_rate(tmp_path):
+    trained = job.run(tmp_path, dropout=0.0, validate=False)
+    task = job.task(dropout=0.0)
+    model, objective = task.model, task.objective
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.999), eps=1e-8, foreach=False)
+    losses = []
+    for step in range(12):
+        batch = task.batches[step]
+        factor = job.draw(keyed_generator(job.CPU, "draws", task.seed, step))
+        audio = model.embed_audio(batch.waveforms, batch.lengths, factor)
+        text = model.embed_text(model.text.tokenize(batch.captions))
+        loss = objective(audio, text, batch.chosen)
+        adam.zero_grad()
+        loss.backward()
+        adam.param_groups[0]["lr"] = learning_rate(step / 3, job.SETTINGS.schedule)
+        adam.step()
+        losses.append(loss.item())
+    for name, value in model.state_dict().items():
+        torch.testing.assert_close(trained.weights[name], value, rtol=1e-4, atol=1e-6)
+    means = np.reshape(losses, (4, 3)).mean(1)
+    np.testing.assert_allclose(trained.history["train_loss"], means, rtol=1e-5)
+
+
+def with_validation(tmp_path, values):
+    """A training whose epochs are as good as `values` say, and its weights after each epoch."""
+    task, seen = job.task(), []
+
+    def validate(interrupt):
+        seen.append({name: value.clone() for name, value in task.model.state_dict().items()})
+        return Validation(loss=1 / len(seen), map_at_10=values[len(seen) - 1])
+
+    task = dataclasses.replace(task, validate=validate)
+    checkpoint = Checkpoint(tmp_path, "x")
+    return job.train(task, "", job.Alone(job.CPU), checkpoint, job.Never()), seen
+
+
+@pytest.mark.parametrize(
+    ("values", "best"),
+    [([0.1, 0.4, 0.3, 0.2], 2), ([0.1, 0.2, 0.3, 0.4], 4), ([0.3, 0.1, 0.3, 0.0], 1)],
+)
+def test_the_best_epoch_by_validation_map_is_taken_of_equal_ones_the_first(tmp_path, values, best):
+    trained, seen = with_validation(tmp_path, values)
+    for name, value in seen[best - 1].items():
+        assert torch.equal(trained.weights[name], value)
+    history = trained.history
+    assert history["chosen"].tolist() == [int(epoch == best) for epoch in (1, 2, 3, 4)]
+    assert history["validation_map_at_10"].tolist() == values
+    assert history["validation_loss"].tolist() == [1, 1 / 2, 1 / 3, 1 / 4]
+    assert history["step"].tolist() == [3, 6, 9, 12]
+
+
+def test_without_validation_the_last_weights_are_taken(tmp_path):
+    plain = job.run(tmp_path / "plain", validate=False)
+    trained, seen = with_validation(tmp_path / "validated", [0.1, 0.2, 0.3, 0.4])
+    assert all(torch.equal(plain.weights[name], value) for name, value in seen[3].items())
+    assert plain.history["chosen"].tolist() == [0, 0, 0, 1]
+    assert plain.history["validation_map_at_10"].isna().all()
+    assert plain.history["learning_rate"].equals(trained.history["learning_rate"])
+
+
+def test_another_seed_gives_another_training(tmp_path):
+    first, second = (job.run(tmp_path / str(seed), seed=seed) for seed in (3, 4))
+    assert not torch.equal(first.weights["audio.weight"], second.weights["audio.weight"])
+
+
+def test_a_loss_that_is_not_finite_is_told(tmp_path):
+    task = job.task()
+    task.model.audio.weight.data[0, 0] = math.nan
+    with pytest.raises(DivergedError, match="not finite at step 0"):
+        job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), job.Never())
+
+
+def test_half_precision_needs_a_gpu():
+    with pytest.raises(InputError, match="fp16 needs a GPU"):
+        training_precision(job.CPU, "fp16")
+
+
+def test_bfloat16_trains_about_the_same(tmp_path):
+    losses = [
+        job.run(tmp_path / name, precision=name).history["train_loss"]
+        for name in ("float32", "bf16")
+    ]
+    np.testing.assert_allclose(losses[0], losses[1], rtol=0.05)
+    assert not losses[0].equals(losses[1])
+
+
+def test_settings_are_read_from_one_flat_section():
+    flat = {
+        **dataclasses.asdict(job.SETTINGS.schedule),
+        **{k: v for k, v in dataclasses.asdict(job.SETTINGS).items() if k != "schedule"},
+    }
+    assert TrainingSettings.from_table(flat) == job.SETTINGS

@@ -1,0 +1,130 @@
+"""The four layouts of WavCaps' records."""
+
+import json
+
+import audio_source_files as files
+import pytest
+from audio_source_files import record
+
+from triptych.audio.data.wavcaps import EMPTY, read_wavcaps
+from triptych.core.errors import InputError
+
+PARTS = {
+    "AudioSet_SL": [record("YYabcdefghij.wav", "A cat purrs."), record("Y-_34567890k.wav")],
+    "BBC_Sound_Effects": [
+        record("NHU05011079", category="Nature", description="Owl", author="BBC", href="x")
+    ],
+    "FreeSound": [
+        record("2219", file_name="water.wav", tags=["water", "tap"], author="somebody"),
+        record(7007, duration=67109.25),
+    ],
+    "SoundBible": [record("2219", title="Bell", href="2219-Bell.html", duration=1)],
+}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for part, records in PARTS.items():
+        files.write_wavcaps(tmp_path, part, records)
+    return tmp_path
+
+
+def clips(*given, **named):
+    return read_wavcaps(*given, **named).clips.set_index("clip")
+
+
+def test_all_parts_become_one_table_with_a_caption_each(folder):
+    tables = read_wavcaps(folder)
+    assert tables.clips["split"].value_counts().to_dict() == {
+        "AudioSet_SL": 2,
+        "FreeSound": 2,
+        "BBC_Sound_Effects": 1,
+        "SoundBible": 1,
+    }
+    assert tables.captions["clip"].tolist() == tables.clips["clip"].tolist()
+    assert set(tables.captions["position"]) == {0}
+    assert tables.captions["caption"][0] == "A cat purrs."
+
+
+def test_only_the_asked_parts_are_read(folder):
+    (folder / "json_files/FreeSound/fsd_final.json").unlink()
+    assert len(clips(folder, ["SoundBible", "AudioSet_SL"])) == 3
+    with pytest.raises(InputError, match="records of FreeSound are missing"):
+        read_wavcaps(folder)
+    with pytest.raises(InputError, match="no part YouTube"):
+        read_wavcaps(folder, ["YouTube"])
+
+
+def test_ids_are_strings_also_where_a_record_has_a_number(folder):
+    assert clips(folder).loc["wavcaps/FreeSound/7007.flac", "sound_id"] == "7007"
+
+
+def test_a_soundbible_number_is_no_freesound_id(folder):
+    table = clips(folder)
+    assert table.loc["wavcaps/FreeSound/2219.flac", "sound_id"] == "2219"
+    assert table.loc["wavcaps/SoundBible/2219.flac", "sound_id"] == ""
+    assert table.loc["wavcaps/BBC_Sound_Effects/NHU05011079.flac", "sound_id"] == ""
+
+
+def test_audioset_ids_lose_the_letter_and_the_suffix_of_the_file_name(folder):
+    table = clips(folder)
+    assert table.loc["wavcaps/AudioSet_SL/YYabcdefghij.flac", "youtube_id"] == "Yabcdefghij"
+    assert (table.loc[table["split"] != "AudioSet_SL", "youtube_id"] == "").all()
+
+
+def test_paths_are_those_inside_the_archives_by_default(folder):
+    assert clips(folder).loc["wavcaps/BBC_Sound_Effects/NHU05011079.flac", "path"] == (
+        "mnt/fast/nobackup/scratch4weeks/xm00178/WavCaps/data/waveforms/"
+        "BBC_Sound_Effects_flac/NHU05011079.flac"
+    )
+
+
+def test_seconds_are_kept_and_empty_where_a_record_has_none(folder):
+    files.write_wavcaps(folder, "SoundBible", [{"id": "1", "caption": "A bell."}])
+    table = clips(folder)
+    assert table.loc["wavcaps/SoundBible/1.flac", "seconds"] == ""
+    assert table.loc["wavcaps/FreeSound/7007.flac", "seconds"] == "67109.250"
+
+
+@pytest.mark.parametrize(
+    "place", ["SoundBible/2219.mp3", "Audio/SoundBible/2219.flac", "SoundBible_flac/2219.flac"]
+)
+def test_an_unpacked_folder_is_recognised(folder, tmp_path, place):
+    (tmp_path / "audio" / place).parent.mkdir(parents=True)
+    (tmp_path / "audio" / place).touch()
+    table = clips(folder, ["SoundBible"], tmp_path / "audio")
+    assert table.loc["wavcaps/SoundBible/2219.flac", "path"] == place
+
+
+def test_files_without_a_record_are_not_listed(folder, tmp_path):
+    sounds = tmp_path / "audio/SoundBible"
+    sounds.mkdir(parents=True)
+    for stem in ("2219", "2220", "2221"):
+        (sounds / f"{stem}.flac").touch()
+    assert len(clips(folder, ["SoundBible"], tmp_path / "audio")) == 1
+
+
+def test_of_records_with_one_id_the_first_counts_and_it_is_said(folder, caplog):
+    files.write_wavcaps(folder, "SoundBible", [record("5", "One."), record(5, "Two.")])
+    captions = read_wavcaps(folder, ["SoundBible"]).captions
+    assert captions["caption"].tolist() == ["One."]
+    assert "1 records repeat an id" in caplog.text
+
+
+def test_a_pointer_that_was_not_fetched_is_explained(folder):
+    path = folder / "json_files/FreeSound/fsd_final.json"
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 147300685\n")
+    with pytest.raises(InputError, match="was not fetched"):
+        read_wavcaps(folder)
+
+
+def test_records_of_another_kind_are_refused(folder):
+    path = folder / "json_files/FreeSound/fsd_final.json"
+    path.write_text(json.dumps({"data": [{"audio": "a.wav", "caption": "Rain."}]}))
+    with pytest.raises(InputError, match="only audio, caption; expected are id and caption"):
+        read_wavcaps(folder)
+
+
+def test_six_recordings_are_known_to_be_empty():
+    assert len(EMPTY) == 6
+    assert {len(identifier) for identifier in EMPTY} == {11}

@@ -1,0 +1,402 @@
+"""A made-up but plausible results tree of the audio study, for tests alone.
+
+Every file that the report's scripts read, in the layout that the study's rules write. Ranks are
+drawn so that a system has about the mAP@10 that `STRENGTH` gives it; metrics follow from them.
+"""
+
+import hashlib
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from triptych.report.audio_study import KEYS, AudioStudy
+
+RUN_KEYS = [key for key in KEYS if key != "system"]
+DEMO_PAIRS = [
+    ("mini_n", "mini_bert"),
+    ("mini_n", "mini_roberta"),
+    ("mini_s", "mini_bert"),
+    ("mini_s", "mini_roberta"),
+]
+PAPER_PAIRS = [
+    *((a, t) for a in ("passt_n", "passt_s") for t in ("bert_base", "roberta_base")),
+    *((a, t) for a in ("passt_n", "passt_s", "passt_s15") for t in ("bert_large", "roberta_large")),
+]
+STRENGTH = {  # chance that a query's clip ranks high, by what a system is
+    "untrained": 0.02,
+    "keywords": 0.12,
+    "pretrained": 0.30,
+    "finetuned_human": 0.38,
+    "finetuned_gpt": 0.44,
+    "distilled": 0.46,
+    "ensemble_selected": 0.52,
+    "ensemble_published": 0.54,
+}
+BONUS = {"passt_n": 0.05, "mini_n": 0.05, "roberta_large": 0.08, "bert_large": 0.05}
+
+
+def settings(*, paper: bool = False, **changes) -> dict:
+    """What the rules give as params.study: entries of the config's section `audio`."""
+    mini = {"weights": "none", "segment_seconds": 3, "frames": 300, "dim": 96}
+    full = {"segment_seconds": 10, "frames": 1000, "dim": 768}
+    scratch = {"source": "scratch", "hidden": 96, "layers": 2}
+    demo = {
+        "audio_models": {
+            "mini_n": {"label": "PaSST-N mini", "stride": [16, 16], **mini},
+            "mini_s": {"label": "PaSST-S mini", "stride": [10, 10], **mini},
+        },
+        "text_models": {
+            "mini_bert": {"label": "BERT mini", "class": "bert", **scratch},
+            "mini_roberta": {"label": "RoBERTa mini", "class": "roberta", **scratch},
+        },
+        "main": ["mini_n", "mini_roberta"],
+        "evaluated": "clean",
+        "leaky": "leaky",
+        "first_seed": 0,
+        "sources": dict.fromkeys(("clotho", "audiocaps", "wavcaps"), "synthesised"),
+        "backend": "template",
+    }
+    real = {
+        "audio_models": {
+            "passt_n": {**full, "label": "PaSST-N", "weights": "passt_n", "stride": [16, 16]},
+            "passt_s": {**full, "label": "PaSST-S", "weights": "passt_s", "stride": [10, 10]},
+            "passt_s15": {
+                **full,
+                "label": "PaSST-S15",
+                "weights": "passt_s15",
+                "stride": [10, 10],
+                "segment_seconds": 15,
+            },
+        },
+        "text_models": {
+            f"{kind}_{size}": {"label": f"{kind}-{size}", "class": kind, "source": "hub"}
+            for kind in ("bert", "roberta")
+            for size in ("base", "large")
+        },
+        "main": ["passt_n", "roberta_large"],
+        "sources": {"clotho": "download", "audiocaps": "path", "wavcaps": "download"},
+        "backend": "authors",
+    }
+    return {**demo, **(real if paper else {}), **changes}
+
+
+def study(**changes) -> AudioStudy:
+    """The study as the scripts read it."""
+    return AudioStudy.read(**settings(**changes))
+
+
+def runs(*, paper: bool = False, seeds=(0, 1, 2), distilled=()) -> pd.DataFrame:
+    """Keys of every scored system: models, ensembles, and the keyword baseline."""
+    pairs = PAPER_PAIRS if paper else DEMO_PAIRS
+    main = ("passt_n", "roberta_large") if paper else ("mini_n", "mini_roberta")
+    rows = []
+    for pair in pairs:
+        rows.append(("pretrained", *pair, "clean", "", "0", "model"))
+        kinds = [("gpt", seeds[0])]
+        if pair == main:
+            kinds = [(captions, seed) for captions in ("human", "gpt") for seed in seeds]
+        rows += [("finetuned", *pair, "clean", c, str(s), "model") for c, s in kinds]
+    rows += [("distilled", *main, "clean", "", str(seed), "model") for seed in distilled]
+    rows.append(("pretrained", *main, "leaky", "", "0", "model"))
+    rows.append(("untrained", *main, "clean", "", "0", "model"))
+    rows += [("", name, "", "", "", "", "ensemble") for name in ("published", "selected")]
+    rows.append(("", "keywords", "", "", "", "", "baseline"))
+    return pd.DataFrame(rows, columns=KEYS)
+
+
+def strength(row) -> float:
+    """The chance that a query's clip ranks high."""
+    kind = {"baseline": row["audio_model"], "ensemble": f"ensemble_{row['audio_model']}"}.get(
+        row["system"], row["stage"]
+    )
+    if kind == "finetuned":
+        kind = f"finetuned_{row['captions']}"
+    bonus = BONUS.get(row["audio_model"], 0) + BONUS.get(row["text_model"], 0)
+    leaks = 0.06 if row["corpus"] == "leaky" else 0.0
+    return STRENGTH[kind] + (0 if kind == "untrained" else bonus) + leaks
+
+
+def clip_names(split: str, clips: int) -> list[str]:
+    return [f"clotho/{split}/scene {i:04d}.wav" for i in range(clips)]
+
+
+def queries(of_runs: pd.DataFrame, *, clips=60, captions=5, strengths=strength) -> pd.DataFrame:
+    """queries.csv: a clip is as hard for one system as for another, but for noise of each."""
+    frames = []
+    for split in ("validation", "evaluation"):
+        names = np.repeat(clip_names(split, clips), captions)
+        hard = np.random.default_rng(7).uniform(0, 1, clips).repeat(captions)
+        for _, row in of_runs.iterrows():
+            random = np.random.default_rng(_seed(split, *map(str, row)))
+            draw = 0.7 * hard + 0.3 * random.uniform(0, 1, len(names))
+            share = float(strengths(row))
+            rank = np.where(
+                draw < share,
+                1 + np.floor(4 * (draw / share) ** 2),
+                5 + np.floor(random.uniform(0, 1, len(names)) * (clips - 5)),
+            ).astype(int)
+            precision = np.where(rank <= 10, 1 / rank, 0.0)
+            frames.append(
+                pd.DataFrame(
+                    {
+                        **{key: row[key] for key in KEYS},
+                        "split": split,
+                        "query": np.arange(len(names)),
+                        "clip": names,
+                        "rank": rank,
+                        "average_precision": precision,
+                    }
+                )
+            )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _seed(*key: str) -> int:
+    return int.from_bytes(hashlib.sha256("/".join(key).encode()).digest()[:4], "big")
+
+
+def metrics(of_queries: pd.DataFrame, *, clips=60, synthesised=True) -> pd.DataFrame:
+    """metrics.csv of these ranks, with half of the clips unseen where they are synthesised."""
+    rows = []
+    for key, group in of_queries.groupby([*KEYS, "split"], sort=False):
+        named = dict(zip([*KEYS, "split"], key, strict=True))
+        subsets = {"all": group}
+        if synthesised:
+            unseen = group["clip"].str.extract(r"(\d+)\.wav$")[0].astype(int) % 2 == 1
+            subsets |= {"seen": group[~unseen], "unseen": group[unseen], "swapped": group[unseen]}
+        for subset, part in subsets.items():
+            rank = part["rank"].to_numpy()
+            values = {"map_at_10": np.where(rank <= 10, 1 / rank, 0.0).mean()}
+            values |= {f"r_at_{k}": (rank <= k).mean() for k in (1, 5, 10)}
+            measured = [("single", name, value) for name, value in values.items()]
+            several = min(1.0, 1.1 * values["map_at_10"])
+            measured += [("multiple", f"map_at_{k}", several + 0.001 * k) for k in (10, 16)]
+            if subset == "swapped":
+                measured.append(("single", "order_accuracy", 0.5 + 0.2 * values["r_at_1"]))
+            for relevance, metric, value in measured:
+                rows.append(
+                    {**named, "subset": subset, "relevance": relevance, "metric": metric}
+                    | {"value": value, "low": 0.9 * value, "high": 1.1 * value}
+                    | {"queries": len(part), "clips": clips}
+                )
+    frame = pd.DataFrame(rows)
+    chance = frame[frame["audio_model"] == "keywords"].assign(
+        audio_model="chance", low=np.nan, high=np.nan
+    )
+    harmonic = sum(1 / rank for rank in range(1, 11)) / clips
+    worth = {"map_at_10": harmonic, "map_at_16": 1.1 * harmonic, "order_accuracy": 0.5}
+    worth |= {f"r_at_{k}": k / clips for k in (1, 5, 10)}
+    return pd.concat([frame, chance.assign(value=chance["metric"].map(worth))], ignore_index=True)
+
+
+def ensembles(of_runs: pd.DataFrame) -> pd.DataFrame:
+    """ensembles.csv: of the published ensemble at most eight members, two chosen."""
+    tuned = of_runs[(of_runs["captions"] == "gpt") & (of_runs["seed"] == "0")]
+    labels = [
+        f"{row['audio_model']}-{row['text_model']}/clean/finetuned/gpt-seed0"
+        for _, row in tuned.iterrows()
+        if (row["audio_model"], row["text_model"]) not in (PAPER_PAIRS[2], PAPER_PAIRS[3])
+    ]
+    listed = [("published", member) for member in labels] + [("selected", m) for m in labels[:2]]
+    frame = pd.DataFrame(listed, columns=["name", "member"])
+    frame["added_step"] = frame.groupby("name").cumcount() + 1
+    return frame.assign(validation_map_at_10=0.4)
+
+
+def history(of_runs: pd.DataFrame, *, epochs=None) -> pd.DataFrame:
+    """history.csv of every trained model: human captions overfit sooner than new ones."""
+    epochs = epochs or {"pretrained": 4, "finetuned": 5, "distilled": 3}
+    frames = []
+    models = of_runs[(of_runs["system"] == "model") & (of_runs["stage"] != "untrained")]
+    for _, row in models.iterrows():
+        epoch = np.arange(1, epochs[row["stage"]] + 1)
+        random = np.random.default_rng(_seed("history", *map(str, row)))
+        rise = 0.012 if row["captions"] == "human" else 0.004
+        loss = 1.30 - 0.12 * (1 - np.exp(-epoch / 1.2)) + rise * epoch
+        frames.append(
+            pd.DataFrame(
+                {
+                    **{key: row[key] for key in RUN_KEYS},
+                    "epoch": epoch,
+                    "step": 10 * epoch,
+                    "train_loss": loss - 0.1 * epoch,
+                    "validation_loss": loss + random.uniform(-0.006, 0.006, len(epoch)),
+                    "validation_map_at_10": 0.35
+                    + 0.04 * (1 - np.exp(-epoch))
+                    + random.uniform(-0.01, 0.01, len(epoch)),
+                    "learning_rate": 1e-5,
+                    "chosen": (epoch == 3).astype(int),
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def example(*, backend="template", model="") -> dict:
+    """captions/example.json."""
+    return {
+        "backend": backend,
+        "model": model,
+        "instruction": "I will give a description of an audio recording and tags associated with "
+        "the audio recording. Generate 5 audio captions describing the sound events. Do not use "
+        "“heard”, “recorded”. ",
+        "caption": "A dog barks twice while rain falls.",
+        "keywords": ["dog", "thunder", "field-recording", "rain"],
+        "response": [
+            "A dog barks two times as rain falls.",
+            "Rain falls and thunder rolls while a dog barks.",
+            "While it rains, a dog barks twice.",
+            "The barking of a dog sounds through the thundering rain.",
+            "Two barks of a dog come through falling rain.",
+        ],
+    }
+
+
+def clotho_clips(clips=60) -> pd.DataFrame:
+    """data/clotho/clips.csv; the evaluation clips' sound ids begin with 9."""
+    frames = []
+    for split, first, count in (
+        ("development", 1000, 3 * clips),
+        ("validation", 5000, clips),
+        ("evaluation", 9000, clips),
+        ("challenge", 12000, clips // 2),
+    ):
+        names = clip_names(split, count)
+        frames.append(
+            pd.DataFrame(
+                {
+                    "clip": names,
+                    "dataset": "clotho",
+                    "split": split,
+                    "file_name": [name.split("/")[-1] for name in names],
+                    "sound_id": [str(first + i) for i in range(count)],
+                    "youtube_id": "",
+                    "seconds": np.linspace(3, 6, count).round(3),
+                    "keywords": "rain;dog",
+                    "path": "",
+                }
+            )
+        )
+    frame = pd.concat(frames, ignore_index=True)
+    frame.loc[0, "sound_id"] = ""
+    return frame
+
+
+def other_clips(dataset: str, splits: dict[str, int]) -> pd.DataFrame:
+    """data/{dataset}/clips.csv; one clip's length is not known."""
+    frames = [
+        pd.DataFrame(
+            {
+                "clip": [f"{dataset}/{split}/{i}.flac" for i in range(count)],
+                "dataset": dataset,
+                "split": split,
+                "seconds": ["", *(["4.5"] * (count - 1))],
+            }
+        )
+        for split, count in splits.items()
+    ]
+    return pd.concat(frames, ignore_index=True)
+
+
+def removed(clips=60, leaked=12) -> pd.DataFrame:
+    """corpora/clean/removed.csv: leaks of FreeSound by list and by recording, a broken file."""
+    rows = []
+    for i in range(leaked):
+        named = (f"wavcaps/FreeSound/{9000 + i}.flac", "wavcaps", "FreeSound", str(9000 + i), "")
+        rows.append((*named, "leak list", "blacklist_clotho.full.v2.csv"))
+        owner = clip_names("evaluation", clips)[i]
+        rows.append((*named, "protected recording", owner))
+    owner = clip_names("validation", clips)[0]
+    same = (clip_names("development", clips)[3], "clotho", "development", "5000", "")
+    rows.append((*same, "protected recording", owner))
+    broken = ("wavcaps/AudioSet_SL/Yx.flac", "wavcaps", "AudioSet_SL", "", "x")
+    rows.append((*broken, "unreadable", "not a FLAC file"))
+    columns = ["clip", "dataset", "split", "sound_id", "youtube_id", "reason", "source"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def counts(*, exclude="strict", leaked=12) -> pd.DataFrame:
+    """corpora/{corpus}/counts.csv."""
+    out = exclude != "none"
+    rows = [
+        ("clotho", "development", 180, 0, int(out), 180 - out, 0 if out else 1, 0),
+        ("clotho", "validation", 60, 0, 0, 0, 0, 0),
+        ("clotho", "evaluation", 60, 0, 0, 0, 0, 0),
+        ("clotho", "challenge", 30, 0, 0, 0, 0, 0),
+        ("audiocaps", "train", 80, 0, 0, 80, 0, 4),
+        ("wavcaps", "AudioSet_SL", 40, 1, 0, 39, 0, 4),
+        ("wavcaps", "FreeSound", 90, 0, leaked * out, 90 - leaked * out, leaked * (not out), 0),
+    ]
+    columns = ["dataset", "split", "listed", "unreadable", "excluded", "train", "leaked"]
+    return pd.DataFrame(rows, columns=[*columns, "repeated"])
+
+
+def usage(backend="template") -> pd.DataFrame:
+    """captions/usage.csv."""
+    asked = backend == "openai"
+    row = {
+        "backend": backend,
+        "model": "gpt-3.5-turbo" if asked else "",
+        "requests": 900 if asked else 0,
+        "cached": 10 if asked else 0,
+        "repaired": 3 if asked else 0,
+        "rejected": 2,
+        "input_tokens": 120_000 if asked else 0,
+        "output_tokens": 80_000 if asked else 0,
+        "cost": 0.18 if asked else 0.0,
+        "currency": "USD",
+        "captions": 4490,
+    }
+    return pd.DataFrame([row])
+
+
+def write_results(
+    folder: Path, *, paper: bool = False, clips: int = 60, captions: int = 5, distilled=()
+) -> dict[str, object]:
+    """Write the tree below `folder` and return the inputs of the report's scripts by name."""
+    audio = folder / "results" / "audio"
+
+    def table(path: Path, frame: pd.DataFrame) -> str:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        frame.to_csv(path, index=False)
+        return str(path)
+
+    of_runs = runs(paper=paper, distilled=distilled)
+    ranks = queries(of_runs, clips=clips, captions=captions)
+    scores = metrics(ranks, clips=clips, synthesised=not paper)
+    epochs = {"pretrained": 15, "finetuned": 5, "distilled": 5} if paper else None
+    curves = history(of_runs, epochs=epochs)
+    files: dict[str, object] = {
+        "metrics": table(audio / "metrics.csv", scores),
+        "queries": table(audio / "queries.csv", ranks),
+        "ensembles": table(audio / "ensembles.csv", ensembles(of_runs)),
+        "history": [
+            table(audio / "models" / "-".join(map(str, key)) / "history.csv", part)
+            for key, part in curves.groupby(RUN_KEYS)
+        ],
+        "usage": table(audio / "captions/usage.csv", usage("authors" if paper else "template")),
+        "clotho": table(audio / "data/clotho/clips.csv", clotho_clips(clips)),
+    }
+    others = {"audiocaps": {"train": 80}, "wavcaps": {"AudioSet_SL": 40, "FreeSound": 90}}
+    files["clips"] = [
+        files["clotho"],
+        *(
+            table(audio / "data" / name / "clips.csv", other_clips(name, splits))
+            for name, splits in others.items()
+        ),
+    ]
+    corpora = {"clean": "strict", "leaky": "none"}
+    files["counts"] = [
+        table(audio / "corpora" / name / "counts.csv", counts(exclude=exclude))
+        for name, exclude in corpora.items()
+    ]
+    files["removed"] = [
+        table(audio / "corpora/clean/removed.csv", removed(clips)),
+        table(audio / "corpora/leaky/removed.csv", removed(clips).tail(1)),
+    ]
+    path = audio / "captions" / "example.json"
+    path.write_text(json.dumps(example(), ensure_ascii=False), encoding="utf-8")
+    files["example"] = str(path)
+    return files

@@ -1,0 +1,274 @@
+"""Verdicts on the audio report's claims: runs made to satisfy, to break or not to test them."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import synthetic_audio as made
+
+from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
+from triptych.report.claims_audio import CRITERIA, AudioScores, gain
+from triptych.report.claims_audio_verdicts import (
+    audio_verdicts,
+    best_single_model,
+    ensemble_beats_single_models,
+    finetuning_helps,
+    gpt_captions_help,
+    larger_sentence_encoders_help,
+    no_overlap_helps,
+)
+
+CLIPS = 1045
+EPOCHS = {"pretrained": 15, "finetuned": 5}
+
+
+def strength(row):
+    """As in the synthetic tree, with an ensemble above all its members."""
+    return 0.75 if row["system"] == "ensemble" else made.strength(row)
+
+
+def paper_queries(strengths=strength):
+    return made.queries(made.runs(paper=True), clips=CLIPS, captions=1, strengths=strengths)
+
+
+@pytest.fixture(scope="module")
+def ranks():
+    return paper_queries()
+
+
+def scores(ranks, *, history=None, ensembles=None, **changes):
+    runs = made.runs(paper=True)
+    return AudioScores.read(
+        ranks,
+        made.history(runs, epochs=EPOCHS) if history is None else history,
+        made.ensembles(runs) if ensembles is None else ensembles,
+        made.study(**{"paper": True, **changes}),
+    )
+
+
+def of(ranks, **keys):
+    chosen = pd.Series(True, index=ranks.index)
+    for key, value in keys.items():
+        chosen &= ranks[key] == value
+    return chosen
+
+
+def with_ranks(ranks, source, **keys):
+    """The rows of `keys` with the ranks of the rows of `source`."""
+    changed = ranks.copy()
+    chosen = of(ranks, **keys)
+    changed.loc[chosen, "rank"] = ranks.loc[of(ranks, **source), "rank"].to_numpy()
+    return changed
+
+
+MAIN = {"audio_model": "passt_n", "text_model": "roberta_large", "corpus": "clean"}
+GPT = {"stage": "finetuned", "captions": "gpt", "seed": "0"}
+
+
+def test_every_claim_of_the_study_has_a_criterion_and_a_verdict(ranks):
+    listed = Path(__file__).parents[2] / "resources" / "published" / "claims.csv"
+    ids = pd.read_csv(listed)["id"]
+    ours = list(ids[ids.str.startswith("audio-")])
+    assert list(CRITERIA) == ours
+    verdicts = audio_verdicts(scores(ranks))
+    assert [verdict.id for verdict in verdicts] == ours
+    assert {verdict.verdict for verdict in verdicts} == {REPRODUCED}
+
+
+def test_a_run_at_demo_scale_tests_no_claim_and_shows_what_it_measured():
+    runs = made.runs()
+    run = AudioScores.read(
+        made.queries(runs, clips=30, captions=2),
+        made.history(runs),
+        made.ensembles(runs),
+        made.study(),
+    )
+    for verdict in audio_verdicts(run):
+        assert verdict.verdict == NOT_TESTABLE
+        assert "synthesised in place of Clotho, AudioCaps and WavCaps" in verdict.reason
+        assert verdict.id == "audio-larger-text" or any(c.isdigit() for c in verdict.measured)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"clotho": "synthesised"}, "place of Clotho"),
+        ({"audiocaps": "none"}, "AudioCaps was left out"),
+        ({"wavcaps": "synthesised"}, "place of WavCaps"),
+    ],
+)
+def test_other_recordings_than_the_reports_are_an_obstacle(ranks, changes, reason):
+    sources = {**made.settings(paper=True)["sources"], **changes}
+    verdict = finetuning_helps(scores(ranks, sources=sources))
+    assert verdict.verdict == NOT_TESTABLE and reason in verdict.reason
+    assert "[" in verdict.interval
+
+
+def test_fewer_clips_than_clothos_evaluation_split_are_an_obstacle(ranks):
+    few = ranks[ranks["clip"] < "clotho/evaluation/scene 0900"]
+    assert "900 of Clotho's 1,045" in finetuning_helps(scores(few)).reason
+
+
+def test_fewer_epochs_than_the_reports_are_an_obstacle(ranks):
+    history = made.history(made.runs(paper=True), epochs={"pretrained": 4, "finetuned": 5})
+    verdict = finetuning_helps(scores(ranks, history=history))
+    assert verdict.verdict == NOT_TESTABLE
+    assert "4 epochs of pretraining were run, the report's are 15" in verdict.reason
+
+
+def test_models_from_scratch_are_an_obstacle_whatever_their_label(ranks):
+    models = made.settings(paper=True)["audio_models"]
+    models["passt_n"] = {**models["passt_n"], "weights": "none"}
+    verdict = finetuning_helps(scores(ranks, audio_models=models))
+    assert verdict.verdict == NOT_TESTABLE
+    assert verdict.reason == "Trained from scratch, not published weights: PaSST-N."
+
+
+def test_captions_of_a_template_say_nothing_of_gpt_but_fine_tuning_without_them_does(ranks):
+    run = scores(ranks, backend="template")
+    assert "template, not by GPT" in gpt_captions_help(run).reason
+    assert best_single_model(run).verdict == NOT_TESTABLE
+    assert finetuning_helps(run).verdict == REPRODUCED
+
+
+def test_a_difference_is_paired_by_query_and_its_interval_is_of_clips(ranks):
+    run = scores(ranks)
+    first, second = (
+        run.precision("finetuned_gpt", ("passt_n", "roberta_large")),
+        run.single(("passt_n", "bert_base")),
+    )
+    difference = gain(first, second)
+    by_hand = (first - second.reindex(first.index)).mean()
+    assert difference.estimate == pytest.approx(by_hand)
+    standard_error = (first - second).std() / CLIPS**0.5  # one caption a clip here
+    width = difference.high - difference.low
+    assert width == pytest.approx(2 * 1.96 * standard_error, rel=0.05)
+    assert gain(first, first).low == gain(first, first).high == 0
+
+
+def test_another_best_model_is_not_reproduced(ranks):
+    better = with_ranks(ranks, {**MAIN, **GPT}, **{**MAIN, **GPT, "text_model": "bert_base"})
+    worse = with_ranks(better, {"system": "baseline"}, **{**MAIN, **GPT})
+    verdict = best_single_model(scores(worse))
+    assert verdict.verdict == NOT_REPRODUCED
+    assert verdict.reason == "PaSST-N + bert-base is best."
+
+
+def test_a_lead_that_may_be_chance_is_said_to_be(ranks):
+    equal = ranks.copy()
+    close = of(equal, **{**MAIN, **GPT, "text_model": "bert_large"})
+    equal.loc[close, "rank"] = ranks.loc[of(ranks, **MAIN, **GPT), "rank"].to_numpy()
+    few = equal.index[close & (equal["rank"] == 1) & (equal["split"] == "evaluation")][:2]
+    equal.loc[few, "rank"] = 3
+    verdict = best_single_model(scores(equal))
+    assert verdict.verdict == REPRODUCED and "their order may be chance" in verdict.interval
+
+
+def test_pairs_that_were_not_run_are_counted(ranks):
+    without = ranks[ranks["audio_model"] != "passt_s15"]
+    assert "8 of the 10 pairs of Table 2 were run" in best_single_model(scores(without)).reason
+
+
+def test_fine_tuning_that_changes_nothing_is_not_reproduced(ranks):
+    same = ranks
+    for seed in ("0", "1", "2"):
+        tuned = {**MAIN, "stage": "finetuned", "captions": "human", "seed": seed}
+        same = with_ranks(same, {**MAIN, "stage": "pretrained"}, **tuned)
+    verdict = finetuning_helps(scores(same))
+    assert verdict.verdict == NOT_REPRODUCED and "holds 0" in verdict.reason
+
+
+def test_the_leaky_corpus_is_no_part_of_a_claim(ranks):
+    changed = ranks.copy()
+    changed.loc[changed["corpus"] == "leaky", "rank"] = 1
+    assert finetuning_helps(scores(changed)) == finetuning_helps(scores(ranks))
+
+
+def test_gpt_captions_must_gain_and_lower_the_last_loss_of_every_run(ranks):
+    history = made.history(made.runs(paper=True), epochs=EPOCHS)
+    verdict = gpt_captions_help(scores(ranks, history=history))
+    assert verdict.verdict == REPRODUCED
+    assert "runs" in verdict.measured and "at its lowest" in verdict.measured
+    last = (history["epoch"] == 5) & (history["captions"] == "gpt") & (history["seed"] == "1")
+    worse = history.copy()
+    worse.loc[last, "validation_loss"] = 9.0
+    verdict = gpt_captions_help(scores(ranks, history=worse))
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "not lower in 1 of 3 runs" in verdict.reason
+    # The lowest loss is stated and does not decide.
+    early = history.copy()
+    first = (early["epoch"] == 1) & (early["captions"] == "human")
+    early.loc[first, "validation_loss"] = 0.1
+    assert gpt_captions_help(scores(ranks, history=early)).verdict == REPRODUCED
+
+
+def test_two_runs_do_not_test_the_loss(ranks):
+    history = made.history(made.runs(paper=True), epochs=EPOCHS)
+    two = history[history["seed"] != "2"]
+    verdict = gpt_captions_help(scores(ranks, history=two))
+    assert verdict.verdict == NOT_TESTABLE and "2 of 3 runs" in verdict.reason
+
+
+def test_larger_encoders_that_do_worse_in_one_case_are_not_reproduced(ranks):
+    bert = {"audio_model": "passt_s", "text_model": "bert_large", "corpus": "clean", **GPT}
+    worse = with_ranks(ranks, {"system": "baseline"}, **bert)
+    verdict = larger_sentence_encoders_help(scores(worse))
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "PaSST-S + bert-large minus PaSST-S + bert-base lies below 0" in verdict.reason
+    assert verdict.measured.count("minus") == 4
+
+
+def test_encoders_of_a_kind_are_compared_by_their_size_and_never_across_kinds():
+    base = made.settings()["text_models"]
+    texts = {
+        "small": {**base["mini_bert"], "label": "small"},
+        "large": {**base["mini_bert"], "label": "large", "layers": 4},
+        "other": {**base["mini_roberta"], "label": "other", "layers": 8},
+    }
+    runs = pd.DataFrame(
+        [("finetuned", "mini_n", text, "clean", "gpt", "0", "model") for text in texts],
+        columns=made.KEYS,
+    )
+    run = AudioScores.read(
+        made.queries(runs, clips=20, captions=2, strengths=lambda row: 0.3),
+        made.history(runs),
+        pd.DataFrame(columns=["name", "member"]),
+        made.study(text_models=texts, main=["mini_n", "small"]),
+    )
+    verdict = larger_sentence_encoders_help(run)
+    assert verdict.verdict == NOT_TESTABLE
+    assert "PaSST-N mini + large minus PaSST-N mini + small" in verdict.measured
+    assert "other" not in verdict.measured
+    assert "0 of the 4 comparisons" in verdict.reason
+
+
+def test_no_overlap_that_gains_nothing_in_the_mean_is_not_reproduced(ranks):
+    same = ranks
+    for text in ("bert_base", "bert_large", "roberta_base", "roberta_large"):
+        keys = {"text_model": text, "corpus": "clean", **GPT}
+        same = with_ranks(
+            same, {"audio_model": "passt_s", **keys}, **{"audio_model": "passt_n", **keys}
+        )
+    verdict = no_overlap_helps(scores(same))
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "mean difference does not lie above 0" in verdict.reason
+    assert "PaSST-S15" not in verdict.measured  # of another segment length
+
+
+def test_an_ensemble_is_compared_with_the_best_of_all_single_models(ranks):
+    equal = with_ranks(ranks, {**MAIN, **GPT}, **{"system": "ensemble", "audio_model": "published"})
+    verdict = ensemble_beats_single_models(scores(equal))
+    assert verdict.verdict == NOT_REPRODUCED
+    assert "best single model PaSST-N + roberta-large" in verdict.measured
+    assert "members by validation" in verdict.measured  # stated beside, does not decide
+
+
+def test_an_ensemble_of_fewer_members_or_without_ranks_is_not_the_reports(ranks):
+    members = made.ensembles(made.runs(paper=True))
+    five = members[(members["name"] == "selected") | (members["added_step"] <= 5)]
+    verdict = ensemble_beats_single_models(scores(ranks, ensembles=five))
+    assert verdict.verdict == NOT_TESTABLE and "has 5 members, the report's 8" in verdict.reason
+    without = ranks[ranks["system"] != "ensemble"]
+    verdict = ensemble_beats_single_models(scores(without))
+    assert "was not scored query by query" in verdict.reason
+    assert "best single model" in verdict.measured

@@ -1,0 +1,132 @@
+"""Figures of the audio study: lines, bars and chance where the numbers are; stable bytes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic_audio as made
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from triptych.report.figures_audio import (
+    beyond_figure,
+    finetuning_figure,
+    finetuning_long,
+)
+from triptych.report.style import CAPTION_COLOURS, MUTED, save_figure
+from triptych.report.tables_audio_beyond import beyond_long
+
+
+@pytest.fixture(scope="module")
+def scores():
+    return made.metrics(made.queries(made.runs(), clips=40, captions=2), clips=40)
+
+
+@pytest.fixture(scope="module")
+def curves(scores):
+    return finetuning_long(made.history(made.runs()), scores, made.study(), scale="demo")
+
+
+def fits(figure):
+    """Whether all that is drawn lies within the figure."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    drawn = figure.get_tightbbox(canvas.get_renderer())
+    wide, high = figure.get_size_inches()
+    return drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= wide and drawn.y1 <= high
+
+
+def test_a_mean_lies_between_the_lowest_and_the_highest_of_its_runs(curves):
+    history = made.history(made.runs())
+    human = history[(history["captions"] == "human") & (history["epoch"] == 4)]
+    assert len(human) == 3
+    cell = curves[(curves["captions"] == "human") & (curves["epoch"] == 4)]
+    loss = cell[cell["measure"] == "validation_loss"].iloc[0]
+    assert loss["value"] == pytest.approx(human["validation_loss"].mean())
+    assert loss["minimum"] == human["validation_loss"].min()
+    assert loss["maximum"] == human["validation_loss"].max()
+    assert loss["runs"] == 3 and loss["unit"] == "NT-Xent"
+    score = cell[cell["measure"] == "validation_map_at_10"].iloc[0]
+    assert score["value"] == pytest.approx(100 * human["validation_map_at_10"].mean())
+
+
+def test_only_the_main_pair_of_the_evaluated_corpus_is_drawn(scores):
+    history = made.history(made.runs())
+    other = history.assign(corpus="challenge", validation_loss=99.0)
+    side = history[history["audio_model"] == "mini_s"].assign(validation_loss=99.0)
+    long = finetuning_long(pd.concat([history, other, side]), scores, made.study(), scale="demo")
+    assert long["maximum"].max() < 99 and set(long["runs"].dropna()) == {3}
+    with pytest.raises(ValueError, match="mini_n-mini_roberta was not fine-tuned"):
+        finetuning_long(side, scores, made.study(), scale="demo")
+
+
+def test_figure2_has_a_line_and_bars_for_each_kind_of_captions(curves):
+    figure = finetuning_figure(curves)
+    loss, score = figure.axes
+    for captions, colour in CAPTION_COLOURS.items():
+        bars = [each for each in loss.containers if each[0].get_color() == colour]
+        assert len(bars) == 1
+        cells = curves[(curves["captions"] == captions) & (curves["measure"] == "validation_loss")]
+        heights = np.asarray(bars[0][0].get_ydata(), dtype=float)
+        np.testing.assert_allclose(heights, cells.sort_values("epoch")["value"])
+        ends = np.array(bars[0][2][0].get_segments())[:, :, 1]
+        for end, name in enumerate(("minimum", "maximum")):
+            np.testing.assert_allclose(ends[:, end], cells[name].astype(float))
+    assert score.get_title(loc="left") == "Validation mAP@10 (chance: 7.3)"
+    assert {text.get_text() for text in figure.legends[0].get_texts()} == {
+        "human captions, 3 runs",
+        "new captions, 3 runs",
+    }
+    assert fits(figure)
+
+
+def test_one_run_is_a_line_without_a_range(scores):
+    history = made.history(made.runs(seeds=(0,)))
+    figure = finetuning_figure(finetuning_long(history, scores, made.study(), scale="demo"))
+    ends = np.array(figure.axes[0].containers[0][2][0].get_segments())[:, :, 1]
+    assert np.ptp(ends, axis=1).max() == 0
+    assert figure.legends[0].get_texts()[0].get_text().endswith("1 run")
+
+
+def test_every_panel_has_chance_and_every_system_its_point(scores):
+    long = beyond_long(scores, made.study(), scale="demo")
+    figure = beyond_figure(long)
+    assert len(figure.axes) == 3
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert len(names) == 13 and "Chance" not in names
+    for axes, chance in zip(figure.axes, (100 * 2.929 / 40, 100 * 2.929 / 40, 50), strict=True):
+        dotted = [line for line in axes.lines if line.get_label() == "chance"]
+        assert len(dotted) == 1 and dotted[0].get_color() == MUTED
+        assert dotted[0].get_xdata()[0] == pytest.approx(chance, rel=1e-3)
+    points = [line.get_xdata()[0] for line in figure.axes[0].lines if line.get_marker() == "o"]
+    single = long[(long["measure"] == "single") & (long["kind"] != "chance")]
+    np.testing.assert_allclose(sorted(points), sorted(single["value"]))
+    low, high = figure.axes[0].get_xlim()
+    assert low == 0 and high > single["high"].max()
+    assert fits(figure)
+
+
+def test_unseen_combinations_are_hollow_and_stand_below_the_seen(scores):
+    long = beyond_long(scores, made.study(), scale="demo")
+    axes = beyond_figure(long).axes[1]
+    marks = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())]
+    hollow = {line.get_xdata()[0]: line for line in marks if line.get_markerfacecolor() == "white"}
+    unseen = long[(long["measure"] == "unseen") & (long["kind"] != "chance")]
+    np.testing.assert_allclose(sorted(hollow), sorted(unseen["value"]))
+    assert all(line.get_ydata()[0] % 1 == pytest.approx(0.17) for line in hollow.values())
+
+
+def test_real_recordings_have_panels_for_what_they_ask_alone():
+    queries = made.queries(made.runs(paper=True), clips=30, captions=2)
+    scores = made.metrics(queries, clips=30, synthesised=False)
+    figure = beyond_figure(beyond_long(scores, made.study(paper=True), scale="paper"))
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles == ["mAP@10, one right clip", "mAP@10, all right clips"]
+    assert fits(figure)
+
+
+def test_a_figure_has_the_same_bytes_again(scores, tmp_path):
+    long = beyond_long(scores, made.study(), scale="demo")
+    for name in ("one", "two"):
+        save_figure(beyond_figure(long), tmp_path / name)
+    for suffix in ("svg", "pdf", "png"):
+        one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()

@@ -1,0 +1,339 @@
+"""Tables of the audio study: whose number stands where, the ledger, what a template took up."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import synthetic_audio as made
+
+from triptych.report.audio_study import read_rows
+from triptych.report.tables import DASH, latex, write_table
+from triptych.report.tables_audio import RUN, table2_long, table2_tables
+from triptych.report.tables_audio_beyond import (
+    beyond_long,
+    beyond_table,
+    datasets_table,
+    read_clips,
+)
+from triptych.report.tables_audio_captions import (
+    captions_table,
+    table1_long,
+    table1_table,
+    taken_up,
+)
+from triptych.report.tables_audio_leaks import (
+    leaked_clips,
+    leaks_long,
+    leaks_tables,
+    mean_over_clips,
+    precision_at_10,
+    read_corpora,
+)
+
+RESOURCES = Path(__file__).parents[2] / "resources" / "published"
+
+
+@pytest.fixture(scope="module")
+def published():
+    return pd.read_csv(RESOURCES / "audio_table2.csv")
+
+
+@pytest.fixture(scope="module")
+def demo():
+    """runs, queries and metrics of synthesised scenes."""
+    runs = made.runs()
+    queries = made.queries(runs, clips=40, captions=3)
+    return runs, queries, made.metrics(queries, clips=40)
+
+
+@pytest.fixture(scope="module")
+def clotho():
+    """The same as if all of Clotho's evaluation split had been scored by the report's models."""
+    runs = made.runs(paper=True)
+    queries = made.queries(runs, clips=40, captions=3)
+    scores = made.metrics(queries, clips=1045, synthesised=False)
+    return runs, queries, scores.assign(queries=5225)
+
+
+def table2(of_runs, scores, published, **changes):
+    study = made.study(**changes)
+    return table2_long(scores, made.ensembles(of_runs), published, study, scale="demo")
+
+
+def counts_and_removed(tmp_path):
+    files = {"counts": [], "removed": []}
+    for corpus, exclude in (("clean", "strict"), ("leaky", "none")):
+        folder = tmp_path / corpus
+        folder.mkdir()
+        made.counts(exclude=exclude).to_csv(folder / "counts.csv", index=False)
+        removed = made.removed(40) if exclude == "strict" else made.removed(40).tail(1)
+        removed.to_csv(folder / "removed.csv", index=False)
+        for kind in files:
+            files[kind].append(folder / f"{kind}.csv")
+    return read_corpora(files["counts"]), read_corpora(files["removed"])
+
+
+def test_synthesised_scenes_meet_no_published_number(demo, published):
+    runs, _, scores = demo
+    long = table2(runs, scores, published)
+    ours = long[long["block"] == RUN]
+    assert ours["published"].isna().all() and not ours["comparable"].any()
+    shown, printed = table2_tables(long)
+    assert "synthesised sound scenes, demo scale" in shown.title
+    assert "published" not in [header for _, header in shown.columns]
+    assert "Not comparable" in printed.caption and "as published" in printed.title
+
+
+def test_models_named_as_the_papers_meet_no_published_number_on_other_sounds(clotho, published):
+    runs, _, scores = clotho
+    real = made.settings(paper=True)["sources"]
+    synthesised = table2(
+        runs, scores, published, paper=True, sources={**real, "clotho": "synthesised"}
+    )
+    assert synthesised["comparable"].sum() == 0
+    fewer = table2(runs, scores.assign(clips=900), published, paper=True)
+    assert fewer["comparable"].sum() == 0
+
+
+def test_models_from_scratch_meet_no_published_number_whatever_their_label(clotho, published):
+    runs, _, scores = clotho
+    models = made.settings(paper=True)["audio_models"]
+    scratch = {name: {**model, "weights": "none"} for name, model in models.items()}
+    long = table2(runs, scores, published, paper=True, audio_models=scratch)
+    assert long["comparable"].sum() == 0
+
+
+def test_each_published_row_of_the_report_stands_beside_its_own_model_once(clotho, published):
+    runs, _, scores = clotho
+    long = table2(runs, scores, published, paper=True)
+    beside = long[(long["block"] == RUN) & long["published"].notna()]
+    report = published[published["source"] == "this report"]
+    assert len(report) == 13 and len(beside) == 4 * 13
+    best = beside[(beside["metric"] == "map_at_10") & (beside["audio_model"] == "passt_n")]
+    best = best[best["text_model"] == "roberta_large"].set_index("kind")["published"]
+    assert best.to_dict() == {
+        "finetuned_gpt": 38.56,
+        "finetuned_human": 38.00,
+        "pretrained": 36.27,
+    }
+    assert set(beside["seed"]) <= {"0", ""}
+    ensemble = beside[beside["system"] == "ensemble"]
+    assert set(ensemble["audio_model"]) == {"published"}
+    np.testing.assert_allclose(beside["difference"], beside["value"] - beside["published"])
+
+
+def test_an_ensemble_of_other_members_is_not_the_published_one(clotho, published):
+    runs, _, scores = clotho
+    members = made.ensembles(runs)
+    seven = members[members["member"] != members["member"].iloc[0]]
+    long = table2_long(scores, seven, published, made.study(paper=True), scale="paper")
+    assert not long[(long["system"] == "ensemble") & long["published"].notna()].shape[0]
+
+
+def test_captions_by_template_are_not_the_reports_gpt_captions(clotho, published):
+    runs, _, scores = clotho
+    long = table2(runs, scores, published, paper=True, backend="template")
+    beside = long[(long["block"] == RUN) & long["published"].notna()]
+    assert "finetuned_gpt" not in set(beside["kind"])
+    assert {"finetuned_human", "pretrained"} <= set(beside["kind"])
+
+
+def test_every_published_cell_is_printed_with_two_digits(demo, published):
+    runs, _, scores = demo
+    _, table = table2_tables(table2(runs, scores, published))
+    assert len(table.rows) == len(published) == 16
+    by_name = {(row[0], row[3]): row for row in table.rows}
+    assert by_name["PaSST-S15", "roberta-large"][6:10] == ("38.42", "26.00", "55.54", "69.13")
+    assert by_name["CNN14", "bert-base"][6:8] == (DASH, "21.40")
+    ensemble = by_name["ensemble of 1-8", DASH]
+    assert ensemble[6] == "41.42" and ensemble[11] == "1" and ensemble[12] == "the report"
+
+
+def test_table2_has_every_run_of_the_evaluated_corpus_in_percent(demo, published):
+    runs, _, scores = demo
+    long = table2(runs, scores, published)
+    ours = long[(long["block"] == RUN) & (long["metric"] == "map_at_10")]
+    assert len(ours) == len(runs[runs["corpus"] != "leaky"]) + 1  # and chance
+    assert "leaky" not in set(ours["corpus"])
+    row = ours[(ours["kind"] == "finetuned_human") & (ours["seed"] == "2")].iloc[0]
+    given = scores[(scores["captions"] == "human") & (scores["seed"] == "2")]
+    given = given[(given["split"] == "evaluation") & (given["subset"] == "all")]
+    given = given[(given["metric"] == "map_at_10") & (given["relevance"] == "single")].iloc[0]
+    assert row["value"] == 100 * given["value"] and row["low"] == 100 * given["low"]
+    shown, _ = table2_tables(long)
+    assert shown.rows[-1][0] == "Chance" and shown.rows[-1][-4] == "7.32"  # H(10) / 40
+    assert {row[5] for row in shown.rows} == {"template", "no", DASH}
+    assert ("PaSST-S mini", "3 s", "yes", "BERT mini", "yes", "template", "0") in {
+        row[:7] for row in shown.rows
+    }
+
+
+@pytest.mark.parametrize("paper", [False, True])
+def test_table2_reads_the_same_from_its_file(demo, clotho, published, paper, tmp_path):
+    runs, _, scores = clotho if paper else demo
+    long = table2(runs, scores, published, paper=paper)
+    write_table(long, table2_tables(long), tmp_path / "audio_table2")
+    assert table2_tables(pd.read_csv(tmp_path / "audio_table2.csv")) == table2_tables(long)
+    for suffix in ("md", "tex"):
+        text = (tmp_path / f"audio_table2.{suffix}").read_text()
+        assert text.count("38.56") == (2 if paper else 1)
+
+
+def test_two_models_of_one_label_are_an_error():
+    models = made.settings()["audio_models"]
+    models["mini_s"]["label"] = "PaSST-N mini"
+    with pytest.raises(ValueError, match="'PaSST-N mini' stands twice"):
+        made.study(audio_models=models)
+
+
+def test_ids_that_look_like_numbers_or_nothing_stay_text(tmp_path):
+    path = tmp_path / "removed.csv"
+    path.write_text("clip,dataset,split,sound_id,reason\nNA,clotho,development,0123,\n")
+    row = read_rows(path).iloc[0]
+    assert (row["clip"], row["sound_id"], row["reason"]) == ("NA", "0123", "")
+
+
+def test_the_example_shows_what_answers_add_to_the_caption():
+    long = table1_long(made.example(), scale="demo")
+    table = table1_table(long)
+    assert table.prose and "template without any language model" in table.caption
+    added = {row[0]: row[2] for row in table.rows}
+    assert added["Answer 2"] == added["Answer 4"] == "thunder"
+    assert added["Answer 1"] == added["Answer 3"] == DASH  # dog and rain stand in the caption
+    asked = table1_table(table1_long(made.example(backend="openai", model="gpt-9"), scale="x"))
+    assert "language model gpt-9" in asked.caption
+
+
+def test_a_keyword_is_taken_up_by_any_of_its_forms_and_by_none_of_its_letters():
+    assert taken_up(["birds"], "A bird sings.", "Wind blows.") == ["birds"]
+    assert taken_up(["field-recording"], "A field in the wind.", "Wind.") == ["field-recording"]
+    assert taken_up(["car"], "A cardinal sings.", "Wind.") == []
+
+
+def test_prose_wraps_in_latex_and_numbers_do_not():
+    table = table1_table(table1_long(made.example(), scale="demo"))
+    assert r"\begin{tabular}{lp{0.40\linewidth}p{0.40\linewidth}}" in latex(table)
+    assert r"\begin{tabular}{llrr" in latex(captions_table(made.usage()))
+
+
+def test_the_interval_of_a_mean_resamples_clips_and_not_their_captions():
+    """Five equal captions a clip say no more than one: the interval must not shrink."""
+    of_clips = np.random.default_rng(0).uniform(size=30)
+    index = [(f"{clip:02d}", query) for clip in range(30) for query in range(5)]
+    names = pd.MultiIndex.from_tuples(index, names=["clip", "query"])
+    several = mean_over_clips(pd.Series(of_clips.repeat(5), index=names))
+    first = pd.MultiIndex.from_tuples([key for key in index if key[1] == 0], names=names.names)
+    once = mean_over_clips(pd.Series(of_clips, index=first))
+    assert several.estimate == pytest.approx(of_clips.mean())
+    np.testing.assert_allclose([several.low, several.high], [once.low, once.high])
+
+
+def test_precision_among_ten_is_one_over_the_rank_or_nothing():
+    assert precision_at_10(pd.Series([1, 4, 10, 11])).tolist() == [1.0, 0.25, 0.1, 0.0]
+
+
+def test_leaks_are_compared_query_by_query(demo, tmp_path):
+    _, queries, scores = demo
+    counts, removed = counts_and_removed(tmp_path)
+    clips, study = made.clotho_clips(40), made.study()
+    exclusions = {"clean": "strict", "leaky": "none"}
+    # Two clips have leaked, and only they gain: from rank 2 to rank 1.
+    leaky = queries["corpus"] == "leaky"
+    same = queries[~leaky & (queries["stage"] == "pretrained")]
+    same = same[(same["audio_model"] == "mini_n") & (same["text_model"] == "mini_roberta")]
+    lost = same.assign(rank=2)
+    won = lost.assign(corpus="leaky")
+    names = made.clip_names("evaluation", 40)[:12]
+    won.loc[won["clip"].isin(names), "rank"] = 1
+    long = leaks_long(
+        scores, pd.concat([lost, won]), removed, counts, clips, study,
+        exclusions=exclusions, scale="demo",
+    )  # fmt: skip
+    gaps = long[long["metric"] == "map_at_10"].set_index("row")["value"]
+    assert gaps["difference"] == pytest.approx(50 * 12 / 40)
+    assert gaps["difference_leaked"] == pytest.approx(50)
+    table = leaks_tables(long)[0]
+    assert [row[0] for row in table.rows] == [
+        "With leaks: corpus leaky, exclude none",
+        "Without leaks: corpus clean, exclude strict",
+        "Chance",
+        "With minus without, in points",
+        "Same difference, over the 12 leaked clips",
+    ]
+
+
+def test_leaked_clips_are_those_whose_recording_was_removed(tmp_path):
+    _, removed = counts_and_removed(tmp_path)
+    clips = made.clotho_clips(40)
+    leaked = leaked_clips(removed, clips, made.study())
+    assert leaked == made.clip_names("evaluation", 40)[:12]
+    # A clip without an id is nobody's recording.
+    clips.loc[clips["split"] == "evaluation", "sound_id"] = ""
+    assert leaked_clips(removed.assign(sound_id=""), clips, made.study()) == []
+
+
+def test_the_ledger_adds_up_and_names_its_reasons(demo, tmp_path):
+    _, queries, scores = demo
+    counts, removed = counts_and_removed(tmp_path)
+    long = leaks_long(
+        scores, queries, removed, counts, made.clotho_clips(40), made.study(),
+        exclusions={"clean": "strict", "leaky": "none"}, scale="demo",
+    )  # fmt: skip
+    _, ledger, reasons = leaks_tables(long)
+    total = dict(zip([header for _, header in ledger.columns[:4]], ledger.rows[-1], strict=False))
+    assert ledger.rows[-1][0] == "all" and total["Listed"] == "540"
+    # Excluded, trained on and leaked, of the clean corpus and then of the leaky one.
+    assert ledger.rows[-1][4:] == ("13", "376", "0", "0", "389", "13")
+    assert ("WavCaps", "FreeSound", "protected recording", "Clotho evaluation", "12") in (
+        reasons.rows
+    )
+    assert ("WavCaps", "AudioSet SL", "unreadable", DASH, "1") in reasons.rows
+    assert len(reasons.rows) == 4  # the leaky corpus's are not the evaluated one's
+    write_table(long, leaks_tables(long), tmp_path / "audio_leaks")
+    assert leaks_tables(pd.read_csv(tmp_path / "audio_leaks.csv")) == leaks_tables(long)
+
+
+def test_a_run_without_a_leaky_corpus_has_a_ledger_and_no_comparison(demo, tmp_path):
+    _, queries, scores = demo
+    counts, removed = counts_and_removed(tmp_path)
+    long = leaks_long(
+        scores, queries, removed, counts, made.clotho_clips(40), made.study(leaky=None),
+        exclusions={"clean": "strict"}, scale="demo",
+    )  # fmt: skip
+    table = leaks_tables(long)[0]
+    assert [row[0] for row in table.rows] == [
+        "Without leaks: corpus clean, exclude strict",
+        "Chance",
+    ]
+    assert "nothing to compare" in table.caption
+
+
+def test_every_system_is_asked_what_the_data_ask(demo, clotho):
+    long = beyond_long(demo[2], made.study(), scale="demo")
+    table = beyond_table(long)
+    headers = [header for _, header in table.columns]
+    assert headers[-3:] == ["seen, mAP@10", "unseen, mAP@10", "accuracy"]
+    assert table.rows[-1][0] == "Chance" and table.rows[-1][-1] == "50.0"
+    names = [row[0] for row in table.rows]
+    assert len(set(names)) == len(names) == 14  # of three seeds the first
+    assert "PaSST-N mini + RoBERTa mini, human captions" in names
+    real = beyond_table(beyond_long(clotho[2], made.study(paper=True), scale="paper"))
+    assert [header for _, header in real.columns[1:]] == ["mAP@10", "mAP@10", "mAP@16"]
+    assert "PaSST-N + bert-base, GPT captions" in {row[0] for row in real.rows}
+
+
+def test_recordings_are_counted_by_part_with_the_hours_that_are_known(tmp_path):
+    path = tmp_path / "clips.csv"
+    made.other_clips("wavcaps", {"FreeSound": 3, "SoundBible": 1}).to_csv(path, index=False)
+    table = datasets_table(read_clips([path]), made.study())
+    assert table.rows[0] == (
+        "WavCaps", "FreeSound", "synthesised here", "3", "0.00", "4.5 s",
+    )  # fmt: skip
+    assert table.rows[1][3:] == ("1", DASH, DASH)
+
+
+def test_the_caption_stage_shows_costs_only_where_something_was_asked():
+    assert captions_table(made.usage()).rows[0][-3:] == (DASH, DASH, DASH)
+    asked = captions_table(made.usage("openai")).rows[0]
+    assert asked[1] == "gpt-3.5-turbo" and asked[-1] == "0.18 USD"

@@ -1,0 +1,58 @@
+"""The audio study under Snakemake, at a tiny size: from sounds to one trained model."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytestmark = pytest.mark.slow
+
+MODEL = "results/audio/models/mini_n-mini_bert/clean/pretrained"
+TARGETS = [MODEL, "audio_table1"]
+
+
+@pytest.fixture(scope="module")
+def heard(new_checkout, tmp_path_factory):
+    checkout = new_checkout(tmp_path_factory.mktemp("heard"))
+    checkout.snakemake(*TARGETS)
+    return checkout
+
+
+def test_nothing_is_to_be_done_after_a_run(heard):
+    assert heard.stale(*TARGETS) == set()
+
+
+def test_the_model_and_its_embeddings_are_there(heard):
+    files = {path.name for path in (heard.root / MODEL).iterdir()}
+    assert files >= {"model.safetensors", "model.json", "tokenizer.json", "history.csv"}
+    with np.load(heard.root / MODEL / "embeddings.npz") as embeddings:
+        assert len(embeddings["evaluation_clips"]) == 12
+        assert len(embeddings["evaluation_text"]) == 60
+
+
+def test_planted_leaks_are_kept_out_of_training(heard):
+    corpus = heard.root / "results" / "audio" / "corpora" / "clean"
+    manifest, removed = (pd.read_csv(corpus / f"{name}.csv") for name in ("manifest", "removed"))
+    leaks = set(removed[removed["reason"] == "protected recording"]["clip"])
+    assert leaks
+    assert not leaks & set(manifest[manifest["role"] == "train"]["clip"])
+
+
+def test_editing_the_scores_leaves_training_alone(heard):
+    path = heard.root / "workflow_scripts/triptych/audio/scoring/ensemble.py"
+    text = path.read_text()
+    path.write_text(text + "\nEDITED = 1\n")
+    assert heard.stale(*TARGETS) == set()
+    path.write_text(text)
+
+
+def test_another_batch_trains_anew_from_the_same_shards(heard):
+    stale = heard.snakemake(
+        *TARGETS,
+        "--dry-run",
+        "--quiet",
+        "reason",
+        "--config",
+        'audio={"stages": {"pretraining": {"batch": 8}}}',
+    )
+    assert "rule audio_pretrain" in stale
+    assert "rule audio_shard" not in stale

@@ -1,0 +1,21 @@
+"""Write new captions for the captions of a data set, by a language model or offline."""
+
+from triptych.audio.captions.stage import CaptionSettings, write_captions
+from triptych.core.job import job
+from triptych.core.stopping import StopRequest, scheduler_limit
+
+with job(snakemake):
+    files, params, output = snakemake.input, snakemake.params, snakemake.output
+    request = StopRequest(scheduler_limit(snakemake.resources.get("runtime")))
+    write_captions(
+        files.clips,
+        files.captions,
+        CaptionSettings.from_table(params.captions),
+        params.splits,
+        variations=output.variations,
+        rejected=output.rejected,
+        usage=output.usage,
+        example=output.example,
+        authors=files.get("authors") or None,
+        stop=lambda: request.reason,
+    )

@@ -1,0 +1,27 @@
+"""Fine-tune a pretrained model on Clotho: all runs of its pair and corpus, one after the other."""
+
+from pathlib import Path
+
+from triptych.audio.training.runs import Corpus, FromModel, Plan, result_digest, train_runs
+from triptych.audio.training.settings import TrainingSettings
+from triptych.core.job import job
+from triptych.core.stopping import StopRequest, scheduler_limit
+
+with job(snakemake):
+    params, files = snakemake.params, snakemake.input
+    plan = Plan(
+        Corpus(files.manifest, files.captions, files.shards, files.queries, files.variations),
+        FromModel(files.pretrained),
+        TrainingSettings.from_table(params.training),
+        datasets=["clotho"],
+        targets=params.targets,
+    )
+    train_runs(
+        params.runs,
+        [Path(snakemake.output[0], Path(run["folder"]).name) for run in params.runs],
+        plan,
+        params.device,
+        params.checkpoint,
+        result_digest(dict(params.items()), files),
+        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+    )

@@ -1,0 +1,13 @@
+"""List Clotho's clips, captions, queries and multi-positive labels."""
+
+from triptych.audio.data.clotho import read_clotho
+from triptych.core.files import write_csv
+from triptych.core.job import job
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    tables = read_clotho(params.folder, params.relevance, params.audio)
+    write_csv(tables.clips, output.clips)
+    write_csv(tables.captions, output.captions)
+    write_csv(tables.queries, output.queries)
+    write_csv(tables.relevance, output.relevance)

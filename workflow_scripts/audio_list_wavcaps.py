@@ -1,0 +1,11 @@
+"""List WavCaps' clips and captions."""
+
+from triptych.audio.data.wavcaps import read_wavcaps
+from triptych.core.files import write_csv
+from triptych.core.job import job
+
+with job(snakemake):
+    params = snakemake.params
+    tables = read_wavcaps(params.folder, params.parts, params.audio)
+    write_csv(tables.clips, snakemake.output.clips)
+    write_csv(tables.captions, snakemake.output.captions)

@@ -1,0 +1,27 @@
+"""Pretrain a pair of models on a corpus, resuming where an interrupted attempt stopped."""
+
+from triptych.audio.models.settings import ModelSettings
+from triptych.audio.training.runs import Corpus, FromParts, Plan, result_digest, train_runs
+from triptych.audio.training.settings import TrainingSettings
+from triptych.core.job import job
+from triptych.core.stopping import StopRequest, scheduler_limit
+
+with job(snakemake):
+    params, files = snakemake.params, snakemake.input
+    settings = ModelSettings.from_config(params.audio_model, params.model, params.text_dropout)
+    plan = Plan(
+        Corpus(files.manifest, files.captions, files.shards, files.queries),
+        FromParts(settings, files.text, next(iter(files.audio_weights), None)),
+        TrainingSettings.from_table(params.training),
+        targets=params.model["targets"],
+        untrained=params.untrained,
+    )
+    train_runs(
+        params.runs,
+        [snakemake.output[0]],
+        plan,
+        params.device,
+        params.checkpoint,
+        result_digest(dict(params.items()), files),
+        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+    )

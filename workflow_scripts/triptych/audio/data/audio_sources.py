@@ -1,0 +1,107 @@
+"""Where clips' sound lies: a folder of files, or WavCaps' archives, which stay as they are."""
+
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Protocol, runtime_checkable
+
+from triptych.audio.data.decoding import AudioProblem
+from triptych.audio.data.folders import PARTIAL
+from triptych.audio.data.split_zip import DamagedMember, SplitZip
+from triptych.core.errors import InputError
+
+ARCHIVES = "Zip_files"
+"""The folder of WavCaps' repository that holds `{part}/{part}.zip` with its other parts beside."""
+
+
+@runtime_checkable
+class AudioSource(Protocol):
+    """Sound files by the `path` of a clip table. Asked by several threads at once."""
+
+    def local(self, path: str, scratch: Path) -> AbstractContextManager[Path]:
+        """A file on disk with that sound, made in `scratch` and deleted again where it must be.
+
+        Raises AudioProblem when there is none, or when it is damaged.
+        """
+
+    def state(self, path: str) -> str:
+        """What changes when the sound does, told without reading it; "" where there is none."""
+
+
+def open_audio(folder: str | os.PathLike[str]) -> AudioSource:
+    """The archives of a folder in the layout of WavCaps' repository, or else a folder's files."""
+    return WavCapsArchives(folder) if (Path(folder) / ARCHIVES).is_dir() else Folder(folder)
+
+
+class Folder:
+    """A folder of sound files, by their paths in it."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        """Raises InputError when there is no such folder."""
+        self._folder = Path(folder)
+        if not self._folder.is_dir():
+            raise InputError(f"{folder}: there is no such folder of sound files")
+
+    @contextmanager
+    def local(self, path: str, scratch: Path) -> Iterator[Path]:
+        file = self._folder / path
+        if not file.is_file():
+            raise AudioProblem(f"{file}: there is no such file")
+        yield file
+
+    def state(self, path: str) -> str:
+        file = self._folder / path
+        return str(file.stat().st_size) if file.is_file() else ""
+
+
+class WavCapsArchives:
+    """WavCaps' archives, by the paths in them: `[...]/{part}_flac/{name}`.
+
+    What stands before, a folder on the authors' computer, doesn't count. An archive is opened when
+    a path first names its part, and refused (InputError) when a part of it is absent or short.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self._folder = Path(folder) / ARCHIVES
+        self._opened: dict[str, tuple[SplitZip, dict[str, str]]] = {}
+        self._opening = threading.Lock()
+
+    @contextmanager
+    def local(self, path: str, scratch: Path) -> Iterator[Path]:
+        archive, name = self._find(path)
+        if name is None:
+            raise AudioProblem(f"{path} is not in the archives of {self._folder}")
+        # From a file libsndfile reads faster than from Python, and the checksum comes first.
+        with tempfile.NamedTemporaryFile(
+            dir=scratch, prefix=PARTIAL, suffix=PurePosixPath(path).suffix
+        ) as file:
+            try:
+                for chunk in archive.stream(name):
+                    file.write(chunk)
+            except DamagedMember as problem:
+                raise AudioProblem(str(problem)) from None
+            file.flush()
+            yield Path(file.name)
+
+    def state(self, path: str) -> str:
+        archive, name = self._find(path)
+        return "" if name is None else f"{archive.members[name].size}-{archive.members[name].crc}"
+
+    def _find(self, path: str) -> tuple[SplitZip, str | None]:
+        part = PurePosixPath(path).parent.name.removesuffix("_flac")
+        with self._opening:
+            if part not in self._opened:
+                file = self._folder / part / f"{part}.zip"
+                if not part or not file.is_file():
+                    raise InputError(
+                        f"{path} belongs into the archive {file}, which isn't there; fetch it "
+                        "with its parts, or leave that part of WavCaps out (audio.sources)"
+                    )
+                archive = SplitZip(file)
+                names = {PurePosixPath(name).name: name for name in archive.members}
+                self._opened[part] = archive, names
+        archive, names = self._opened[part]
+        return archive, names.get(PurePosixPath(path).name)

@@ -1,0 +1,121 @@
+"""AudioCaps v1 (Kim et al. 2019): ten-second excerpts of YouTube videos, in two layouts.
+
+    original   audiocap_id,youtube_id,start_time,caption           one row a caption
+    WavCaps'   file_name,caption  or  file_name,caption_1 ... 5    one row a clip, Y<id>.wav
+
+A video occurs once in AudioCaps, so Y<id>.wav names a clip in both. Train has one caption a clip,
+val and test have five. All three splits are training data here (report, section 2.4.2).
+"""
+
+import logging
+import os
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from triptych.audio.data.tables import (
+    Tables,
+    caption_table,
+    clip_id,
+    clip_table,
+    read_strings,
+    youtube_id,
+)
+from triptych.core.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+DATASET = "audiocaps"
+SPLITS = ("train", "val", "test")
+AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".ogg")
+
+
+def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Tables:
+    """Clips and captions from those of train.csv, val.csv and test.csv that are in `folder`.
+
+    `audio` is the folder that holds the sound files, named `<id>_<start>`, `Y<id>`, `<id>` or
+    by AudioCaps' own number, in whichever folders below it. Clips come in the files' order; one
+    without a sound file is listed too, under the path it should have.
+    Raises InputError for a folder without any of the files and for a file of neither layout.
+    """
+    files = {split: Path(folder) / f"{split}.csv" for split in SPLITS}
+    present = {split: path for split, path in files.items() if path.exists()}
+    if not present:
+        raise InputError(f"{folder} has none of AudioCaps' files train.csv, val.csv and test.csv")
+    if len(present) < len(SPLITS):
+        logger.warning("AudioCaps in %s has only the split(s) %s", folder, ", ".join(present))
+    sounds = {} if audio is None else _sound_files(Path(audio))
+    clips, captions = [], []
+    for split, path in present.items():
+        rows = list(_rows(path))
+        clips.append(
+            clip_table(
+                (
+                    {
+                        "dataset": DATASET,
+                        "split": split,
+                        "file_name": name,
+                        "youtube_id": youtube_id(name),
+                        "path": next(
+                            (sounds[stem] for stem in stems if stem in sounds), f"{split}/{name}"
+                        ),
+                    }
+                    for name, stems, _ in rows
+                ),
+                path,
+            )
+        )
+        captions.append(
+            caption_table(
+                (
+                    (clip_id(DATASET, split, name), position, caption)
+                    for name, _, texts in rows
+                    for position, caption in enumerate(texts)
+                ),
+                path,
+            )
+        )
+    return Tables(pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True))
+
+
+def _rows(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+    """(file name, what its sound file may be called, captions) of each clip of a split."""
+    table = read_strings(path, ())
+    numbered = sorted(column for column in map(str, table.columns) if column.startswith("caption"))
+    if {"youtube_id", "start_time", "caption"} <= set(table):
+        yield from _excerpts(table)
+        return
+    if "file_name" not in table or not numbered:
+        raise InputError(
+            f"{path} has the columns {', '.join(map(str, table.columns))}; expected is AudioCaps' "
+            "audiocap_id,youtube_id,start_time,caption or WavCaps' file_name,caption_1,..."
+        )
+    for row in table.to_dict("records"):
+        name = row["file_name"]
+        yield name, [Path(name).stem, youtube_id(name)], [row[column] for column in numbered]
+
+
+def _excerpts(table: pd.DataFrame) -> Iterator[tuple[str, list[str], list[str]]]:
+    """The clips of the original layout, whose rows of one clip needn't stand together."""
+    rows: dict[tuple[str, str], list[dict[Hashable, Any]]] = {}
+    for row in table.to_dict("records"):
+        rows.setdefault((row["youtube_id"], row["start_time"]), []).append(row)
+    for (video, start), captions in rows.items():
+        numbers = [row["audiocap_id"] for row in captions if "audiocap_id" in row]
+        stems = [f"{video}_{start}", f"Y{video}_{start}", f"Y{video}", video, *numbers]
+        yield f"Y{video}.wav", stems, [row["caption"] for row in captions]
+
+
+def _sound_files(folder: Path) -> dict[str, str]:
+    """{stem: path relative to `folder`} of every sound file below it; the first of equal stems."""
+    found: dict[str, str] = {}
+    for here, inner, names in os.walk(folder):
+        inner.sort()
+        for name in sorted(names):
+            stem, suffix = os.path.splitext(name)
+            if suffix.lower() in AUDIO_SUFFIXES:
+                found.setdefault(stem, Path(here, name).relative_to(folder).as_posix())
+    logger.info("%d sound files below %s", len(found), folder)
+    return found

@@ -1,0 +1,162 @@
+"""Clotho v2.1 (Drossos, Lipping, Virtanen 2020) and the challenge's retrieval set.
+
+The published files, all in one folder, and the quirks that they have (each has a test):
+
+    clotho_captions_{split}.csv    file_name,caption_1 ... caption_5; UTF-8
+    clotho_metadata_{split}.csv    file_name,keywords,sound_id,sound_link,start_end_samples,...;
+                                   ISO-8859-1; sound_id may be "Not found", start_end_samples empty
+    retrieval_audio_metadata.csv   the challenge's clips, columns as above
+    retrieval_captions.csv         the challenge's queries; the one column `caption`
+
+Some file names begin with a space, some occur in two splits, and development has 3,839 clips,
+not 3,840. Copies may have further columns and may be UTF-8 throughout.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.audio.data.relevance import read_relevance
+from triptych.audio.data.tables import (
+    QUERY_COLUMNS,
+    RELEVANCE_COLUMNS,
+    Tables,
+    caption_table,
+    clip_id,
+    clip_table,
+    empty_table,
+    read_strings,
+    sound_id,
+)
+from triptych.core.errors import InputError
+
+DATASET = "clotho"
+LABELLED = ("development", "validation", "evaluation")
+CHALLENGE = "challenge"
+CAPTIONS = tuple(f"caption_{number}" for number in range(1, 6))
+METADATA = ("file_name", "sound_id")
+CHALLENGE_METADATA = "retrieval_audio_metadata.csv"
+CHALLENGE_CAPTIONS = "retrieval_captions.csv"
+# The folder inside retrieval_audio.7z is `test`; others have renamed it when they unpacked it.
+CHALLENGE_FOLDERS = ("test", "test_retrieval_audio", "retrieval_audio", "challenge")
+SAMPLE_RATE = 44_100  # of start_end_samples
+
+
+def read_clotho(
+    folder: str | Path, relevance: str | Path | None = None, audio: str | Path | None = None
+) -> Tables:
+    """Clips, captions, queries and multi-positive labels from the files in `folder`.
+
+    `relevance` is the file of multi-positive labels (read_relevance), `audio` the folder that
+    holds a folder of WAV files for each split (default: `folder`), which is only looked at for the
+    name of the challenge's. Splits come in the order of LABELLED, the challenge's clips last, and
+    may be missing when neither of its files is there.
+    Raises InputError for missing files or columns and for captions that fit no metadata.
+    """
+    folder = Path(folder)
+    clips, captions = [], []
+    for split in LABELLED:
+        metadata = _metadata(folder / f"clotho_metadata_{split}.csv", split, split)
+        texts = _captions(folder / f"clotho_captions_{split}.csv", split)
+        _same_clips(split, texts, metadata)
+        # The order is that of the captions, as in the authors' code and everybody's results.
+        order = pd.Index(texts["clip"].drop_duplicates())
+        clips.append(metadata.set_index("clip", drop=False).loc[order])
+        captions.append(texts)
+    queries = empty_table(QUERY_COLUMNS)
+    if (folder / CHALLENGE_METADATA).exists() or (folder / CHALLENGE_CAPTIONS).exists():
+        inner = challenge_folder(folder if audio is None else audio)
+        clips.append(_metadata(folder / CHALLENGE_METADATA, CHALLENGE, inner))
+        queries = _queries(folder / CHALLENGE_CAPTIONS)
+    all_clips = pd.concat(clips, ignore_index=True)
+    all_captions = pd.concat(captions, ignore_index=True)
+    labels = (
+        empty_table(RELEVANCE_COLUMNS)
+        if relevance is None
+        else read_relevance(relevance, all_clips, all_captions)
+    )
+    return Tables(all_clips, all_captions, queries, labels)
+
+
+def challenge_folder(audio: str | Path) -> str:
+    """The folder of the challenge's WAV files in `audio`; as in the archive if none is there."""
+    present = (name for name in CHALLENGE_FOLDERS if (Path(audio) / name).is_dir())
+    return next(present, CHALLENGE_FOLDERS[0])
+
+
+def archived_name(file_name: str) -> str:
+    """A file's name in the challenge's archive: `:`, which three names have, became `_`.
+
+    >>> archived_name("Rain : Roof.wav"), archived_name("Rain: Roof.wav")
+    ('Rain_Roof.wav', 'Rain_Roof.wav')
+    """
+    return re.sub(r" ?: ?", "_", file_name)
+
+
+def _metadata(path: Path, split: str, inner: str) -> pd.DataFrame:
+    """The clips of one split; `inner` is the folder of their WAV files."""
+    table = read_strings(path, METADATA)
+    renamed = archived_name if split == CHALLENGE else str
+    return clip_table(
+        (
+            {
+                "dataset": DATASET,
+                "split": split,
+                "file_name": row["file_name"],
+                "sound_id": sound_id(row["sound_id"], f"{path}, {row['file_name']}"),
+                "seconds": _seconds(row.get("start_end_samples", ""), path),
+                "keywords": _keywords(row.get("keywords", "")),
+                "path": f"{inner}/{renamed(row['file_name'])}",
+            }
+            for row in table.to_dict("records")
+        ),
+        path,
+    )
+
+
+def _keywords(text: str) -> str:
+    return ";".join(word for part in text.split(";") if (word := part.strip()))
+
+
+def _seconds(start_end: str, path: Path) -> str:
+    """Length of the excerpt that Clotho cut, from "[start, end]" in samples; "" where unknown."""
+    if not start_end.strip():
+        return ""
+    try:
+        start, end = ast.literal_eval(start_end)
+        return f"{(end - start) / SAMPLE_RATE:.3f}"
+    except (ValueError, TypeError, SyntaxError):
+        raise InputError(
+            f"{path}: start_end_samples is {start_end!r}; expected is [start, end] or nothing"
+        ) from None
+
+
+def _captions(path: Path, split: str) -> pd.DataFrame:
+    table = read_strings(path, ("file_name", *CAPTIONS))
+    return caption_table(
+        (
+            (clip_id(DATASET, split, row["file_name"]), position, row[column])
+            for row in table.to_dict("records")
+            for position, column in enumerate(CAPTIONS)
+        ),
+        path,
+    )
+
+
+def _queries(path: Path) -> pd.DataFrame:
+    captions = read_strings(path, ("caption",))["caption"]
+    return pd.DataFrame({"query": range(len(captions)), "caption": captions})
+
+
+def _same_clips(split: str, captions: pd.DataFrame, metadata: pd.DataFrame) -> None:
+    described, listed = set(captions["clip"]), set(metadata["clip"])
+    if len(captions) != len(CAPTIONS) * len(described):
+        raise InputError(f"clotho_captions_{split}.csv names a file twice; expected is once")
+    if described != listed:
+        odd = sorted(described ^ listed)
+        raise InputError(
+            f"Clotho's captions and metadata of {split} differ in {len(odd)} clips, the first is "
+            f"{odd[0]!r}; expected is the same file names in both, blanks at their start included"
+        )

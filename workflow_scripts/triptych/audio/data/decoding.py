@@ -1,0 +1,145 @@
+"""Any sound file (wav, flac, mp3, ogg; any rate and channel count) as mono at 32 kHz.
+
+Files are read and resampled in blocks, and a window of a file is found by seeking, so that a
+recording of hours costs no more memory than a short one. A window holds the samples that the whole
+file has there, far closer than a 16-bit step, whatever the file's rate.
+"""
+
+import math
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import soundfile
+import soxr
+
+from triptych.core.errors import InputError
+
+SAMPLE_RATE = 32_000
+"""Hz of everything behind the decoder: the rate at which PaSST was trained."""
+
+BLOCK_FRAMES = 1 << 16
+WARM_UP_SECONDS = 0.25
+"""How much of what precedes a window the resampler sees: many times the length of its filter."""
+UNKNOWN_FRAMES = 1 << 40  # libsndfile tells at least this where a FLAC's header tells none
+
+
+class AudioProblem(InputError):
+    """A sound file that cannot be used; the message says which and why."""
+
+
+def read_audio(
+    path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
+) -> np.ndarray:
+    """float32 [frames], mono at 32 kHz: the file, or `seconds` of it from `start_seconds` on.
+
+    The window ends with the file where that is shorter. Raises AudioProblem.
+    """
+    blocks = list(stream_audio(path, start_seconds, seconds))
+    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+
+def stream_audio(
+    path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
+) -> Iterator[np.ndarray]:
+    """The same block by block, each float32 [n], n > 0, for files larger than memory."""
+    first = round(start_seconds * SAMPLE_RATE)
+    left = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
+    with opened(path) as sound:
+        # Input frames whose times are those of output frames: one in `step_in`, one in `step_out`.
+        divisor = math.gcd(sound.samplerate, SAMPLE_RATE)
+        step_in, step_out = sound.samplerate // divisor, SAMPLE_RATE // divisor
+        warm_up = 0 if divisor == SAMPLE_RATE == sound.samplerate else WARM_UP_SECONDS
+        steps = max(0, (first - round(warm_up * SAMPLE_RATE)) // step_out)
+        skipped = first - steps * step_out
+        for block in _resampled(_mono_blocks(path, sound, steps * step_in), sound.samplerate):
+            wanted = block[skipped : skipped + int(min(left, len(block)))]
+            skipped = max(0, skipped - len(block))
+            if len(wanted):
+                left -= len(wanted)
+                yield wanted
+            if left <= 0:
+                return
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
+    """The file as libsndfile sees it. Raises AudioProblem for one that is not whole sound."""
+    try:
+        sound = soundfile.SoundFile(path)
+    except soundfile.LibsndfileError as error:
+        raise AudioProblem(f"{path}: {_why_unreadable(path, error)}") from None
+    with sound:
+        if sound.frames == 0 or sound.frames >= UNKNOWN_FRAMES:
+            # Such a FLAC may hold sound (written into a pipe), but libsndfile cannot read it.
+            more = " or doesn't say how many: encode it anew" if sound.frames else ""
+            raise AudioProblem(f"{path}: holds no samples{more}")
+        told = _told_bytes(sound)
+        if told is not None:
+            raise AudioProblem(
+                f"{path}: truncated, {told[1]} bytes of sound are left of {told[0]}; fetch it again"
+            )
+        yield sound
+
+
+def _why_unreadable(path: str | os.PathLike[str], error: soundfile.LibsndfileError) -> str:
+    if not os.path.exists(path):
+        return "there is no such file"
+    if os.path.isdir(path):
+        return "a folder, where a sound file is expected"
+    if os.path.getsize(path) == 0:
+        return "an empty file (0 bytes)"
+    reason = str(error.error_string).strip().rstrip(".")
+    return f"not sound that can be read (wav, flac, mp3, ogg){': ' + reason if reason else ''}"
+
+
+def _told_bytes(sound: soundfile.SoundFile) -> tuple[int, int] | None:
+    """(bytes of sound that a WAV's header tells, bytes that there are) where they are too few."""
+    found = re.search(r"^data : (\d+) \(should be (\d+)\)", sound.extra_info, re.MULTILINE)
+    if found is None:
+        return None
+    told, there = int(found[1]), int(found[2])
+    # Programs that write into a pipe don't know the length and put one of these in its place.
+    return (told, there) if 0 < there < told < 0x7FFFF000 else None
+
+
+def _mono_blocks(
+    path: str | os.PathLike[str], sound: soundfile.SoundFile, first: int
+) -> Iterator[np.ndarray]:
+    """float32 [n] at the file's own rate: the mean of its channels from frame `first` on."""
+    position = min(first, sound.frames)
+    if position:
+        sound.seek(position)
+    while position < sound.frames:
+        try:
+            block = sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)
+        except soundfile.LibsndfileError as error:
+            reason = str(error.error_string).strip() or "its frames are damaged"
+            raise AudioProblem(
+                f"{path}: truncated or damaged after "
+                f"{position / sound.samplerate:.1f} s ({reason}); fetch it again"
+            ) from None
+        if len(block) == 0:
+            break
+        if not np.isfinite(block).all():
+            raise AudioProblem(f"{path}: holds samples that are not numbers")
+        position += len(block)
+        yield block[:, 0] if block.shape[1] == 1 else block.mean(axis=1)
+    if position < sound.frames:
+        raise AudioProblem(
+            f"{path}: truncated, {position / sound.samplerate:.1f} s of "
+            f"{sound.frames / sound.samplerate:.1f} s are there; fetch it again"
+        )
+
+
+def _resampled(blocks: Iterator[np.ndarray], rate: int) -> Iterator[np.ndarray]:
+    """Mono blocks at `rate` Hz as blocks at 32 kHz, their joints inaudible and exact."""
+    if rate == SAMPLE_RATE:
+        yield from blocks
+        return
+    resampler = soxr.ResampleStream(rate, SAMPLE_RATE, 1, dtype="float32", quality="HQ")
+    for block in blocks:
+        yield resampler.resample_chunk(np.ascontiguousarray(block))
+    yield resampler.resample_chunk(np.zeros(0, np.float32), last=True)

@@ -1,0 +1,42 @@
+"""Folders that appear when all is in them, from work that may be cut and go on later."""
+
+import errno
+import shutil
+from pathlib import Path
+
+from triptych.core.errors import InputError
+
+PARTIAL = ".partial-"
+"""How the names of files and folders begin that are being written: nobody misses them."""
+
+
+def clear_partial(folder: Path) -> None:
+    """Delete what a killed process was writing in `folder`."""
+    for left in folder.glob(f"{PARTIAL}*"):
+        if left.is_dir():
+            shutil.rmtree(left)
+        else:
+            left.unlink()
+
+
+def move_folder(source: Path, target: Path) -> None:
+    """Give a finished folder its place, which may be taken by an empty one.
+
+    One rename, or where the two lie on different disks a copy and then a rename. Raises InputError
+    when something is in `target`.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists():
+        if any(target.iterdir()):
+            raise InputError(f"{target} is there already and not empty; delete it to make it anew")
+        target.rmdir()  # Snakemake may have made it
+    try:
+        source.rename(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        copy = target.with_name(PARTIAL + target.name)
+        shutil.rmtree(copy, ignore_errors=True)
+        shutil.copytree(source, copy)
+        copy.rename(target)
+        shutil.rmtree(source)

@@ -1,0 +1,164 @@
+"""The two ways in which a clip lies in a shard file: raw samples, and a FLAC stream.
+
+`int16` holds little-endian samples and costs 64 kB a second; `flac` holds a complete FLAC stream
+behind other such streams, about half of that, and is decoded from where a window begins.
+"""
+
+import io
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import soundfile
+
+from triptych.audio.data.decoding import SAMPLE_RATE, opened, stream_audio
+from triptych.core.errors import InputError
+
+KINDS = {"int16": ".bin", "flac": ".flacs"}
+"""Kind of shard, and the suffix of its files."""
+
+FULL_SCALE = 32768.0
+SAMPLE_BYTES = 2
+
+
+def to_int16(samples: np.ndarray) -> np.ndarray:
+    """Samples in [-1, 1] as the nearest of 65,536 steps; what lies beyond is clipped."""
+    return np.clip(np.rint(samples * FULL_SCALE), -FULL_SCALE, FULL_SCALE - 1).astype("<i2")
+
+
+def append_clip(kind: str, sound: str | os.PathLike[str], shard: BinaryIO) -> int:
+    """Write the clip of a sound file at the position of `shard`, block by block; its frames.
+
+    Raises AudioProblem where the sound is not whole, after which `shard` holds a part of it.
+    """
+    if kind == "int16":
+        frames = 0
+        for block in stream_audio(sound):
+            shard.write(to_int16(block).tobytes())
+            frames += len(block)
+        return frames
+    if _is_stored_form(sound):
+        frames = sum(len(block) for block in stream_audio(sound))  # is it whole?
+        with open(sound, "rb") as stream:
+            shutil.copyfileobj(stream, shard, 1 << 20)
+        return frames
+    return _append_flac(stream_audio(sound), shard)
+
+
+def _is_stored_form(sound: str | os.PathLike[str]) -> bool:
+    """Whether a file is already what a FLAC shard would hold (WavCaps comes like that)."""
+    with opened(sound) as file:
+        form = (file.format, file.subtype, file.channels, file.samplerate)
+        return form == ("FLAC", "PCM_16", 1, SAMPLE_RATE)
+
+
+def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:
+    frames = 0
+    # FLAC's header is completed when its length is known, so the encoder must be able to seek.
+    view = _WriteView(shard, shard.tell())
+    try:
+        with soundfile.SoundFile(
+            view, "w", SAMPLE_RATE, channels=1, subtype="PCM_16", format="FLAC"
+        ) as sound:
+            for block in blocks:
+                sound.write(to_int16(block))
+                frames += len(block)
+    except soundfile.LibsndfileError:
+        if view.error is None:
+            raise
+    if view.error is not None:
+        raise view.error
+    shard.seek(0, io.SEEK_END)
+    return frames
+
+
+def read_clip(
+    kind: str, shard: Path, offset: int, size: int, start: int, frames: int
+) -> np.ndarray:
+    """float32 [frames] in [-1, 1] from frame `start` of the clip at `offset` (`size` bytes).
+
+    Opens and closes the file: at some ten microseconds a clip this spares every worker process
+    thousands of open files or mappings. Raises InputError when the shard is damaged.
+    """
+    if kind == "int16":
+        samples = np.fromfile(shard, "<i2", frames, offset=offset + SAMPLE_BYTES * start)
+    else:
+        with open(shard, "rb") as stream:
+            samples = _read_flac(ReadView(stream, offset, size), start, frames)
+    if len(samples) != frames:
+        raise InputError(
+            f"{shard}: {frames} samples expected from byte {offset} on (window from {start}), "
+            f"found {len(samples)}: the file is damaged; delete its folder to have it made anew"
+        )
+    return np.multiply(samples, np.float32(1 / FULL_SCALE), dtype=np.float32)
+
+
+def _read_flac(view: "ReadView", start: int, frames: int) -> np.ndarray:
+    try:
+        with soundfile.SoundFile(view) as sound:
+            if start:
+                sound.seek(start)
+            return sound.read(frames, dtype="int16")
+    except soundfile.LibsndfileError:
+        return np.zeros(0, np.int16)
+
+
+class ReadView:
+    """`size` bytes of a file from `offset` on, as a file of their own."""
+
+    def __init__(self, stream: BinaryIO, offset: int, size: int) -> None:
+        self._stream, self._offset, self._size = stream, offset, size
+        self._position = 0
+        stream.seek(offset)
+
+    def read(self, count: int = -1) -> bytes:
+        left = max(0, self._size - self._position)
+        data = self._stream.read(left if count < 0 else min(count, left))
+        self._position += len(data)
+        return data
+
+    def readinto(self, buffer: memoryview) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, target: int, whence: int = io.SEEK_SET) -> int:
+        base = (0, self._position, self._size)[whence]
+        self._position = max(0, base + target)
+        self._stream.seek(self._offset + self._position)
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+
+class _WriteView:
+    """What follows `offset` in a file that is being written, as a file of its own.
+
+    `error`: why a write failed, which cannot pass through libsndfile as an exception.
+    """
+
+    def __init__(self, stream: BinaryIO, offset: int) -> None:
+        self._stream, self._offset = stream, offset
+        self.error: OSError | None = None
+
+    def write(self, data: bytes) -> int:
+        try:
+            return self._stream.write(data)
+        except OSError as error:
+            self.error = error
+            return 0
+
+    def seek(self, target: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_SET:
+            target += self._offset
+        return self._stream.seek(target, whence) - self._offset
+
+    def tell(self) -> int:
+        return self._stream.tell() - self._offset
+
+    def read(self, count: int = -1) -> bytes:
+        raise io.UnsupportedOperation("written only")  # soundfile wants the name to be there

@@ -1,0 +1,148 @@
+"""The tables that every audio source becomes, and how the CSV files of the sources are read.
+
+All values are strings: identifiers of Freesound and YouTube look like numbers and are none
+("Not found" stands among them, and pandas would make 117790.0 of 117790 beside an empty cell).
+"""
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.core.errors import InputError
+
+CLIP_COLUMNS = (
+    "clip",
+    "dataset",
+    "split",
+    "file_name",
+    "sound_id",
+    "youtube_id",
+    "seconds",
+    "keywords",
+    "path",
+)
+CAPTION_COLUMNS = ("clip", "position", "caption")
+QUERY_COLUMNS = ("query", "caption")
+RELEVANCE_COLUMNS = ("split", "caption", "clip")
+# What stands in place of a Freesound id in Clotho's metadata, and in the leak lists made of them.
+NO_SOUND_ID = ("", "Not found")
+
+
+@dataclass(frozen=True)
+class Tables:
+    """A data set as read from its files.
+
+    clips: one row a clip (CLIP_COLUMNS); captions: clip, position (0..), caption; queries: the
+    challenge's captions whose clips nobody is told (query, caption); relevance: the further right
+    clips of a caption (split, caption, clip).
+    """
+
+    clips: pd.DataFrame
+    captions: pd.DataFrame
+    queries: pd.DataFrame = field(default_factory=lambda: empty_table(QUERY_COLUMNS))
+    relevance: pd.DataFrame = field(default_factory=lambda: empty_table(RELEVANCE_COLUMNS))
+
+
+def empty_table(columns: Sequence[str]) -> pd.DataFrame:
+    """No rows of strings under these columns."""
+    return pd.DataFrame({column: pd.Series(dtype=str) for column in columns})
+
+
+def clip_id(dataset: str, split: str, file_name: str) -> str:
+    """The name of a clip in all tables. The split is needed: Clotho's splits share file names."""
+    return f"{dataset}/{split}/{file_name}"
+
+
+def clip_table(clips: Iterable[dict[str, str]], where: object) -> pd.DataFrame:
+    """The rows as a table with a name each, absent values as "". Raises InputError on a repeat."""
+    table = pd.DataFrame(list(clips))
+    for column in CLIP_COLUMNS:
+        if column not in table:
+            table[column] = ""
+    columns = (table["dataset"], table["split"], table["file_name"])
+    table["clip"] = [clip_id(*row) for row in zip(*columns, strict=True)]
+    repeated = table["clip"][table["clip"].duplicated()].tolist()
+    if repeated:
+        raise InputError(
+            f"{where}: {len(repeated)} clips are listed twice, the first is {repeated[0]!r}; "
+            "expected is each file name once in a split"
+        )
+    return table.loc[:, list(CLIP_COLUMNS)].fillna("")
+
+
+def caption_table(captions: Iterable[tuple[str, int, str]], where: object) -> pd.DataFrame:
+    """(clip, position, caption) as a table. Raises InputError where a caption is blank."""
+    table = pd.DataFrame(list(captions), columns=list(CAPTION_COLUMNS))
+    blank = table["clip"][table["caption"].str.strip() == ""].tolist()
+    if blank:
+        raise InputError(
+            f"{where}: {len(blank)} captions are empty, the first is of {blank[0]!r}; "
+            "correct the file or take that clip out of it"
+        )
+    return table
+
+
+def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
+    """A CSV file as strings, blanks kept, columns beyond the `required` ones too.
+
+    UTF-8 (with or without a byte-order mark) or else ISO-8859-1, in which Clotho's metadata is
+    published: text of the one is practically never valid in the other. The delimiter is `;` where
+    the header has no other, as in Clotho's metadata of the captioning challenge.
+    Raises InputError for a file that is missing, broken, or lacks a column.
+    """
+    try:
+        content = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing; expected is a CSV file there") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("iso-8859-1")
+    header = text.partition("\n")[0]
+    delimiter = ";" if ";" in header and "," not in header else ","
+    try:
+        table = pd.read_csv(io.StringIO(text), sep=delimiter, dtype=str, keep_default_na=False)
+    except ValueError as error:  # pandas' parser errors are ValueErrors
+        raise InputError(f"{path} isn't a table: {error}") from None
+    missing = [column for column in required if column not in table]
+    if missing:
+        raise InputError(
+            f"{path} has the columns {', '.join(map(str, table.columns))}; "
+            f"expected is also {', '.join(missing)}"
+        )
+    return table
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """One of the project's own CSV files, all values as strings."""
+    return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
+
+
+def sound_id(text: str, where: object) -> str:
+    """A Freesound id as a string of digits, "" for "Not found".
+
+    Raises InputError for anything else, since an id that is misread (117790.0) protects nothing.
+    """
+    stripped = text.strip()
+    if stripped in NO_SOUND_ID:
+        return ""
+    if not (stripped.isascii() and stripped.isdigit()):
+        raise InputError(
+            f"{where}: the Freesound id is {text!r}; expected are digits, or 'Not found'. "
+            "A spreadsheet may have changed the file: take it anew from its source."
+        )
+    return stripped
+
+
+def youtube_id(file_name: str) -> str:
+    """The video of a file named as WavCaps and PANNs do: Y, the id of 11 characters, a suffix.
+
+    The id itself may begin with Y. Raises InputError where the name is of another form.
+    """
+    stem = file_name.removesuffix(".wav")
+    if len(stem) != 12 or not stem.startswith("Y"):
+        raise InputError(f"{file_name!r} isn't named Y<YouTube id of 11 characters>.wav")
+    return stem[1:]

@@ -1,0 +1,159 @@
+"""WavCaps (Mei et al. 2023): 403,050 clips from four sources, with captions made by ChatGPT.
+
+    json_files/AudioSet_SL/as_final.json        id (`Y<YouTube id>.wav`), caption, duration
+    json_files/BBC_Sound_Effects/bbc_final.json id, caption, duration, description, ...
+    json_files/FreeSound/fsd_final.json         id (Freesound's), caption, duration, tags, ...
+    json_files/SoundBible/sb_final.json         id, caption, duration, title, ...
+
+each `{"num_captions_per_audio": 1, "data": [{...}, ...]}`; the audio is FLAC of 32 kHz in one zip
+file (of many parts) a source. What the records don't name is not listed: SoundBible's archive has
+1,320 files for 1,232 records.
+"""
+
+import json
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from triptych.audio.data.tables import (
+    Tables,
+    caption_table,
+    clip_id,
+    clip_table,
+    sound_id,
+    youtube_id,
+)
+from triptych.core.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+DATASET = "wavcaps"
+FILES = {
+    "AudioSet_SL": "as_final.json",
+    "BBC_Sound_Effects": "bbc_final.json",
+    "FreeSound": "fsd_final.json",
+    "SoundBible": "sb_final.json",
+}
+# Where a file lies inside the archives, whose paths are those of the authors' computer.
+ARCHIVED = "mnt/fast/nobackup/scratch4weeks/xm00178/WavCaps/data/waveforms/{part}_flac"
+FOLDERS = (ARCHIVED, "{part}_flac", "Audio/{part}", "{part}")
+SUFFIXES = (".flac", ".mp3", ".wav")
+# YouTube ids of the recordings of AudioSet_SL whose FLAC files hold no samples.
+EMPTY = frozenset(
+    {
+        "06-g5jz-OGc",
+        "3sSblRfEG2o",
+        "Fli8wjBFV2M",
+        "Vcu0pVF1npM",
+        "WudGD6ZHRoY",
+        "mW3S0u8bj58",
+    }
+)
+
+
+def read_wavcaps(
+    folder: str | Path, parts: Sequence[str] = tuple(FILES), audio: str | Path | None = None
+) -> Tables:
+    """Clips and captions of the named parts; the JSON files lie in `folder` as above, or flat.
+
+    `audio` is the folder with the unpacked recordings, looked at for their layout; without it,
+    paths are those inside the archives. Only FreeSound's clips get a sound_id and only AudioSet's
+    a youtube_id: the numbers of SoundBible are no Freesound ids though they look alike.
+    Raises InputError for an unknown part, a missing file, or a record without id or caption.
+    """
+    unknown = [part for part in parts if part not in FILES]
+    if unknown:
+        raise InputError(
+            f"WavCaps has no part {', '.join(unknown)}; expected are some of {', '.join(FILES)}"
+        )
+    clips, captions = [], []
+    for part in parts:
+        path = _json_file(Path(folder), part)
+        records = _records(path)
+        names = [_stem(part, record["id"]) for record in records]
+        inner, suffix = _layout(None if audio is None else Path(audio), part, names)
+        clips.append(
+            clip_table(
+                (
+                    {
+                        "dataset": DATASET,
+                        "split": part,
+                        "file_name": f"{name}.flac",
+                        "sound_id": sound_id(name, path) if part == "FreeSound" else "",
+                        "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
+                        "seconds": _seconds(record),
+                        "path": f"{inner}/{name}{suffix}",
+                    }
+                    for name, record in zip(names, records, strict=True)
+                ),
+                path,
+            )
+        )
+        captions.append(
+            caption_table(
+                (
+                    (clip_id(DATASET, part, f"{name}.flac"), 0, record["caption"])
+                    for name, record in zip(names, records, strict=True)
+                ),
+                path,
+            )
+        )
+    return Tables(pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True))
+
+
+def _json_file(folder: Path, part: str) -> Path:
+    places = (f"json_files/{part}/{FILES[part]}", f"{part}/{FILES[part]}", FILES[part])
+    for place in places:
+        if (folder / place).exists():
+            return folder / place
+    raise InputError(
+        f"WavCaps' records of {part} are missing: {folder} has none of {', '.join(places)}"
+    )
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    """The records with an id each, of those with one id the first. The largest file has 147 MB."""
+    with path.open(encoding="utf-8") as stream:
+        try:
+            records = json.load(stream)["data"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f'{path} isn\'t {{"data": [...]}} in JSON ({error}); a few lines that begin with '
+                "'version https://git-lfs' stand for a file that was not fetched"
+            ) from None
+    by_id: dict[str, dict[str, Any]] = {}
+    for record in records:
+        if "id" not in record or "caption" not in record:
+            raise InputError(
+                f"{path}: a record has only {', '.join(record)}; expected are id and caption "
+                "(the files *_pretrain.json are of another kind)"
+            )
+        by_id.setdefault(str(record["id"]), record)
+    if len(by_id) < len(records):
+        logger.warning("%s: %d records repeat an id", path, len(records) - len(by_id))
+    return list(by_id.values())
+
+
+def _stem(part: str, identifier: object) -> str:
+    """A recording's file name without suffix. AudioSet's ids are names of WAV files."""
+    return str(identifier).removesuffix(".wav") if part == "AudioSet_SL" else str(identifier)
+
+
+def _seconds(record: dict[str, Any]) -> str:
+    duration = record.get("duration")
+    return "" if duration is None else f"{float(duration):.3f}"
+
+
+def _layout(audio: Path | None, part: str, stems: Sequence[str]) -> tuple[str, str]:
+    """The folder below `audio` and the suffix of a part's recordings; the archives' by default."""
+    if audio is None:
+        return ARCHIVED.format(part=part), SUFFIXES[0]
+    candidates = [folder.format(part=part) for folder in FOLDERS]
+    inner = next((folder for folder in candidates if (audio / folder).is_dir()), candidates[0])
+    for suffix in SUFFIXES:
+        if any((audio / inner / f"{stem}{suffix}").exists() for stem in stems[:100]):
+            return inner, suffix
+    return inner, SUFFIXES[0]

@@ -1,0 +1,126 @@
+"""Embeddings of clips and captions, each computed once, in the order in which they were given.
+
+The authors' code embeds a clip once for each of its captions, in batches padded to the longest.
+Here clips go by length, so that hardly anything is padded, and the model skips whole segments of
+padding.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.audio.models.retrieval import RetrievalModel
+from triptych.audio.training.batches import Store, stacked
+from triptych.audio.training.precision import training_precision
+
+BATCH_SECONDS = {"cpu": 120.0, "cuda": 1800.0}
+"""Audio in one batch: on a CPU what stays in its caches, on a GPU what keeps it busy."""
+CAPTIONS = 256
+"""Captions in one batch."""
+
+T = TypeVar("T")
+
+
+def embed_clips(
+    model: RetrievalModel,
+    store: Store,
+    clips: Sequence[str],
+    device: torch.device,
+    precision: str,
+    *,
+    longest_seconds: float | None = None,
+    interrupt: Callable[[], None] = lambda: None,
+) -> NDArray[np.float32]:
+    """Normalised embeddings [C, D] of clips, of a longer clip only of its first `longest_seconds`.
+
+    `interrupt` is called before each batch. The next batch is read while the model computes. The
+    model is left in evaluation mode.
+    """
+    longest = None if longest_seconds is None else round(longest_seconds * SAMPLE_RATE)
+    frames = [min(store.frames(clip), longest or store.frames(clip)) for clip in clips]
+    groups = by_length(frames, round(BATCH_SECONDS[device.type] * SAMPLE_RATE))
+
+    def read(group: Sequence[int]) -> tuple[Tensor, Tensor]:
+        return stacked([store.read(clips[index], 0, frames[index]) for index in group])
+
+    def embed(batch: tuple[Tensor, Tensor]) -> Tensor:
+        waveforms, lengths = batch
+        return model.embed_audio(waveforms.to(device), lengths)
+
+    return _embedded(model, groups, read, embed, device, precision, interrupt)
+
+
+def embed_captions(
+    model: RetrievalModel,
+    captions: Sequence[str],
+    device: torch.device,
+    precision: str,
+    *,
+    interrupt: Callable[[], None] = lambda: None,
+) -> NDArray[np.float32]:
+    """Normalised embeddings [Q, D] of captions. The model is left in evaluation mode."""
+    words = [len(caption.split()) for caption in captions]
+    order = np.argsort(words, kind="stable").tolist()
+    groups = [order[first : first + CAPTIONS] for first in range(0, len(order), CAPTIONS)]
+
+    def read(group: Sequence[int]) -> dict[str, Tensor]:
+        return model.text.tokenize([captions[index] for index in group])
+
+    def embed(tokens: dict[str, Tensor]) -> Tensor:
+        return model.embed_text({name: value.to(device) for name, value in tokens.items()})
+
+    return _embedded(model, groups, read, embed, device, precision, interrupt)
+
+
+def by_length(frames: Sequence[int], room: int) -> list[list[int]]:
+    """Indices in groups of similar length; each, padded to its longest, takes at most `room`.
+
+    A single clip that is longer than `room` makes a group of its own.
+    """
+    groups: list[list[int]] = []
+    for index in np.argsort(frames, kind="stable").tolist():
+        if groups and (len(groups[-1]) + 1) * frames[index] <= room:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def _embedded(
+    model: RetrievalModel,
+    groups: Sequence[Sequence[int]],
+    read: Callable[[Sequence[int]], T],
+    embed: Callable[[T], Tensor],
+    device: torch.device,
+    precision: str,
+    interrupt: Callable[[], None],
+) -> NDArray[np.float32]:
+    """Rows in the order of the indices that `groups` holds. Raises ValueError for none."""
+    if not groups:
+        raise ValueError("there is nothing to embed; give at least one clip or caption")
+    model.eval()
+    parts = []
+    with torch.inference_mode(), training_precision(device, precision):
+        for batch in _ahead(read, groups):
+            interrupt()
+            parts.append(embed(batch).float())
+    rows = torch.cat(parts).cpu().numpy()
+    result = np.empty_like(rows)
+    result[[index for group in groups for index in group]] = rows
+    return result
+
+
+def _ahead(read: Callable[[Sequence[int]], T], groups: Sequence[Sequence[int]]) -> Iterator[T]:
+    """What `read` makes of each group; the next one is read in a thread while this one is used."""
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(read, groups[0])
+        for group in groups[1:]:
+            ready, following = following.result(), pool.submit(read, group)
+            yield ready
+        yield following.result()

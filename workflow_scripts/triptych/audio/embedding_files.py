@@ -1,0 +1,91 @@
+"""The file of a model's embeddings: what metrics, ensembles and search read instead of audio.
+
+One array a column of a split, under the name "{split}_{column}"; no pickles, and no PyTorch needed.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+
+
+@dataclass(frozen=True)
+class Split:
+    """A split's clips and queries in the space that they share.
+
+    clips:       str [C], in the order of clips.csv
+    audio:       float32 [C, D], L2-normalised
+    captions:    str [Q], by clip and position (the challenge: by the order of queries.csv)
+    query_clips: str [Q], the clip that a query was written for; "" where that is not known
+    text:        float32 [Q, D], L2-normalised
+
+    Raises ValueError when these don't agree.
+    """
+
+    clips: NDArray[np.str_]
+    audio: NDArray[np.float32]
+    captions: NDArray[np.str_]
+    query_clips: NDArray[np.str_]
+    text: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        clips, queries = len(self.clips), len(self.captions)
+        agree = (
+            self.audio.ndim == self.text.ndim == 2
+            and len(self.audio) == clips
+            and len(self.text) == len(self.query_clips) == queries
+            and self.audio.shape[1] == self.text.shape[1]
+        )
+        if not agree:
+            shapes = ", ".join(f"{f.name} {np.shape(getattr(self, f.name))}" for f in fields(self))
+            raise ValueError(f"embeddings don't agree in their shapes: {shapes}")
+
+
+COLUMNS = tuple(field.name for field in fields(Split))
+
+
+def write_embeddings(path: str | os.PathLike[str], splits: Mapping[str, Split]) -> None:
+    """Write splits by their names, whole or not at all, the same bytes for the same values."""
+    arrays = {}
+    for name, split in splits.items():
+        for column in COLUMNS:
+            kind = np.float32 if column in ("audio", "text") else np.str_
+            arrays[f"{name}_{column}"] = np.asarray(getattr(split, column), kind)
+    target = Path(path)
+    if target.suffix != ".npz":  # NumPy would add it to the temporary file's name
+        raise ValueError(f"embeddings are written to a .npz file, not to {target}")
+    with atomic_path(target) as temporary:
+        np.savez(temporary, allow_pickle=False, **arrays)
+
+
+def read_embeddings(path: str | os.PathLike[str]) -> dict[str, Split]:
+    """The splits that a file holds, by their names, in the order of writing.
+
+    Raises InputError for a file that is absent, damaged or of another make.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        names = list(dict.fromkeys(name.rpartition("_clips")[0] for name in arrays if _first(name)))
+        if len(arrays) != len(names) * len(COLUMNS):
+            raise ValueError(f"it holds {', '.join(arrays)}")
+        return {
+            name: Split(**{column: arrays[f"{name}_{column}"] for column in COLUMNS})
+            for name in names
+        }
+    except (OSError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{path} cannot be read as embeddings ({error}); expected a file that audio_pretrain "
+            f"or audio_finetune wrote, with {', '.join(COLUMNS)} for each split"
+        ) from error
+
+
+def _first(name: str) -> bool:
+    """Whether an array's name is that of a split's `clips`."""
+    return name.endswith("_clips") and not name.endswith("_query_clips")

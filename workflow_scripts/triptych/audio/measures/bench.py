@@ -1,0 +1,151 @@
+"""How much faster than plain eager code: ratios within one run."""
+
+import json
+import logging
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pandas as pd
+
+from triptych.audio.measures.bench_worker import SEGMENT_SECONDS
+from triptych.audio.measures.loading import FILES, SHARDS, clips_per_second
+from triptych.core.device import choose_device, describe_device
+from triptych.core.provenance import LIBRARY
+
+logger = logging.getLogger(__name__)
+
+PLAIN = "plain"
+"""measures/plain.py: eager float32; evaluation embeds a clip once for each caption."""
+
+
+class Worker:
+    """A `bench_worker` process of one side."""
+
+    def __init__(self, side: str, device: str, threads: int) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "triptych.audio.measures.bench_worker", side, device],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(LIBRARY)},
+        )
+
+    def __enter__(self) -> "Worker":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+    def run(self, task: tuple[str, str, dict[str, int]]) -> float:
+        """Seconds of a task: name, model, size."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(task) + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the bench's worker ended while it ran {task}")
+        return float(json.loads(answer))
+
+
+def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
+    """Run every task on every side, in turn, `rounds` times, each side in its own process.
+
+    settings: `audio.bench` of the config. The tasks, with published sizes and random weights:
+    front_end (`batch` segments to spectrograms), forward (of one segment, for each of `models`),
+    step (a training step of the audio side with `batch` segments and the report's patchout and
+    masks, text embeddings given), embedding (`clips` clips of 15 to 30 s: `captions` times each,
+    padded, on the plain side, once each on ours), and loader (one process; `files` clips).
+
+    Columns: what, model, size, precision (for the loader the kind of shard and the files that it
+    is compared with), seconds_plain and seconds_ours (median over rounds; for the loader of one
+    clip), ratio (median), ratio_minimum, ratio_maximum (plain over ours within a round),
+    clips_per_second_plain, clips_per_second (embedding and loader), device, threads.
+    """
+    chosen = choose_device(device)
+    rounds, step = settings["rounds"], settings["step"]
+    first = settings["models"][0]
+    split = {"clips": settings["clips"], "captions": settings["captions"]}
+    tasks: list[tuple[str, str, dict[str, int]]] = [
+        ("front_end", "", step),
+        *(("forward", name, {"seconds": SEGMENT_SECONDS[name]}) for name in settings["models"]),
+        ("step", first, step),
+        ("embedding", first, split),
+    ]
+    rows = []
+    with ExitStack() as stack:
+        sides = (PLAIN, *settings["precisions"])
+        workers = {side: stack.enter_context(Worker(side, chosen.type, threads)) for side in sides}
+        for task in tasks:
+            rows += _compare(task, workers, rounds)
+    rows += _loading(settings["files"], rounds)
+    table = pd.DataFrame(rows)
+    table["device"], table["threads"] = describe_device(chosen), threads
+    return table
+
+
+def _compare(
+    task: tuple[str, str, dict[str, int]], workers: dict[str, Worker], rounds: int
+) -> list[dict[str, Any]]:
+    what, model, size = task
+    if what == "front_end":  # it computes in float32 whatever the precision around
+        workers = {side: workers[side] for side in list(workers)[:2]}
+    measured: dict[str, list[float]] = {side: [] for side in workers}
+    for _ in range(rounds):
+        for side, worker in workers.items():
+            measured[side].append(worker.run(task))
+    plain = measured.pop(PLAIN)
+    rows = []
+    for precision, ours in measured.items():
+        row = {
+            "what": what,
+            "model": model,
+            "size": " ".join(f"{key}={value}" for key, value in size.items()),
+            "precision": "float32" if what == "front_end" else precision,
+            **_ratios(plain, ours),
+        }
+        if what == "embedding":
+            row["clips_per_second_plain"] = round(size["clips"] / row["seconds_plain"], 3)
+            row["clips_per_second"] = round(size["clips"] / row["seconds_ours"], 3)
+        rows.append(row)
+        logger.info("%s", row)
+    return rows
+
+
+def _loading(files: int, rounds: int) -> list[dict[str, Any]]:
+    measured = clips_per_second(files, rounds)
+    rows = []
+    for kind in SHARDS:
+        for suffix in FILES:
+            plain, ours = measured[f"{suffix} files"], measured[f"{kind} shards"]
+            rows.append(
+                {
+                    "what": "loader",
+                    "model": "",
+                    "size": f"files={files}",
+                    "precision": f"{kind} shards, {suffix} files",
+                    **_ratios([1 / rate for rate in plain], [1 / rate for rate in ours]),
+                    "clips_per_second_plain": round(statistics.median(plain), 1),
+                    "clips_per_second": round(statistics.median(ours), 1),
+                }
+            )
+            logger.info("%s", rows[-1])
+    return rows
+
+
+def _ratios(plain: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:
+    """Medians over rounds; ratios within a round."""
+    ratios = [base / own for base, own in zip(plain, ours, strict=True)]
+    return {
+        "seconds_plain": statistics.median(plain),
+        "seconds_ours": statistics.median(ours),
+        "ratio": round(statistics.median(ratios), 3),
+        "ratio_minimum": round(min(ratios), 3),
+        "ratio_maximum": round(max(ratios), 3),
+    }

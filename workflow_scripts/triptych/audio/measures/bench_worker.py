@@ -1,0 +1,270 @@
+"""One side of the bench, in a process of its own: `python -m` this module, the side, the device.
+
+The sides are kept apart since ours tells the C library to keep freed memory, which would speed up
+the plain side too. Reads a line of JSON a task, [name, model, size], from standard input and
+answers each with a line: the seconds that it took. A task's first call is not measured.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from triptych.audio.embedding import embed_clips
+from triptych.audio.measures import plain
+from triptych.audio.models.losses import nt_xent
+from triptych.audio.models.mel import LogMel
+from triptych.audio.models.passt import PUBLISHED, Passt
+from triptych.audio.models.retrieval import RetrievalModel, draw
+from triptych.audio.models.settings import ModelSettings
+from triptych.audio.training.batches import Batch, Batches, Pair
+from triptych.audio.training.parallel import Alone
+from triptych.audio.training.precision import training_precision
+from triptych.audio.training.settings import Schedule, TrainingSettings
+from triptych.audio.training.trainer import Task, TrainingRun
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_device
+from triptych.core.memory import keep_freed_memory
+
+RATE = 32000
+LONGEST_SECONDS = 30
+SHORTEST_SECONDS = 15
+SEGMENT_SECONDS = {"passt_n": 10, "passt_s": 10, "passt_s15": 15}
+PATCHOUT = {"passt_n": (2, 15), "passt_s": (4, 50), "passt_s15": (4, 80)}
+"""The report's, in rows and columns."""
+PROJECTION = 1024
+MASKS = ((10, 40), (300, 400))
+"""Of the plain training step: any will do, since none costs more than another."""
+
+
+def noise(*shape: int) -> Tensor:
+    """Random waveforms; their sound doesn't change what anything costs."""
+    return 0.1 * torch.randn(*shape, generator=torch.Generator().manual_seed(0))
+
+
+def split_lengths(clips: int) -> list[int]:
+    """Samples of the clips of a split like Clotho's: spread evenly over 15 to 30 seconds."""
+    spread = LONGEST_SECONDS - SHORTEST_SECONDS
+    return [
+        round(RATE * (SHORTEST_SECONDS + spread * (number + 0.5) / clips))
+        for number in range(clips)
+    ]
+
+
+def split(clips: int) -> list[NDArray[np.float32]]:
+    """Clips of `split_lengths`, in no order of length."""
+    lengths = np.random.default_rng(0).permutation(split_lengths(clips))
+    return [noise(length).numpy() for length in lengths]
+
+
+class Captions(nn.Module):
+    """In the text side's place, which is the same library's on both sides: a vector a caption."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.config = {"hidden_size": PROJECTION}
+        self.vectors = nn.Embedding(count, PROJECTION)
+
+    def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
+        return {"rows": torch.arange(len(captions))}
+
+    def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        return self.vectors(tokens["rows"])
+
+
+def _settings(name: str) -> ModelSettings:
+    return ModelSettings(
+        audio=PUBLISHED[name],
+        segment_seconds=SEGMENT_SECONDS[name],
+        patchout=PATCHOUT[name],
+        projection=PROJECTION,
+        temperature=0.05,
+        learn_temperature=True,
+        text_dropout=0.0,
+    )
+
+
+def _model(name: str, captions: int, device: torch.device) -> RetrievalModel:
+    settings = _settings(name)
+    model = RetrievalModel(settings, Passt(settings.audio), Captions(captions))  # type: ignore[arg-type]
+    return model.to(device)
+
+
+def _plain_passt(name: str, device: torch.device) -> plain.PlainPasst:
+    sizes = PUBLISHED[name]
+    passt = plain.PlainPasst(sizes.stride, sizes.frames, sizes.dim, sizes.depth, sizes.heads)
+    return passt.to(device)
+
+
+def _plain_model(name: str, device: torch.device) -> plain.PlainModel:
+    segment = _settings(name).segment_samples
+    passt = _plain_passt(name, device)
+    return plain.PlainModel(passt, PUBLISHED[name].dim, PROJECTION, segment).to(device)
+
+
+class PlainSide:
+    """The tasks as plain code does them. Sizes are described in `bench.py`."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+
+    def front_end(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        waveforms = noise(size["batch"], size["seconds"] * RATE).to(self._device)
+        return partial(plain.log_mel, waveforms)
+
+    def forward(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        passt = _plain_passt(model, self._device)
+        mel = plain.log_mel(noise(1, size["seconds"] * RATE).to(self._device))
+
+        def call() -> Tensor:
+            with torch.no_grad():
+                return passt(mel)
+
+        return call
+
+    def step(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        batch, samples = size["batch"], size["seconds"] * RATE
+        network = _plain_model(model, self._device).train()
+        text = nn.Sequential(nn.Embedding(batch, PROJECTION), nn.Linear(PROJECTION, PROJECTION))
+        text.to(self._device)
+        temperature = nn.Parameter(torch.tensor([0.05], device=self._device))
+        parameters = [*network.parameters(), *text.parameters(), temperature]
+        adam = torch.optim.Adam(parameters, lr=1e-6)
+        waveforms, chosen = noise(batch, samples), torch.arange(batch, device=self._device)
+        rows, columns = (
+            torch.arange(count - drop, device=self._device)
+            for count, drop in zip(_settings(model).grid, PATCHOUT[model], strict=True)
+        )
+
+        def call() -> None:
+            adam.zero_grad()
+            audio = network(
+                waveforms.to(self._device), [samples] * batch, (5.0, 15000.0), MASKS, rows, columns
+            )
+            sentences = nn.functional.normalize(text(chosen), dim=1)
+            plain.contrastive_loss(audio, sentences, temperature).backward()
+            adam.step()
+
+        return call
+
+    def embedding(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        network, clips = _plain_model(model, self._device), split(size["clips"])
+        return partial(plain.embed_split, network, clips, size["captions"], LONGEST_SECONDS * RATE)
+
+
+class OurSide:
+    """The same by the library, in one precision."""
+
+    def __init__(self, device: torch.device, precision: str) -> None:
+        self._device, self._precision = device, precision
+
+    def front_end(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        waveforms = noise(size["batch"], size["seconds"] * RATE).to(self._device)
+        return partial(LogMel().to(self._device), waveforms)
+
+    def forward(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        passt = Passt(PUBLISHED[model]).to(self._device).eval()
+        mel = LogMel().to(self._device)(noise(1, size["seconds"] * RATE).to(self._device))
+
+        def call() -> None:
+            with torch.inference_mode(), training_precision(self._device, self._precision):
+                passt(mel)
+
+        return call
+
+    def step(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        count, samples = size["batch"], size["seconds"] * RATE
+        settings = TrainingSettings(
+            schedule=Schedule(1000, 1, 1000, 1e-6),
+            batch=count,
+            swap=0.0,
+            longest_seconds=LONGEST_SECONDS,
+            frequency_mask=48,
+            time_mask=192,
+            band_jitter=True,
+            patchout=True,
+            precision=self._precision,
+            chunk=None,
+            workers=0,
+            devices=1,
+            checkpoint_minutes=1e6,
+        )
+        network = _model(model, count, self._device)
+        clips = {
+            str(number): waveform.numpy() for number, waveform in enumerate(noise(count, samples))
+        }
+        pairs = [Pair(clip, 0, clip) for clip in clips]
+        task = Task(
+            network,
+            Batches(pairs, InMemory(clips), count, 0.0, LONGEST_SECONDS, 0),
+            lambda audio, text, chosen: nt_xent(audio, text, network.temperature),
+            partial(draw, network.settings, settings),
+            None,
+            settings,
+            0,
+        )
+        run = TrainingRun(task, Alone(self._device), Checkpoint(Path("unused"), ""))
+        batch: Batch = task.batches[0]
+        return partial(run.step, batch)
+
+    def embedding(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        network = _model(model, 1, self._device)
+        clips = {str(number): clip for number, clip in enumerate(split(size["clips"]))}
+        return partial(
+            embed_clips, network, InMemory(clips), list(clips), self._device, self._precision
+        )
+
+
+class InMemory:
+    """Clips as `Store` gives them, without a file."""
+
+    def __init__(self, clips: Mapping[str, NDArray[np.float32]]) -> None:
+        self._clips = clips
+
+    def frames(self, clip: str) -> int:
+        return len(self._clips[clip])
+
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> NDArray[np.float32]:
+        return self._clips[clip][start : None if frames is None else start + frames]
+
+
+def main(side: str, wanted: str) -> None:
+    """Answer the tasks of standard input until it ends."""
+    device = choose_device(wanted)
+    if side != "plain" and device.type == "cpu":
+        keep_freed_memory()
+    tasks: PlainSide | OurSide = PlainSide(device) if side == "plain" else OurSide(device, side)
+    ready: dict[str, Callable[[], object]] = {}
+    for line in sys.stdin:
+        name, model, size = json.loads(line)
+        if line not in ready:
+            ready.clear()  # one task's tensors at a time
+            torch.manual_seed(0)
+            ready[line] = getattr(tasks, name)(model, size)
+            if name != "embedding":
+                ready[line]()
+        print(json.dumps(_seconds(ready[line], device)), flush=True)
+
+
+def _seconds(call: Callable[[], Any], device: torch.device) -> float:
+    def synchronise() -> None:
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+
+    synchronise()
+    began = time.perf_counter()
+    call()
+    synchronise()
+    return time.perf_counter() - began
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2])

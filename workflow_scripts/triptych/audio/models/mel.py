@@ -1,0 +1,192 @@
+"""PaSST's front end: waveforms to normalised log-mel spectrograms, without torchaudio.
+
+What the original computes (facts, 1.2): pre-emphasis, power spectrum of 25 ms Hann windows every
+10 ms, Kaldi's mel filters, logarithm, and one affine map for all recordings. The report names only
+the sizes (128 mel bands, FFT of 1024, hop of 320).
+
+Two augmentations stand in the authors' code and not in the report: the filters' band moves, and one
+stripe of frequencies and one of frames is masked. Either is drawn once for a whole batch.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+Band = tuple[float, float]
+
+FILTERS_TOGETHER = 16
+"""Filters that one matrix product applies: neighbours, so that they need few of the bins."""
+
+
+@dataclass(frozen=True)
+class MelSettings:
+    """The front end's sizes; the defaults are those of every published PaSST used here."""
+
+    sample_rate: int = 32000
+    n_fft: int = 1024
+    window: int = 800  # samples: 25 ms
+    hop: int = 320  # samples: 10 ms
+    mels: int = 128
+    fmin: float = 0.0  # Hz
+    fmax: float = 15000.0  # Hz
+
+    def frames(self, samples: int) -> int:
+        """How many frames a waveform of so many samples has; pre-emphasis takes one sample."""
+        return (samples - 1) // self.hop + 1
+
+
+@dataclass(frozen=True)
+class Masks:
+    """One stripe of mel bands and one of frames, [first, end), that a batch does not see."""
+
+    bands: tuple[int, int]
+    frames: tuple[int, int]
+
+
+def draw_band(settings: MelSettings, generator: torch.Generator) -> Band:
+    """A band (Hz) for one training batch: 0 to 9 Hz up to 14001 to 16000 Hz, whole numbers."""
+    low, high = (
+        torch.randint(10, (1,), generator=generator),
+        torch.randint(2000, (1,), generator=generator),
+    )
+    return settings.fmin + low.item(), settings.fmax + 1000 - high.item()
+
+
+def draw_masks(
+    mels: int, frames: int, widest: tuple[int, int], generator: torch.Generator
+) -> Masks:
+    """SpecAugment's stripes: widths uniform below `widest` (bands, frames), places uniform.
+
+    The whole batch shares them, as it did where the report's models were trained: torchaudio 0.13
+    drew them by example only for input with four axes, and the authors' had three.
+    """
+    return Masks(
+        bands=_draw_stripe(mels, widest[0], generator),
+        frames=_draw_stripe(frames, widest[1], generator),
+    )
+
+
+def _draw_stripe(size: int, widest: int, generator: torch.Generator) -> tuple[int, int]:
+    width, place = torch.rand(2, generator=generator, dtype=torch.float64).tolist()
+    width *= min(widest, size)
+    first = int(place * (size - width))
+    return first, first + int(width)
+
+
+def mel_filters(settings: MelSettings, band: Band) -> Tensor:
+    """Kaldi's filters over `band` (Hz): [mels, n_fft/2 + 1], float64.
+
+    Triangles in mel(f) = 1127 ln(1 + f/700), evenly spaced; the bin at half the sample rate is in
+    none of them. Raises ValueError for a band that isn't within 0 and half the sample rate.
+    """
+    low, high = band
+    if not 0 <= low < high <= settings.sample_rate / 2:
+        raise ValueError(
+            f"a band from {low} to {high} Hz; expected 0 <= low < high <= "
+            f"{settings.sample_rate / 2:g}, half the sample rate"
+        )
+    bins = torch.arange(settings.n_fft // 2 + 1, dtype=torch.float64)
+    mel = 1127 * torch.log1p(bins * settings.sample_rate / settings.n_fft / 700)
+    lowest, highest = (1127 * math.log1p(edge / 700) for edge in band)
+    width = (highest - lowest) / (settings.mels + 1)
+    peaks = lowest + width * torch.arange(1, settings.mels + 1, dtype=torch.float64)
+    filters = (1 - (mel - peaks[:, None]).abs() / width).clamp(min=0)
+    filters[:, -1] = 0
+    return filters
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Neighbouring filters and the columns of a frame's spectrum that they need.
+
+    A frame's columns alternate between squared real and squared imaginary parts of its bins, and
+    the weights say each bin's twice: the product with them adds up the power on its way.
+    """
+
+    filters: slice
+    columns: slice
+    weights: Tensor  # [filters, columns]
+
+
+def _groups(filters: Tensor, device: torch.device) -> list[_Group]:
+    groups = []
+    for first in range(0, len(filters), FILTERS_TOGETHER):
+        some = filters[first : first + FILTERS_TOGETHER]
+        used = some.any(0).nonzero()
+        start, end = (int(used[0]), int(used[-1]) + 1) if len(used) else (0, 1)
+        weights = some[:, start:end].float().repeat_interleave(2, dim=1).to(device)
+        groups.append(_Group(slice(first, first + len(some)), slice(2 * start, 2 * end), weights))
+    return groups
+
+
+class LogMel(nn.Module):
+    """Waveforms to PaSST's input. It holds no tensor that a checkpoint would name."""
+
+    def __init__(self, settings: MelSettings = MelSettings()) -> None:
+        super().__init__()
+        self.settings = settings
+        window = torch.hann_window(settings.window, periodic=False)
+        self.register_buffer("window", window, persistent=False)
+        self.window: Tensor
+        self._plain: list[_Group] = []
+
+    def forward(
+        self, waveforms: Tensor, band: Band | None = None, masks: Masks | None = None
+    ) -> Tensor:
+        """[B, samples] in [-1, 1] to [B, 1, mels, frames], float32 whatever the precision around.
+
+        band: the filters' band in Hz, None for the settings'. masks: the stripes that become 0
+        before the affine map, hence 0.9 after it (silence is -1.4). No gradient flows through.
+        Raises ValueError for waveforms shorter than half a window.
+        """
+        shortest = self.settings.window // 2 + 2  # what reflection at the ends takes
+        if waveforms.shape[1] < shortest:
+            raise ValueError(
+                f"waveforms of {waveforms.shape[1]} samples; the front end needs at least "
+                f"{shortest}. Pad them with zeros."
+            )
+        with torch.no_grad(), torch.autocast(waveforms.device.type, enabled=False):
+            mel = self._power(waveforms.float(), self._filters(band, waveforms.device))
+            mel.add_(1e-5).log_()
+            if masks is not None:
+                mel[:, slice(*masks.bands)] = 0
+                mel[:, :, slice(*masks.frames)] = 0
+            return mel.add_(4.5).div_(5)[:, None]
+
+    def _filters(self, band: Band | None, device: torch.device) -> list[_Group]:
+        if band is not None:
+            return _groups(mel_filters(self.settings, band), device)
+        if not self._plain or self._plain[0].weights.device != device:
+            plain = mel_filters(self.settings, (self.settings.fmin, self.settings.fmax))
+            self._plain = _groups(plain, device)
+        return self._plain
+
+    def _power(self, waveforms: Tensor, groups: list[_Group]) -> Tensor:
+        """The filters' power: [B, mels, frames].
+
+        A processor takes one waveform at a time, so that its spectrum stays in the cache; a GPU
+        takes all of them. Pre-emphasis in two roundings and windows in the middle of `n_fft` zeros
+        are how the original computes: other ways are as exact, but where little is left of a loud
+        waveform in a bin they differ from it by up to 5e-5.
+        """
+        settings = self.settings
+        count, samples = waveforms.shape
+        frames = settings.frames(samples)
+        power = waveforms.new_empty(count, settings.mels, frames)
+        together = 1 if waveforms.device.type == "cpu" else count
+        padded = waveforms.new_zeros(together, frames, settings.n_fft)
+        half, margin = settings.window // 2, (settings.n_fft - settings.window) // 2
+        middle = padded[:, :, margin : margin + settings.window]
+        for first in range(0, count, together):
+            some = waveforms[first : first + together]
+            emphasised = some[:, 1:] - 0.97 * some[:, :-1]
+            reflected = nn.functional.pad(emphasised[:, None], (half, half), mode="reflect")[:, 0]
+            windows = reflected.unfold(1, settings.window, settings.hop)
+            torch.mul(windows, self.window, out=middle)
+            spectrum = torch.view_as_real(torch.fft.rfft(padded)).flatten(2).square_()
+            for group in groups:
+                columns = spectrum[:, :, group.columns].transpose(1, 2)
+                power[first : first + together, group.filters] = group.weights @ columns
+        return power

@@ -1,0 +1,91 @@
+"""A retrieval model as a folder that needs nothing else.
+
+`model.safetensors` holds the weights, `tokenizer.json` the tokenizer, and `model.json` the
+settings, the text side's configuration and what its maker says about it. It is written last: a
+folder with `model.json` is whole.
+"""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from triptych.audio.models.passt import Passt
+from triptych.audio.models.retrieval import RetrievalModel
+from triptych.audio.models.sentences import SentenceEncoder, read_tokenizer
+from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.weights import load_passt
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+
+StrPath = str | os.PathLike[str]
+
+
+def build_model(
+    settings: ModelSettings, text_folder: StrPath, audio_weights: StrPath | None, seed: int
+) -> RetrievalModel:
+    """A model at the start of its training, on the CPU.
+
+    text_folder: a text model (`sentences.py`); audio_weights: what `weights.convert_passt` wrote,
+    or None for a PaSST from scratch. Everything that isn't pretrained is a function of `seed`.
+    Raises InputError for files that don't fit.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        text = SentenceEncoder.from_folder(text_folder, settings.text_dropout)
+        model = RetrievalModel(settings, Passt(settings.audio), text)
+    if audio_weights is not None:
+        load_passt(model.audio, audio_weights)
+    return model
+
+
+def save_model(
+    model: RetrievalModel, settings: ModelSettings, folder: StrPath, about: dict[str, Any]
+) -> None:
+    """Write a model into `folder`; about: whatever JSON holds, for people and tables."""
+    folder = Path(folder)
+    tensors = {name: value.cpu().contiguous() for name, value in model.state_dict().items()}
+    with atomic_path(folder / "model.safetensors") as temporary:
+        save_file(tensors, temporary)
+    with atomic_path(folder / "tokenizer.json") as temporary:
+        model.text.tokenizer.save(str(temporary), pretty=False)
+    said = {"settings": settings.to_table(), "text": model.text.config, "about": about}
+    with atomic_path(folder / "model.json") as temporary:
+        temporary.write_text(json.dumps(said, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def load_model(
+    folder: StrPath, device: torch.device | str = "cpu"
+) -> tuple[RetrievalModel, ModelSettings]:
+    """What `save_model` wrote, in evaluation mode. Raises InputError for another folder."""
+    folder = Path(folder)
+    said = read_model_table(folder)
+    try:
+        settings = ModelSettings.from_table(said["settings"])
+        text = SentenceEncoder(said["text"], read_tokenizer(folder), settings.text_dropout)
+        with torch.device("meta"):  # its weights come from the file
+            audio = Passt(settings.audio)
+        model = RetrievalModel(settings, audio, text)
+        model.load_state_dict(load_file(folder / "model.safetensors"), assign=True)
+    except (SafetensorError, OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{folder}: its files don't belong together or come from another version of this "
+            f"project ({type(error).__name__}: {error}). Make the model again."
+        ) from error
+    return model.to(device).eval(), settings
+
+
+def read_model_table(folder: StrPath) -> dict[str, Any]:
+    """`model.json`: settings, text, about. Raises InputError where `folder` isn't a model."""
+    path = Path(folder) / "model.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{folder}: not a trained model ({error}). A model is a folder with model.json, "
+            "model.safetensors and tokenizer.json, such as results/audio/models/*/*/pretrained."
+        ) from error

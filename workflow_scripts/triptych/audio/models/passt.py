@@ -1,0 +1,209 @@
+"""PaSST: the spectrogram transformer of the audio side, in the sizes N, S and S15 and any smaller.
+
+Patches of 16 bands by 16 frames become tokens behind a class and a distillation token; the
+embedding is the mean of what the last block makes of these two (facts, 1.1; Koutini et al. 2021,
+arXiv:2110.05069). Parameters bear the names of the published checkpoints.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from triptych.audio.models.products import Linear, linear
+
+SPECIAL_TOKENS = 2  # class and distillation
+PUBLISHED_DIM = 768
+INITIAL_STD = 0.02  # of weights at 768 dimensions
+
+
+@dataclass(frozen=True)
+class PasstSettings:
+    """A transformer's sizes. `frames` is the longest input that it has positions for."""
+
+    stride: tuple[int, int]  # between patches: bands, frames
+    frames: int
+    dim: int = PUBLISHED_DIM
+    depth: int = 12
+    heads: int = 12
+    patch: int = 16
+    mels: int = 128
+    classes: int = 527  # of AudioSet, in the heads of published checkpoints; 0: no such heads
+
+    def __post_init__(self) -> None:
+        if self.dim % self.heads:
+            raise ValueError(f"dim {self.dim} is not a multiple of heads {self.heads}")
+        if min(self.stride) < 1 or self.patch > min(self.mels, self.frames):
+            raise ValueError(
+                f"stride {self.stride} and patches of {self.patch} for {self.mels} bands and "
+                f"{self.frames} frames: expected positive strides and room for a patch"
+            )
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """Rows and columns that have a position. Of 2000 frames 200, one more than patches fit."""
+        return self.mels // self.stride[0], self.frames // self.stride[1]
+
+    def grid(self, frames: int) -> tuple[int, int]:
+        """Rows and columns of patches in a spectrogram of so many frames.
+
+        Raises ValueError for a spectrogram shorter than a patch or longer than the positions.
+        """
+        rows = (self.mels - self.patch) // self.stride[0] + 1
+        columns = (frames - self.patch) // self.stride[1] + 1
+        most = self.positions[1]
+        if frames < self.patch or columns > most:
+            longest = (most - 1) * self.stride[1] + self.patch + self.stride[1] - 1
+            raise ValueError(
+                f"a spectrogram of {frames} frames; this PaSST takes {self.patch} to {longest} "
+                "frames. Split the waveform into shorter segments, or take a model of more frames."
+            )
+        return rows, columns
+
+
+PUBLISHED = {
+    "passt_n": PasstSettings(stride=(16, 16), frames=1000),
+    "passt_s": PasstSettings(stride=(10, 10), frames=998),
+    "passt_s15": PasstSettings(stride=(10, 10), frames=2000),
+}
+"""The checkpoints behind the report's PaSST-N, -S and -S15; the last takes 15 s of its 20."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The rows and columns of the patch grid that structured patchout leaves, ascending."""
+
+    rows: Tensor
+    columns: Tensor
+
+
+def draw_patchout(
+    rows: int, columns: int, drop: tuple[int, int], generator: torch.Generator
+) -> Kept:
+    """Drop `drop` (rows, columns) of the grid at random, the same for a whole batch.
+
+    Raises ValueError where nothing would be left.
+    """
+    if not (0 <= drop[0] < rows and 0 <= drop[1] < columns):
+        raise ValueError(
+            f"patchout {list(drop)} of a grid of {rows} x {columns}: give fewer than there are"
+        )
+    kept_columns = torch.randperm(columns, generator=generator)[: columns - drop[1]]
+    kept_rows = torch.randperm(rows, generator=generator)[: rows - drop[0]]
+    return Kept(kept_rows.sort().values, kept_columns.sort().values)
+
+
+class Passt(nn.Module):
+    """Spectrograms to embeddings."""
+
+    def __init__(self, settings: PasstSettings) -> None:
+        super().__init__()
+        self.settings = settings
+        dim, patch = settings.dim, settings.patch
+        rows, columns = settings.positions
+        self.cls_token = nn.Parameter(torch.empty(1, 1, dim))
+        self.dist_token = nn.Parameter(torch.empty(1, 1, dim))
+        self.new_pos_embed = nn.Parameter(torch.empty(1, SPECIAL_TOKENS, dim))
+        self.freq_new_pos_embed = nn.Parameter(torch.empty(1, dim, rows, 1))
+        self.time_new_pos_embed = nn.Parameter(torch.empty(1, dim, 1, columns))
+        self.patch_embed = _PatchEmbedding(dim, patch, settings.stride)
+        self.blocks = nn.ModuleList(_Block(dim, settings.heads) for _ in range(settings.depth))
+        self.norm = nn.LayerNorm(dim, eps=1e-6)
+        if settings.classes:
+            # Kept so that checkpoints load strictly. No embedding passes through them.
+            self.head = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, settings.classes))
+            self.head_dist = nn.Linear(dim, settings.classes)
+            self.head.requires_grad_(False)
+            self.head_dist.requires_grad_(False)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        """The original's initial weights, of a spread that keeps activations alike at any width."""
+        std = INITIAL_STD * (PUBLISHED_DIM / self.settings.dim) ** 0.5
+        for name, parameter in self.named_parameters():
+            if name.endswith(("_token", "_embed")):
+                nn.init.trunc_normal_(parameter, std=std)
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.trunc_normal_(module.weight, std=std)
+                nn.init.zeros_(module.bias)
+
+    def grid(self, frames: int) -> tuple[int, int]:
+        """As `PasstSettings.grid`."""
+        return self.settings.grid(frames)
+
+    def forward(self, mel: Tensor, kept: Kept | None = None) -> Tensor:
+        """[B, 1, mels, frames] to embeddings [B, dim]; `kept` from `draw_patchout` in training.
+
+        Shorter spectrograms than the model's take its first positions in time. Raises ValueError
+        for longer ones.
+        """
+        tokens = self._patches(mel, kept)
+        special = torch.cat([self.cls_token, self.dist_token], dim=1) + self.new_pos_embed
+        tokens = torch.cat([special.expand(len(mel), -1, -1), tokens], dim=1)
+        *blocks, last = self.blocks
+        for block in blocks:
+            tokens = block(tokens)
+        tokens = last(tokens, outputs=SPECIAL_TOKENS)  # nobody reads its other tokens
+        return self.norm(tokens).mean(dim=1)
+
+    def _patches(self, mel: Tensor, kept: Kept | None) -> Tensor:
+        """Tokens [B, rows * columns, dim], row by row, of the patches that are kept."""
+        patch, (band_stride, frame_stride) = self.settings.patch, self.settings.stride
+        rows, columns = self.grid(mel.shape[3])
+        patches = mel[:, 0].unfold(1, patch, band_stride).unfold(2, patch, frame_stride)
+        by_row = self.freq_new_pos_embed[0, :, :rows, 0].T
+        by_column = self.time_new_pos_embed[0, :, 0, :columns].T
+        if kept is not None:
+            at_rows, at_columns = kept.rows.to(mel.device), kept.columns.to(mel.device)
+            patches = patches[:, at_rows[:, None], at_columns]
+            by_row, by_column = by_row[at_rows], by_column[at_columns]
+        tokens = self.patch_embed(patches.flatten(3))
+        return (tokens + by_column + by_row[:, None]).flatten(1, 2)
+
+
+class _PatchEmbedding(nn.Module):
+    """A convolution, computed as a matrix product over those of its patches that are wanted."""
+
+    def __init__(self, dim: int, patch: int, stride: tuple[int, int]) -> None:
+        super().__init__()
+        self.proj = nn.Conv2d(1, dim, patch, stride)
+
+    def forward(self, patches: Tensor) -> Tensor:
+        return linear(patches, self.proj.weight.flatten(1), self.proj.bias)
+
+
+class _Block(nn.Module):
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(dim, eps=1e-6)
+        self.attn = _Attention(dim, heads)
+        self.norm2 = nn.LayerNorm(dim, eps=1e-6)
+        self.mlp = nn.ModuleDict({"fc1": Linear(dim, 4 * dim), "fc2": Linear(4 * dim, dim)})
+
+    def forward(self, tokens: Tensor, outputs: int | None = None) -> Tensor:
+        """The first `outputs` tokens (all where None) after this block, having seen all."""
+        tokens = tokens[:, :outputs] + self.attn(self.norm1(tokens), outputs)
+        hidden = functional.gelu(self.mlp["fc1"](self.norm2(tokens)))
+        return tokens + self.mlp["fc2"](hidden)
+
+
+class _Attention(nn.Module):
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = Linear(dim, 3 * dim)
+        self.proj = Linear(dim, dim)
+
+    def forward(self, tokens: Tensor, queries: int | None) -> Tensor:
+        if queries is None:
+            parts = self.qkv(tokens).chunk(3, dim=2)
+        else:
+            dim = tokens.shape[2]
+            weight, bias = self.qkv.weight, self.qkv.bias
+            query = linear(tokens[:, :queries], weight[:dim], bias[:dim])
+            parts = query, *linear(tokens, weight[dim:], bias[dim:]).chunk(2, dim=2)
+        by_head = (part.unflatten(2, (self.heads, -1)).transpose(1, 2) for part in parts)
+        attended = functional.scaled_dot_product_attention(*by_head)
+        return self.proj(attended.transpose(1, 2).flatten(2))

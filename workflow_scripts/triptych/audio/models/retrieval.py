@@ -1,0 +1,140 @@
+"""The joint model: recordings and captions to unit vectors of one space (report, Section 2)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from triptych.audio.models.mel import Band, LogMel, Masks, MelSettings, draw_band, draw_masks
+from triptych.audio.models.passt import Kept, Passt, draw_patchout
+from triptych.audio.models.sentences import SentenceEncoder
+from triptych.audio.models.settings import ModelSettings
+
+
+class Regularisation(Protocol):
+    """What the audio side's input suffers in training; settings of a training have these."""
+
+    @property
+    def frequency_mask(self) -> int:
+        """The widest stripe of mel bands that is hidden; 0 hides none, the report's code 48."""
+
+    @property
+    def time_mask(self) -> int:
+        """The widest stripe of frames that is hidden; 0 hides none, the report's code 192."""
+
+    @property
+    def band_jitter(self) -> bool:
+        """Whether the mel filters' band moves, as in the report's code."""
+
+    @property
+    def patchout(self) -> bool:
+        """Whether rows and columns of patches are dropped, as many as the model's settings say."""
+
+
+@dataclass(frozen=True)
+class Draws:
+    """One training step's random decisions on the audio side, the same for its whole batch."""
+
+    band: Band | None = None
+    masks: Masks | None = None
+    kept: Kept | None = None
+
+
+def draw(
+    settings: ModelSettings, regularisation: Regularisation, generator: torch.Generator
+) -> Draws:
+    """Decide for one step; `generator` lives on the CPU."""
+    band, masks, kept = None, None, None
+    mel = MelSettings()
+    if regularisation.band_jitter:
+        band = draw_band(mel, generator)
+    widest = (regularisation.frequency_mask, regularisation.time_mask)
+    if any(widest):
+        masks = draw_masks(mel.mels, settings.segment_frames, widest, generator)
+    if regularisation.patchout and any(settings.patchout):
+        kept = draw_patchout(*settings.grid, settings.patchout, generator)
+    return Draws(band, masks, kept)
+
+
+def segments_with_audio(
+    waveforms: Tensor, lengths: Sequence[int], samples: int
+) -> tuple[Tensor, Tensor]:
+    """Cut recordings into segments of `samples` and leave out those that are padding alone.
+
+    waveforms: [B, longest]; lengths: how many samples of each are real, whatever follows them.
+    Returns the segments of all recordings in order, [M, samples], the last of each filled up with
+    zeros, and the recording that each belongs to, [M]. Raises ValueError for a recording without
+    samples or one that is longer than its row.
+    """
+    counts = [-(-length // samples) for length in lengths]
+    if not lengths or min(lengths) < 1 or max(lengths) > waveforms.shape[1]:
+        raise ValueError(
+            f"lengths {list(lengths)} for waveforms {tuple(waveforms.shape)}: expected from 1 to "
+            "as many samples as there are. Leave empty recordings out."
+        )
+    segments = waveforms.new_zeros(sum(counts), samples)
+    first = 0
+    for waveform, length, count in zip(waveforms, lengths, counts, strict=True):
+        segments[first : first + count].view(-1)[:length] = waveform[:length]
+        first += count
+    owners = torch.arange(len(counts)).repeat_interleave(torch.tensor(counts))
+    return segments, owners.to(waveforms.device)
+
+
+class RetrievalModel(nn.Module):
+    """PaSST and a sentence encoder, each with a linear map into the shared space.
+
+    `temperature` is what similarities are divided by before a softmax, shape [1]; its sign means
+    nothing.
+    """
+
+    def __init__(self, settings: ModelSettings, audio: Passt, text: SentenceEncoder) -> None:
+        super().__init__()
+        self.settings = settings
+        self.mel = LogMel()
+        self.audio = audio
+        self.text = text
+        hidden = text.config["hidden_size"]
+        self.project_audio = nn.Sequential(nn.Linear(settings.audio.dim, settings.projection))
+        self.project_sentence = nn.Sequential(nn.Linear(hidden, settings.projection))
+        self.temperature = nn.Parameter(
+            torch.full((1,), settings.temperature), requires_grad=settings.learn_temperature
+        )
+
+    def embed_audio(
+        self, waveforms: Tensor, lengths: Tensor | Sequence[int], draws: Draws | None = None
+    ) -> Tensor:
+        """Recordings to unit vectors [B, projection], float32.
+
+        waveforms: [B, longest] at 32 kHz in [-1, 1]; lengths: samples of each that are real (best
+        on the CPU). A recording's vector is that of the mean over its segments; it depends on no
+        other recording of the batch. draws: of a training step; None in evaluation.
+        """
+        draws = draws or Draws()
+        counted = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
+        segments, owners = segments_with_audio(waveforms, counted, self.settings.segment_samples)
+        embedded = self.audio(self.mel(segments, draws.band, draws.masks), draws.kept).float()
+        sums = embedded.new_zeros(len(counted), embedded.shape[1]).index_add(0, owners, embedded)
+        counts = torch.bincount(owners, minlength=len(counted))
+        return _unit(self.project_audio(sums / counts[:, None]))
+
+    def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """What `text.tokenize` gave to unit vectors [captions, projection], float32."""
+        return _unit(self.project_sentence(self.text(tokens)))
+
+    def forward(
+        self,
+        waveforms: Tensor,
+        lengths: Tensor | Sequence[int],
+        tokens: Mapping[str, Tensor],
+        draws: Draws | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Both sides of a batch of pairs; wrappers for several GPUs go through here."""
+        return self.embed_audio(waveforms, lengths, draws), self.embed_text(tokens)
+
+
+def _unit(vectors: Tensor) -> Tensor:
+    return functional.normalize(vectors.float(), dim=1)

@@ -1,0 +1,206 @@
+"""What is asked of a model on one split, and the tidy rows of its answers."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from triptych.audio.embedding_files import Split
+from triptych.audio.scoring.intervals import ClusterResamples
+from triptych.audio.scoring.metrics import (
+    Floats,
+    Integers,
+    average_precisions,
+    chance_average_precision,
+    chance_recall,
+    columns_of,
+    hits,
+    order_preferences,
+    ranks,
+    reciprocal_ranks,
+)
+
+Booleans = NDArray[np.bool_]
+
+RECALLS = (1, 5, 10)
+CUTOFFS = (10, 16)
+"""Of the mean average precision with several relevant clips: 2023's and 2025's challenge."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The queries of a split, the clips that they are to find, and what is counted.
+
+    split:    its name
+    clips:    [C] that are ranked
+    queries:  [Q] captions
+    columns:  [Q] of the true clips
+    subsets:  the queries [Q] of each subset, "all" first
+    relevant: [Q, C], none in the row of a query without labels; or None without any labels
+    partners: [Q] columns of the clips with the two events in the other order, -1 for none
+    seed:     of the bootstrap
+    """
+
+    split: str
+    clips: NDArray[np.str_]
+    queries: NDArray[np.str_]
+    columns: Integers
+    subsets: Mapping[str, Booleans]
+    relevant: Booleans | None
+    partners: Integers
+    seed: int
+
+    @cached_property
+    def resamples(self) -> dict[tuple[str, bool], ClusterResamples]:
+        """Bootstrap weights of each subset, of all its queries or of the labelled ones (True)."""
+        return {
+            key: ClusterResamples(self.clips[self.columns[rows]], seed=self.seed)
+            for key, rows in self._rows.items()
+        }
+
+    @cached_property
+    def _rows(self) -> dict[tuple[str, bool], Booleans]:
+        rows = {(name, False): chosen for name, chosen in self.subsets.items()}
+        if self.relevant is not None:
+            labelled = self.relevant.any(axis=1)
+            rows |= {(name, True): chosen & labelled for name, chosen in self.subsets.items()}
+        return {key: chosen for key, chosen in rows.items() if chosen.any()}
+
+    def measure(self, scores: Floats) -> list[dict[str, Any]]:
+        """Rows of subset, relevance, metric, value, low, high, queries, clips.
+
+        scores: [Q, C]. The order accuracy stands in the subset "swapped".
+        """
+        of_ranks = ranks(scores, self.columns)
+        per_query = {"map_at_10": reciprocal_ranks(of_ranks, 10)}
+        per_query |= {f"r_at_{cutoff}": hits(of_ranks, cutoff) for cutoff in RECALLS}
+        rows = []
+        for (subset, labelled), chosen in self._rows.items():
+            if labelled:
+                assert self.relevant is not None
+                relevant = self.relevant[chosen]
+                values = {
+                    f"map_at_{cutoff}": average_precisions(scores[chosen], relevant, cutoff)
+                    for cutoff in CUTOFFS
+                }
+            else:
+                values = {name: value[chosen] for name, value in per_query.items()}
+                if subset == "swapped":
+                    values["order_accuracy"] = order_preferences(
+                        scores[chosen], self.columns[chosen], self.partners[chosen]
+                    )
+            resamples = self.resamples[subset, labelled]
+            for metric, value in values.items():
+                interval = resamples.interval(value)
+                rows.append(
+                    self._row(subset, labelled, metric, interval.estimate)
+                    | {"low": interval.low, "high": interval.high}
+                )
+        return rows
+
+    def chance(self) -> list[dict[str, Any]]:
+        """The same rows for an order drawn at random: expected values, without intervals."""
+        clips = len(self.clips)
+        rows = []
+        for (subset, labelled), chosen in self._rows.items():
+            if labelled:
+                assert self.relevant is not None
+                counts = self.relevant[chosen].sum(axis=1)
+                values = {
+                    f"map_at_{cutoff}": float(
+                        np.mean([chance_average_precision(clips, cutoff, int(n)) for n in counts])
+                    )
+                    for cutoff in CUTOFFS
+                }
+            else:
+                values = {"map_at_10": chance_average_precision(clips, 10)}
+                values |= {f"r_at_{cutoff}": chance_recall(clips, cutoff) for cutoff in RECALLS}
+                if subset == "swapped":
+                    values["order_accuracy"] = 0.5
+            rows += [
+                self._row(subset, labelled, metric, value) | {"low": np.nan, "high": np.nan}
+                for metric, value in values.items()
+            ]
+        return rows
+
+    def queries_table(self, scores: Floats) -> pd.DataFrame:
+        """One row a query: split, query, clip, rank and average precision of the true clip."""
+        of_ranks = ranks(scores, self.columns)
+        return pd.DataFrame(
+            {
+                "split": self.split,
+                "query": np.arange(len(self.queries)),
+                "clip": self.clips[self.columns],
+                "rank": of_ranks,
+                "average_precision": reciprocal_ranks(of_ranks, 10),
+            }
+        )
+
+    def _row(self, subset: str, labelled: bool, metric: str, value: float) -> dict[str, Any]:
+        return {
+            "split": self.split,
+            "subset": subset,
+            "relevance": "multiple" if labelled else "single",
+            "metric": metric,
+            "value": value,
+            "queries": int(self._rows[subset, labelled].sum()),
+            "clips": len(self.clips),
+        }
+
+
+def ask(
+    name: str,
+    split: Split,
+    relevance: pd.DataFrame,
+    scenes: pd.DataFrame | None = None,
+    seed: int = 0,
+) -> Questions:
+    """The questions of a split.
+
+    relevance: columns split, caption, clip: the clips that fit a caption. scenes: columns clip,
+    seen, order_partner, for data that the generator made. Labels of clips that are not ranked
+    (unreadable ones) don't count. Raises ValueError for a query whose true clip is not ranked.
+    """
+    columns = columns_of(list(split.query_clips), list(split.clips))
+    subsets = {"all": np.ones(len(columns), dtype=bool)}
+    partners = np.full(len(columns), -1, dtype=np.int64)
+    if scenes is not None:
+        of_clips = scenes.set_index("clip").reindex(split.clips)
+        seen = of_clips["seen"].astype(str).to_numpy()[columns]
+        column = {str(clip): index for index, clip in enumerate(split.clips)}
+        partner = of_clips["order_partner"].fillna("").to_numpy()
+        partners = np.array([column.get(clip, -1) for clip in partner], dtype=np.int64)[columns]
+        subsets |= {"seen": seen == "1", "unseen": seen == "0", "swapped": partners >= 0}
+    return Questions(
+        split=name,
+        clips=split.clips,
+        queries=split.captions,
+        columns=columns,
+        subsets=subsets,
+        relevant=_relevant(relevance[relevance["split"] == name], split),
+        partners=partners,
+        seed=seed,
+    )
+
+
+def _relevant(labels: pd.DataFrame, split: Split) -> Booleans | None:
+    column = {str(clip): index for index, clip in enumerate(split.clips)}
+    rows: dict[str, list[int]] = {}
+    for row, caption in enumerate(split.captions):
+        rows.setdefault(str(caption), []).append(row)
+    relevant = np.zeros((len(split.captions), len(split.clips)), dtype=bool)
+    for row, where in _labelled(labels, rows, column):
+        relevant[row, where] = True
+    return relevant if relevant.any() else None
+
+
+def _labelled(
+    labels: pd.DataFrame, rows: Mapping[str, list[int]], column: Mapping[str, int]
+) -> Iterator[tuple[int, int]]:
+    for caption, clip in zip(labels["caption"], labels["clip"], strict=True):
+        if clip in column:
+            yield from ((row, column[clip]) for row in rows.get(caption, ()))

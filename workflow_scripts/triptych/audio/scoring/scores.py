@@ -1,0 +1,197 @@
+"""All models, ensembles and baselines on all splits: the tables that everything else reads."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triptych.audio.embedding_files import Split, read_embeddings
+from triptych.audio.scoring.baselines import keyword_scores
+from triptych.audio.scoring.ensemble import (
+    Ensemble,
+    listed_ensemble,
+    mean_scores,
+    selected_ensemble,
+)
+from triptych.audio.scoring.metrics import Floats, similarities
+from triptych.audio.scoring.questions import Questions, ask
+from triptych.core.errors import InputError
+
+SPLITS = ("validation", "evaluation")
+RUN_KEYS = ("stage", "audio_model", "text_model", "corpus", "captions", "seed", "system")
+METRICS = (
+    *RUN_KEYS,
+    *("split", "subset", "relevance", "metric", "value", "low", "high", "queries", "clips"),
+)
+QUERIES = (*RUN_KEYS, "split", "query", "clip", "rank", "average_precision")
+ENSEMBLES = ("name", "member", "added_step", "validation_map_at_10")
+
+Run = Mapping[str, Any]
+"""A row of the experiment table (`experiments.audio_runs`)."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Tables with the columns METRICS, QUERIES and ENSEMBLES."""
+
+    metrics: pd.DataFrame
+    queries: pd.DataFrame
+    ensembles: pd.DataFrame
+
+
+def score_runs(
+    runs: Sequence[Run],
+    members: Sequence[Sequence[str]],
+    clips: pd.DataFrame,
+    relevance: pd.DataFrame,
+    scenes: pd.DataFrame | None = None,
+    seed: int = 0,
+) -> Scores:
+    """Score every run that did not train on the splits to be scored, and what stands beside.
+
+    runs: rows of the experiment table; a run's embeddings lie in its folder. members: pairs
+    [audio model, text model] of the published ensemble, each with the run that `ensemble_runs`
+    says. clips: Clotho's clips.csv; relevance, scenes: see `questions.ask`.
+    """
+    models = _models(runs)
+    embedded = {run["run"]: read_embeddings(_embeddings(run)) for run in models}
+    scored = [run for run in models if all(name in embedded[run["run"]] for name in SPLITS)]
+    if not scored:
+        raise InputError("no model has embeddings of both validation and evaluation: none to score")
+    pool = ensemble_runs(scored)
+    listed = [_member(pool, pair) for pair in members]
+
+    metrics: list[dict[str, Any]] = []
+    queries: list[pd.DataFrame] = []
+    ensembles: list[Ensemble] = []
+    for name in SPLITS:
+        first = embedded[scored[0]["run"]][name]
+        questions = ask(name, first, relevance, scenes, seed)
+        kept: dict[str, Floats] = {}
+        for run in scored:
+            split = embedded[run["run"]][name]
+            _check_same(split, first, run["run"], name)
+            matrix = similarities(split.text, split.audio)
+            _add(questions, matrix, _keys(run, "model"), metrics, queries)
+            if run["run"] in pool:
+                kept[run["run"]] = matrix
+        if name == "validation":  # what follows is chosen here, before evaluation is looked at
+            ensembles = [
+                listed_ensemble("published", listed, kept, questions.columns),
+                selected_ensemble("selected", kept, questions.columns),
+            ]
+        for ensemble in ensembles:
+            matrix = mean_scores([kept[member] for member in ensemble.members])
+            _add(questions, matrix, _named(ensemble.name, "ensemble"), metrics, queries)
+        words = _keywords(clips, questions)
+        matrix = keyword_scores([str(query) for query in questions.queries], words)
+        _add(questions, matrix, _named("keywords", "baseline"), metrics, queries)
+        metrics += [_named("chance", "baseline") | row for row in questions.chance()]
+    return Scores(
+        pd.DataFrame(metrics, columns=list(METRICS)),
+        pd.concat(queries, ignore_index=True)[list(QUERIES)],
+        pd.DataFrame(_ensemble_rows(ensembles), columns=list(ENSEMBLES)),
+    )
+
+
+def read_histories(runs: Sequence[Run]) -> pd.DataFrame:
+    """history.csv of all runs as one table of strings, as written, in the order of the runs."""
+    tables = [
+        pd.read_csv(Path(run["folder"]) / "history.csv", dtype=str, keep_default_na=False)
+        for run in runs
+    ]
+    return pd.concat(tables, ignore_index=True)
+
+
+def ensemble_runs(runs: Iterable[Run]) -> dict[str, Run]:
+    """The runs that an ensemble may hold, by label: one a pair, as in Table 2.
+
+    These are the models fine-tuned with GPT captions; of several seeds the first one listed.
+    """
+    chosen: dict[tuple[str, str], Run] = {}
+    for run in runs:
+        if run["stage"] == "finetuned" and run["captions"] == "gpt":
+            chosen.setdefault((run["audio_model"], run["text_model"]), run)
+    return {run["run"]: run for run in chosen.values()}
+
+
+def _models(runs: Sequence[Run]) -> list[Run]:
+    """The runs, and the untrained models whose embeddings lie beside pretrained ones."""
+    models = list(runs)
+    for run in runs:
+        untrained = Path(run["folder"]) / "untrained"
+        if run["stage"] == "pretrained" and (untrained / "embeddings.npz").exists():
+            models.append(
+                {
+                    **run,
+                    "stage": "untrained",
+                    "run": f"{run['run']}/untrained",
+                    "folder": os.fspath(untrained),
+                }
+            )
+    return models
+
+
+def _embeddings(run: Run) -> Path:
+    return Path(run["folder"]) / "embeddings.npz"
+
+
+def _member(pool: Mapping[str, Run], pair: Sequence[str]) -> str:
+    for label, run in pool.items():
+        if [run["audio_model"], run["text_model"]] == list(pair):
+            return label
+    raise InputError(
+        f"the ensemble's member {list(pair)} has no model that was fine-tuned with GPT captions; "
+        f"there are {', '.join(pool) or 'none'}"
+    )
+
+
+def _check_same(split: Split, first: Split, run: str, name: str) -> None:
+    same = np.array_equal(split.clips, first.clips) and np.array_equal(
+        split.captions, first.captions
+    )
+    if not same:
+        raise InputError(
+            f"{run} was embedded with another {name} split than the models before it: other clips "
+            "or captions. Its model folder is from another run of the workflow; make it anew"
+        )
+
+
+def _add(
+    questions: Questions,
+    matrix: Floats,
+    keys: dict[str, Any],
+    metrics: list[dict[str, Any]],
+    queries: list[pd.DataFrame],
+) -> None:
+    metrics += [keys | row for row in questions.measure(matrix)]
+    queries.append(questions.queries_table(matrix).assign(**keys))
+
+
+def _keys(run: Run, system: str) -> dict[str, Any]:
+    return {key: run[key] for key in RUN_KEYS if key != "system"} | {"system": system}
+
+
+def _named(name: str, system: str) -> dict[str, Any]:
+    return dict.fromkeys(RUN_KEYS, "") | {"audio_model": name, "system": system}
+
+
+def _keywords(clips: pd.DataFrame, questions: Questions) -> list[str]:
+    of_clips = clips.set_index("clip")["keywords"].reindex(questions.clips)
+    if of_clips.isna().any():
+        raise InputError(f"clips.csv does not list {of_clips.index[of_clips.isna()][0]!r}")
+    return [str(text) for text in of_clips]
+
+
+def _ensemble_rows(ensembles: Iterable[Ensemble]) -> list[tuple[str, str, int, float]]:
+    return [
+        (ensemble.name, member, step, score)
+        for ensemble in ensembles
+        for step, (member, score) in enumerate(
+            zip(ensemble.members, ensemble.validation, strict=True), start=1
+        )
+    ]

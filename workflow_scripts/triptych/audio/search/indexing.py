@@ -1,0 +1,241 @@
+"""Bringing an index up to date with its folder: only what is new or changed is embedded."""
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, stream_audio
+from triptych.audio.search.index import Entry, Index
+from triptych.core.files import sha256_of
+from triptych.core.progress import Progress
+
+READ = (".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".aifc", ".au", ".caf")
+NOT_READ = (".m4a", ".aac", ".wma", ".ape", ".ac3", ".amr", ".wv", ".mka")
+"""Sound that libsndfile does not decode: listed as a problem, where it would be missed silently."""
+WINDOW_SECONDS = 30.0
+SHORTEST_SECONDS = 1.0
+"""What is left behind the last window goes into it when it is shorter than this."""
+SAVE_SECONDS = 30.0
+"""How much work a kill may cost."""
+
+Waveform = NDArray[np.float32]
+
+
+class Model(Protocol):
+    """What embeds sounds (`embedder.Embedder`)."""
+
+    batch_seconds: float  # of sound that it is best given at once
+
+    def sounds(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
+        """Waveforms, each [frames] at 32 kHz, to embeddings [W, D]."""
+
+
+@dataclass(frozen=True)
+class Update:
+    """What an update did: files by what became of them; `stopped` says what ended it early."""
+
+    new: int
+    kept: int
+    moved: int
+    removed: int
+    stopped: str | None
+
+
+def sound_files(folder: Path) -> list[str]:
+    """All sound files below a folder, by their paths with /, sorted; nothing hidden."""
+    found = []
+    for where, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in names:
+            if not name.startswith(".") and Path(name).suffix.lower() in READ + NOT_READ:
+                found.append(Path(where, name).relative_to(folder).as_posix())
+    return sorted(found)
+
+
+def windows(path: Path) -> Iterator[tuple[float, Waveform]]:
+    """A file cut into windows of WINDOW_SECONDS: start in seconds, samples. Raises AudioProblem.
+
+    Never more than a window is in memory. The last one is between SHORTEST_SECONDS and
+    WINDOW_SECONDS + SHORTEST_SECONDS long, or as short as the file.
+    """
+    length = round(WINDOW_SECONDS * SAMPLE_RATE)
+    needed = length + round(SHORTEST_SECONDS * SAMPLE_RATE)
+    blocks: list[Waveform] = []
+    held = start = 0
+    for block in stream_audio(path):
+        blocks.append(block)
+        held += len(block)
+        if held >= needed:
+            joined = np.concatenate(blocks)
+            while len(joined) >= needed:
+                yield start / SAMPLE_RATE, joined[:length]
+                joined = joined[length:]
+                start += length
+            blocks, held = [joined], len(joined)
+    if held:
+        yield start / SAMPLE_RATE, np.concatenate(blocks)
+
+
+class _Batches:
+    """Gathers windows of several files into batches; a file is done when all of it is embedded."""
+
+    def __init__(self, load: Callable[[], Model]) -> None:
+        self._load = cache(load)  # loading takes seconds, and often nothing is to be embedded
+        self._waiting: list[tuple[str, Waveform]] = []
+        self._rows: dict[str, list[NDArray[np.float32]]] = {}
+        self._whole: dict[str, Entry] = {}
+
+    def add(self, path: str, waveform: Waveform) -> None:
+        self._waiting.append((path, waveform))
+        held = sum(len(waveform) for _, waveform in self._waiting)
+        if held >= self._load().batch_seconds * SAMPLE_RATE:
+            self.flush()
+
+    def finish(self, entry: Entry) -> None:
+        self._whole[entry.path] = entry
+
+    def drop(self, path: str) -> None:
+        self._waiting = [(p, waveform) for p, waveform in self._waiting if p != path]
+        self._rows.pop(path, None)
+
+    def flush(self) -> None:
+        if self._waiting:
+            embedded = self._load().sounds([waveform for _, waveform in self._waiting])
+            for (path, _), row in zip(self._waiting, embedded, strict=True):
+                self._rows.setdefault(path, []).append(np.asarray(row, np.float32))
+            self._waiting = []
+
+    def done(self) -> list[Entry]:
+        """The entries that have become whole since this was last asked."""
+        ready = [
+            path
+            for path, entry in self._whole.items()
+            if len(self._rows.get(path, ())) == len(entry.starts)
+        ]
+        return [
+            replace(self._whole.pop(path), embeddings=np.stack(self._rows.pop(path)))
+            for path in ready
+        ]
+
+
+def update_index(
+    folder: Path,
+    earlier: Index | None,
+    model: tuple[str, str],
+    load: Callable[[], Model],
+    save: Callable[[Index], None],
+    stop: Callable[[], str | None] = lambda: None,
+) -> tuple[Index, Update]:
+    """The folder's index; `save` is called with it now and then, and at the end.
+
+    earlier: the index so far, made by the same model. A file of the same size and time of change
+    is taken over from it; so is one of the same content, wherever it was. Files that could not be
+    read are tried again. model: its folder and the SHA-256 of its weights; `load` is called when
+    the first sound is to be embedded. `stop` is asked between files and windows; a reason ends
+    the work, and what was done is saved.
+    """
+    known = {entry.path: entry for entry in earlier.entries} if earlier else {}
+    by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
+    paths = sound_files(folder)
+    entries: dict[str, Entry] = {}
+    fresh: list[Entry] = []
+    for path in paths:
+        was, entry = known.get(path), _looked_at(folder, path)
+        if was and not was.problem and _unchanged(was, entry):
+            entries[path] = was
+        else:
+            fresh.append(entry)
+    kept, moved, stopped = len(entries), 0, None
+
+    def current() -> Index:
+        ordered = [entries[path] for path in sorted(entries)]
+        return Index(folder, *model, ordered)
+
+    batches = _Batches(load)
+    saved, pause = time.monotonic(), SAVE_SECONDS
+    with Progress("index", len(fresh), "files") as progress:
+        for entry in fresh:
+            if stopped := stop():
+                break
+            done, same = _read(folder, entry, by_content, batches, stop)
+            moved += same
+            for one in [*done, *batches.done()]:
+                entries[one.path] = one
+                progress.advance()
+            if time.monotonic() - saved > pause:
+                began = time.monotonic()
+                save(current())
+                saved = time.monotonic()
+                pause = max(SAVE_SECONDS, 10 * (saved - began))
+        stopped = stopped or stop()
+        batches.flush()
+        for one in batches.done():
+            entries[one.path] = one
+            progress.advance()
+    index = current()
+    save(index)
+    return index, Update(
+        new=len(entries) - kept - moved - len(index.problems),
+        kept=kept,
+        moved=moved,
+        removed=len(set(known) - set(paths)),
+        stopped=stopped if len(entries) < len(paths) else None,
+    )
+
+
+def _looked_at(folder: Path, path: str) -> Entry:
+    try:
+        about = (folder / path).stat()
+    except OSError as problem:  # a link that leads nowhere, a file that went away
+        return Entry(path, 0, 0, problem=problem.strerror or str(problem))
+    return Entry(path, about.st_size, about.st_mtime_ns)
+
+
+def _unchanged(one: Entry, other: Entry) -> bool:
+    return (one.size, one.modified_ns) == (other.size, other.modified_ns)
+
+
+def _read(
+    folder: Path,
+    entry: Entry,
+    by_content: dict[str, Entry],
+    batches: _Batches,
+    stop: Callable[[], str | None],
+) -> tuple[list[Entry], bool]:
+    """Entries that need no embedding: the file's own if its content is known or unreadable."""
+    path = folder / entry.path
+    try:
+        if entry.problem:
+            raise AudioProblem(entry.problem)
+        if path.suffix.lower() in NOT_READ:
+            raise AudioProblem(f"{path.suffix} files are not read; convert it to flac, ogg or wav")
+        entry = replace(entry, sha256=sha256_of(path))
+        same = by_content.get(entry.sha256)
+        if same:
+            told = (same.starts, same.seconds, same.embeddings)
+            return [replace(entry, starts=told[0], seconds=told[1], embeddings=told[2])], True
+        starts, seconds = [], []
+        for start, waveform in windows(path):
+            if stop():
+                batches.drop(entry.path)
+                return [], False
+            batches.add(entry.path, waveform)
+            starts.append(start)
+            seconds.append(len(waveform) / SAMPLE_RATE)
+        if not starts:
+            raise AudioProblem(f"{path}: holds no samples")
+    except (AudioProblem, OSError, UnicodeEncodeError) as problem:
+        batches.drop(entry.path)
+        said = str(problem).removeprefix(f"{path}: ")
+        if isinstance(problem, UnicodeEncodeError):
+            said = "its name is not valid in this system's encoding; rename it"
+        return [replace(entry, sha256="", problem=said)], False
+    batches.finish(replace(entry, starts=tuple(starts), seconds=tuple(seconds)))
+    return [], False

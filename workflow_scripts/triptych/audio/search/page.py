@@ -1,0 +1,203 @@
+"""results/search.html: what the model finds for queries of the test split, to be seen and heard.
+
+One page that needs nothing but itself: pictures and sounds are embedded, there is no script and no
+request. The queries are chosen by a rule, not by hand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import jinja2
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from numpy.typing import NDArray
+
+from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.audio.embedding_files import Split
+from triptych.audio.scoring.metrics import best_columns, columns_of, ranks, similarities
+from triptych.audio.search.pictures import mp3_address, spectrogram_address
+
+TEMPLATES = Path(__file__).parent / "templates"
+BEST = 10
+HEARD_SECONDS = 10.0
+KINDS = ("at rank 1", "at ranks 2 to 10", "not among the ten best")
+
+
+class Store(Protocol):
+    """Where the clips' sound is (`data.shards.ClipStore`)."""
+
+    def frames(self, clip: str) -> int: ...
+
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Found:
+    """A clip in a query's list."""
+
+    rank: int
+    score: float
+    true: bool
+    name: str
+    seconds: float
+    keywords: Sequence[str]
+    captions: Sequence[str]
+    spectrogram: str
+    sound: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A query, the rank of its true clip and the clips that are shown for it."""
+
+    number: int
+    text: str
+    rank: int
+    kind: str
+    clips: Sequence[Found]
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many of all queries are of a kind, and how many of these are shown."""
+
+    kind: str
+    share: float
+    shown: int
+
+
+def choose_queries(
+    of_ranks: NDArray[np.int64], query_clips: Sequence[str], count: int
+) -> list[int]:
+    """Numbers of about `count` queries, spread over hits at 1, ranks 2 to 10 and misses.
+
+    A clip takes part with the first of its queries. Of each of the three kinds a third is taken,
+    evenly spaced in the order of their ranks (hits: in the order of the file); a kind that has
+    too few leaves its places to the others. Returned by rank.
+    """
+    _, firsts = np.unique(np.asarray(query_clips), return_index=True)
+    groups: list[list[int]] = [[] for _ in KINDS]
+    for query in sorted(firsts.tolist(), key=lambda query: (of_ranks[query], query)):
+        groups[_kind(of_ranks[query])].append(query)
+    wanted = _shares(count, [len(group) for group in groups])
+    chosen = [
+        group[place]
+        for group, share in zip(groups, wanted, strict=True)
+        for place in np.linspace(0, len(group) - 1, share).round().astype(int)
+    ]
+    return sorted(chosen, key=lambda query: (of_ranks[query], query))
+
+
+def search_page(
+    split: Split,
+    clips: pd.DataFrame,
+    captions: pd.DataFrame,
+    store: Store,
+    *,
+    queries: int,
+    style: str,
+    run: Mapping[str, Any],
+    scale: str,
+) -> str:
+    """The page's HTML.
+
+    split: the model's embeddings of the split that is searched; clips, captions: its clips.csv and
+    captions.csv; store: the clips' sound; style: the report's style sheet; run: the model's row of
+    the experiment table; scale: the label of all numbers of this run of the workflow.
+    """
+    scores = similarities(split.text, split.audio)
+    columns = columns_of(list(split.query_clips), list(split.clips))
+    of_ranks = ranks(scores, columns)
+    clip_facts = _ClipFacts(clips, captions, store)
+    shown = []
+    for query in choose_queries(of_ranks, [str(clip) for clip in split.query_clips], queries):
+        listed = best_columns(scores[query : query + 1], min(BEST, scores.shape[1]))[0].tolist()
+        places = list(enumerate(listed, start=1))
+        if of_ranks[query] > len(listed):
+            places.append((int(of_ranks[query]), int(columns[query])))
+        shown.append(
+            Shown(
+                number=query,
+                text=str(split.captions[query]),
+                rank=int(of_ranks[query]),
+                kind=KINDS[_kind(of_ranks[query])],
+                clips=[
+                    clip_facts.found(
+                        str(split.clips[column]),
+                        rank,
+                        float(scores[query, column]),
+                        bool(column == columns[query]),
+                    )
+                    for rank, column in places
+                ],
+            )
+        )
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    return environment.get_template("search.html.j2").render(
+        style=Markup(style),
+        own_style=Markup((TEMPLATES / "search.css").read_text(encoding="utf-8")),
+        run=run,
+        scale=scale,
+        shown=shown,
+        counts=_counts(of_ranks, shown),
+        queries=len(of_ranks),
+        clips=len(split.clips),
+        heard=f"{HEARD_SECONDS:.0f}",
+    )
+
+
+class _ClipFacts:
+    """What is shown of a clip; sound and picture are made once, however often it is found."""
+
+    def __init__(self, clips: pd.DataFrame, captions: pd.DataFrame, store: Store) -> None:
+        about = clips.set_index("clip")
+        self._names = about["file_name"].to_dict()
+        self._keywords = about["keywords"].to_dict()
+        self._captions = captions.groupby("clip", sort=False)["caption"].agg(list).to_dict()
+        self._store = store
+        self._media: dict[str, tuple[str, str]] = {}
+
+    def found(self, clip: str, rank: int, score: float, true: bool) -> Found:
+        if clip not in self._media:
+            frames = min(self._store.frames(clip), round(HEARD_SECONDS * SAMPLE_RATE))
+            waveform = self._store.read(clip, 0, frames)
+            self._media[clip] = spectrogram_address(waveform), mp3_address(waveform)
+        spectrogram, sound = self._media[clip]
+        return Found(
+            rank=rank,
+            score=score,
+            true=true,
+            name=self._names[clip],
+            seconds=self._store.frames(clip) / SAMPLE_RATE,
+            keywords=[word for word in self._keywords[clip].split(";") if word],
+            captions=self._captions.get(clip, []),
+            spectrogram=spectrogram,
+            sound=sound,
+        )
+
+
+def _kind(rank: int) -> int:
+    return 0 if rank == 1 else 1 if rank <= BEST else 2
+
+
+def _counts(of_ranks: NDArray[np.int64], shown: Sequence[Shown]) -> list[Count]:
+    kinds = np.array([_kind(rank) for rank in of_ranks])
+    return [
+        Count(name, float((kinds == kind).mean()), sum(query.kind == name for query in shown))
+        for kind, name in enumerate(KINDS)
+    ]
+
+
+def _shares(count: int, sizes: Sequence[int]) -> list[int]:
+    """`count` places dealt out in turn among groups, to none more than it has."""
+    shares = [0] * len(sizes)
+    while sum(shares) < min(count, sum(sizes)):
+        for group, size in enumerate(sizes):
+            if shares[group] < size and sum(shares) < count:
+                shares[group] += 1
+    return shares

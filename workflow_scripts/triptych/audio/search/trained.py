@@ -1,0 +1,70 @@
+"""Which of the trained models searches a person's own sounds."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.core.errors import InputError
+from triptych.core.files import sha256_of
+
+CHECKOUT = Path(__file__).resolve().parents[4]
+SCORES, MODELS = Path("results/audio/metrics.csv"), Path("results/audio/models")
+_HOW = (
+    "train one with make demo (minutes, small, knows only synthesised sounds) or with "
+    "snakemake audio --configfile config/paper.yaml, or give --model FOLDER"
+)
+
+
+def best_model() -> tuple[Path, str]:
+    """Folder of the trained model with the highest validation mAP@10, and a sentence about it.
+
+    Looked for in the working directory, then in the library's own checkout. Fine-tuned and
+    distilled models go before those that are only pretrained, whose scores may rest on leaked
+    clips. Raises InputError, saying what to run, where there is none.
+    """
+    for root in dict.fromkeys((Path.cwd(), CHECKOUT)):
+        if (root / SCORES).exists():
+            found = _best(root, pd.read_csv(root / SCORES, dtype=str, keep_default_na=False))
+            if found:
+                return found
+    raise InputError(f"there is no trained model yet ({SCORES} names none): {_HOW}")
+
+
+def checked_model(folder: Path) -> tuple[Path, str]:
+    """The absolute folder of a model and the SHA-256 of its weights. Raises InputError."""
+    weights = folder / "model.safetensors"
+    if not weights.is_file():
+        raise InputError(f"{folder} is no trained model, it has no model.safetensors: {_HOW}")
+    return folder.resolve(), sha256_of(weights)
+
+
+def model_folder(row: pd.Series) -> Path:
+    """Where the model of a row of metrics.csv lies, below the results' root."""
+    stage = {
+        "pretrained": "pretrained",
+        "finetuned": f"finetuned/{row['captions']}-seed{row['seed']}",
+        "distilled": f"distilled/seed{row['seed']}",
+    }[row["stage"]]
+    return MODELS / f"{row['audio_model']}-{row['text_model']}" / row["corpus"] / stage
+
+
+def _best(root: Path, metrics: pd.DataFrame) -> tuple[Path, str] | None:
+    rows = metrics[
+        (metrics["system"] == "model")
+        & metrics["stage"].isin(("pretrained", "finetuned", "distilled"))
+        & (metrics["split"] == "validation")
+        & (metrics["subset"] == "all")
+        & (metrics["relevance"] == "single")
+        & (metrics["metric"] == "map_at_10")
+    ]
+    ordered = rows.assign(
+        tuned=rows["stage"] != "pretrained", score=rows["value"].astype(float)
+    ).sort_values(["tuned", "score"], ascending=False, kind="stable")
+    for _, row in ordered.iterrows():
+        folder = root / model_folder(row)
+        if (folder / "model.safetensors").is_file():
+            return folder, (
+                f"model {os.path.relpath(folder)} (best on validation, mAP@10 {row['score']:.3f})"
+            )
+    return None

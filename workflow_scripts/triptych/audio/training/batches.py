@@ -1,0 +1,165 @@
+"""What a model is trained on, batch by batch.
+
+Nothing is drawn from a running stream: a batch's pairs, crops and captions are functions of the
+seed, the epoch and the pair, so a resumed run sees what an unbroken one would have seen, and how
+many processes read the clips makes no difference.
+"""
+
+import functools
+import hashlib
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.core.errors import InputError
+
+
+class Store(Protocol):
+    """Clips by name, such as `triptych.audio.data.shards.ClipStore`."""
+
+    def frames(self, clip: str) -> int: ...
+
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> NDArray[np.float32]: ...
+
+
+class Pair(NamedTuple):
+    """A clip with one of its captions, and the variations that may stand in for it."""
+
+    clip: str
+    position: int
+    caption: str
+    variations: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One device's share of a batch.
+
+    waveforms: float32 [N, S], padded with zeros;  lengths: int64 [N] in samples
+    captions: N as the model shall read them
+    chosen: int64 [batch], which pairs make up the whole batch of all devices
+    """
+
+    waveforms: Tensor
+    lengths: Tensor
+    captions: list[str]
+    chosen: Tensor
+
+    def pin_memory(self) -> "Batch":
+        return Batch(
+            self.waveforms.pin_memory(), self.lengths.pin_memory(), self.captions, self.chosen
+        )
+
+
+class Batches(Dataset[Batch]):
+    """The batches of a training by their number, from 0 through all epochs.
+
+    Each epoch goes through the pairs in an order of its own and leaves out the incomplete batch
+    at its end. Of each batch, device number `rank` of `devices` reads its own part.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pair],
+        store: Store,
+        batch: int,
+        swap: float,
+        longest_seconds: float,
+        seed: int,
+        rank: int = 0,
+        devices: int = 1,
+    ) -> None:
+        if len(pairs) < batch:
+            raise InputError(
+                f"{len(pairs)} pairs of a clip and a caption are fewer than one batch of {batch}; "
+                "give more clips, or lower the batch"
+            )
+        self.pairs, self._store, self._batch, self._swap = pairs, store, batch, swap
+        self._longest, self._seed = round(longest_seconds * SAMPLE_RATE), seed
+        share = batch // devices
+        self._own = slice(rank * share, (rank + 1) * share)
+        self.steps_per_epoch = len(pairs) // batch
+
+    def __getitem__(self, step: int) -> Batch:
+        epoch, position = divmod(step, self.steps_per_epoch)
+        order = _order(len(self.pairs), self._seed, epoch)
+        chosen = order[position * self._batch : (position + 1) * self._batch]
+        own = [self.pairs[index] for index in chosen[self._own]]
+        captions = [caption_of(pair, self._swap, self._seed, epoch) for pair in own]
+        waveforms, lengths = stacked([self._read(pair, epoch) for pair in own])
+        return Batch(waveforms, lengths, captions, torch.from_numpy(chosen.copy()))
+
+    def _read(self, pair: Pair, epoch: int) -> NDArray[np.float32]:
+        start, frames = crop(self._store.frames(pair.clip), self._longest, self._seed, epoch, pair)
+        return self._store.read(pair.clip, start, frames)
+
+
+def stacked(waveforms: Sequence[NDArray[np.float32]]) -> tuple[Tensor, Tensor]:
+    """Waveforms padded with zeros to the longest, float32 [N, S], and their lengths, int64 [N]."""
+    lengths = [len(waveform) for waveform in waveforms]
+    padded = torch.zeros(len(lengths), max(lengths))
+    for row, waveform in zip(padded, waveforms, strict=True):
+        row[: len(waveform)] = torch.from_numpy(waveform)
+    return padded, torch.tensor(lengths)
+
+
+def crop(frames: int, longest: int, seed: int, epoch: int, pair: Pair) -> tuple[int, int]:
+    """Where a random cut of at most `longest` frames begins, and how many it has."""
+    if frames <= longest:
+        return 0, frames
+    share = uniform("crop", seed, epoch, pair.clip, pair.position)
+    return int(share * (frames - longest + 1)), longest
+
+
+def caption_of(pair: Pair, swap: float, seed: int, epoch: int) -> str:
+    """A pair's caption, or with probability `swap` one of its variations (Section 2.6)."""
+    key = (seed, epoch, pair.clip, pair.position)
+    if not pair.variations or uniform("swap", *key) >= swap:
+        return pair.caption
+    return pair.variations[int(uniform("variation", *key) * len(pair.variations))]
+
+
+def uniform(*key: int | str) -> float:
+    """A number in [0, 1) that is a function of its key."""
+    return (_digest(*key) >> 11) / (1 << 53)
+
+
+@functools.lru_cache(maxsize=2)
+def _order(count: int, seed: int, epoch: int) -> NDArray[np.int64]:
+    return np.random.default_rng(_digest("order", seed, epoch)).permutation(count)
+
+
+def _digest(*key: int | str) -> int:
+    return int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8], "big")
+
+
+def load(batches: Batches, steps: range, workers: int, pin: bool) -> Iterator[Batch]:
+    """The batches of `steps`, in order; read ahead by `workers` processes where there are any."""
+    if workers == 0:
+        return (batches[step] for step in steps)
+    # The tokenizers library warns of every fork, though only the parent tokenizes.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    loader = DataLoader(
+        batches,
+        batch_size=None,
+        sampler=steps,
+        num_workers=workers,
+        pin_memory=pin,
+        worker_init_fn=_outlive_signals,
+    )
+    return iter(loader)
+
+
+def _outlive_signals(worker: int) -> None:
+    """A scheduler signals every process of a job; the training must save before its readers end."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)

@@ -1,0 +1,274 @@
+"""Train runs of the experiment table, and write each as a folder that is whole or absent."""
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from triptych.audio.data.shards import ClipStore
+from triptych.audio.embedding_files import write_embeddings
+from triptych.audio.experiments import KEYS
+from triptych.audio.models.losses import nt_xent, same_audio
+from triptych.audio.models.model_files import build_model, load_model, save_model
+from triptych.audio.models.retrieval import RetrievalModel, draw
+from triptych.audio.models.settings import ModelSettings
+from triptych.audio.training.batches import Batches, Pair
+from triptych.audio.training.corpus import read_pairs, read_splits
+from triptych.audio.training.distillation import read_ensemble, soft_targets
+from triptych.audio.training.parallel import Group, Interrupted, Stop, launch
+from triptych.audio.training.settings import MACHINE, TrainingSettings
+from triptych.audio.training.trainer import Objective, Task, Trained, Validation, train
+from triptych.audio.training.validation import embed_splits, figures
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.files import write_csv
+from triptych.core.provenance import fingerprint, parameters_digest
+from triptych.core.stopping import Stopped
+
+StrPath = str | Path
+Run = Mapping[str, Any]
+"""A row of the experiment table."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Files of what is trained on and asked about.
+
+    captions: of all data sets; queries: the challenge's; shards: folders; variations: captions
+    that GPT wrote, for runs whose captions are "gpt"
+    """
+
+    manifest: StrPath
+    captions: Sequence[StrPath]
+    shards: Sequence[StrPath]
+    queries: StrPath | None = None
+    variations: StrPath | None = None
+
+
+@dataclass(frozen=True)
+class FromParts:
+    """A model begins with a text model's folder and, where there are any, published weights."""
+
+    settings: ModelSettings
+    text: StrPath
+    audio_weights: StrPath | None
+
+    def model(self, seed: int) -> RetrievalModel:
+        return build_model(self.settings, self.text, self.audio_weights, seed)
+
+
+@dataclass(frozen=True)
+class FromModel:
+    """A model begins as one that was trained before."""
+
+    folder: StrPath
+
+    def model(self, seed: int) -> RetrievalModel:
+        return load_model(self.folder)[0]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the runs of one job have in common.
+
+    datasets:  those whose clips are trained on, None for all of the corpus
+    targets:   which pairs of a batch match: each its own (report) or all of one clip (its code)
+    teachers:  folders of models that a distilled run learns from
+    teacher_temperature: what their similarities are divided by before a softmax
+    untrained: whether the embeddings of the model as it begins are kept too
+    """
+
+    corpus: Corpus
+    start: FromParts | FromModel
+    training: TrainingSettings
+    datasets: Sequence[str] | None = None
+    targets: Literal["identity", "same_audio"] = "identity"
+    teachers: Sequence[StrPath] = ()
+    teacher_temperature: float = 0.05
+    untrained: bool = False
+
+
+def train_runs(
+    runs: Sequence[Run],
+    folders: Sequence[StrPath],
+    plan: Plan,
+    device: str,
+    checkpoint: StrPath,
+    digest: str,
+    stop: Stop,
+) -> None:
+    """Train `runs` one after the other and write each to its folder.
+
+    Every run has its checkpoint below `checkpoint`, valid for `digest` (`result_digest`) and the
+    run's own keys, so that one that is finished is read from there. A folder gets
+    model.safetensors, model.json, tokenizer.json, history.csv and embeddings.npz. Raises Stopped
+    after saving when `stop` asks.
+    """
+
+    def member(group: Group) -> None:
+        store = ClipStore(plan.corpus.shards)
+        for run, folder in zip(runs, folders, strict=True):
+            place = Path(checkpoint) / Path(run["folder"]).name
+            own = Checkpoint(place, parameters_digest({"all": digest, "run": dict(run)}))
+            _train_run(run, Path(folder), plan, store, group, own, stop)
+
+    launch(member, plan.training.devices, device, stop)
+
+
+def result_digest(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> str:
+    """Digest of what determines the results of all runs of a job: its params and files.
+
+    Which runs there are is left out, since each has its own digest, and so is how the machine goes
+    about it. A folder of shards counts by its index.
+    """
+    common = {key: value for key, value in params.items() if key not in ("runs", "checkpoint")}
+    training = {k: v for k, v in common["training"].items() if k not in MACHINE}
+    return fingerprint({**common, "training": training}, list(_files(inputs)))
+
+
+def _files(inputs: Iterable[StrPath]) -> Iterator[Path]:
+    for path in map(Path, inputs):
+        if not path.is_dir():
+            yield path
+        elif (path / "index.csv").exists():
+            yield path / "index.csv"
+        else:
+            yield from sorted(file for file in path.rglob("*") if file.is_file())
+
+
+def _train_run(
+    run: Run,
+    folder: Path,
+    plan: Plan,
+    store: ClipStore,
+    group: Group,
+    checkpoint: Checkpoint,
+    stop: Stop,
+) -> None:
+    corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
+    variations = corpus.variations if run["captions"] == "gpt" else None
+    pairs = read_pairs(corpus.manifest, corpus.captions, plan.datasets, variations)
+    splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
+    model = plan.start.model(seed).to(group.device)
+    embed = partial(embed_splits, store=store, device=group.device, settings=settings)
+
+    def interrupt() -> None:
+        if stop.reason:
+            raise Interrupted
+
+    def validate(interrupt: Callable[[], None]) -> Validation:
+        split = embed(model, {"": splits["validation"]}, interrupt=interrupt)[""]
+        return figures(split, model.temperature, settings.batch)
+
+    batches = Batches(
+        pairs,
+        store,
+        settings.batch,
+        settings.swap,
+        settings.longest_seconds,
+        seed,
+        group.rank,
+        group.size,
+    )
+    task = Task(
+        model,
+        batches,
+        _objective(plan, model, pairs, store, group, stop),
+        partial(draw, model.settings, settings),
+        validate if "validation" in splits else None,
+        settings,
+        seed,
+    )
+    trained = train(task, run["run"], group, checkpoint, stop)
+    written = group.rank > 0
+    try:
+        if trained is not None:
+            with _whole_folder(folder) as unfinished:
+                if plan.untrained:
+                    untrained = embed(
+                        plan.start.model(seed).to(group.device), splits, interrupt=interrupt
+                    )
+                    write_embeddings(unfinished / "untrained" / "embeddings.npz", untrained)
+                model.load_state_dict(trained.weights)
+                write_embeddings(
+                    unfinished / "embeddings.npz", embed(model, splits, interrupt=interrupt)
+                )
+                _write_model(model, trained, run, settings, unfinished)
+            written = True
+    except Interrupted:
+        pass
+    if group.any(not written):
+        raise Stopped(stop.reason or "another process")
+
+
+def _objective(
+    plan: Plan,
+    model: RetrievalModel,
+    pairs: Sequence[Pair],
+    store: ClipStore,
+    group: Group,
+    stop: Stop,
+) -> Objective:
+    if plan.teachers:
+
+        def interrupt() -> None:
+            if stop.reason:  # before the first step: nothing has to be saved
+                raise Stopped(stop.reason)
+
+        ensemble = partial(
+            read_ensemble, plan.teachers, pairs, store, group.device, plan.training, interrupt
+        )
+        return soft_targets(model, ensemble, plan.teacher_temperature)
+    return contrastive(model, pairs, plan.targets)
+
+
+def contrastive(
+    model: RetrievalModel, pairs: Sequence[Pair], targets: Literal["identity", "same_audio"]
+) -> Objective:
+    """NT-Xent on a batch, with the report's or its code's idea of what matches."""
+    clips = torch.from_numpy(np.unique([pair.clip for pair in pairs], return_inverse=True)[1])
+
+    def objective(audio: Tensor, text: Tensor, chosen: Tensor) -> Tensor:
+        positives = None
+        if targets == "same_audio":
+            positives = same_audio(clips[chosen]).to(audio.device)
+        return nt_xent(audio, text, model.temperature, positives)
+
+    return objective
+
+
+def _write_model(
+    model: RetrievalModel, trained: Trained, run: Run, settings: TrainingSettings, folder: Path
+) -> None:
+    chosen = trained.history[trained.history["chosen"] == 1].iloc[0]
+    about = {
+        "run": dict(run),
+        "training": asdict(settings),
+        "epoch": int(chosen["epoch"]),
+        "step": int(chosen["step"]),
+    }
+    save_model(model, model.settings, folder, about)
+    history = trained.history
+    for position, key in enumerate(KEYS):
+        history.insert(position, key, run[key])
+    write_csv(history, folder / "history.csv")
+
+
+@contextmanager
+def _whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside `folder` that takes its place when the block ends well."""
+    unfinished = folder.with_name(f".unfinished-{folder.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        yield unfinished
+        shutil.rmtree(folder, ignore_errors=True)
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

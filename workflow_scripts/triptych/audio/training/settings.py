@@ -1,0 +1,74 @@
+"""What determines a training run, besides its model and its data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The learning rate over epochs, which may be fractions (Section 2.6 of the report).
+
+    It rises from 0 to `learning_rate` in the first `warmup_epochs`, then falls along a cosine to
+    `final_learning_rate`, which it reaches at epoch `rampdown_epochs`. The report trains for 15
+    epochs with one of warm-up, from 2e-5 to 1e-7, and fine-tunes for 5 from 8e-6.
+    """
+
+    epochs: int
+    warmup_epochs: float
+    rampdown_epochs: float
+    learning_rate: float
+    final_learning_rate: float = 1e-7
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """One stage of training. `batch` counts over all devices.
+
+    swap: probability that a caption is replaced by one of its variations
+    longest_seconds: longer clips are cut to this, at random in training
+    frequency_mask, time_mask: SpecAugment, the most mel bands and frames to hide; 0 for none
+    band_jitter: whether the mel bank's limits are drawn anew for each batch
+    patchout: whether the audio model's rows and columns of patches are dropped
+    precision: float32, tf32, bf16, or fp16 on GPUs
+    chunk: pairs that go through the model at a time (gradient cache); None for the whole batch
+    workers: processes that read audio beside the training; 0 to read in between
+    checkpoint_minutes: at most so much work is lost by a kill
+    """
+
+    schedule: Schedule
+    batch: int
+    swap: float
+    longest_seconds: float
+    frequency_mask: int
+    time_mask: int
+    band_jitter: bool
+    patchout: bool
+    precision: str
+    chunk: int | None
+    workers: int
+    devices: int
+    checkpoint_minutes: float
+
+    def __post_init__(self) -> None:
+        if self.batch % self.devices:
+            raise InputError(
+                f"a batch of {self.batch} can't be shared by {self.devices} devices; "
+                "choose a multiple"
+            )
+        if self.batch < 2:
+            raise InputError(f"a batch of {self.batch} has nothing to tell apart; give 2 or more")
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> "TrainingSettings":
+        """From a stage's section of the config, the schedule's keys standing beside the others."""
+        names = Schedule.__dataclass_fields__
+        schedule = {name: value for name, value in table.items() if name in names}
+        others = {name: value for name, value in table.items() if name not in names}
+        return cls(schedule=Schedule(**schedule), **others)
+
+
+MACHINE = ("workers", "checkpoint_minutes")
+"""Keys of TrainingSettings that make no difference to a result, not even to its dropout."""

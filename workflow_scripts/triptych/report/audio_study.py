@@ -1,0 +1,239 @@
+"""What the audio study's tables, figures and claims share: its models, its rows, their names.
+
+A row of metrics.csv or queries.csv belongs to a model, an ensemble or a baseline; its keys are
+KEYS. For an ensemble or a baseline `audio_model` holds the name and the other keys are empty.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
+_TEXT = {
+    *KEYS,
+    *("split", "subset", "relevance", "metric", "clip"),
+    *("dataset", "reason", "source", "sound_id", "youtube_id", "name", "member"),
+}
+PATCH = 16
+CLOTHO_EVALUATION = {"clips": 1045, "queries": 5225}
+
+METRICS = {"map_at_10": "mAP@10", "r_at_1": "R@1", "r_at_5": "R@5", "r_at_10": "R@10"}
+
+KINDS = {
+    "finetuned_gpt": "new captions",
+    "finetuned_human": "human captions",
+    "pretrained": "not fine-tuned",
+    "distilled": "distilled",
+    "ensemble_published": "ensemble, members as listed",
+    "ensemble_selected": "ensemble, members by validation",
+    "untrained": "untrained",
+    "keywords": "bag of words on keywords",
+    "chance": "chance",
+}
+"""What a row can be, in the order of tables and figures."""
+
+
+@dataclass(frozen=True)
+class AudioModel:
+    """An audio encoder as configured. weights: none, or those of a published PaSST."""
+
+    label: str
+    weights: str
+    segment_seconds: float
+    overlap: bool
+
+
+@dataclass(frozen=True)
+class TextModel:
+    """A sentence encoder as configured. source: hub or scratch; size: orders models of a kind."""
+
+    label: str
+    kind: str
+    source: str
+    size: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class AudioStudy:
+    """How the study was set up, as far as its report depends on it.
+
+    main: audio and text model of the ablation, Figure 2 and the leaks. evaluated, leaky: corpora
+    (leaky empty for none). first_seed: of fine-tuning, the one that every pair has. sources: where
+    each data set comes from. backend: what wrote the new captions (template, authors, openai).
+    """
+
+    audio: Mapping[str, AudioModel]
+    text: Mapping[str, TextModel]
+    main: tuple[str, str]
+    evaluated: str
+    leaky: str
+    first_seed: str
+    sources: Mapping[str, str]
+    backend: str
+
+    @classmethod
+    def read(
+        cls,
+        *,
+        audio_models: Mapping[str, Mapping[str, Any]],
+        text_models: Mapping[str, Mapping[str, Any]],
+        main: Sequence[str],
+        evaluated: str,
+        leaky: str | None,
+        first_seed: int,
+        sources: Mapping[str, str],
+        backend: str,
+    ) -> "AudioStudy":
+        """From entries of the config's section `audio`.
+
+        Raises ValueError for a label that two models share: their rows could not be told apart.
+        """
+        for key, models in (("audio_models", audio_models), ("text_models", text_models)):
+            labels = [str(model["label"]) for model in models.values()]
+            if twice := sorted({name for name in labels if labels.count(name) > 1}):
+                raise ValueError(f"audio.{key}: the label {twice[0]!r} stands twice; give each one")
+        audio = {
+            name: AudioModel(
+                label=str(model["label"]),
+                weights=str(model["weights"]),
+                segment_seconds=float(model["segment_seconds"]),
+                overlap=min(model["stride"]) < PATCH,
+            )
+            for name, model in audio_models.items()
+        }
+        text = {
+            name: TextModel(
+                label=str(model["label"]),
+                kind=str(model["class"]),
+                source=str(model["source"]),
+                size=_size(model),
+            )
+            for name, model in text_models.items()
+        }
+        pair = str(main[0]), str(main[1])
+        return cls(
+            audio, text, pair, evaluated, leaky or "", str(first_seed), dict(sources), backend
+        )
+
+    def as_published(self, audio_model: str, text_model: str) -> bool:
+        """Whether both encoders start from the published weights."""
+        audio, text = self.audio.get(audio_model), self.text.get(text_model)
+        return bool(audio and text and audio.weights != "none" and text.source == "hub")
+
+    def pair_label(self, audio_model: str, text_model: str) -> str:
+        """Both encoders as a reader knows them."""
+        audio, text = self.audio.get(audio_model), self.text.get(text_model)
+        return f"{audio.label if audio else audio_model} + {text.label if text else text_model}"
+
+    def captions_label(self, captions: str) -> str:
+        """What wrote the captions of a run: `no` where there are no new ones."""
+        if captions != "gpt":
+            return "no"
+        return {"template": "template", "authors": "authors' GPT"}.get(self.backend, "GPT")
+
+    def data(self) -> str:
+        """The recordings that were scored, in words."""
+        synthesised = self.sources["clotho"] == "synthesised"
+        return "synthesised sound scenes" if synthesised else "Clotho"
+
+
+def _size(model: Mapping[str, Any]) -> tuple[int, int]:
+    """Layers and width; those of hub models follow from their names."""
+    if "layers" in model:
+        return int(model["layers"]), int(model["hidden"])
+    return (24, 1024) if str(model["label"]).endswith("large") else (12, 768)
+
+
+def read_rows(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:
+    """CSV files of one layout; keys and ids stay text, what is empty in them stays empty.
+
+    Raises ValueError for no file.
+    """
+    if isinstance(paths, str | Path):
+        paths = [paths]
+    if not paths:
+        raise ValueError("at least one CSV file expected, got none")
+    frames = []
+    for path in paths:
+        named = pd.read_csv(path, nrows=0).columns
+        text = {column: str for column in named if column in _TEXT}
+        numbers = {column: ["", "nan"] for column in named if column not in _TEXT}
+        frames.append(pd.read_csv(path, dtype=text, keep_default_na=False, na_values=numbers))
+    return pd.concat(frames, ignore_index=True)
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Rows as plain dictionaries."""
+    return [{str(key): value for key, value in row.items()} for row in frame.to_dict("records")]
+
+
+def by_metric(cells: pd.DataFrame, column: str = "metric") -> dict[str, dict[str, Any]]:
+    """Rows of one system by what each measures; of several the first."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in records(cells):
+        found.setdefault(str(row[column]), row)
+    return found
+
+
+def kind_of(row: Mapping[str, Any]) -> str:
+    """Which of KINDS a row is."""
+    if row["system"] == "baseline":
+        return str(row["audio_model"])
+    if row["system"] == "ensemble":
+        return f"ensemble_{row['audio_model']}"
+    if row["stage"] == "finetuned":
+        return f"finetuned_{row['captions']}"
+    return str(row["stage"])
+
+
+def of_study(frame: pd.DataFrame, study: AudioStudy, split: str = "evaluation") -> pd.DataFrame:
+    """Rows of one split: models of the evaluated corpus, ensembles and baselines; with `kind`."""
+    corpus = frame["corpus"].isin([study.evaluated, ""])
+    rows = frame[(frame["split"] == split) & corpus].copy()
+    rows["kind"] = [kind_of(row) for row in records(rows[KEYS])]
+    return rows
+
+
+def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    """Rows by kind (KINDS), then by the order of the configured models, then by seed."""
+    kinds = {kind: place for place, kind in enumerate(KINDS)}
+    audio = {name: place for place, name in enumerate(study.audio)}
+    text = {name: place for place, name in enumerate(study.text)}
+    places = pd.DataFrame(
+        {
+            "kind": rows["kind"].map(kinds).fillna(len(kinds)),
+            "audio": rows["audio_model"].map(audio).fillna(-1),
+            "text": rows["text_model"].map(text).fillna(-1),
+            "first": rows["seed"] != study.first_seed,
+            "seed": rows["seed"],
+        },
+        index=rows.index,
+    )
+    return rows.loc[
+        places.sort_values(["kind", "audio", "text", "first", "seed"], kind="stable").index
+    ]
+
+
+def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    """One run of each system: fine-tuned models of the first seed, the others as they are."""
+    others = (rows["stage"] == "finetuned") & (rows["seed"] != study.first_seed)
+    once = rows[~others]
+    # Distilled models have seeds of their own, of which the first one given counts.
+    distilled = once[once["stage"] == "distilled"]["seed"]
+    if len(distilled):
+        once = once[(once["stage"] != "distilled") | (once["seed"] == distilled.iloc[0])]
+    return once
+
+
+def system_label(row: Mapping[str, Any], study: AudioStudy) -> str:
+    """A system's name for a figure or a table with one row a system."""
+    kind = str(row["kind"])
+    said = KINDS.get(kind, kind.replace("_", " "))
+    if row["system"] != "model":
+        return said[:1].upper() + said[1:]
+    if kind == "finetuned_gpt" and study.backend != "template":
+        said = "GPT captions"
+    return f"{study.pair_label(row['audio_model'], row['text_model'])}, {said}"
