@@ -16,6 +16,7 @@ with job(snakemake):
         datasets=["clotho"],
         teachers=params.teachers,
         teacher_temperature=params.teacher_temperature,
+        sources=params.sources,
     )
     train_runs(
         params.runs,

@@ -15,6 +15,7 @@ with job(snakemake):
         TrainingSettings.from_table(params.training),
         datasets=["clotho"],
         targets=params.targets,
+        sources=params.sources,
     )
     train_runs(
         params.runs,

@@ -11,10 +11,11 @@ with job(snakemake):
     settings = ModelSettings.from_config(params.audio_model, params.model, params.text_dropout)
     plan = Plan(
         Corpus(files.manifest, files.captions, files.shards, files.queries),
-        FromParts(settings, files.text, next(iter(files.audio_weights), None)),
+        FromParts(settings, files.text, files.audio_weights or None),
         TrainingSettings.from_table(params.training),
         targets=params.model["targets"],
         untrained=params.untrained,
+        sources=params.sources,
     )
     train_runs(
         params.runs,

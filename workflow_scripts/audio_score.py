@@ -1,22 +1,18 @@
 """Score every model, ensemble and baseline of the audio study on validation and evaluation."""
 
-from functools import partial
-
-import pandas as pd
-
+from triptych.audio.data.tables import read_table
 from triptych.audio.scoring.scores import read_histories, score_runs
 from triptych.core.files import write_csv
 from triptych.core.job import job
 
 with job(snakemake):
     given, params, output = snakemake.input, snakemake.params, snakemake.output
-    read = partial(pd.read_csv, dtype=str, keep_default_na=False)
     scores = score_runs(
         params.runs,
         params.members,
-        clips=read(given.clips),
-        relevance=read(given.relevance),
-        scenes=read(params.scenes) if params.scenes else None,
+        clips=read_table(given.clips),
+        relevance=read_table(given.relevance),
+        scenes=read_table(params.scenes) if params.scenes else None,
         seed=params.seed,
     )
     write_csv(scores.metrics, output.metrics)

@@ -7,13 +7,12 @@ import pandas as pd
 from triptych.core.files import atomic_path
 from triptych.core.job import job
 from triptych.report import claims_audio, claims_rl, claims_style
-from triptych.report.audio_study import AudioStudy
+from triptych.report.audio_study import AudioStudy, read_rows
 from triptych.report.page import Page, Study, page_claims, render_page
 from triptych.report.page_audio import audio_sections
 from triptych.report.page_rl import rl_sections
 from triptych.report.page_style import style_sections
 from triptych.report.scores import read_frames
-from triptych.report.tables_audio_beyond import read_clips
 from triptych.report.tables_style_beyond import read_variants
 from triptych.report.timings import read_provenance, timing_table, versions
 
@@ -42,7 +41,7 @@ with job(snakemake):
         leaks=pd.read_csv(given.audio_leaks),
         beyond=pd.read_csv(given.audio_beyond),
         usage=pd.read_csv(given.audio_usage),
-        clips=read_clips(given.audio_clips),
+        clips=read_rows(given.audio_clips),
         study=AudioStudy.read(**params.audio_study),
     )
     rl = rl_sections(

@@ -125,7 +125,7 @@ def test_the_loader_is_compared_on_the_same_sound(tmp_path, monkeypatch):
     monkeypatch.setattr(
         loading, "split_lengths", lambda files: [9_000 + 500 * n for n in range(files)]
     )
-    readers = loading._readers(tmp_path, 3)
+    readers = loading._readers(tmp_path, 3, 2)
     assert sorted(readers) == sorted(
         ["wav files", "flac files", "mp3 files", "int16 shards", "flac shards"]
     )

@@ -51,9 +51,11 @@ def sounds(tmp_path) -> Path:
     return tmp_path / "sounds"
 
 
-def write_weights(folder: Path, content: bytes) -> Path:
+def write_weights(folder: Path, content: bytes, source: str = "download") -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model.safetensors").write_bytes(content)
+    said = {"about": {"sources": {"clotho": source, "wavcaps": "none"}}}
+    (folder / "model.json").write_text(json.dumps(said))
     return folder
 
 
@@ -206,3 +208,12 @@ def test_helps_import_neither_torch_nor_models():
         env={"PYTHONPATH": "workflow_scripts"},
     )
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("source", ["synthesised", "download"])
+def test_who_indexes_recordings_is_told_of_a_model_that_knows_only_synthesised_sounds(
+    source, tmp_path, sounds, capsys
+):
+    model = write_weights(tmp_path / "model", b"one", source)
+    assert triptych("index", sounds, "--model", model) == 0
+    assert ("only synthesised scenes" in capsys.readouterr().err) == (source == "synthesised")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, label_ranking_average_precision_score
 
-from triptych.audio.scoring.intervals import ClusterResamples, clustered_interval
+from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import (
     average_precisions,
     best_columns,
@@ -139,7 +139,7 @@ def test_what_cannot_be_ranked_is_refused():
 
 def test_groups_of_one_give_the_interval_of_the_central_limit_theorem(random):
     values = random.random(4000)
-    interval = clustered_interval(values, [str(i) for i in range(4000)])
+    interval = ClusterResamples([str(i) for i in range(4000)]).interval(values)
     half = 1.96 * values.std() / np.sqrt(4000)
     assert interval.estimate == pytest.approx(values.mean())
     assert interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
@@ -149,21 +149,21 @@ def test_groups_of_one_give_the_interval_of_the_central_limit_theorem(random):
 def test_five_equal_captions_a_clip_widen_the_interval_as_if_there_were_one(random):
     values = random.random(300)
     clips = np.array([f"clip{i}" for i in range(300)])
-    one = clustered_interval(values, clips)
-    five = clustered_interval(np.repeat(values, 5), np.repeat(clips, 5))
+    one = ClusterResamples(clips).interval(values)
+    five = ClusterResamples(np.repeat(clips, 5)).interval(np.repeat(values, 5))
     assert (five.low, five.high) == pytest.approx((one.low, one.high))
 
 
 def test_clips_of_different_numbers_of_captions_weigh_by_these(random):
     clips = np.repeat([f"clip{i}" for i in range(40)], random.integers(1, 9, 40))
-    flat = clustered_interval(np.full(len(clips), 0.7), clips)
+    flat = ClusterResamples(clips).interval(np.full(len(clips), 0.7))
     assert (flat.low, flat.high) == pytest.approx((0.7, 0.7))
     values = random.random(len(clips)) + (clips == "clip0")
     groups = [values[clips == name] for name in np.unique(clips)]
     means = [
         np.concatenate([groups[i] for i in random.integers(0, 40, 40)]).mean() for _ in range(4000)
     ]
-    interval = clustered_interval(values, clips)
+    interval = ClusterResamples(clips).interval(values)
     assert interval.estimate == pytest.approx(values.mean())
     assert (interval.low, interval.high) == pytest.approx(
         np.percentile(means, [2.5, 97.5]), abs=0.02
@@ -175,12 +175,12 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(random):
     for _ in range(200):
         level = random.standard_normal(60)  # each clip has its own, shared by its captions
         values = (level[:, None] + 0.5 * random.standard_normal((60, 5))).ravel()
-        interval = clustered_interval(values, np.repeat(np.arange(60), 5), resamples=500)
+        interval = ClusterResamples(np.repeat(np.arange(60), 5), resamples=500).interval(values)
         held += interval.low <= 0 <= interval.high
     assert 0.89 <= held / 200 <= 0.99
 
 
 def test_one_clip_alone_has_no_interval_and_equal_seeds_give_equal_ones(random):
-    assert np.isnan(clustered_interval([0.0, 1.0], ["a", "a"]).low)
+    assert np.isnan(ClusterResamples(["a", "a"]).interval([0.0, 1.0]).low)
     values, clips = random.random(50), np.repeat([f"{i}" for i in range(10)], 5)
     assert ClusterResamples(clips).interval(values) == ClusterResamples(clips).interval(values)

@@ -13,7 +13,7 @@ from triptych.report.markdown import inline
 from triptych.report.page import Section
 from triptych.report.page_audio import TITLES, audio_sections
 from triptych.report.tables_audio import table2_long
-from triptych.report.tables_audio_beyond import beyond_long, read_clips
+from triptych.report.tables_audio_beyond import beyond_long
 from triptych.report.tables_audio_captions import table1_long, table1_table
 from triptych.report.tables_audio_leaks import leaks_long, read_corpora
 
@@ -50,7 +50,7 @@ def run(request, tmp_path_factory):
         leaks=leaks,
         beyond=beyond_long(scores, study, scale="x"),
         usage=pd.read_csv(files["usage"]),
-        clips=read_clips(files["clips"]),
+        clips=read_rows(files["clips"]),
         study=study,
     )
     return paper, of_run

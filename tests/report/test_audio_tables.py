@@ -10,12 +10,7 @@ import synthetic_audio as made
 from triptych.report.audio_study import read_rows
 from triptych.report.tables import DASH, latex, write_table
 from triptych.report.tables_audio import RUN, table2_long, table2_tables
-from triptych.report.tables_audio_beyond import (
-    beyond_long,
-    beyond_table,
-    datasets_table,
-    read_clips,
-)
+from triptych.report.tables_audio_beyond import beyond_long, beyond_table, datasets_table
 from triptych.report.tables_audio_captions import (
     captions_table,
     table1_long,
@@ -326,7 +321,7 @@ def test_every_system_is_asked_what_the_data_ask(demo, clotho):
 def test_recordings_are_counted_by_part_with_the_hours_that_are_known(tmp_path):
     path = tmp_path / "clips.csv"
     made.other_clips("wavcaps", {"FreeSound": 3, "SoundBible": 1}).to_csv(path, index=False)
-    table = datasets_table(read_clips([path]), made.study())
+    table = datasets_table(read_rows([path]), made.study())
     assert table.rows[0] == (
         "WavCaps", "FreeSound", "synthesised here", "3", "0.00", "4.5 s",
     )  # fmt: skip

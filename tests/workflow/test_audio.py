@@ -45,14 +45,14 @@ def test_editing_the_scores_leaves_training_alone(heard):
     path.write_text(text)
 
 
-def test_another_batch_trains_anew_from_the_same_shards(heard):
+def test_another_precision_trains_anew_from_the_same_shards(heard):
     stale = heard.snakemake(
         *TARGETS,
         "--dry-run",
         "--quiet",
         "reason",
         "--config",
-        'audio={"stages": {"pretraining": {"batch": 8}}}',
+        'audio={"stages": {"pretraining": {"precision": "bf16"}}}',
     )
     assert "rule audio_pretrain" in stale
     assert "rule audio_shard" not in stale

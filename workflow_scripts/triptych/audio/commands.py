@@ -90,6 +90,7 @@ def _positive(text: str) -> int:
 def _index(options: argparse.Namespace) -> int:
     from triptych.audio.search.index import NAME, printable, read_index, write_index
     from triptych.audio.search.indexing import sound_files, update_index
+    from triptych.audio.search.trained import only_synthesised
     from triptych.core.stopping import StopRequest
 
     if not options.folder.is_dir():
@@ -106,6 +107,11 @@ def _index(options: argparse.Namespace) -> int:
             f"{path} is the index of {earlier.root}; give another file by --index, or --rebuild"
         )
     model, sha256 = _model_for(earlier, options.model)
+    if only_synthesised(model):
+        print(
+            "this model has heard only synthesised scenes: expect little of it on recordings",
+            file=sys.stderr,
+        )
     request = StopRequest()
     index, update = update_index(
         folder,

@@ -20,7 +20,6 @@ COLUMNS = (
 )
 KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
 """What names a run in every table."""
-STAGES = ("pretrained", "finetuned", "distilled")
 CAPTIONS = ("human", "gpt")
 MODELS = "results/audio/models"
 """Where the folder of every model lies."""

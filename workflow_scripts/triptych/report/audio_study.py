@@ -19,6 +19,8 @@ _TEXT = {
 }
 PATCH = 16
 CLOTHO_EVALUATION = {"clips": 1045, "queries": 5225}
+PAPER_MEMBERS = 8
+"""Models in the report's ensemble."""
 
 METRICS = {"map_at_10": "mAP@10", "r_at_1": "R@1", "r_at_5": "R@5", "r_at_10": "R@10"}
 

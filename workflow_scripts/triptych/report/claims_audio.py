@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from triptych.core.statistics import Interval
-from triptych.report.audio_study import CLOTHO_EVALUATION, AudioStudy, kind_of
+from triptych.report.audio_study import CLOTHO_EVALUATION, PAPER_MEMBERS, AudioStudy, kind_of
 from triptych.report.style import DATASET_LABELS
 from triptych.report.tables_audio_leaks import mean_over_clips, precision_at_10
 
@@ -22,7 +22,6 @@ PAPER_PAIRS = (
 )
 BEST = ("PaSST-N", "roberta-large")
 PAPER_RUNS = 3
-PAPER_MEMBERS = 8
 PAPER_EPOCHS = {"pretrained": 15, "finetuned": 5}
 
 _NEEDS = "Needs Clotho, encoders with their published weights and the report's epochs"

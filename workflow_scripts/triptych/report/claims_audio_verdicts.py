@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from triptych.report.audio_study import PAPER_MEMBERS
 from triptych.report.claims import Verdict, decide
 from triptych.report.claims_audio import (
     BEST,
     PAPER_AUDIO,
-    PAPER_MEMBERS,
     PAPER_PAIRS,
     PAPER_RUNS,
     AudioScores,

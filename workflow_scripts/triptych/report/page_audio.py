@@ -85,8 +85,8 @@ def audio_sections(
     """The study's sections.
 
     figures: SVG files named as TITLES, among others. captions: their text by name. table1, table2,
-    leaks, beyond: the long tables of results/tables. usage: of the caption stage. clips: by
-    `read_clips`. Raises ValueError naming a figure or caption that is missing.
+    leaks, beyond: the long tables of results/tables. usage: of the caption stage. clips: rows of
+    every clips.csv. Raises ValueError naming a figure or caption that is missing.
     """
     pictures = page_figures(TITLES, figures, captions)
     synthesised = "synthesised" in study.sources.values()

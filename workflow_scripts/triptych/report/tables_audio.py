@@ -14,6 +14,7 @@ from triptych.report.audio_study import (
     CLOTHO_EVALUATION,
     KEYS,
     METRICS,
+    PAPER_MEMBERS,
     PATCH,
     AudioStudy,
     by_metric,
@@ -23,7 +24,6 @@ from triptych.report.audio_study import (
 )
 from triptych.report.tables import DASH, MINUS, Table, number, with_cells
 
-PAPER_MEMBERS = 8
 RUN, PUBLISHED = "run", "published"
 YES, NO = "yes", "no"
 

@@ -1,7 +1,6 @@
 """Tables beyond the paper: every system on every question, and the recordings."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -131,16 +130,3 @@ def datasets_table(clips: pd.DataFrame, study: AudioStudy) -> Table:
         rows=tuple(rows),
         keys=3,
     )
-
-
-def read_clips(paths: Sequence[str | Path]) -> pd.DataFrame:
-    """dataset, split and seconds of every clip of these clips.csv."""
-    text = {"dataset": str, "split": str}
-    columns = [*text, "seconds"]
-    frames = [
-        pd.read_csv(
-            path, usecols=columns, dtype=text, keep_default_na=False, na_values={"seconds": [""]}
-        )
-        for path in paths
-    ]
-    return pd.concat(frames, ignore_index=True)

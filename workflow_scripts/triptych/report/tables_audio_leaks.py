@@ -77,8 +77,8 @@ def leaks_long(
     """Results with and without leaks, then the ledger; one row a cell.
 
     metrics, queries: rows of metrics.csv and queries.csv. removed, counts: of every corpus, by
-    `read_corpora`. clips: Clotho's clips.csv. exclusions: by corpus. `part` says what a row is:
-    `result` in percent (the main pair, pretrained; differences in percentage points, paired by
+    `read_corpora`. clips: rows of every clips.csv. exclusions: by corpus. `part` says what a row
+    is: `result` in percent (the main pair, pretrained; differences in percentage points, paired by
     query, over all clips and over those that only the leaky corpus trains on), `count` of clips
     by corpus, and `reason` for which the evaluated corpus lacks clips.
     """

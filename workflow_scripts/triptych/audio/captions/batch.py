@@ -17,7 +17,7 @@ from typing import Any, Literal
 from openai.types import Batch
 
 from triptych.audio.captions.cache import Answer, AnswerCache, Request
-from triptych.audio.captions.client import Service, ServiceError, advice_for
+from triptych.audio.captions.client import FILTERED, Service, ServiceError, advice_for
 from triptych.audio.captions.cost import Account, BudgetReached
 from triptych.core.files import atomic_path
 
@@ -29,7 +29,6 @@ MOST_REQUESTS = 50_000
 TRANSFER_SECONDS = 600.0
 METADATA = "triptych_captions"
 _FINISHED = {"completed", "expired", "cancelled", "failed"}
-_FILTERED = {"content_filter", "content_policy_violation"}
 
 Keep = Callable[[Request, Answer], None]
 
@@ -296,7 +295,7 @@ def _read_lines(
         else:
             error = body.get("error") or record.get("error") or {}
             code = str(error.get("code") or error.get("type") or "")
-            if code in _FILTERED:
+            if code in FILTERED:
                 answer = Answer("", "content_filter", 0, 0, service.settings.server)
             else:
                 problems.append((status, code))

@@ -38,7 +38,7 @@ SHORTEST_SECRET = 12
 """Shorter keys are placeholders for servers that want none; they are words a caption may hold."""
 
 _NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-_FILTERED = {"content_filter", "content_policy_violation"}
+FILTERED = {"content_filter", "content_policy_violation"}
 _OWN_FIELDS = {"model", "messages", "n", "stream"}
 
 
@@ -267,7 +267,7 @@ class Service:
         if not isinstance(error, openai.APIStatusError):
             return _Trouble(f"{server} sent something that is no answer", maybe_charged=True)
         code, status = _code(error), error.status_code
-        if code in _FILTERED:
+        if code in FILTERED:
             raise _Refused
         advice = advice_for(status, code, self.settings.model)
         told = f"{server} answered {status}" + (f" ({code})" if self._may_show(code) else "")

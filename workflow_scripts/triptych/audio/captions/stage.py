@@ -19,6 +19,7 @@ from triptych.audio.captions.cache import Answer, AnswerCache, Request
 from triptych.audio.captions.cost import BATCH_FACTOR, Account, Prices
 from triptych.audio.captions.prompt import caption_prompt, instruction, repair_prompt
 from triptych.audio.captions.template import template_captions
+from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
 
@@ -120,13 +121,13 @@ def read_items(
     clips: str | os.PathLike[str], captions: str | os.PathLike[str], splits: Collection[str]
 ) -> list[Item]:
     """The captions to be rephrased, with their clips' keywords."""
-    clip_table = _read(clips)
+    clip_table = read_table(clips)
     chosen = clip_table[clip_table["split"].isin(list(splits))]
     keywords = {
         clip: tuple(word.strip() for word in words.split(";") if word.strip())
         for clip, words in zip(chosen["clip"], chosen["keywords"], strict=True)
     }
-    table = _read(captions)
+    table = read_table(captions)
     table = table[table["clip"].isin(list(keywords))]
     if table.empty:
         known = ", ".join(sorted(set(clip_table["split"])))
@@ -139,10 +140,6 @@ def read_items(
             table["clip"], table["position"], table["caption"], strict=True
         )
     ]
-
-
-def _read(path: str | os.PathLike[str]) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def _by_template(item: Item, settings: CaptionSettings) -> Written:

@@ -21,6 +21,7 @@ from triptych.audio.data.audio_sources import AudioSource, open_audio
 from triptych.audio.data.decoding import AudioProblem
 from triptych.audio.data.folders import clear_partial, move_folder
 from triptych.audio.data.shard_files import KINDS, append_clip, read_clip
+from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
 from triptych.core.progress import Progress
@@ -247,10 +248,7 @@ def _join_groups(folder: Path, expected: int, target: Path) -> None:
     parts = sorted(folder.glob("[0-9]*.csv"))
     lists = [part.with_suffix(".problems") for part in parts]
     index, problems = (
-        pd.concat(
-            [pd.read_csv(file, dtype=str, keep_default_na=False) for file in files],
-            ignore_index=True,
-        )
+        pd.concat(map(read_table, files), ignore_index=True)
         if files
         else pd.DataFrame(columns=columns)
         for files, columns in ((parts, INDEX), (lists, PROBLEMS))

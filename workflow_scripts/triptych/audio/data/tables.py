@@ -5,6 +5,7 @@ All values are strings: identifiers of Freesound and YouTube look like numbers a
 """
 
 import io
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -116,7 +117,7 @@ def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
     return table
 
 
-def read_table(path: str | Path) -> pd.DataFrame:
+def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
     """One of the project's own CSV files, all values as strings."""
     return pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8")
 

@@ -25,42 +25,46 @@ SHARDS = ("int16", "flac")
 def clips_per_second(files: int, rounds: int) -> dict[str, list[float]]:
     """Of "wav files", ..., "int16 shards", ...: measured in turn, `rounds` times, by one process.
 
-    The same made-up recordings of 15 to 30 s each time; everything lies in the file cache.
+    The same made-up recordings of 15 to 30 s each time, in whole batches; everything lies in the
+    file cache.
     """
+    batch = min(BATCH, files)
+    clips = files - files % batch
     measured: dict[str, list[float]] = {}
     with TemporaryDirectory() as folder:
-        readers = _readers(Path(folder), files)
+        readers = _readers(Path(folder), files, batch)
         for _ in range(rounds):
             for name, read in readers.items():
                 began = time.perf_counter()
                 read()
-                measured.setdefault(name, []).append(files / (time.perf_counter() - began))
+                measured.setdefault(name, []).append(clips / (time.perf_counter() - began))
     return measured
 
 
-def _readers(folder: Path, files: int) -> dict[str, Callable[[], None]]:
+def _readers(folder: Path, files: int, batch: int) -> dict[str, Callable[[], None]]:
     paths = {
         suffix: _write_files(folder / suffix, suffix, rate, files) for suffix, rate in FILES.items()
     }
     readers: dict[str, Callable[[], None]] = {
-        f"{suffix} files": partial(_decode, chosen) for suffix, chosen in paths.items()
+        f"{suffix} files": partial(_decode, chosen, batch) for suffix, chosen in paths.items()
     }
     clips = pd.DataFrame({"clip": paths["wav"], "path": [Path(path).name for path in paths["wav"]]})
     for kind in SHARDS:
         write_shards(clips, folder / "wav", folder / f"{kind}-shards", kind)
-        readers[f"{kind} shards"] = partial(_load, ClipStore([folder / f"{kind}-shards"]))
+        readers[f"{kind} shards"] = partial(_load, ClipStore([folder / f"{kind}-shards"]), batch)
     return readers
 
 
-def _decode(paths: list[str]) -> None:
+def _decode(paths: list[str], batch: int) -> None:
     order = np.random.default_rng(0).permutation(len(paths)).tolist()
-    for _ in plain.decoded_batches(paths, BATCH, order):
+    whole = len(paths) - len(paths) % batch
+    for _ in plain.decoded_batches(paths, batch, order[:whole]):
         pass
 
 
-def _load(store: ClipStore) -> None:
+def _load(store: ClipStore, batch: int) -> None:
     pairs = [Pair(clip, 0, "") for clip in store]
-    batches = Batches(pairs, store, min(BATCH, len(pairs)), 0.0, LONGEST_SECONDS, seed=0)
+    batches = Batches(pairs, store, batch, 0.0, LONGEST_SECONDS, seed=0)
     for _ in load(batches, range(batches.steps_per_epoch), workers=0, pin=False):
         pass
 

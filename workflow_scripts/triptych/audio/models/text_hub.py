@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
+from triptych.audio.data.tables import read_table
 from triptych.audio.models.sentences import TextClass, read_config, write_scratch_model
 from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
@@ -45,20 +44,16 @@ def write_text_model(
         sizes = {key: settings[key] for key in ("hidden", "layers", "heads", "vocabulary")}
         if manifest is None:
             raise InputError("a text model from scratch needs the manifest of what is trained on")
-        listed = _read(manifest)
+        listed = read_table(manifest)
         trained = set(listed[listed["role"] == "train"]["clip"])
         texts = [
             caption
-            for table in map(_read, captions)
+            for table in map(read_table, captions)
             for caption in table[table["clip"].isin(trained)]["caption"]
         ]
         write_scratch_model(folder, settings["class"], **sizes, captions=texts)
     else:
         raise InputError(f"text model from {settings['source']!r}: expected scratch or hub")
-
-
-def _read(path: StrPath) -> pd.DataFrame:
-    return pd.read_csv(path, dtype=str, keep_default_na=False)
 
 
 def write_hub_model(

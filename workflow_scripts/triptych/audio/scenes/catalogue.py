@@ -16,7 +16,6 @@ from triptych.audio.scenes.signals import RATE, keyed
 
 LABELLED = ("development", "validation", "evaluation")
 CLOTHO = (*LABELLED, "challenge")
-AUDIOCAPS = ("train", "val", "test")
 WAVCAPS = ("AudioSet_SL", "BBC_Sound_Effects", "FreeSound", "SoundBible")
 
 AUDIOCAPS_TESTED = 0.1

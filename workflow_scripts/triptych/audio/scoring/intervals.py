@@ -39,7 +39,10 @@ class ClusterResamples:
         )
 
     def interval(self, values: ArrayLike, level: float = 0.95) -> Interval:
-        """Mean of the values [Q] and its percentile interval (nan where there is one cluster)."""
+        """Mean of the values [Q] and its percentile interval (nan where there is one cluster).
+
+        For the gain of one model over another give the differences of their values.
+        """
         sample = np.asarray(values, dtype=np.float64)
         if sample.shape != self._cluster.shape:
             raise ValueError(
@@ -54,18 +57,3 @@ class ClusterResamples:
         means = (self._times @ sums) / (self._times @ self._sizes)
         low, high = np.percentile(means, [50 * (1 - level), 50 * (1 + level)])
         return Interval(estimate, float(low), float(high))
-
-
-def clustered_interval(
-    values: ArrayLike,
-    clusters: Sequence[str] | NDArray[np.str_],
-    *,
-    level: float = 0.95,
-    resamples: int = RESAMPLES,
-    seed: int = 0,
-) -> Interval:
-    """Mean of values [Q] with its bootstrap interval, whole clusters [Q] resampled.
-
-    For the gain of one model over another give the differences of their values, query by query.
-    """
-    return ClusterResamples(clusters, resamples, seed).interval(values, level)

@@ -5,7 +5,7 @@ equal score stand in the order of the matrix' columns, everywhere: in ranks, in 
 and in what is submitted. A model without any opinion so gets the scores of chance, since the true
 clips then stand at every rank equally often.
 
-All functions return one value a query; the metric is their mean (`intervals.clustered_interval`
+All functions return one value a query; the metric is their mean (`intervals.ClusterResamples`
 gives it with its uncertainty).
 """
 

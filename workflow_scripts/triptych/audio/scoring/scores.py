@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triptych.audio.data.tables import read_table
 from triptych.audio.embedding_files import Split, read_embeddings
 from triptych.audio.scoring.baselines import keyword_scores
 from triptych.audio.scoring.ensemble import (
@@ -100,10 +101,7 @@ def score_runs(
 
 def read_histories(runs: Sequence[Run]) -> pd.DataFrame:
     """history.csv of all runs as one table of strings, as written, in the order of the runs."""
-    tables = [
-        pd.read_csv(Path(run["folder"]) / "history.csv", dtype=str, keep_default_na=False)
-        for run in runs
-    ]
+    tables = [read_table(Path(run["folder"]) / "history.csv") for run in runs]
     return pd.concat(tables, ignore_index=True)
 
 

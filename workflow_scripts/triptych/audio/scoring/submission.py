@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triptych.audio.data.tables import read_table
 from triptych.audio.embedding_files import Split, read_embeddings
 from triptych.audio.scoring.ensemble import mean_scores
 from triptych.audio.scoring.metrics import Floats, best_columns, similarities
@@ -124,7 +125,7 @@ def check_submission(
             "its name is not <author>_<institute>_task6b_submission_<1 to 4>_output.csv"
         )
     try:
-        table = pd.read_csv(where, dtype=str, keep_default_na=False, encoding="utf-8")
+        table = read_table(where)
     except (pd.errors.ParserError, pd.errors.EmptyDataError, UnicodeDecodeError) as error:
         raise InputError(f"{where} is not a CSV file in UTF-8: {error}") from error
     if tuple(table.columns) != HEADER:

@@ -1,10 +1,12 @@
 """Which of the trained models searches a person's own sounds."""
 
+import json
 import os
 from pathlib import Path
 
 import pandas as pd
 
+from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
@@ -25,7 +27,7 @@ def best_model() -> tuple[Path, str]:
     """
     for root in dict.fromkeys((Path.cwd(), CHECKOUT)):
         if (root / SCORES).exists():
-            found = _best(root, pd.read_csv(root / SCORES, dtype=str, keep_default_na=False))
+            found = _best(root, read_table(root / SCORES))
             if found:
                 return found
     raise InputError(f"there is no trained model yet ({SCORES} names none): {_HOW}")
@@ -37,6 +39,13 @@ def checked_model(folder: Path) -> tuple[Path, str]:
     if not weights.is_file():
         raise InputError(f"{folder} is no trained model, it has no model.safetensors: {_HOW}")
     return folder.resolve(), sha256_of(weights)
+
+
+def only_synthesised(folder: Path) -> bool:
+    """Whether a model says that all its sounds were made by this project."""
+    said = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+    sources = set(said["about"].get("sources", {}).values()) - {"none"}
+    return sources == {"synthesised"}
 
 
 def model_folder(row: pd.Series) -> Path:

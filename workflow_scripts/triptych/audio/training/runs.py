@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -82,6 +82,7 @@ class Plan:
     teachers:  folders of models that a distilled run learns from
     teacher_temperature: what their similarities are divided by before a softmax
     untrained: whether the embeddings of the model as it begins are kept too
+    sources:   where each data set comes from, for whoever uses the model
     """
 
     corpus: Corpus
@@ -92,6 +93,7 @@ class Plan:
     teachers: Sequence[StrPath] = ()
     teacher_temperature: float = 0.05
     untrained: bool = False
+    sources: Mapping[str, str] = field(default_factory=dict)
 
 
 def train_runs(
@@ -199,7 +201,7 @@ def _train_run(
                 write_embeddings(
                     unfinished / "embeddings.npz", embed(model, splits, interrupt=interrupt)
                 )
-                _write_model(model, trained, run, settings, unfinished)
+                _write_model(model, trained, run, plan, unfinished)
             written = True
     except Interrupted:
         pass
@@ -244,12 +246,13 @@ def contrastive(
 
 
 def _write_model(
-    model: RetrievalModel, trained: Trained, run: Run, settings: TrainingSettings, folder: Path
+    model: RetrievalModel, trained: Trained, run: Run, plan: Plan, folder: Path
 ) -> None:
     chosen = trained.history[trained.history["chosen"] == 1].iloc[0]
     about = {
         "run": dict(run),
-        "training": asdict(settings),
+        "training": asdict(plan.training),
+        "sources": dict(plan.sources),
         "epoch": int(chosen["epoch"]),
         "step": int(chosen["step"]),
     }
