@@ -5,7 +5,6 @@ rule audio_pretrain:
     """Pretrain one pair of models on a corpus, and embed what it is judged by."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        clips=AUDIO_CLIPS,
         captions=AUDIO_CAPTIONS,
         queries="results/audio/data/clotho/queries.csv",
         shards=AUDIO_SHARDS,
@@ -44,7 +43,6 @@ rule audio_finetune:
     """Fine-tune a pretrained pair on Clotho: with human and new captions, from each seed."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        clips=AUDIO_CLIPS,
         captions=AUDIO_CAPTIONS,
         queries="results/audio/data/clotho/queries.csv",
         shards=AUDIO_SHARDS,
@@ -80,7 +78,6 @@ rule audio_distill:
     """Stage two: train the pretrained pair on the similarities that the ensemble found."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        clips=AUDIO_CLIPS,
         captions=AUDIO_CAPTIONS,
         queries="results/audio/data/clotho/queries.csv",
         shards=AUDIO_SHARDS,

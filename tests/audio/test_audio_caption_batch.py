@@ -8,8 +8,9 @@ from chat_server import GOOD, KEY, ChatServer, batch_line, numbered, serving
 from triptych.audio.captions.asking import ask
 from triptych.audio.captions.batch import Batches
 from triptych.audio.captions.cache import AnswerCache, Request
-from triptych.audio.captions.client import ServiceError, ServiceSettings
+from triptych.audio.captions.client import ServiceSettings
 from triptych.audio.captions.cost import Account, BudgetReached, Prices
+from triptych.audio.captions.troubles import ServiceError
 from triptych.core.stopping import Stopped
 
 PRICES = Prices(0.25, 0.75, "USD")

@@ -23,8 +23,9 @@ from chat_server import (
 
 from triptych.audio.captions.asking import ask
 from triptych.audio.captions.cache import AnswerCache, Request
-from triptych.audio.captions.client import Service, ServiceError, ServiceSettings
+from triptych.audio.captions.client import Service, ServiceSettings
 from triptych.audio.captions.cost import Account, BudgetReached, Prices
+from triptych.audio.captions.troubles import ServiceError
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 

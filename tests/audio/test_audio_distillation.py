@@ -69,7 +69,7 @@ def teachers(tmp_path_factory):
     folder = tiny.write(tmp_path_factory.mktemp("corpus"))
     for seed in (1, 2, 3):
         model = build_model(tiny.MODEL, folder / "text", None, seed)
-        save_model(model, tiny.MODEL, folder / f"teacher{seed}", {})
+        save_model(model, folder / f"teacher{seed}", {})
     return folder
 
 
@@ -83,7 +83,7 @@ def test_each_teacher_embeds_the_training_pairs(teachers):
     ensemble = read_ensemble(folders, pairs, store, cpu, tiny.TRAINING, lambda: None)
     cosines = []
     for folder in folders:
-        model, _ = load_model(folder)
+        model = load_model(folder)
         sound = torch.from_numpy(store.read(pairs[5].clip)[None, :16_000])
         with torch.inference_mode():
             audio = model.embed_audio(sound, [sound.shape[1]])

@@ -1,14 +1,13 @@
 """The leak ledger: what each policy removes, that it says why, and that nothing slips through."""
 
 import json
-import runpy
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 
 import audio_source_files as files
 import pandas as pd
 import pytest
+from audio_scripts import Named, run
 from audio_source_files import record
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -350,31 +349,8 @@ def test_no_protected_recording_is_ever_trained_on(placed, splits, listed, broke
     assert not (gone - set(unreadable)) & unknown
 
 
-class Named(list):
-    """Entries with names, as Snakemake's inputs, outputs and params."""
-
-    def __init__(self, **named):
-        super().__init__(named.values())
-        self.__dict__.update(named)
-        self.items = named.items
-
-
-def run(script, given, output, params):
-    path = Path(__file__).parents[2] / "workflow_scripts" / f"{script}.py"
-    snakemake = SimpleNamespace(
-        rule=script,
-        input=Named(**given),
-        output=Named(**output),
-        params=Named(**params),
-        log=[f"results/logs/{script}/log.log"],
-        wildcards=Named(),
-        threads=1,
-    )
-    runpy.run_path(str(path), init_globals={"snakemake": snakemake})
-
-
 def listing(name, *more):
-    return {table: f"data/{name}/{table}.csv" for table in ("clips", "captions", *more)}
+    return Named(**{table: f"data/{name}/{table}.csv" for table in ("clips", "captions", *more)})
 
 
 def test_the_scripts_lead_from_files_to_a_manifest(folder, clips, tmp_path, monkeypatch):
@@ -382,14 +358,14 @@ def test_the_scripts_lead_from_files_to_a_manifest(folder, clips, tmp_path, monk
     more = ("queries", "relevance")
     places = {"folder": folder, "audio": folder}
     of_clotho = {"folder": folder / "clotho", "audio": folder / "clotho", "relevance": None}
-    run("audio_list_clotho", {}, listing("clotho", *more), of_clotho)
-    run("audio_list_audiocaps", {}, listing("audiocaps"), places)
+    run("audio_list_clotho", {}, listing("clotho", *more), **of_clotho)
+    run("audio_list_audiocaps", {}, listing("audiocaps"), **places)
     parts = ["FreeSound", "AudioSet_SL", "SoundBible"]
-    run("audio_list_wavcaps", {}, listing("wavcaps"), {**places, "parts": parts})
+    run("audio_list_wavcaps", {}, listing("wavcaps"), **places, parts=parts)
     broken = "wavcaps/FreeSound/900.flac"
     stored = clips["clip"][clips["clip"] != broken]
     shards = write_shards(tmp_path / "shards", stored, {broken: "0 samples"})
-    output = {name: f"{name}.csv" for name in ("manifest", "removed", "counts")}
+    output = Named(**{name: f"{name}.csv" for name in ("manifest", "removed", "counts")})
     run(
         "audio_corpus",
         {
@@ -397,7 +373,9 @@ def test_the_scripts_lead_from_files_to_a_manifest(folder, clips, tmp_path, monk
             "shards": [shards],
         },
         output,
-        {"splits": ["development"], "exclude": "strict", "leaks": folder / "leaks"},
+        splits=["development"],
+        exclude="strict",
+        leaks=folder / "leaks",
     )
     expected = decide(folder, clips, "strict", unreadable={broken: "0 samples"})
     pd.testing.assert_frame_equal(read_table("manifest.csv"), expected.manifest)

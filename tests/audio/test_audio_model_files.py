@@ -10,7 +10,8 @@ from audio_small_models import SMALL
 from safetensors.torch import load_file, save_file
 
 from triptych.audio.models import weights
-from triptych.audio.models.model_files import build_model, load_model, read_model_table, save_model
+from triptych.audio.models.model_files import build_model, load_model, save_model
+from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
 from triptych.audio.models.sentences import write_scratch_model
 from triptych.audio.models.weights import convert_passt, download_passt, load_passt
@@ -31,7 +32,7 @@ def text_folder(tmp_path_factory):
 def saved(text_folder, tmp_path_factory):
     folder = tmp_path_factory.mktemp("models") / "pretrained"
     model = build_model(SMALL, text_folder, None, seed=3)
-    save_model(model, SMALL, folder, {"label": "a test's"})
+    save_model(model, folder, {"label": "a test's"})
     return model, folder
 
 
@@ -46,8 +47,8 @@ def embeddings(model):
 def test_a_folder_alone_gives_the_model_back(saved, tmp_path):
     model, folder = saved
     moved = shutil.copytree(folder, tmp_path / "elsewhere")
-    loaded, settings = load_model(moved)
-    assert settings == SMALL
+    loaded = load_model(moved)
+    assert loaded.settings == SMALL
     assert not loaded.training
     assert torch.equal(embeddings(loaded), embeddings(model))
     assert sorted(path.name for path in moved.iterdir()) == [
@@ -58,7 +59,7 @@ def test_a_folder_alone_gives_the_model_back(saved, tmp_path):
 
 
 def test_a_loaded_model_can_be_trained_on(saved):
-    loaded, _ = load_model(saved[1])
+    loaded = load_model(saved[1])
     trained = {name for name, value in loaded.named_parameters() if value.requires_grad}
     assert trained == {name for name, value in saved[0].named_parameters() if value.requires_grad}
     loaded.train()
@@ -69,7 +70,7 @@ def test_a_loaded_model_can_be_trained_on(saved):
 
 def test_saving_twice_gives_the_same_bytes(saved, tmp_path):
     folder = saved[1]
-    save_model(load_model(folder)[0], SMALL, tmp_path, {"label": "a test's"})
+    save_model(load_model(folder), tmp_path, {"label": "a test's"})
     for path in folder.iterdir():
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 

@@ -143,7 +143,7 @@ def plainly(network, mel, rows, columns):
 @pytest.mark.parametrize("frames", [300, 133])
 def test_an_embedding_equals_a_plain_computation(tiny, frames):
     mel = torch.randn(2, 1, 128, frames)
-    rows, columns = tiny.grid(frames)
+    rows, columns = tiny.settings.grid(frames)
     with torch.no_grad():
         expected = plainly(tiny, mel, range(rows), range(columns))
         assert torch.allclose(tiny(mel), expected, atol=2e-5)
@@ -151,7 +151,7 @@ def test_an_embedding_equals_a_plain_computation(tiny, frames):
 
 def test_patchout_takes_whole_rows_and_columns_with_their_positions(tiny):
     mel = torch.randn(2, 1, 128, 300)
-    kept = draw_patchout(*tiny.grid(300), (4, 12), torch.Generator().manual_seed(3))
+    kept = draw_patchout(*tiny.settings.grid(300), (4, 12), torch.Generator().manual_seed(3))
     with torch.no_grad():
         expected = plainly(tiny, mel, kept.rows, kept.columns)
         assert torch.allclose(tiny(mel, kept), expected, atol=2e-5)

@@ -77,7 +77,7 @@ def test_a_pretrained_folder_holds_all_that_rebuilds_and_judges_the_model(corpus
 
 @pytest.mark.slow
 def test_embeddings_are_those_of_the_stored_model_one_by_one(corpus, pretrained):
-    model, _ = load_model(pretrained)
+    model = load_model(pretrained)
     splits = read_embeddings(pretrained / "embeddings.npz")
     assert list(splits) == ["validation", "evaluation", "challenge"]
     for name, split in splits.items():

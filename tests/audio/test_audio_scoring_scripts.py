@@ -1,43 +1,18 @@
 """The scripts that score, submit and make the search page, run as their rules run them."""
 
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 import soundfile
+from audio_scripts import Named, run
 from retrieval_runs import PAIRS, clip_ids, clips_table, scenes_table, study
 
 from triptych.audio.data.shards import write_shards
 
-ROOT = Path(__file__).parents[2]
 MEMBERS = [list(PAIRS[0]), list(PAIRS[1])]
 SUBMISSIONS = [f"Doe_XYZ_task6b_submission_{n}_output.csv" for n in (1, 2, 3, 4)]
-
-
-class Named(list):
-    """Snakemake's lists, whose entries have names too."""
-
-    def __init__(self, *entries: object, **named: object) -> None:
-        super().__init__(entries or named.values())
-        self.__dict__.update(named)
-        self.items, self.get = named.items, named.get
-
-
-def run(rule: str, given: dict, output: Named, **params: object) -> None:
-    snakemake = SimpleNamespace(
-        rule=rule,
-        input=Named(**given),
-        output=output,
-        params=Named(**params),
-        log=[f"results/logs/{rule}/log.log"],
-        wildcards=Named(),
-        threads=1,
-    )
-    path = ROOT / "workflow_scripts" / f"{rule}.py"
-    runpy.run_path(str(path), init_globals={"snakemake": snakemake})
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +53,6 @@ def folder(tmp_path_factory) -> Path:
         members=MEMBERS,
         corpus="all",
         evaluated="clean",
-        about={"author": "Doe", "institute": "XYZ"},
     )
     (folder / "sound").mkdir()
     random = np.random.default_rng(0)

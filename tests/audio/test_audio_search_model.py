@@ -41,7 +41,7 @@ def model(tmp_path_factory) -> Path:
         0.2,
     )
     built = build_model(settings, folder / "text", None, 0)
-    save_model(built, settings, folder / "whole", {})
+    save_model(built, folder / "whole", {})
     return folder / "whole"
 
 
@@ -70,7 +70,7 @@ def test_what_is_indexed_and_found_is_what_the_model_says(model, tmp_path, capsy
     found = {Path(r["file"]).stem: r for r in json.loads(capsys.readouterr().out)}
     assert set(found) == {"low", "middle", "high"}
 
-    retrieval, _ = load_model(model)
+    retrieval = load_model(model)
     with torch.inference_mode():
         text = retrieval.embed_text(retrieval.text.tokenize(["rain falls on a roof"]))[0].numpy()
         for name, result in found.items():

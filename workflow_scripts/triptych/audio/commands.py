@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.core.errors import InputError
+from triptych.core.options import positive
 
 if TYPE_CHECKING:
     from triptych.audio.search.embedder import Embedder
@@ -53,7 +54,7 @@ def add_commands(commands: Any) -> None:
         "--index", type=Path, required=True, metavar="FILE", help="the index, or its folder"
     )
     search.add_argument(
-        "-n", type=_positive, default=10, metavar="N", dest="count", help="files (default: 10)"
+        "-n", type=positive, default=10, metavar="N", dest="count", help="files (default: 10)"
     )
     search.add_argument("--json", action="store_true", help="write the results as JSON")
     search.set_defaults(run=_search)
@@ -78,13 +79,6 @@ def _parser(commands: Any, name: str, summary: str, description: str) -> Any:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
 
 
 def _index(options: argparse.Namespace) -> int:

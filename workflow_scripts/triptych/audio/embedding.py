@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.audio.data.shards import Store
 from triptych.audio.models.retrieval import RetrievalModel
-from triptych.audio.training.batches import Store, stacked
+from triptych.audio.training.batches import stacked
 from triptych.audio.training.precision import training_precision
 
 BATCH_SECONDS = {"cpu": 120.0, "cuda": 1800.0}

@@ -81,8 +81,8 @@ def read_embeddings(path: str | os.PathLike[str]) -> dict[str, Split]:
         }
     except (OSError, ValueError, KeyError) as error:
         raise InputError(
-            f"{path} cannot be read as embeddings ({error}); expected a file that audio_pretrain "
-            f"or audio_finetune wrote, with {', '.join(COLUMNS)} for each split"
+            f"{path} cannot be read as embeddings ({error}); expected a file that audio_pretrain, "
+            f"audio_finetune or audio_distill wrote, with {', '.join(COLUMNS)} for each split"
         ) from error
 
 

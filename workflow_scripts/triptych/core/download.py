@@ -32,7 +32,7 @@ CHUNK_BYTES = 1 << 16  # what a cut connection loses at most
 CONNECT_SECONDS = 15
 LONGEST_WAIT_SECONDS = 300.0
 WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
-PAGES = "docs/data.md or docs/style-data.md"
+PAGES = "docs/data.md, docs/style-data.md or docs/audio-data.md"
 ADVICE = {
     401: f"The server wants a login: see {PAGES} for how to get this file by hand.",
     403: f"The server refuses: open the address in a browser to see why, and see {PAGES}.",

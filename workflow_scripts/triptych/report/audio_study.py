@@ -191,10 +191,11 @@ def kind_of(row: Mapping[str, Any]) -> str:
     return str(row["stage"])
 
 
-def of_study(frame: pd.DataFrame, study: AudioStudy, split: str = "evaluation") -> pd.DataFrame:
-    """Rows of one split: models of the evaluated corpus, ensembles and baselines; with `kind`."""
+def of_study(frame: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    """Rows of the evaluation split: models of the evaluated corpus, ensembles and baselines; with
+    `kind`."""
     corpus = frame["corpus"].isin([study.evaluated, ""])
-    rows = frame[(frame["split"] == split) & corpus].copy()
+    rows = frame[(frame["split"] == "evaluation") & corpus].copy()
     rows["kind"] = [kind_of(row) for row in records(rows[KEYS])]
     return rows
 

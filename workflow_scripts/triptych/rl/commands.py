@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.core.errors import InputError
+from triptych.core.options import positive
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,18 +64,16 @@ def add_commands(commands: Any) -> None:
     _add_policy(bench, "a packed file, a policies.safetensors, or your own safetensors file")
     bench.add_argument(
         "--batches",
-        type=_positive,
+        type=positive,
         nargs="+",
         default=[1, 10, 100],
         metavar="B",
         help="observations a call (default: 1 10 100)",
     )
     bench.add_argument(
-        "--candidates", type=_positive, help="actions that BCQ samples (default: the policy's)"
+        "--candidates", type=positive, help="actions that BCQ samples (default: the policy's)"
     )
-    bench.add_argument(
-        "--repeats", type=_positive, default=15, help="rounds (default: %(default)s)"
-    )
+    bench.add_argument("--repeats", type=positive, default=15, help="rounds (default: %(default)s)")
     bench.add_argument("--csv", type=Path, metavar="FILE", help="also write the table as CSV")
     bench.add_argument("--force", action="store_true", help="overwrite an existing FILE")
     bench.set_defaults(run=_policy_bench)
@@ -86,13 +85,6 @@ def _add_policy(parser: argparse.ArgumentParser, what: str) -> None:
     which.add_argument("--method", help="dense, snip, grasp, random, magnitude or shuffled")
     which.add_argument("--sparsity", type=float, metavar="PERCENT", help="such as 95")
     which.add_argument("--seed", type=int)
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
 
 
 def _prune_export(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.core.errors import InputError
+from triptych.core.options import positive
 
 DESCRIPTION = """\
 Paint photographs and videos in a style.
@@ -53,7 +54,7 @@ def add_commands(commands: Any) -> None:
         "--networks", action=_Networks, help="list the networks that there are, and stop"
     )
     parser.add_argument(
-        "--size", type=_positive, metavar="PIXELS", help="first resize the shorter side to this"
+        "--size", type=positive, metavar="PIXELS", help="first resize the shorter side to this"
     )
     parser.add_argument(
         "--keep-colours",
@@ -84,7 +85,7 @@ def add_commands(commands: Any) -> None:
     )
     network.add_argument(
         "--batch",
-        type=_positive,
+        type=positive,
         default=8,
         help="images of one size, or frames, at once (default: %(default)s)",
     )
@@ -99,7 +100,7 @@ def add_commands(commands: Any) -> None:
         help="layers, losses and rates (default: %(default)s)",
     )
     optimise.add_argument(
-        "--evaluations", type=_positive, default=200, help="of the loss (default: %(default)s)"
+        "--evaluations", type=positive, default=200, help="of the loss (default: %(default)s)"
     )
     optimise.add_argument(
         "--backbone",
@@ -136,13 +137,6 @@ class _Networks(argparse.Action):
                 f"  {row['file']}"
             )
         parser.exit()
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
-    return number
 
 
 def _part(text: str) -> float:

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from triptych.audio.captions.batch import Batches
 from triptych.audio.captions.cache import Answer, AnswerCache, Request
-from triptych.audio.captions.client import Halted, Service, ServiceError, ServiceSettings
+from triptych.audio.captions.client import Halted, Service, ServiceSettings
 from triptych.audio.captions.cost import Account, BudgetReached
+from triptych.audio.captions.troubles import ServiceError
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
 

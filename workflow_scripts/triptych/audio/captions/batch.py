@@ -17,8 +17,9 @@ from typing import Any, Literal
 from openai.types import Batch
 
 from triptych.audio.captions.cache import Answer, AnswerCache, Request
-from triptych.audio.captions.client import FILTERED, Service, ServiceError, advice_for
+from triptych.audio.captions.client import Service
 from triptych.audio.captions.cost import Account, BudgetReached
+from triptych.audio.captions.troubles import FILTERED, ServiceError, advice_for
 from triptych.core.files import atomic_path
 
 logger = logging.getLogger(__name__)

@@ -11,8 +11,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -20,6 +18,14 @@ import openai
 
 from triptych.audio.captions.cache import Answer, Request
 from triptych.audio.captions.cost import estimated_tokens
+from triptych.audio.captions.troubles import (
+    FILTERED,
+    KEY_VARIABLE,
+    ServiceError,
+    advice_for,
+    code_of,
+    retry_after,
+)
 from triptych.core.download import public_address
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
@@ -29,7 +35,6 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 OFFICIAL = "https://api.openai.com/v1"
-KEY_VARIABLE = "OPENAI_API_KEY"
 LONGEST_BACK_OFF_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 600.0
 """A server that asks for a longer pause than this has a daily limit: better to stop and say so."""
@@ -37,13 +42,7 @@ NAP_SECONDS = 0.2
 SHORTEST_SECRET = 12
 """Shorter keys are placeholders for servers that want none; they are words a caption may hold."""
 
-_NO_CREDIT = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
-FILTERED = {"content_filter", "content_policy_violation"}
 _OWN_FIELDS = {"model", "messages", "n", "stream"}
-
-
-class ServiceError(InputError):
-    """The server will not answer; the message says why and what to do."""
 
 
 class Halted(Exception):
@@ -266,14 +265,14 @@ class Service:
             )
         if not isinstance(error, openai.APIStatusError):
             return _Trouble(f"{server} sent something that is no answer", maybe_charged=True)
-        code, status = _code(error), error.status_code
+        code, status = code_of(error), error.status_code
         if code in FILTERED:
             raise _Refused
         advice = advice_for(status, code, self.settings.model)
         told = f"{server} answered {status}" + (f" ({code})" if self._may_show(code) else "")
         if advice is not None:
             return _Trouble(f"{told}: {advice}", fatal=True)
-        return _Trouble(told, after=_retry_after(error.response.headers))
+        return _Trouble(told, after=retry_after(error.response.headers))
 
     def _may_show(self, code: str) -> bool:
         """Whether an error code is one, rather than a message or an echo of the key."""
@@ -292,51 +291,3 @@ def read_key() -> str:
     if not key.isascii() or not key.isprintable() or " " in key:
         raise InputError(f"{KEY_VARIABLE} holds characters that no key has; was it copied whole?")
     return key
-
-
-def advice_for(status: int, code: str, model: str) -> str | None:
-    """What to do about an error that trying again would not cure; None for the other errors."""
-    if code in _NO_CREDIT or status == 402:
-        return "the account has no credit left. Top it up, then run again."
-    if status == 401 or code == "invalid_api_key":
-        return f"it does not accept the key in {KEY_VARIABLE}. Set a valid one and run again."
-    if status == 403:
-        return (
-            f"the key in {KEY_VARIABLE} may not use the model {model}, or not from here. Allow it "
-            "in the account's settings or choose another audio.captions.model."
-        )
-    if status == 404 or code == "model_not_found":
-        return (
-            f"it does not know the model {model}, or the address is wrong. Correct "
-            "audio.captions.model or audio.captions.base_url."
-        )
-    if 400 <= status < 500 and status not in (408, 409, 425, 429):
-        return (
-            "it does not accept the request. Check audio.captions.parameters against what the "
-            f"model {model} allows."
-        )
-    return None
-
-
-def _code(error: openai.APIStatusError) -> str:
-    """The machine-readable code of an error, "" where the server sends none."""
-    codes = (error.code, error.type)
-    if any(code in _NO_CREDIT for code in codes):
-        return "insufficient_quota"
-    return str(error.code or error.type or "")
-
-
-def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds of retry-after-ms or Retry-After (a number or a date), if the server sends one."""
-    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers.get(name, "")) * scale)
-        except ValueError:
-            continue
-    try:
-        date = parsedate_to_datetime(headers.get("retry-after", ""))
-    except (TypeError, ValueError):
-        return None
-    if date.tzinfo is None:
-        date = date.replace(tzinfo=UTC)
-    return max(0.0, (date - datetime.now(UTC)).total_seconds())

@@ -1,7 +1,7 @@
 """What captions cost: an estimate before, a count on the way, and a limit that holds.
 
 Tokens are estimated as characters / 4 (OpenAI's rule of thumb for English) for the prompt and as
-19 a caption for the answer (facts: about 95 for five); both are corrected by the ratio of true to
+19 a caption for the answer (about 95 for five); both are corrected by the ratio of true to
 estimated tokens over the answers so far.
 """
 

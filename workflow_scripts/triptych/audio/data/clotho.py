@@ -51,8 +51,8 @@ def read_clotho(
 
     `relevance` is the file of multi-positive labels (read_relevance), `audio` the folder that
     holds a folder of WAV files for each split (default: `folder`), which is only looked at for the
-    name of the challenge's. Splits come in the order of LABELLED, the challenge's clips last, and
-    may be missing when neither of its files is there.
+    name of the challenge's. Splits come in the order of LABELLED, the challenge's clips last; these
+    may be missing when neither of their files is there.
     Raises InputError for missing files or columns and for captions that fit no metadata.
     """
     folder = Path(folder)

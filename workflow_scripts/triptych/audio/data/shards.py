@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -34,6 +35,14 @@ CLIPS_A_GROUP = 128
 """Clips that one worker converts at a time, into files of their own: what a kill loses at most."""
 SHARD_BYTES = 1 << 30
 """A shard file that has come to this size is closed; its last clip may reach beyond."""
+
+
+class Store(Protocol):
+    """Clips by name, such as a `ClipStore`."""
+
+    def frames(self, clip: str) -> int: ...
+
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray: ...
 
 
 class ClipStore:

@@ -1,7 +1,7 @@
 """PaSST, its front end, a training step and the embedding of a split as one writes them first.
 
 What the bench compares with, and an oracle of tests: eager float32, attention with its whole matrix
-of weights, and evaluation as in the report's code (facts, 1.5 and 1.8). Shares nothing with
+of weights, and evaluation as in the report's code. Shares nothing with
 `models/` but the names of the tensors, and is used for nothing else.
 """
 

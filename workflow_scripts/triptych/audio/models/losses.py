@@ -46,8 +46,8 @@ def distillation_loss(
 
     teacher: [N, N] cosines, audio by text, the mean over the ensemble's models. They become targets
     by a softmax at `teacher_temperature` over captions and one over recordings; the loss is half
-    of either direction's cross entropy. After Primus and Widmer's second stage (arXiv:2408.11641;
-    facts, 3), whose one fixed temperature of 0.05 serves teacher and student.
+    of either direction's cross entropy. After Primus and Widmer's second stage (arXiv:2408.11641),
+    whose one fixed temperature of 0.05 serves teacher and student.
     """
     logits = similarity_logits(audio, text, temperature)
     targets = teacher.float() / teacher_temperature

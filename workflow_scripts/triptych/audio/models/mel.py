@@ -1,8 +1,8 @@
 """PaSST's front end: waveforms to normalised log-mel spectrograms, without torchaudio.
 
-What the original computes (facts, 1.2): pre-emphasis, power spectrum of 25 ms Hann windows every
-10 ms, Kaldi's mel filters, logarithm, and one affine map for all recordings. The report names only
-the sizes (128 mel bands, FFT of 1024, hop of 320).
+What the original computes: pre-emphasis, power spectrum of 25 ms Hann windows every 10 ms, Kaldi's
+mel filters, logarithm, and one affine map for all recordings. The report names only the sizes
+(128 mel bands, FFT of 1024, hop of 320).
 
 Two augmentations stand in the authors' code and not in the report: the filters' band moves, and one
 stripe of frequencies and one of frames is masked. Either is drawn once for a whole batch.

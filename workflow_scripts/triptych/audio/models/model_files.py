@@ -14,6 +14,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
+from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentences import SentenceEncoder, read_tokenizer
@@ -43,9 +44,7 @@ def build_model(
     return model
 
 
-def save_model(
-    model: RetrievalModel, settings: ModelSettings, folder: StrPath, about: dict[str, Any]
-) -> None:
+def save_model(model: RetrievalModel, folder: StrPath, about: dict[str, Any]) -> None:
     """Write a model into `folder`; about: whatever JSON holds, for people and tables."""
     folder = Path(folder)
     tensors = {name: value.cpu().contiguous() for name, value in model.state_dict().items()}
@@ -53,14 +52,12 @@ def save_model(
         save_file(tensors, temporary)
     with atomic_path(folder / "tokenizer.json") as temporary:
         model.text.tokenizer.save(str(temporary), pretty=False)
-    said = {"settings": settings.to_table(), "text": model.text.config, "about": about}
+    said = {"settings": model.settings.to_table(), "text": model.text.config, "about": about}
     with atomic_path(folder / "model.json") as temporary:
         temporary.write_text(json.dumps(said, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
-def load_model(
-    folder: StrPath, device: torch.device | str = "cpu"
-) -> tuple[RetrievalModel, ModelSettings]:
+def load_model(folder: StrPath, device: torch.device | str = "cpu") -> RetrievalModel:
     """What `save_model` wrote, in evaluation mode. Raises InputError for another folder."""
     folder = Path(folder)
     said = read_model_table(folder)
@@ -76,16 +73,4 @@ def load_model(
             f"{folder}: its files don't belong together or come from another version of this "
             f"project ({type(error).__name__}: {error}). Make the model again."
         ) from error
-    return model.to(device).eval(), settings
-
-
-def read_model_table(folder: StrPath) -> dict[str, Any]:
-    """`model.json`: settings, text, about. Raises InputError where `folder` isn't a model."""
-    path = Path(folder) / "model.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"{folder}: not a trained model ({error}). A model is a folder with model.json, "
-            "model.safetensors and tokenizer.json, such as results/audio/models/*/*/pretrained."
-        ) from error
+    return model.to(device).eval()

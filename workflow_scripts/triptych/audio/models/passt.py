@@ -1,7 +1,7 @@
 """PaSST: the spectrogram transformer of the audio side, in the sizes N, S and S15 and any smaller.
 
 Patches of 16 bands by 16 frames become tokens behind a class and a distillation token; the
-embedding is the mean of what the last block makes of these two (facts, 1.1; Koutini et al. 2021,
+embedding is the mean of what the last block makes of these two (Koutini et al. 2021,
 arXiv:2110.05069). Parameters bear the names of the published checkpoints.
 """
 
@@ -129,10 +129,6 @@ class Passt(nn.Module):
                 nn.init.trunc_normal_(module.weight, std=std)
                 nn.init.zeros_(module.bias)
 
-    def grid(self, frames: int) -> tuple[int, int]:
-        """As `PasstSettings.grid`."""
-        return self.settings.grid(frames)
-
     def forward(self, mel: Tensor, kept: Kept | None = None) -> Tensor:
         """[B, 1, mels, frames] to embeddings [B, dim]; `kept` from `draw_patchout` in training.
 
@@ -151,7 +147,7 @@ class Passt(nn.Module):
     def _patches(self, mel: Tensor, kept: Kept | None) -> Tensor:
         """Tokens [B, rows * columns, dim], row by row, of the patches that are kept."""
         patch, (band_stride, frame_stride) = self.settings.patch, self.settings.stride
-        rows, columns = self.grid(mel.shape[3])
+        rows, columns = self.settings.grid(mel.shape[3])
         patches = mel[:, 0].unfold(1, patch, band_stride).unfold(2, patch, frame_stride)
         by_row = self.freq_new_pos_embed[0, :, :rows, 0].T
         by_column = self.time_new_pos_embed[0, :, 0, :columns].T

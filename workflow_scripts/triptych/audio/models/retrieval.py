@@ -125,16 +125,6 @@ class RetrievalModel(nn.Module):
         """What `text.tokenize` gave to unit vectors [captions, projection], float32."""
         return _unit(self.project_sentence(self.text(tokens)))
 
-    def forward(
-        self,
-        waveforms: Tensor,
-        lengths: Tensor | Sequence[int],
-        tokens: Mapping[str, Tensor],
-        draws: Draws | None = None,
-    ) -> tuple[Tensor, Tensor]:
-        """Both sides of a batch of pairs; wrappers for several GPUs go through here."""
-        return self.embed_audio(waveforms, lengths, draws), self.embed_text(tokens)
-
 
 def _unit(vectors: Tensor) -> Tensor:
     return functional.normalize(vectors.float(), dim=1)

@@ -1,9 +1,9 @@
 """The text side: BERT and RoBERTa of Hugging Face, published ones or small ones from scratch.
 
 A caption loses its capitals and its punctuation, its tokens are cut to 32, and what the last layer
-makes of the first one is its embedding (facts, 1.3). A text model is a folder with `config.json`,
-`tokenizer.json` and, where it was pretrained, `model.safetensors`. The transformers library takes
-seconds to import, so only functions that make a model import it.
+makes of the first one is its embedding, as in the report's code. A text model is a folder with
+`config.json`, `tokenizer.json` and, where it was pretrained, `model.safetensors`. The transformers
+library takes seconds to import, so only functions that make a model import it.
 """
 
 import json

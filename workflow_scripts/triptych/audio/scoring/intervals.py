@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from triptych.core.statistics import Interval
 
 RESAMPLES = 2000
+LEVEL = 0.95
 
 
 class ClusterResamples:
@@ -38,8 +39,8 @@ class ClusterResamples:
             np.float64
         )
 
-    def interval(self, values: ArrayLike, level: float = 0.95) -> Interval:
-        """Mean of the values [Q] and its percentile interval (nan where there is one cluster).
+    def interval(self, values: ArrayLike) -> Interval:
+        """Mean of the values [Q] and its 95% percentile interval (nan where there is one cluster).
 
         For the gain of one model over another give the differences of their values.
         """
@@ -55,5 +56,5 @@ class ClusterResamples:
             return Interval(estimate, float("nan"), float("nan"))
         sums = np.bincount(self._cluster, weights=sample, minlength=len(self._sizes))
         means = (self._times @ sums) / (self._times @ self._sizes)
-        low, high = np.percentile(means, [50 * (1 - level), 50 * (1 + level)])
+        low, high = np.percentile(means, [50 * (1 - LEVEL), 50 * (1 + LEVEL)])
         return Interval(estimate, float(low), float(high))

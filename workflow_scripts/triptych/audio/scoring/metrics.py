@@ -102,9 +102,9 @@ def order_preferences(scores: ArrayLike, columns: ArrayLike, partners: ArrayLike
     return (np.sign(difference) + 1) / 2
 
 
-def mean_average_precision(scores: ArrayLike, columns: ArrayLike, cutoff: int = 10) -> float:
-    """mAP@cutoff with the single true clip of each query: what models are selected by."""
-    return float(reciprocal_ranks(ranks(scores, columns), cutoff).mean())
+def mean_average_precision(scores: ArrayLike, columns: ArrayLike) -> float:
+    """mAP@10 with the single true clip of each query: what models are selected by."""
+    return float(reciprocal_ranks(ranks(scores, columns)).mean())
 
 
 def chance_recall(clips: int, cutoff: int) -> float:

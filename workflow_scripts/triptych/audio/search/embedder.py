@@ -33,7 +33,7 @@ class Embedder:
     def __init__(self, folder: Path, device: str) -> None:
         """device: "auto", "cpu" or "cuda"."""
         self._device = choose_device(device)
-        self._model, _ = load_model(folder, self._device)
+        self._model = load_model(folder, self._device)
         self.batch_seconds = BATCH_SECONDS[self._device.type]
 
     def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:

@@ -7,7 +7,7 @@ request. The queries are chosen by a rule, not by hand.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import jinja2
 import numpy as np
@@ -16,6 +16,7 @@ from markupsafe import Markup
 from numpy.typing import NDArray
 
 from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.audio.data.shards import Store
 from triptych.audio.embedding_files import Split
 from triptych.audio.scoring.metrics import best_columns, columns_of, ranks, similarities
 from triptych.audio.search.pictures import mp3_address, spectrogram_address
@@ -24,14 +25,6 @@ TEMPLATES = Path(__file__).parent / "templates"
 BEST = 10
 HEARD_SECONDS = 10.0
 KINDS = ("at rank 1", "at ranks 2 to 10", "not among the ten best")
-
-
-class Store(Protocol):
-    """Where the clips' sound is (`data.shards.ClipStore`)."""
-
-    def frames(self, clip: str) -> int: ...
-
-    def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray: ...
 
 
 @dataclass(frozen=True)

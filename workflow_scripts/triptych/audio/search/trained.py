@@ -1,12 +1,12 @@
 """Which of the trained models searches a person's own sounds."""
 
-import json
 import os
 from pathlib import Path
 
 import pandas as pd
 
 from triptych.audio.data.tables import read_table
+from triptych.audio.models.model_table import read_model_table
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
@@ -42,9 +42,9 @@ def checked_model(folder: Path) -> tuple[Path, str]:
 
 
 def only_synthesised(folder: Path) -> bool:
-    """Whether a model says that all its sounds were made by this project."""
-    said = json.loads((folder / "model.json").read_text(encoding="utf-8"))
-    sources = set(said["about"].get("sources", {}).values()) - {"none"}
+    """Whether a model says that all its sounds were made by this project. Raises InputError."""
+    about = read_model_table(folder)["about"]
+    sources = set(about.get("sources", {}).values()) - {"none"}
     return sources == {"synthesised"}
 
 

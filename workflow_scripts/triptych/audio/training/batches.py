@@ -11,7 +11,7 @@ import os
 import signal
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,15 +20,8 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.audio.data.shards import Store
 from triptych.core.errors import InputError
-
-
-class Store(Protocol):
-    """Clips by name, such as `triptych.audio.data.shards.ClipStore`."""
-
-    def frames(self, clip: str) -> int: ...
-
-    def read(self, clip: str, start: int = 0, frames: int | None = None) -> NDArray[np.float32]: ...
 
 
 class Pair(NamedTuple):

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from triptych.audio.data.shards import Store
 from triptych.audio.embedding import embed_captions, embed_clips
 from triptych.audio.models.losses import distillation_loss
 from triptych.audio.models.model_files import load_model
 from triptych.audio.models.retrieval import RetrievalModel
-from triptych.audio.training.batches import Pair, Store
+from triptych.audio.training.batches import Pair
 from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.trainer import Objective
 
@@ -49,7 +50,7 @@ def read_ensemble(
     longest, precision = settings.longest_seconds, settings.precision
     audio, text = [], []
     for folder in teachers:
-        model, _ = load_model(folder, device)
+        model = load_model(folder, device)
         embedded = embed_clips(
             model, store, clips, device, precision, longest_seconds=longest, interrupt=interrupt
         )

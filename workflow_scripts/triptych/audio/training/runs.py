@@ -70,7 +70,7 @@ class FromModel:
     folder: StrPath
 
     def model(self, seed: int) -> RetrievalModel:
-        return load_model(self.folder)[0]
+        return load_model(self.folder)
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ def _write_model(
         "epoch": int(chosen["epoch"]),
         "step": int(chosen["step"]),
     }
-    save_model(model, model.settings, folder, about)
+    save_model(model, folder, about)
     history = trained.history
     for position, key in enumerate(KEYS):
         history.insert(position, key, run[key])

@@ -1,0 +1,31 @@
+"""Runs the audio study's scripts as their rules run them, in the current folder."""
+
+import runpy
+from pathlib import Path
+from types import SimpleNamespace
+
+SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
+
+
+class Named(list):
+    """Snakemake's lists, whose entries have names too."""
+
+    def __init__(self, *entries: object, **named: object) -> None:
+        super().__init__(entries or named.values())
+        self.__dict__.update(named)
+        self.items, self.get = named.items, named.get
+
+
+def run(rule: str, given: dict, output: Named, threads: int = 1, **params: object) -> None:
+    """Run a rule's script with these inputs, outputs and params."""
+    snakemake = SimpleNamespace(
+        rule=rule,
+        input=Named(**given),
+        output=output,
+        params=Named(**params),
+        resources=Named(),
+        log=[f"results/logs/{rule}/log.log"],
+        wildcards=Named(),
+        threads=threads,
+    )
+    runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})

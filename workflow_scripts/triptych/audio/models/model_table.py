@@ -1,0 +1,20 @@
+"""What a model's folder says of itself in `model.json`, read without PyTorch."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from triptych.core.errors import InputError
+
+
+def read_model_table(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """`model.json`: settings, text, about. Raises InputError where `folder` isn't a model."""
+    path = Path(folder) / "model.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"{folder}: not a trained model ({error}). A model is a folder with model.json, "
+            "model.safetensors and tokenizer.json, such as results/audio/models/*/*/pretrained."
+        ) from error
