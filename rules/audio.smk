@@ -146,6 +146,7 @@ rule audio_submit:
     """The four submission files of the challenge."""
     input:
         models=audio_models(AUDIO_SUBMITTED),
+        clips="results/audio/data/clotho/clips.csv",
         metrics="results/audio/metrics.csv",
     output:
         tables=AUDIO_SUBMISSIONS,

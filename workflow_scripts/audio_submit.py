@@ -10,6 +10,7 @@ with job(snakemake):
     write_submissions(
         submitted_systems(params.runs, params.members, params.corpus),
         snakemake.output.tables,
+        read_table(snakemake.input.clips),
         read_table(snakemake.input.metrics),
         params.evaluated,
     )

@@ -22,7 +22,10 @@ def folder(tmp_path_factory) -> Path:
     patch = pytest.MonkeyPatch()
     patch.chdir(folder)
     runs = study(folder / "models")
-    clips = clips_table().assign(file_name=lambda t: t["clip"].str.split("/", n=2).str[2])
+    challenge = pd.DataFrame({"clip": clip_ids("challenge"), "split": "challenge", "keywords": ""})
+    clips = pd.concat([clips_table(), challenge])
+    names = clips["clip"].str.split("/", n=2).str[2]
+    clips = clips.assign(file_name=names, path=names)
     clips.to_csv("clips.csv", index=False)
     scenes_table().to_csv("scenes.csv", index=False)
     pd.DataFrame(columns=["split", "caption", "clip"]).to_csv("relevance.csv", index=False)
@@ -47,7 +50,7 @@ def folder(tmp_path_factory) -> Path:
     )
     run(
         "audio_submit",
-        {"metrics": "metrics.csv"},
+        {"clips": "clips.csv", "metrics": "metrics.csv"},
         Named(tables=SUBMISSIONS),
         runs=runs,
         members=MEMBERS,

@@ -13,7 +13,6 @@ from triptych.audio.scoring.scores import score_runs
 from triptych.audio.scoring.submission import (
     HEADER,
     check_submission,
-    file_name,
     submission_table,
     submitted_systems,
 )
@@ -21,6 +20,16 @@ from triptych.audio.scoring.submission_files import meta_path, write_submissions
 from triptych.core.errors import InputError
 
 MEMBERS = [list(PAIRS[0]), list(PAIRS[2])]
+
+
+def archived(clip: str) -> str:
+    """A clip's name in the challenge's archive; here it differs from the one in its id."""
+    return clip.split("/", 2)[2].replace("clip 3,", "Clip_3,")
+
+
+def listed() -> pd.DataFrame:
+    clips = clip_ids("challenge")
+    return pd.DataFrame({"clip": clips, "path": [f"test/{archived(clip)}" for clip in clips]})
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +49,7 @@ def metrics(runs, tmp_path_factory) -> pd.DataFrame:
 def outputs(runs, metrics, tmp_path_factory) -> list[Path]:
     folder = tmp_path_factory.mktemp("submissions")
     outputs = [folder / f"Doe_XYZ_task6b_submission_{n}_output.csv" for n in (1, 2, 3, 4)]
-    write_submissions(submitted_systems(runs, MEMBERS, "all"), outputs, metrics, "clean")
+    write_submissions(submitted_systems(runs, MEMBERS, "all"), outputs, listed(), metrics, "clean")
     return outputs
 
 
@@ -62,15 +71,17 @@ def test_each_query_lists_its_ten_best_files_best_first(runs, outputs):
     assert table["caption"].tolist() == split.captions.tolist()
     for row, text in zip(table.to_numpy(), split.text, strict=True):
         cosines = {
-            file_name(str(c)): float(a @ text)
-            for c, a in zip(split.clips, split.audio, strict=True)
+            archived(str(c)): float(a @ text) for c, a in zip(split.clips, split.audio, strict=True)
         }
         expected = sorted(cosines, key=cosines.__getitem__, reverse=True)[:10]
         assert row[1:].tolist() == expected
 
 
-def test_names_keep_their_leading_spaces_and_commas(outputs):
-    assert " clip 0, challenge.wav" in set(read(outputs[0]).to_numpy().ravel())
+def test_files_are_named_as_in_the_challenges_archive(outputs):
+    names = set(read(outputs[0]).iloc[:, 1:].to_numpy().ravel())
+    assert " clip 0, challenge.wav" in names
+    assert any("Clip_3," in name for name in names)
+    assert not any("clip 3," in name for name in names)
 
 
 def test_the_first_system_ranks_by_the_mean_of_its_members(runs, outputs):
@@ -85,7 +96,7 @@ def test_the_first_system_ranks_by_the_mean_of_its_members(runs, outputs):
         )
         split = read_embeddings(Path(member["folder"]) / "embeddings.npz")["challenge"]
         total = total + split.text.astype(float) @ split.audio.astype(float).T
-    best = [file_name(str(split.clips[column])) for column in total.argmax(axis=1)]
+    best = [archived(str(split.clips[column])) for column in total.argmax(axis=1)]
     assert read(outputs[0])["file_name_1"].tolist() == best
 
 

@@ -95,17 +95,15 @@ def challenge_scores(system: System) -> tuple[Split, Floats]:
     return first, mean_scores(matrices)
 
 
-def file_name(clip: str) -> str:
-    """ "clotho/challenge/Rain on roof.wav" -> "Rain on roof.wav"; leading spaces are kept."""
-    return clip.split("/", 2)[2]
-
-
-def submission_table(captions: Sequence[str], clips: Sequence[str], scores: Floats) -> pd.DataFrame:
-    """Columns HEADER, one row a query in the order given. clips: [C] ids; scores: [Q, C]."""
-    if len(clips) < NAMES:
-        raise InputError(f"a submission lists {NAMES} files a query; there are {len(clips)} clips")
-    names = np.array([file_name(str(clip)) for clip in clips])
-    best = names[best_columns(scores, NAMES)]
+def submission_table(
+    captions: Sequence[str], file_names: Sequence[str], scores: Floats
+) -> pd.DataFrame:
+    """Columns HEADER, one row a query in the order given. file_names: of C clips; scores [Q, C]."""
+    if len(file_names) < NAMES:
+        raise InputError(
+            f"a submission lists {NAMES} files a query; there are {len(file_names)} clips"
+        )
+    best = np.array(file_names)[best_columns(scores, NAMES)]
     return pd.DataFrame(
         np.column_stack([np.asarray(captions), best]), columns=list(HEADER), dtype=object
     )

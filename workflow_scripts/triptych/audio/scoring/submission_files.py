@@ -20,7 +20,6 @@ from triptych.audio.scoring.submission import (
     System,
     challenge_scores,
     check_submission,
-    file_name,
     submission_table,
 )
 from triptych.core.errors import InputError
@@ -32,19 +31,24 @@ METRICS = {"R1": "r_at_1", "R5": "r_at_5", "R10": "r_at_10", "mAP10": "map_at_10
 def write_submissions(
     systems: Sequence[System],
     outputs: Sequence[str | os.PathLike[str]],
+    clips: pd.DataFrame,
     metrics: pd.DataFrame,
     evaluated: str,
 ) -> None:
     """Write each system's CSV, checked, and its meta information beside it (`meta_path`).
 
-    metrics: metrics.csv read as text; evaluated: the corpus whose models it scores. A system's
-    results are those of the same models trained without the evaluation split.
+    clips: Clotho's clips.csv; files are named as in the challenge's archive, where three have
+    another name than in its metadata. metrics: metrics.csv read as text; evaluated: the corpus
+    whose models it scores. A system's results are those of the same models trained without the
+    evaluation split.
     """
+    files = {row["clip"]: Path(row["path"]).name for row in clips.to_dict("records")}
     for system, output in zip(systems, outputs, strict=True):
         split, scores = challenge_scores(system)
+        names = [files[str(clip)] for clip in split.clips]
         queries = [str(caption) for caption in split.captions]
-        write_csv(submission_table(queries, [str(c) for c in split.clips], scores), output)
-        check_submission(output, queries, (file_name(str(clip)) for clip in split.clips))
+        write_csv(submission_table(queries, names, scores), output)
+        check_submission(output, queries, names)
         results = development_results(system, metrics, evaluated)
         text = yaml.safe_dump(
             meta_information(system, Path(output).name, results),
