@@ -33,7 +33,7 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	else \
 	  echo "Style transfer, audio retrieval and offline-RL pruning at demo scale, offline: images"; \
 	  echo "optimised, networks trained, a video, sounds, real MuJoCo physics, tables, figures, claims."; \
-	  echo "About 17 minutes on 2 cores, less on more."; \
+	  echo "About 16 minutes on 2 cores, less on more."; \
 	  $(BIN)/snakemake --cores $(CORES) --quiet host reason rules && \
 	  echo && echo "Done. Open results/report.html in a browser." && \
 	  echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"; \
