@@ -66,7 +66,8 @@ SCENES = (
     "Synthesised scenes allow two more questions. Some evaluation scenes combine events as "
     "no training scene does. The two halves hold other kinds of scenes (single events only where "
     "the combination is seen, more simultaneous ones where it isn't), so the difference between "
-    "them isn't the price of novelty; each is to be read beside chance. And some differ from a partner only in which event came first: "
+    "them isn't the price of novelty; each is to be read beside chance. And some scenes differ "
+    "from a partner only in which event came first: "
     "the share of their captions that score the right one higher, where guessing gives 50%."
 )
 DATA = "All clips as listed by their sources; WavCaps and AudioCaps serve pretraining alone."
