@@ -5,6 +5,13 @@ from triptych.audio.experiments import audio_runs, run_records as audio_records
 AUDIO = config["audio"]
 AUDIO_SOURCES = {name: each["source"] for name, each in AUDIO["sources"].items()}
 AUDIO_DATASETS = [name for name, source in AUDIO_SOURCES.items() if source != "none"]
+_made = [name for name in AUDIO_DATASETS if AUDIO_SOURCES[name] == "synthesised"]
+if _made and len(_made) < len(AUDIO_DATASETS):
+    raise WorkflowError(
+        f"config: audio.sources: {', '.join(_made)} would be synthesised and "
+        f"{', '.join(sorted(set(AUDIO_DATASETS) - set(_made)))} would not; "
+        "a data set that you don't have is left out by {source: none}"
+    )
 AUDIO_FILES = {group: each["files"] for group, each in SOURCES["audio"].items()}
 AUDIO_SYNTHESISED = "results/audio/synthesised"
 AUDIO_DOWNLOADS = "results/audio/downloads"

@@ -13,9 +13,9 @@ from triptych.audio.models.mel import LogMel, Masks
 from triptych.audio.models.retrieval import Draws, draw
 from triptych.audio.training.batches import Batch
 from triptych.audio.training.parallel import Alone
-from triptych.audio.training.precision import training_precision
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import training_precision
 
 pytestmark = [
     pytest.mark.gpu,

@@ -14,6 +14,7 @@ import style_training_job as job
 import torch
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import training_precision
 from triptych.core.errors import InputError
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import SAVED_EXIT_CODE
@@ -24,7 +25,6 @@ from triptych.style.feedforward.training import (
     initial_network,
     learning_rate,
     train,
-    training_precision,
 )
 from triptych.style.feedforward.training_data import TrainingSettings, batch_indices, load_batch
 

@@ -56,3 +56,9 @@ def test_another_precision_trains_anew_from_the_same_shards(heard):
     )
     assert "rule audio_pretrain" in stale
     assert "rule audio_shard" not in stale
+
+
+def test_synthesised_sounds_are_not_mixed_with_recordings(fresh):
+    own = 'audio={"sources": {"clotho": {"source": "path", "path": "/data/clotho"}}}'
+    said = fresh.snakemake("audio_table1", "--dry-run", "--config", own, check=False)
+    assert "audiocaps, wavcaps would be synthesised and clotho would not" in said

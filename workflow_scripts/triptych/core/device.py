@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 
 import torch
 
+from triptych.core.errors import InputError
 from triptych.core.provenance import cpu_name
 
 PRECISIONS = ("float32", "tf32", "bf16")
@@ -37,6 +38,15 @@ def precision_context(device: torch.device, precision: str) -> AbstractContextMa
     if precision == "bf16":
         return torch.autocast(device.type, dtype=torch.bfloat16)
     return contextlib.nullcontext()
+
+
+def training_precision(device: torch.device, precision: str) -> AbstractContextManager[object]:
+    """`precision_context`, and "fp16" on GPUs, whose gradients a scaler keeps from underflowing."""
+    if precision != "fp16":
+        return precision_context(device, precision)
+    if device.type != "cuda":
+        raise InputError("precision fp16 needs a GPU; on a CPU use bf16 or float32")
+    return torch.autocast(device.type, dtype=torch.float16)
 
 
 def describe_device(device: torch.device) -> str:

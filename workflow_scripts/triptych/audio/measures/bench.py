@@ -1,11 +1,7 @@
 """How much faster than plain eager code: ratios within one run."""
 
-import json
 import logging
-import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -15,43 +11,14 @@ import pandas as pd
 from triptych.audio.measures.bench_worker import SEGMENT_SECONDS
 from triptych.audio.measures.loading import FILES, SHARDS, clips_per_second
 from triptych.core.device import choose_device, describe_device
-from triptych.core.provenance import LIBRARY
+from triptych.core.worker import Worker
 
 logger = logging.getLogger(__name__)
 
+WORKER = "triptych.audio.measures.bench_worker"
+
 PLAIN = "plain"
 """measures/plain.py: eager float32; evaluation embeds a clip once for each caption."""
-
-
-class Worker:
-    """A `bench_worker` process of one side."""
-
-    def __init__(self, side: str, device: str, threads: int) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "triptych.audio.measures.bench_worker", side, device],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(LIBRARY)},
-        )
-
-    def __enter__(self) -> "Worker":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
-    def run(self, task: tuple[str, str, dict[str, int]]) -> float:
-        """Seconds of a task: name, model, size."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps(task) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"the bench's worker ended while it ran {task}")
-        return float(json.loads(answer))
 
 
 def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
@@ -81,7 +48,10 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
     rows = []
     with ExitStack() as stack:
         sides = (PLAIN, *settings["precisions"])
-        workers = {side: stack.enter_context(Worker(side, chosen.type, threads)) for side in sides}
+        workers = {
+            side: stack.enter_context(Worker(WORKER, side, chosen.type, threads=threads))
+            for side in sides
+        }
         for task in tasks:
             rows += _compare(task, workers, rounds)
     rows += _loading(settings["files"], rounds)
@@ -99,7 +69,7 @@ def _compare(
     measured: dict[str, list[float]] = {side: [] for side in workers}
     for _ in range(rounds):
         for side, worker in workers.items():
-            measured[side].append(worker.run(task))
+            measured[side].append(worker.ask(task))
     plain = measured.pop(PLAIN)
     rows = []
     for precision, ours in measured.items():

@@ -27,11 +27,10 @@ from triptych.audio.models.retrieval import RetrievalModel, draw
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batch, Batches, Pair
 from triptych.audio.training.parallel import Alone
-from triptych.audio.training.precision import training_precision
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import choose_device
+from triptych.core.device import choose_device, training_precision
 from triptych.core.memory import keep_freed_memory
 
 RATE = 32000

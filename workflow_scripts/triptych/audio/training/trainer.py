@@ -19,10 +19,10 @@ from triptych.audio.models.retrieval import Draws, RetrievalModel
 from triptych.audio.training.batches import Batch, Batches, load
 from triptych.audio.training.gradient_cache import backward
 from triptych.audio.training.parallel import Group, Interrupted, Stop
-from triptych.audio.training.precision import training_precision
 from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.memory import keep_freed_memory

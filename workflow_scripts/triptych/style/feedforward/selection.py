@@ -7,11 +7,11 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from triptych.core.device import training_precision
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import PerceptualLoss
-from triptych.style.feedforward.training import training_precision
 from triptych.style.feedforward.training_data import Crops
 
 Weights = Mapping[str, Tensor]

@@ -7,7 +7,6 @@ the seed and the batch's number, so a resumed run sees what an unbroken one woul
 import logging
 import math
 import time
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import precision_context
+from triptych.core.device import training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.memory import keep_freed_memory
@@ -289,12 +288,3 @@ def learning_rate(number: int, settings: TrainingSettings) -> float:
     else:
         height = (1 + math.cos(math.pi * (share - WARM_UP) / (1 - WARM_UP))) / 2
     return settings.learning_rate * max(height, 1e-3)
-
-
-def training_precision(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """`precision_context`, and "fp16" on GPUs, whose gradients a scaler keeps from underflowing."""
-    if precision != "fp16":
-        return precision_context(device, precision)
-    if device.type != "cuda":
-        raise InputError("precision fp16 needs a GPU; on a CPU use bf16 or float32")
-    return torch.autocast(device.type, dtype=torch.float16)

@@ -1,11 +1,7 @@
 """How much faster and smaller than plain eager code: ratios within one run."""
 
-import json
 import logging
-import os
 import statistics
-import subprocess
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -13,9 +9,11 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.device import choose_device, describe_device
-from triptych.core.provenance import LIBRARY
+from triptych.core.worker import Worker
 
 logger = logging.getLogger(__name__)
+
+WORKER = "triptych.style.measures.bench_worker"
 
 PLAIN = "plain"
 """measures/plain.py: eager float32, one image after the other, the whole image in one pass."""
@@ -25,37 +23,6 @@ PAPER_SECONDS = {"large": 2.5, "image": 78.8}
 
 REPEATS = {"forward": 3, "step": 1, "closure": 1, "optimise": 1}
 """Calls of each task in a round."""
-
-
-class Worker:
-    """A `bench_worker` process of one side."""
-
-    def __init__(self, side: str, threads: int) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "triptych.style.measures.bench_worker", side],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(LIBRARY)},
-        )
-
-    def __enter__(self) -> "Worker":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
-
-    def run(self, name: str, size: int, width: int, repeats: int) -> dict[str, Any]:
-        """{"seconds": of each repeat, "peak_bytes": of the process so far}"""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.write(json.dumps([name, size, width, repeats]) + "\n")
-        self._process.stdin.flush()
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"the bench's worker ended while it ran {name} at {size} pixels")
-        return dict(json.loads(answer))
 
 
 def bench(
@@ -91,10 +58,14 @@ def _compare(
 ) -> list[dict[str, Any]]:
     measured: dict[str, list[float]] = {side: [] for side in sides}
     with ExitStack() as stack:
-        workers = {side: stack.enter_context(Worker(side, threads)) for side in sides}
+        workers = {
+            side: stack.enter_context(Worker(WORKER, side, threads=threads)) for side in sides
+        }
         for _ in range(rounds):
             for side, worker in workers.items():
-                measured[side].append(min(worker.run(name, size, width, REPEATS[name])["seconds"]))
+                measured[side].append(
+                    min(worker.ask([name, size, width, REPEATS[name]])["seconds"])
+                )
     rows = []
     for side, seconds in measured.items():
         ratios = [base / own for base, own in zip(measured[PLAIN], seconds, strict=True)]
@@ -116,8 +87,8 @@ def _compare(
 def _large(width: int, threads: int) -> list[dict[str, Any]]:
     rows = []
     for side in (PLAIN, "float32"):
-        with Worker(side, threads) as worker:
-            answer = worker.run("large", 0, width, 1)
+        with Worker(WORKER, side, threads=threads) as worker:
+            answer = worker.ask(["large", 0, width, 1])
         rows.append(
             {
                 "compared": "large",
@@ -137,9 +108,9 @@ def _on_gpu(width: int, precisions: Sequence[str], threads: int) -> list[dict[st
     """What the paper printed seconds for: its large photograph, and an image of Version 1."""
     rows = []
     for side in precisions:
-        with Worker(side, threads) as worker:
+        with Worker(WORKER, side, threads=threads) as worker:
             for name, size in (("large", 4032), ("image", 512)):
-                seconds = min(worker.run(name, size, width, 3)["seconds"])
+                seconds = min(worker.ask([name, size, width, 3])["seconds"])
                 published = PAPER_SECONDS[name]
                 rows.append(
                     {
