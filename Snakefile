@@ -13,9 +13,14 @@ min_version("9.0")
 configfile: "config.yaml"
 
 
+# Made from the Dockerfile; used with --software-deployment-method apptainer alone.
+container: "triptych.sif"
+
+
 include: "rules/common.smk"
 include: "rules/common_style.smk"
 include: "rules/common_audio.smk"
+include: "rules/common_resources.smk"
 include: "rules/sources.smk"
 include: "rules/style_inputs.smk"
 include: "rules/style.smk"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-KEY = "sk-test-0123456789abcdefSECRET"
+KEY = "sk-test-0123456789abcdefSECRET"  # pragma: allowlist secret
 
 GOOD = [
     "A dog barks twice near a busy road.",

@@ -20,6 +20,7 @@ def test_the_prompt_is_the_one_of_the_authors_code():
     )
     # The same, should both texts ever be edited together: SHA-256 of the bytes in UTF-8.
     digest = hashlib.sha256(prompt.encode()).hexdigest()
+    # pragma: allowlist nextline secret
     assert digest == "379c0378434306373c2a6280911dbffadead27ad7bf958ecbaec0da1b0196475"
 
 

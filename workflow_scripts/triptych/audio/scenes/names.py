@@ -1,5 +1,6 @@
 """Names and numbers as Freesound, YouTube and Clotho have them, with all their oddities."""
 
+import string
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,7 +22,7 @@ LICENSES = (
     "http://creativecommons.org/licenses/sampling+/1.0/",
 )
 
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
 _PATTERNS = (
     "{Tag} {n}.wav",
     "{tag}_{place}_{n}.wav",

@@ -1,0 +1,18 @@
+# Everything that the workflow imports, in one image, for machines without conda:
+#
+#   docker build --tag triptych .
+#   apptainer build triptych.sif docker-daemon://triptych:latest
+#   snakemake --cores 8 --software-deployment-method apptainer
+#
+# docs/cluster.md says more: GPUs, several nodes, what was tried.
+FROM python:3.11-slim-bookworm
+
+COPY requirements.lock /opt/triptych/
+
+# uv comes in the version of the lock, and installs nothing whose hash the lock doesn't hold.
+RUN pip install --no-cache-dir "$(grep -o '^uv==[0-9.]*' /opt/triptych/requirements.lock)" \
+ && uv pip sync --system --no-cache --require-hashes /opt/triptych/requirements.lock
+
+# The checkout is mounted, not copied: code and results stay outside the image.
+#   docker run --rm --gpus all --volume "$PWD:$PWD" --workdir "$PWD" triptych snakemake --cores 8
+CMD ["snakemake", "--help"]
