@@ -16,14 +16,14 @@ rule audio_pretrain:
         "results/logs/audio_pretrain/{pair}-{corpus}.log",
     benchmark:
         "results/benchmarks/audio_pretrain/{pair}-{corpus}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: AUDIO_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        runtime=lambda wildcards, attempt: 2880 * attempt,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(audio_megabytes),
+        runtime=minutes(audio_minutes("pretraining")),
+        gpu=AUDIO_GPUS,
     params:
         runs=audio_of("pretrained"),
         audio_model=audio_model,
@@ -54,14 +54,14 @@ rule audio_finetune:
         "results/logs/audio_finetune/{pair}-{corpus}.log",
     benchmark:
         "results/benchmarks/audio_finetune/{pair}-{corpus}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: AUDIO_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        runtime=lambda wildcards, attempt: 1440 * attempt,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(audio_megabytes),
+        runtime=minutes(audio_minutes("finetuning")),
+        gpu=AUDIO_GPUS,
     params:
         runs=audio_of("finetuned"),
         training=AUDIO_STAGES["finetuning"],
@@ -89,14 +89,14 @@ rule audio_distill:
         "results/logs/audio_distill/{pair}-{corpus}.log",
     benchmark:
         "results/benchmarks/audio_distill/{pair}-{corpus}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: AUDIO_THREADS
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        runtime=lambda wildcards, attempt: 1440 * attempt,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(audio_megabytes),
+        runtime=minutes(audio_minutes("distillation")),
+        gpu=AUDIO_GPUS,
     params:
         runs=audio_of("distilled"),
         teachers=audio_teacher_models,
@@ -130,8 +130,8 @@ rule audio_score:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
-        runtime=60,
+        mem_mb=megabytes(8000),
+        runtime=minutes(60),
     params:
         runs=audio_records(AUDIO_SCORED),
         members=AUDIO["ensemble"]["members"],
@@ -159,8 +159,8 @@ rule audio_submit:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
     params:
         runs=audio_records(AUDIO_SUBMITTED),
         members=AUDIO["ensemble"]["members"],
@@ -188,8 +188,8 @@ rule audio_search_page:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
     params:
         run=audio_records(AUDIO_SHOWN)[0],
         settings=AUDIO["search_page"],
@@ -211,9 +211,9 @@ rule audio_bench:
         "../envs/audio.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=16000,
-        runtime=60,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(16000),
+        runtime=minutes(60),
+        gpu=GPU,
     params:
         bench=AUDIO["bench"],
         device=config["device"],

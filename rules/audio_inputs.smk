@@ -20,8 +20,8 @@ rule audio_synthesise:
         "../envs/audio.yaml"
     threads: 2
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
     params:
         settings=AUDIO["synthesis"],
         code=code("audio_synthesise"),
@@ -40,13 +40,13 @@ rule audio_download:
     wildcard_constraints:
         set="|".join(AUDIO_DOWNLOADED),
         file="|".join(AUDIO_DOWNLOADED_FILES),
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/download.yaml"
     threads: 1
     resources:
         mem_mb=500,
-        runtime=1440,
+        runtime=minutes(audio_download_minutes),
     params:
         url=audio_file("url"),
         size=audio_file("size"),
@@ -69,13 +69,13 @@ rule audio_download_wavcaps:
         "results/benchmarks/audio_download_wavcaps/{part}.tsv"
     wildcard_constraints:
         part="AudioSet_SL|BBC_Sound_Effects|FreeSound|SoundBible",
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: 1
     resources:
         mem_mb=1000,
-        runtime=2880,
+        runtime=minutes(audio_wavcaps_minutes),
     params:
         part="{part}",
         repository=SOURCES["audio"]["wavcaps"]["repository"],
@@ -102,8 +102,8 @@ rule audio_unpack_clotho:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        mem_mb=megabytes(4000),
+        runtime=minutes(120),
     params:
         files=audio_clotho_files,
         code=code("audio_unpack_clotho"),
@@ -121,7 +121,7 @@ rule audio_fetch_audiocaps:
         "results/logs/audio_fetch_audiocaps/audio_fetch_audiocaps.log",
     benchmark:
         "results/benchmarks/audio_fetch_audiocaps/audio_fetch_audiocaps.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: 4
@@ -228,13 +228,13 @@ rule audio_shard:
         "results/logs/audio_shard/{dataset}.log",
     benchmark:
         "results/benchmarks/audio_shard/{dataset}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: 2
     resources:
-        mem_mb=4000,
-        runtime=2880,
+        mem_mb=megabytes(4000),
+        runtime=minutes(audio_shard_minutes),
     params:
         audio=lambda wildcards: audio_sound(wildcards.dataset),
         kind=lambda wildcards: "flac" if wildcards.dataset == "wavcaps" else "int16",
@@ -288,7 +288,7 @@ rule audio_caption:
         "results/logs/audio_caption/audio_caption.log",
     benchmark:
         "results/benchmarks/audio_caption/audio_caption.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/captions.yaml"
     threads: 1
@@ -313,7 +313,7 @@ rule audio_download_passt:
         "results/benchmarks/audio_download_passt/{variant}.tsv"
     wildcard_constraints:
         variant="passt_n|passt_s|passt_s15",
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: 1
@@ -342,7 +342,7 @@ rule audio_text_model:
         "results/logs/audio_text_model/{text_model}.log",
     benchmark:
         "results/benchmarks/audio_text_model/{text_model}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/audio.yaml"
     threads: 1

@@ -15,7 +15,7 @@ os.environ.update(PYTHONPATH=_LIBRARY)
 
 from triptych.core.config import ConfigError, check_config
 from triptych.core.provenance import code_digest
-from triptych.rl.sweep import Grid, experiment_table, run_records
+from triptych.rl.sweep import run_records, runs_of
 
 try:
     check_config(config, Path(workflow.basedir) / "config" / "schema.yaml")
@@ -65,24 +65,7 @@ if RL["evaluation"]["last"] > _evaluations:
         f"every {RL['evaluation']['every']} make"
     )
 
-RL_RUNS = experiment_table(
-    RL["tasks"],
-    trained=Grid(
-        RL["sweep"]["widths"],
-        RL["sweep"]["methods"],
-        RL["sweep"]["sparsities"],
-        RL["sweep"]["seeds"],
-        RL["sweep"]["controls"]["methods"],
-        RL["sweep"]["controls"]["sparsities"],
-    ),
-    measured=Grid(
-        RL["measure"]["widths"],
-        RL["measure"]["methods"],
-        RL["measure"]["sparsities"],
-        RL["measure"]["seeds"],
-    ),
-    stack=RL["sweep"]["stack"],
-)
+RL_RUNS = runs_of(RL)
 
 
 def rl_runs_of(task, networks, stack):

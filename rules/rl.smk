@@ -26,8 +26,8 @@ rule rl_prune:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=20,
+        mem_mb=megabytes(rl_megabytes),
+        runtime=minutes(30),
     params:
         runs=rl_runs,
         widths=rl_widths,
@@ -52,14 +52,14 @@ rule rl_train:
         "results/logs/rl_train/{task}-{networks}-{stack}.log",
     benchmark:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        runtime=lambda wildcards, attempt: 360 * attempt,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(rl_megabytes),
+        runtime=minutes(rl_minutes),
+        gpu=GPU,
     params:
         runs=rl_runs,
         widths=rl_widths,
@@ -96,8 +96,8 @@ rule rl_latency:
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
     threads: workflow.cores
     resources:
-        mem_mb=2000,
-        runtime=20,
+        mem_mb=megabytes(4000),
+        runtime=minutes(30),
     params:
         run=run_records(RL_TIMED)[0],
         runs=rl_runs_of(*RL_TIMED[["task", "networks", "stack"]].iloc[0]),
@@ -126,9 +126,9 @@ rule rl_bench:
         "../envs/rl.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=8000,
-        runtime=30,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(8000),
+        runtime=minutes(30),
+        gpu=GPU,
     params:
         bench=RL["bench"],
         device=config["device"],

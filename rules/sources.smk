@@ -9,13 +9,13 @@ rule rl_download:
         "results/logs/rl_download/{task}.log",
     benchmark:
         "results/benchmarks/rl_download/{task}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/download.yaml"
     threads: 1
     resources:
         mem_mb=500,
-        runtime=120,
+        runtime=minutes(rl_download_minutes),
     params:
         url=d4rl_file("url"),
         mirrors=lambda wildcards: [d4rl_file("mirror")(wildcards)],
@@ -40,8 +40,8 @@ rule rl_train_expert:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=120,
+        mem_mb=megabytes(2000),
+        runtime=minutes(120),
     params:
         task="{task}",
         settings=lambda wildcards: config["rl"]["experts"][wildcards.task],
@@ -65,8 +65,8 @@ rule rl_collect:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
     params:
         task="{task}",
         transitions=config["rl"]["collect"]["transitions"],
@@ -92,8 +92,8 @@ rule rl_prepare:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=20,
+        mem_mb=megabytes(4000),
+        runtime=minutes(20),
     params:
         task="{task}",
         source=lambda wildcards: config["rl"]["tasks"][wildcards.task]["source"],

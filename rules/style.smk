@@ -21,14 +21,14 @@ rule style_optimize:
         "results/logs/style_optimize/{experiment}.log",
     benchmark:
         "results/benchmarks/style_optimize/{experiment}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        runtime=lambda wildcards, attempt: 240 * attempt,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(style_optimize_megabytes),
+        runtime=minutes(style_optimize_minutes),
+        gpu=GPU,
     params:
         runs=style_rows,
         calibration=STYLE["calibration"],
@@ -54,14 +54,14 @@ rule style_train:
         "results/logs/style_train/{painting}-{variant}.log",
     benchmark:
         "results/benchmarks/style_train/{painting}-{variant}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 8000 * attempt,
-        runtime=lambda wildcards, attempt: 600 * attempt,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(style_train_megabytes),
+        runtime=minutes(style_train_minutes),
+        gpu=GPU,
     params:
         painting="{painting}",
         variant="{variant}",
@@ -99,9 +99,9 @@ rule style_select:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
-        runtime=120,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(style_train_megabytes),
+        runtime=minutes(120),
+        gpu=GPU,
     params:
         pooling=STYLE["training"]["pooling"],
         painting_size=STYLE["training"]["painting_size"],
@@ -130,7 +130,7 @@ rule style_export:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
+        mem_mb=megabytes(3000),
         runtime=10,
     params:
         painting="{painting}",
@@ -161,9 +161,11 @@ rule style_stylize:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(
+            lambda wildcards: BASE + activations(150 * style_large_pixels())
+        ),
+        runtime=minutes(30),
+        gpu=GPU,
     params:
         painting="{painting}",
         variant=lambda wildcards: STYLE_SHOWN[wildcards.painting],
@@ -197,8 +199,8 @@ rule style_quality:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        mem_mb=megabytes(lambda wildcards: 2000 + 15e-4 * style_large_pixels()),
+        runtime=minutes(120),
     params:
         layers=STYLE["quality"]["layers"],
         projections=STYLE["quality"]["projections"],
@@ -222,8 +224,8 @@ rule style_film:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=30,
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
     params:
         film=STYLE["video"]["film"],
         code=code("style_film"),
@@ -249,9 +251,9 @@ rule style_video:
     # All cores, so that no other job disturbs the clock of speed.csv.
     threads: workflow.cores
     resources:
-        mem_mb=6000,
-        runtime=240,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(style_video_megabytes),
+        runtime=minutes(240),
+        gpu=GPU,
     params:
         batch=STYLE["video"]["batch"],
         precision=STYLE["stylised"]["precision"],
@@ -280,8 +282,8 @@ rule style_encode:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=megabytes(2000),
+        runtime=minutes(120),
     params:
         crf=STYLE["video"]["crf"],
         strip=STYLE["video"]["strip"],
@@ -305,8 +307,8 @@ rule style_flicker:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=megabytes(2000),
+        runtime=minutes(120),
     params:
         painting="{painting}",
         variant="{variant}",
@@ -336,9 +338,9 @@ rule style_time:
         "../envs/style.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=12000,
-        runtime=720,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(style_time_megabytes),
+        runtime=minutes(style_time_minutes),
+        gpu=GPU,
     params:
         timing={k: v for k, v in STYLE["timing"].items() if k != "targets"},
         architectures=style_architectures(),
@@ -385,9 +387,9 @@ rule style_bench:
         "../envs/style.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=20000,
-        runtime=60,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(20000),
+        runtime=minutes(60),
+        gpu=GPU,
     params:
         bench=STYLE["bench"],
         code=code("style_bench"),

@@ -15,7 +15,7 @@ rule style_download_coco:
         "results/logs/style_download_coco/style_download_coco.log",
     benchmark:
         "results/benchmarks/style_download_coco/style_download_coco.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/download.yaml"
     threads: 1
@@ -49,8 +49,8 @@ rule style_prepare_coco:
         "../envs/style.yaml"
     threads: 8
     resources:
-        mem_mb=4000,
-        runtime=240,
+        mem_mb=megabytes(4000),
+        runtime=minutes(240),
     params:
         size=STYLE["photographs"]["size"],
         held_out=STYLE["photographs"]["held_out"],
@@ -75,8 +75,8 @@ rule style_prepare_photographs:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=120,
+        mem_mb=megabytes(2000),
+        runtime=minutes(120),
     params:
         source="{source}",
         path=STYLE["photographs"].get("path"),
@@ -98,7 +98,7 @@ rule style_download_weights:
         "results/logs/style_download_weights/{architecture}.log",
     benchmark:
         "results/benchmarks/style_download_weights/{architecture}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/style.yaml"
     threads: 1
@@ -129,9 +129,9 @@ rule style_train_backbone:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=240,
-        gpu=1 if config["device"] == "cuda" else 0,
+        mem_mb=megabytes(4000),
+        runtime=minutes(240),
+        gpu=GPU,
     params:
         architecture="{architecture}",
         settings=lambda wildcards: STYLE["backbone_training"][wildcards.architecture],
@@ -150,7 +150,7 @@ rule style_download_painting:
         "results/logs/style_download_painting/{painting}.log",
     benchmark:
         "results/benchmarks/style_download_painting/{painting}.tsv"
-    retries: 2
+    retries: RETRIES
     conda:
         "../envs/download.yaml"
     threads: 1

@@ -1,0 +1,298 @@
+"""What jobs ask a scheduler for: minutes, megabytes, GPUs; counted from what they do.
+
+Locally nothing of this is enforced, unless you give a limit such as --resources mem_mb=16000. The
+formulas are simple and generous: a job that asks for too much waits, one that asks for too little
+is stopped, resumes from its checkpoint, and asks for more at its next attempt.
+"""
+
+
+# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
+# where snakemake does.
+localrules:
+    rl_download,
+    style_download_coco,
+    style_download_weights,
+    style_download_painting,
+    audio_download,
+    audio_download_wavcaps,
+    audio_download_passt,
+    audio_fetch_audiocaps,
+    audio_text_model,
+    audio_caption,
+
+
+# Further attempts of the rules that download or train: two, or the profile's `retries`. On a
+# cluster's node there are none: Snakemake starts itself again there, with --retries 0, which a
+# number in a rule overrides; the next attempt would run inside the time limit of this one, and
+# believe that it had its own.
+RETRIES = 0
+if workflow.is_main_process:
+    RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
+
+GPU = 1 if config["device"] == "cuda" else 0
+AUDIO_GPUS = GPU * AUDIO["stages"]["common"]["devices"]
+
+# Operations a second that a slow one sustains. An A40 did 25e12 of PaSST's in half precision; two
+# cores of the demo's machine did 1e11 of the stacked networks'.
+GPU_SPEED = {"float32": 1e13, "tf32": 2e13, "bf16": 2.5e13, "fp16": 2.5e13}
+CORE_SPEED = 2e10
+LONGEST = 5760  # minutes; four days, about as long as clusters let a job run
+DOWNLOAD_SPEED = 5e6  # bytes a second
+BASE = 3000 + 3000 * GPU  # megabytes of PyTorch, and of CUDA's libraries
+
+
+def megabytes(needed):
+    """`mem_mb` of a rule: a number, or a function of its wildcards; more at each new attempt."""
+
+    def mem_mb(wildcards, attempt):
+        return round(needed(wildcards) if callable(needed) else needed) * attempt
+
+    return mem_mb
+
+
+def minutes(needed):
+    """`runtime` of a rule: a number, or a function of its wildcards; more at each new attempt."""
+
+    def runtime(wildcards, attempt):
+        one = needed(wildcards) if callable(needed) else needed
+        return min(round(one) * attempt, LONGEST)
+
+    return runtime
+
+
+def computing(operations, precision="float32", threads=1, gpus=GPU):
+    """Minutes for so many operations: twice what a slow processor takes, and 30 for all else."""
+    speed = GPU_SPEED[precision] * gpus if gpus else CORE_SPEED * threads
+    return 30 + 2 * operations / speed / 60
+
+
+def activations(floats):
+    """Megabytes of so many float32, where they are in the job's own memory and not in a GPU's."""
+    return 0 if GPU else 4e-6 * floats
+
+
+# Offline RL ------------------------------------------------------------------------------------
+
+
+def rl_weights(wildcards):
+    """Weights of one run's networks: actor, two critics, VAE; 25 inputs are HalfCheetah's."""
+    widths = rl_widths(wildcards)
+    actor, critic = (
+        25 * w[0] + w[0] * w[1] for w in (widths["actor"], widths["critic"])
+    )
+    return actor + 2 * critic + 2 * (25 * widths["vae"] + widths["vae"] ** 2)
+
+
+def rl_megabytes(wildcards):
+    """Weights, targets, gradients and two moments of Adam of every run, and a copy to be saved."""
+    return BASE + 40e-6 * rl_weights(wildcards) * len(rl_runs(wildcards))
+
+
+def rl_minutes(wildcards):
+    """Training: forward, backward, and forward for each target. Scoring: MuJoCo on one core."""
+    runs, training, evaluation = (
+        len(rl_runs(wildcards)),
+        RL["training"],
+        RL["evaluation"],
+    )
+    passes = 3 + RL["bcq"]["target_samples"]
+    learnt = runs * training["updates"] * training["batch"] * passes
+    steps = 1000 * runs * len(RL["sweep"]["algorithms"]) * evaluation["episodes"]
+    steps *= training["updates"] // evaluation["every"]
+    acted = steps * evaluation["candidates"]
+    operations = 2 * rl_weights(wildcards) * (learnt + acted)
+    return computing(operations, training["precision"]) + steps / 5000 / 60
+
+
+def rl_download_minutes(wildcards):
+    return 30 + d4rl_file("size")(wildcards) / DOWNLOAD_SPEED / 60
+
+
+# Style transfer --------------------------------------------------------------------------------
+
+# Of the full VGG networks; the demo's narrow ones need less.
+VGG_OPERATIONS = 2.5e6  # a pixel: forward and backward to the image
+VGG_FLOATS = 2000  # a pixel: kept for the way back
+
+
+def style_optimize_pixels(wildcards):
+    """Pixels of all images of an experiment, which are optimised at once."""
+    return sum(row["size"] ** 2 for row in style_rows(wildcards))
+
+
+def style_optimize_megabytes(wildcards):
+    return BASE + activations(VGG_FLOATS * style_optimize_pixels(wildcards))
+
+
+def style_optimize_minutes(wildcards):
+    rows = style_rows(wildcards)
+    pixels = sum(row["evaluations"] * row["size"] ** 2 for row in rows)
+    return computing(VGG_OPERATIONS * pixels, "float32")
+
+
+def style_train_pixels():
+    schedule = STYLE["training"]["schedule"]
+    return schedule["batch"] * schedule["size"] ** 2
+
+
+def style_train_megabytes(wildcards):
+    """A batch, twice: the temporal term looks at it again."""
+    return BASE + activations(2 * VGG_FLOATS * style_train_pixels())
+
+
+def style_train_minutes(wildcards):
+    schedule = STYLE["training"]["schedule"]
+    operations = 2 * VGG_OPERATIONS * schedule["batches"] * style_train_pixels()
+    return computing(operations, schedule["precision"])
+
+
+def style_large_pixels():
+    """Pixels of the largest photograph that is stylised."""
+    sizes = [each.get("size", [1024, 1024]) for each in STYLE["contents"].values()]
+    return max(height * width for height, width in sizes)
+
+
+def style_video_megabytes(wildcards):
+    film = STYLE["video"]["film"]
+    pixels = STYLE["video"]["batch"] * film["height"] * film["width"]
+    return BASE + activations(150 * pixels)
+
+
+def style_time_megabytes(wildcards):
+    timing = STYLE["timing"]
+    return BASE + activations(VGG_FLOATS * timing["batch"] * max(timing["sizes"]) ** 2)
+
+
+def style_time_minutes(wildcards):
+    """Version 1 with two backbones at every size, and with every content loss."""
+    timing, losses = STYLE["timing"], STYLE["timing"]["losses"]
+    pixels = 2 * timing["photographs"] * sum(size**2 for size in timing["sizes"])
+    one = losses["repeats"] * 4 * losses["evaluations"] * losses["size"] ** 2
+    return computing(VGG_OPERATIONS * (pixels * timing["evaluations"] + one))
+
+
+# Audio retrieval -------------------------------------------------------------------------------
+
+# Clips of the published data sets (Clotho's have five captions, each of which makes a pair).
+CLIPS = {
+    "development": 3839,
+    "validation": 1045,
+    "evaluation": 1045,
+    "audiocaps": 51308,
+}
+WAVCAPS = {
+    **{"AudioSet_SL": 108317, "BBC_Sound_Effects": 31201},
+    **{"FreeSound": 262300, "SoundBible": 1232},
+}
+WAVCAPS_BYTES = 2.3e6  # a recording
+# Layers and hidden units of the text models that the hub has, and tokens in their vocabularies.
+TEXT_SIZES = {
+    "bert_base": (12, 768, 30522),
+    "bert_large": (24, 1024, 30522),
+    "roberta_base": (12, 768, 50265),
+    "roberta_large": (24, 1024, 50265),
+}
+CAPTION_TOKENS = 30
+
+
+def audio_clip_count(name):
+    """Clips of a split of Clotho or of a whole data set, as far as that is known beforehand."""
+    dataset = name if name in ("audiocaps", "wavcaps") else "clotho"
+    if AUDIO_SOURCES[dataset] == "none":
+        return 0
+    if AUDIO_SOURCES[dataset] == "synthesised":
+        return AUDIO["synthesis"][name]
+    if name == "wavcaps":
+        return sum(WAVCAPS[part] for part in AUDIO["sources"]["wavcaps"]["parts"])
+    return CLIPS[name]
+
+
+def audio_pairs(stage, corpus):
+    """Pairs of a clip and a caption in an epoch."""
+    splits = AUDIO["corpora"][corpus]["splits"]
+    clotho = 5 * sum(audio_clip_count(split) for split in splits)
+    if stage != "pretraining":
+        return clotho
+    return clotho + audio_clip_count("audiocaps") + audio_clip_count("wavcaps")
+
+
+def audio_tokens(model):
+    """Patches of a clip that a training step looks at, over all its segments."""
+    grid = (128, 100 * model["segment_seconds"])
+    kept = [
+        1 + (g - 16) // s - p
+        for g, s, p in zip(grid, model["stride"], model["patchout"])
+    ]
+    longest = AUDIO["stages"]["common"]["longest_seconds"]
+    if AUDIO_SOURCES["clotho"] == "synthesised":
+        longest = min(longest, AUDIO["synthesis"]["seconds"][1])
+    return kept[0] * kept[1] * -(-longest // model["segment_seconds"])
+
+
+def audio_text_size(wildcards):
+    """Layers, hidden units and vocabulary of a pair's text model."""
+    name = wildcards.pair.split("-")[1]
+    if name in TEXT_SIZES:
+        return TEXT_SIZES[name]
+    settings = AUDIO["text_models"][name]
+    sizes = [settings.get(key) for key in ("layers", "hidden", "vocabulary")]
+    return sizes if all(sizes) else TEXT_SIZES["roberta_large"]
+
+
+def audio_megabytes(wildcards):
+    """16 bytes a weight for training it, 4 for a copy to be saved; 40 floats a unit and layer kept.
+
+    Besides, 1.5 GB for each process that reads sound.
+    """
+    model, (layers, hidden, vocabulary) = audio_model(wildcards), audio_text_size(
+        wildcards
+    )
+    common = AUDIO["stages"]["common"]
+    weights = 12 * (model["depth"] * model["dim"] ** 2 + layers * hidden**2)
+    kept = audio_tokens(model) * model["depth"] * model["dim"]
+    kept += CAPTION_TOKENS * layers * hidden
+    at_once = common["chunk"] or common["batch"]
+    return (
+        1000
+        + BASE
+        + 1500 * common["workers"] * max(1, AUDIO_GPUS)
+        + 20e-6 * (weights + hidden * vocabulary) * max(1, AUDIO_GPUS)
+        + activations(40 * kept * at_once)
+    )
+
+
+def audio_minutes(stage):
+    """Minutes of a stage: 6 operations a weight and token in every epoch of every run."""
+    rows = audio_of(
+        {"pretraining": "pretrained", "finetuning": "finetuned"}.get(stage, "distilled")
+    )
+
+    def needed(wildcards):
+        model, (layers, hidden, _) = audio_model(wildcards), audio_text_size(wildcards)
+        settings = AUDIO_STAGES[stage]
+        pair = 72 * model["depth"] * model["dim"] ** 2 * audio_tokens(model)
+        pair += 72 * layers * hidden**2 * CAPTION_TOKENS
+        pairs = audio_pairs(stage, wildcards.corpus) * settings["epochs"]
+        operations = len(rows(wildcards)) * pairs * pair
+        return computing(operations, settings["precision"], AUDIO_THREADS, AUDIO_GPUS)
+
+    return needed
+
+
+def audio_shard_minutes(wildcards):
+    """Five clips a second: half a minute of sound each, read, resampled and written."""
+    names = {"clotho": ["development", "validation", "evaluation"]}
+    clips = sum(
+        audio_clip_count(name)
+        for name in names.get(wildcards.dataset, [wildcards.dataset])
+    )
+    return 30 + clips / 5 / 60
+
+
+def audio_wavcaps_minutes(wildcards):
+    return 30 + WAVCAPS[wildcards.part] * WAVCAPS_BYTES / DOWNLOAD_SPEED / 60
+
+
+def audio_download_minutes(wildcards):
+    """A file whose size nobody published counts as 10 GB."""
+    return 30 + (audio_file("size")(wildcards) or 1e10) / DOWNLOAD_SPEED / 60
