@@ -5,13 +5,19 @@
 #   snakemake --cores 8 --software-deployment-method apptainer
 #
 # docs/cluster.md says more: GPUs, several nodes, what was tried.
-FROM python:3.11-slim-bookworm
+FROM debian:bookworm-slim
+
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends ca-certificates python3.11 python3.11-venv \
+ && rm -rf /var/lib/apt/lists/*
 
 COPY requirements.lock /opt/triptych/
 
 # uv comes in the version of the lock, and installs nothing whose hash the lock doesn't hold.
-RUN pip install --no-cache-dir "$(grep -o '^uv==[0-9.]*' /opt/triptych/requirements.lock)" \
- && uv pip sync --system --no-cache --require-hashes /opt/triptych/requirements.lock
+ENV VIRTUAL_ENV=/opt/triptych/venv PATH=/opt/triptych/venv/bin:/usr/bin:/bin
+RUN python3.11 -m venv "$VIRTUAL_ENV" \
+ && pip install --no-cache-dir "$(grep -o '^uv==[0-9.]*' /opt/triptych/requirements.lock)" \
+ && uv pip sync --no-cache --require-hashes /opt/triptych/requirements.lock
 
 # The checkout is mounted, not copied: code and results stay outside the image.
 #   docker run --rm --gpus all --volume "$PWD:$PWD" --workdir "$PWD" triptych snakemake --cores 8

@@ -9,7 +9,7 @@ SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
 READY  := .venv/ready
 
-.PHONY: help setup demo test lint format bench experts backbones networks lock envs clean
+.PHONY: help setup demo test faults rehearsal lint format bench experts backbones networks lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -43,12 +43,24 @@ test: $(READY) ## the test suite, fast tests first
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m slow
 
-lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy
+faults: $(READY) ## what can go wrong, tried; then the table of docs/reliability.md
+	rm -rf results/reliability
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --reliability results/reliability \
+	  tests/faults tests/cluster
+	$(BIN)/python tests/faults/reliability.py results/reliability docs/reliability.md
+
+rehearsal: $(READY) ## the paper scale's every rule at full shapes, on synthetic inputs
+	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
+
+lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
 	$(BIN)/mypy
+	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --exclude-files requirements.lock \
+	  --exclude-lines '^ *(revision|md5|sha256|sha256_start): ' # of public files
+	$(BIN)/python envs/audit.py
 
 format: $(READY) ## rewrite code in the house's format
 	$(BIN)/ruff check --fix .

@@ -1,6 +1,7 @@
 """Fixtures that several test folders share."""
 
 import os
+import secrets
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("D4RL_SUPPRESS_IMPORT_ERROR", "1")
@@ -15,6 +16,21 @@ from triptych.rl.networks import Widths
 from triptych.rl.transitions import Transitions
 
 torch.set_num_threads(1)
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--reliability", metavar="FOLDER", help="leave records of the faults tried in FOLDER"
+    )
+
+
+def pytest_configure(config):
+    # Before any worker starts, so that all draw from one seed.
+    os.environ.setdefault("TRIPTYCH_SEED", str(secrets.randbelow(1_000_000)))
+
+
+def pytest_terminal_summary(terminalreporter):
+    terminalreporter.write_line(f"Random moments: TRIPTYCH_SEED={os.environ['TRIPTYCH_SEED']}")
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 from audio_small_models import SMALL
+from download_server import Behaviour, serving
 from safetensors.torch import load_file, save_file
 
-from triptych.audio.models import weights
 from triptych.audio.models.model_files import build_model, load_model, save_model
 from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
@@ -120,15 +120,27 @@ def test_a_checkpoint_becomes_safetensors_and_the_audio_side(tiny_published, tmp
         assert torch.equal(value, state[name].float())
 
 
-def test_a_download_leaves_safetensors_alone(tiny_published, tmp_path, monkeypatch):
-    def fake_download(url, path, **settings):
-        assert (url, settings) == ("https://example.org/x.pt", {"size": 7})
-        torch.save(tiny_published.state_dict(), path)
+def test_a_download_leaves_safetensors_alone(tiny_published, tmp_path):
+    torch.save(tiny_published.state_dict(), tmp_path / "x.pt")
+    target = tmp_path / "weights" / "w.safetensors"
+    with serving(Behaviour((tmp_path / "x.pt").read_bytes())) as address:
+        download_passt(f"{address}/x.pt", target, "passt_tiny")
+    assert [path.name for path in target.parent.iterdir()] == ["w.safetensors"]
+    assert len(load_file(target)) == len(tiny_published.state_dict())
 
-    monkeypatch.setattr(weights, "download", fake_download)
-    download_passt("https://example.org/x.pt", tmp_path / "w.safetensors", "passt_tiny", size=7)
-    assert [path.name for path in tmp_path.iterdir()] == ["w.safetensors"]
-    assert len(load_file(tmp_path / "w.safetensors")) == len(tiny_published.state_dict())
+
+def test_a_file_that_is_no_checkpoint_is_not_recorded(tiny_published, tmp_path):
+    lock = tmp_path / "lock.json"
+    target = tmp_path / "weights" / "w.safetensors"
+    with (
+        serving(Behaviour(b"try again later")) as address,
+        pytest.raises(InputError, match=r"x\.pt"),
+    ):
+        download_passt(
+            f"{address}/x.pt", target.with_name("x.safetensors"), "passt_tiny", lock=lock
+        )
+    assert not lock.exists()
+    assert list(target.parent.iterdir()) == []
 
 
 def test_tensors_that_do_not_fit_are_named(tiny_published, tmp_path):
@@ -160,7 +172,7 @@ class Surprise:
 @pytest.mark.parametrize("content", [Surprise(), [1, 2], {"epoch": 3}])
 def test_files_that_hold_more_than_tensors_are_refused(content, tmp_path, capsys):
     torch.save(content, tmp_path / "passt.pt")
-    with pytest.raises(InputError, match="not a state dict of weights alone"):
+    with pytest.raises(InputError, match="expected the published checkpoint of passt_n"):
         convert_passt(tmp_path / "passt.pt", "passt_n", tmp_path / "out.safetensors")
     assert capsys.readouterr().out == ""
 

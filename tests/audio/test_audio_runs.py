@@ -129,6 +129,13 @@ def test_a_stopped_run_leaves_no_folder_and_ends_with_the_same_bytes(
 
 
 @pytest.mark.slow
+def test_a_models_weights_take_their_room_on_the_disk_once(pretrained):
+    """The checkpoint keeps them for an attempt that has to write the folder again."""
+    [kept] = (pretrained.parent / "checkpoint" / "pretrained").glob("epoch-*.safetensors")
+    assert kept.samefile(pretrained / "model.safetensors")
+
+
+@pytest.mark.slow
 def test_a_finished_run_is_not_trained_again_when_another_joins_it(
     corpus, pretrained, tmp_path, monkeypatch
 ):

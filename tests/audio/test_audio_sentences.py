@@ -2,16 +2,17 @@
 
 import hashlib
 import os
+import re
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 import torch
-from audio_hub_server import REVISION, Hub, serving
+from download_server import Behaviour, flipped, serving, status
+from hub_site import REVISION, hub_site
 
 import triptych
 from triptych.audio.models.sentences import (
@@ -23,6 +24,7 @@ from triptych.audio.models.sentences import (
 )
 from triptych.audio.models.text_hub import write_hub_model, write_text_model
 from triptych.audio.models.wordpieces import train_tokenizer
+from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
 
 CAPTIONS = [
@@ -195,69 +197,81 @@ def test_the_rule_makes_a_tokenizer_from_what_is_trained_on_alone(tmp_path):
         write_text_model(tmp_path / "other", {"source": "elsewhere"})
 
 
-@pytest.fixture(scope="module")
-def fetched(tmp_path_factory):
-    """A process that fetches from a hub of our own, whose address it takes from HF_ENDPOINT."""
-    files = {"config.json": b'{"model_type": "bert"}', "tokenizer.json": b"{}"}
-    files |= {"tokenizer_config.json": b"{ }", "model.safetensors": b"weights " * 1000}
-    whole = {**files, "pytorch_model.bin": b"pickle", "README.md": b"# BERT"}
-    part = {"config.json": files["config.json"]}
-    hub = Hub({"some/whole": whole, "some/part": part, "some/liar": files}, liars=["some/liar"])
-    target = tmp_path_factory.mktemp("hub")
-    program = textwrap.dedent(f"""
-        import sys
-        from triptych.audio.models.text_hub import write_text_model
-        for repository, class_, sha256 in zip(sys.argv[2::3], sys.argv[3::3], sys.argv[4::3]):
-            settings = dict(source="hub", repository=repository, revision="{REVISION}")
-            settings |= {{"class": class_, "sha256": sha256 or None}}
-            try:
-                write_text_model(sys.argv[1] + "/" + repository, settings, [])
-                print("fetched")
-            except Exception as error:
-                print(type(error).__name__ + ": " + " ".join(str(error).split()))
-    """)
-    right = hashlib.sha256(files["model.safetensors"]).hexdigest()
-    attempts = ("some/whole", "bert", right, "some/part", "bert", "", "some/absent", "bert", "")
-    attempts += ("some/whole", "roberta", "", "some/liar", "bert", "", "some/liar", "bert", "beef")
-    environment = {**os.environ, "PYTHONPATH": str(LIBRARY), "HF_TOKEN": "hf_secret"}
-    with serving(hub) as address:
-        done = subprocess.run(
-            [sys.executable, "-c", program, str(target), *attempts],
-            env={**environment, "HF_ENDPOINT": address, "HF_HOME": str(target / "home")},
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
-    assert done.returncode == 0, done.stderr
-    said = done.stdout.splitlines()
-    return SimpleNamespace(hub=hub, target=target, said=said, files=files)
+FILES = {"config.json": b'{"model_type": "bert"}', "tokenizer.json": b"{}"}
+FILES |= {"tokenizer_config.json": b"{ }", "model.safetensors": b"weights " * 1000}
+LARGE = {"model.safetensors"}
 
 
-@pytest.mark.slow
-def test_the_hub_gives_what_a_model_needs_and_no_pickle(fetched):
-    assert fetched.said[0] == "fetched"
-    whole = fetched.target / "some" / "whole"
-    assert {path.name: path.read_bytes() for path in whole.iterdir()} == fetched.files
-    assert not any("pytorch_model" in path for path in fetched.hub.asked)
-    assert all(REVISION in path for path in fetched.hub.asked if "whole" in path)
+@pytest.fixture
+def hub(monkeypatch):
+    """A hub of our own, whose address is told by HF_ENDPOINT."""
+    monkeypatch.setenv("HF_TOKEN", "hf_" + "secret")
+    more = {**FILES, "pytorch_model.bin": b"pickle", "README.md": b"# BERT"}
+    lies = {**FILES, "model.safetensors": flipped(FILES["model.safetensors"])}
+    part = {"config.json": FILES["config.json"]}
+    site = hub_site("models", "some/whole", more, large=LARGE)
+    site |= hub_site("models", "some/part", part)
+    site |= hub_site("models", "some/liar", lies, large=LARGE, listed=FILES)
+    with serving(Behaviour(files=site)) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        yield
 
 
-@pytest.mark.slow
-def test_the_hub_is_told_no_token(fetched):
-    assert set(fetched.hub.authorised) == {None}
+def fetch_from_hub(folder, repository, class_="bert", sha256=None):
+    settings = {"source": "hub", "repository": repository, "revision": REVISION}
+    write_text_model(folder, {**settings, "class": class_, "sha256": sha256})
 
 
-@pytest.mark.slow
-def test_a_download_that_cannot_be_used_says_why(fetched):
-    part, absent, other, liar, changed = fetched.said[1:]
-    assert part.startswith("InputError: some/part at")
-    assert "has no tokenizer.json, tokenizer_config.json, model.safetensors" in part
-    assert absent.startswith("DownloadError: some/absent at")
-    assert other == "InputError: some/whole: its class is bert, the config says roberta"
-    assert liar.startswith("DownloadError:")
-    assert "model.safetensors: its hash is" in liar
-    assert "expected weights with sha256 beef" in changed
-    assert not (fetched.target / "some" / "part").exists()
+def test_the_hub_gives_what_a_model_needs_and_no_pickle(hub, tmp_path):
+    right = hashlib.sha256(FILES["model.safetensors"]).hexdigest()
+    fetch_from_hub(tmp_path / "model", "some/whole", sha256=right)
+    assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == FILES
+    assert [path.name for path in tmp_path.iterdir()] == ["model"]
+
+
+def test_the_hub_is_told_no_token(monkeypatch, tmp_path):
+    monkeypatch.setenv("HF_TOKEN", "hf_" + "secret")
+    behaviour = Behaviour(files=hub_site("models", "some/whole", FILES, large=LARGE))
+    with serving(behaviour) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        fetch_from_hub(tmp_path / "model", "some/whole")
+    assert len(behaviour.requests) == 6  # the list (and whether it goes on), and four files
+    assert not any("Authorization" in request for request in behaviour.requests)
+    assert all(REVISION in request["path"] for request in behaviour.requests)
+
+
+@pytest.mark.parametrize(
+    ("repository", "settings", "error", "says"),
+    [
+        ("some/part", {}, InputError, "has no tokenizer.json, tokenizer_config.json, model.safe"),
+        ("some/absent", {}, DownloadError, f"404.*some/absent at {REVISION}: check these names"),
+        ("some/whole", {"class_": "roberta"}, InputError, "class is bert, the config says roberta"),
+        ("some/liar", {}, DownloadError, r"model\.safetensors: expected sha256"),
+        ("some/liar", {"sha256": "beef"}, DownloadError, "expected weights with sha256 beef"),
+    ],
+)
+def test_a_model_that_cannot_be_used_says_why(hub, tmp_path, repository, settings, error, says):
+    with pytest.raises(error) as caught:
+        fetch_from_hub(tmp_path / "model", repository, **settings)
+    assert re.search(says, str(caught.value), re.DOTALL)
+    assert not (tmp_path / "model").exists()
+
+
+def test_what_an_attempt_brought_the_next_does_not_fetch_again(monkeypatch, tmp_path):
+    behaviour = Behaviour(files=hub_site("models", "some/whole", FILES, large=LARGE))
+    behaviour.always, behaviour.disturbed = status(404), "model.safetensors"
+    with serving(behaviour) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        with pytest.raises(DownloadError, match="404"):
+            fetch_from_hub(tmp_path / "model", "some/whole")
+        behaviour.behave()
+        behaviour.requests.clear()
+        fetch_from_hub(tmp_path / "model", "some/whole")
+    assert [request["path"].rpartition("/")[2] for request in behaviour.requests] == [
+        *[REVISION] * 2,
+        "model.safetensors",
+    ]
+    assert {path.name: path.read_bytes() for path in (tmp_path / "model").iterdir()} == FILES
 
 
 def test_a_branch_is_not_a_revision(tmp_path):

@@ -13,9 +13,10 @@ import torch
 from triptych.audio.training.batches import Batches, Pair, caption_of, crop, load, uniform
 from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import Schedule, TrainingSettings
-from triptych.audio.training.trainer import DivergedError, Validation
+from triptych.audio.training.trainer import Validation
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import training_precision
+from triptych.core.divergence import DivergedError
 from triptych.core.errors import InputError
 from triptych.core.sampling import keyed_generator
 

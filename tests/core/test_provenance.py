@@ -24,7 +24,7 @@ def digest(library):
     code_digest.cache_clear()
     from triptych.core import provenance
 
-    provenance._tree.cache_clear()
+    provenance._module.cache_clear()
     return code_digest("script.py", library)
 
 

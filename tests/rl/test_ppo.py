@@ -7,6 +7,7 @@ import torch
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
 from triptych.rl import ppo
+from triptych.rl.expert_training import train_expert
 from triptych.rl.experts import read_expert
 from triptych.rl.locomotion import TASKS, Locomotion
 from triptych.rl.ppo import Moments, PpoSettings, Trainer, advantages, clipped_surrogate
@@ -92,7 +93,7 @@ def test_a_restored_simulation_goes_on_exactly_as_the_first(task):
 def train(folder, name, stop, steps=3 * 4096):
     policy, record = folder / f"{name}.safetensors", folder / f"{name}.json"
     checkpoint = Checkpoint(folder / name, "x")
-    ppo.train_expert("hopper", PpoSettings(1, steps), policy, record, checkpoint, stop)
+    train_expert("hopper", PpoSettings(1, steps), policy, record, checkpoint, stop)
     return policy.read_bytes(), record.read_bytes()
 
 

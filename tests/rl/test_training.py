@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 
@@ -17,8 +16,7 @@ from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.locomotion import Locomotion
 from triptych.rl.networks import initialise, read_policies
 from triptych.rl.plain import PlainBCQ
-from triptych.rl.sampling import DeviceData, Draws
-from triptych.rl.training import DivergedError, TrainingSettings, train
+from triptych.rl.sampling import Draws
 
 CPU = torch.device("cpu")
 RUNNER = Path(__file__).with_name("training_job.py")
@@ -119,30 +117,6 @@ def test_a_damaged_checkpoint_is_left_aside(tmp_path, caplog):
     checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-200])
     assert checkpoint.load() is None
     assert "cannot be read" in caplog.text
-
-
-def test_divergence_names_the_run_and_keeps_the_checkpoint(
-    tmp_path, narrow, bcq_settings, step_settings, transitions
-):
-    rows = pd.DataFrame(
-        [{"task": "hopper", "method": "dense", "sparsity_percent": 0, "seed": s} for s in (0, 1)]
-    )
-    parameters = initialise(narrow, 11, 3, [0, 1])
-    parameters["vae.d3.bias"][1] = torch.nan
-    training = TrainingSettings(100, 50, 10, "float32", ("BC",))
-    with pytest.raises(DivergedError, match=r"'seed': 1.*not finite"):
-        train(
-            rows,
-            parameters,
-            {},
-            DeviceData(transitions, CPU, torch.float32),
-            bcq_settings,
-            step_settings,
-            training,
-            EvaluationSettings(1, 1, 0),
-            Checkpoint(tmp_path, "x"),
-            NeverStop(),
-        )
 
 
 def reference_returns(task, agent, seed, episodes, settings, latents):

@@ -140,10 +140,10 @@ def _spoil(
     terms = Objective.terms
     count = 0
 
-    def spoiled(self: Objective, batch: Tensor) -> Terms:
+    def spoiled(self: Objective, batch: Tensor, part: slice = slice(None)) -> Terms:
         nonlocal count
         count += 1
-        found = terms(self, batch)
+        found = terms(self, batch, part)
         if evaluation <= count < until and len(batch) > image:
             found.content[image] += with_value
         return found
@@ -237,7 +237,9 @@ def test_clamping_in_the_closure_keeps_every_evaluated_image_in_range(
     seen: list[Tensor] = []
     terms = Objective.terms
     monkeypatch.setattr(
-        Objective, "terms", lambda self, batch: (seen.append(batch.detach()), terms(self, batch))[1]
+        Objective,
+        "terms",
+        lambda self, batch, part: (seen.append(batch.detach()), terms(self, batch, part))[1],
     )
     bright = 0.7 + 0.3 * CONTENTS
     for clamp, inside in (("closure", True), ("end", False)):

@@ -164,7 +164,7 @@ def wrong_files(folder):
         "text.pth": "plain weights",
         "empty.pth": "plain weights",
         "code.pth": "plain weights",
-        "list.pth": "holds list",
+        "list.pth": "holds list, not only tensors",
         "vgg.pth": "no conv1.conv2d.weight",
         "short.pth": "res3.in1.bias is missing",
         "shape.pth": r"in2.bias is \(5,\), expected \(8,\)",

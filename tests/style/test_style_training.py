@@ -15,13 +15,13 @@ import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import training_precision
+from triptych.core.divergence import DivergedError
 from triptych.core.errors import InputError
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import PerceptualLoss
 from triptych.style.feedforward.training import (
-    DivergedError,
     initial_network,
     learning_rate,
     train,
@@ -115,7 +115,7 @@ def test_the_update_is_adams_on_the_sum_of_the_terms(tmp_path):
         stylised = network(images)
         disturbed = keyed_generator(CPU, "disturbed", chosen.seed, number)
         total = sum(loss.terms(images, stylised).values()) + loss.temporal(
-            network, images, stylised, disturbed
+            network, images, stylised, loss.disturbance(images, disturbed)
         )
         adam.zero_grad()
         total.backward()
@@ -273,7 +273,7 @@ class Poisoned(PerceptualLoss):
 
 def test_divergence_names_the_batch_and_what_to_lower_and_keeps_the_last_state(tmp_path):
     loss = Poisoned(job.random_backbone(), job.LOSSES, job.painting())
-    with pytest.raises(DivergedError, match=r"at batch 23 .*last kept weights are of batch 15"):
+    with pytest.raises(DivergedError, match=r"at batch 23 .*good state, of batch 15, is kept in"):
         run(tmp_path, loss, settings(batches=60, checkpoint_every=15))
     state = Checkpoint(tmp_path, "x").load()
     assert state["done"] == 15

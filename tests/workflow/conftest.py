@@ -3,108 +3,10 @@
 The whole workflow with its page is too long for a test; the demo runs it.
 """
 
-import os
-import re
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-import yaml
-
-ROOT = Path(__file__).parents[2]
-
-TINY = {
-    "scale": "custom",
-    "rl": {
-        "collect": {"transitions": 2000},
-        "widths": {"narrow": {"actor": [8, 8], "critic": [8, 8], "vae": 8}},
-        "sweep": {"methods": ["snip", "grasp"], "sparsities": [50, 95], "seeds": [0, 1]},
-        "measure": {"sparsities": [50, 95], "seeds": [0, 1]},
-        "training": {"updates": 100, "batch": 10, "checkpoint_every": 50},
-        "evaluation": {"every": 50, "episodes": 1, "candidates": 2, "last": 1},
-        "latency": {"batches": [1], "repeats": 2, "candidates": 2},
-    },
-    "style": {
-        "photographs": {"crops": 24, "held_out": 4, "size": 80},
-        "calibration": 4,
-        "painting_size": [96, 96],
-        "optimize": {"size": 64, "evaluations": 4, "painting": "mosaic"},
-        "network": {"width": 4},
-        "training": {
-            "painting_size": 64,
-            "sheet_size": 48,
-            "schedule": {"batches": 4, "batch": 2, "size": 64, "checkpoint_every": 2},
-        },
-    },
-    "audio": {
-        "synthesis": {
-            **{"development": 24, "validation": 12, "evaluation": 12, "challenge": 4},
-            **{"audiocaps": 10, "wavcaps": 32, "seconds": [1.0, 1.5]},
-        },
-        "stages": {
-            "common": {"batch": 16},
-            "pretraining": {"epochs": 1, "rampdown_epochs": 1},
-        },
-    },
-}
-
-
-@dataclass(frozen=True)
-class Checkout:
-    """A checkout of its own, with a config overlay tiny.yaml beside config.yaml."""
-
-    root: Path
-
-    def snakemake(self, *arguments, config="tiny.yaml", check=True):
-        """Run snakemake there; stdout and stderr as one text."""
-        command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2"]
-        command += ["--configfile", config] if config else []
-        environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-        done = subprocess.run(
-            command,
-            cwd=self.root,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        if check and done.returncode:
-            raise AssertionError(done.stdout)
-        return done.stdout
-
-    def stale(self, *targets):
-        """Names of the rules that a dry run for the targets would start, `rl` left out."""
-        text = self.snakemake(*(targets or ["rl"]), "--dry-run", "--quiet", "reason")
-        found = re.findall(r"^(?:local)?rule (\w+):", text, re.MULTILINE)
-        return set(found) - {"rl"}
-
-    def edit(self, path, old, new):
-        """Replace a text in a file of the checkout."""
-        file = self.root / path
-        text = file.read_text()
-        assert old in text
-        file.write_text(text.replace(old, new, 1))
-
-
-def copy_checkout(target):
-    names = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs")
-    names += ("profiles", "resources", "docs")
-    for name in names:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, target / name)
-    (target / "tiny.yaml").write_text(yaml.safe_dump(TINY))
-    # An overlay can't take a task away.
-    config = (target / "config.yaml").read_text()
-    without = re.sub(r"    (?:walker2d|halfcheetah): +\{source: collected\}\n", "", config)
-    assert without != config
-    (target / "config.yaml").write_text(without)
-    return Checkout(target)
+from tiny_checkout import Checkout, copy_checkout
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,13 @@ a command runs, so that --help is instant.
 """
 
 import argparse
+import io
 import sys
 from collections.abc import Sequence
 
 from triptych.audio import commands as audio
 from triptych.core.errors import InputError
+from triptych.plan import commands as plan
 from triptych.rl import commands as rl
 from triptych.style import commands as style
 
@@ -40,6 +42,8 @@ specifies the packed file.
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (0, or 2 for input that cannot be used)."""
     options = _parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may hold bytes that are no text
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         return int(options.run(options))
     except (InputError, OSError) as problem:
@@ -60,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     style.add_commands(commands)
     audio.add_commands(commands)
     rl.add_commands(commands)
+    plan.add_commands(commands)
     return parser
 
 

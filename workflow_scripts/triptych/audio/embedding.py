@@ -7,6 +7,7 @@ padding.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from triptych.audio.data.shards import Store
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import stacked
 from triptych.core.device import training_precision
+from triptych.core.portion import Portion
 
 BATCH_SECONDS = {"cpu": 120.0, "cuda": 1800.0}
 """Audio in one batch: on a CPU what stays in its caches, on a GPU what keeps it busy."""
@@ -26,6 +28,8 @@ CAPTIONS = 256
 """Captions in one batch."""
 
 T = TypeVar("T")
+
+ADVICE = "Shorten the clips, choose a smaller model, or set device: cpu."
 
 
 def embed_clips(
@@ -50,11 +54,12 @@ def embed_clips(
     def read(group: Sequence[int]) -> tuple[Tensor, Tensor]:
         return stacked([store.read(clips[index], 0, frames[index]) for index in group])
 
-    def embed(batch: tuple[Tensor, Tensor]) -> Tensor:
-        waveforms, lengths = batch
-        return model.embed_audio(waveforms.to(device), lengths)
+    def embed(batch: tuple[Tensor, Tensor], part: slice) -> Tensor:
+        waveforms, lengths = batch[0][part], batch[1][part]
+        return model.embed_audio(waveforms[:, : int(lengths.max())].to(device), lengths)
 
-    return _embedded(model, groups, read, embed, device, precision, interrupt)
+    portion = Portion(max(map(len, groups), default=0), "clips", ADVICE)
+    return _embedded(model, groups, read, embed, portion, device, precision, interrupt)
 
 
 def embed_captions(
@@ -73,10 +78,11 @@ def embed_captions(
     def read(group: Sequence[int]) -> dict[str, Tensor]:
         return model.text.tokenize([captions[index] for index in group])
 
-    def embed(tokens: dict[str, Tensor]) -> Tensor:
-        return model.embed_text({name: value.to(device) for name, value in tokens.items()})
+    def embed(tokens: dict[str, Tensor], part: slice) -> Tensor:
+        return model.embed_text({name: value[part].to(device) for name, value in tokens.items()})
 
-    return _embedded(model, groups, read, embed, device, precision, interrupt)
+    portion = Portion(CAPTIONS, "captions", ADVICE)
+    return _embedded(model, groups, read, embed, portion, device, precision, interrupt)
 
 
 def by_length(frames: Sequence[int], room: int) -> list[list[int]]:
@@ -97,7 +103,8 @@ def _embedded(
     model: RetrievalModel,
     groups: Sequence[Sequence[int]],
     read: Callable[[Sequence[int]], T],
-    embed: Callable[[T], Tensor],
+    embed: Callable[[T, slice], Tensor],
+    portion: Portion,
     device: torch.device,
     precision: str,
     interrupt: Callable[[], None],
@@ -108,13 +115,18 @@ def _embedded(
     model.eval()
     parts = []
     with torch.inference_mode(), training_precision(device, precision):
-        for batch in _ahead(read, groups):
+        for group, batch in zip(groups, _ahead(read, groups), strict=True):
             interrupt()
-            parts.append(embed(batch).float())
+            parts += portion.run(partial(_portions, partial(embed, batch), len(group)))
     rows = torch.cat(parts).cpu().numpy()
     result = np.empty_like(rows)
     result[[index for group in groups for index in group]] = rows
     return result
+
+
+def _portions(embed: Callable[[slice], Tensor], rows: int, size: int) -> list[Tensor]:
+    """A batch's embeddings, `size` rows at a time."""
+    return [embed(slice(first, first + size)).float() for first in range(0, rows, size)]
 
 
 def _ahead(read: Callable[[Sequence[int]], T], groups: Sequence[Sequence[int]]) -> Iterator[T]:

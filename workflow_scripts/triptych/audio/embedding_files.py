@@ -79,7 +79,7 @@ def read_embeddings(path: str | os.PathLike[str]) -> dict[str, Split]:
             name: Split(**{column: arrays[f"{name}_{column}"] for column in COLUMNS})
             for name in names
         }
-    except (OSError, ValueError, KeyError) as error:
+    except Exception as error:  # numpy and zipfile raise many kinds for a damaged file
         raise InputError(
             f"{path} cannot be read as embeddings ({error}); expected a file that audio_pretrain, "
             f"audio_finetune or audio_distill wrote, with {', '.join(COLUMNS)} for each split"

@@ -38,17 +38,17 @@ class Checkpoint:
             return None
         try:
             stored = torch.load(self.path, map_location=device, weights_only=True)
+            made_for, state = str(stored["fingerprint"]), dict(stored["state"])
         except Exception as error:  # torch raises many kinds for a damaged file
             logger.warning("%s cannot be read (%s): starting afresh", self.path, error)
             return None
-        if stored["fingerprint"] != self._fingerprint:
+        if made_for != self._fingerprint:
             logger.warning(
                 "%s was made with other parameters, code or data (fingerprint %.12s, now %.12s): "
                 "starting afresh",
                 self.path,
-                stored["fingerprint"],
+                made_for,
                 self._fingerprint,
             )
             return None
-        state: dict[str, Any] = stored["state"]
         return state

@@ -1,7 +1,9 @@
 """One message for a configuration that is not allowed, before any job starts."""
 
+import math
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,30 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
 
     `schema` is a YAML file with a JSON schema of draft 2020-12.
     """
-    rules = yaml.safe_load(Path(schema).read_text(encoding="utf-8"))
-    validator = jsonschema.Draft202012Validator(rules)
-    error = best_match(validator.iter_errors(_plain(config)))
+    error = best_match(_validator(Path(schema)).iter_errors(_plain(config)))
     if error is not None:
         raise ConfigError(f"config: {_explain(error)}")
+
+
+def _is_number(checker: Any, value: object) -> bool:
+    """Finite: every range would let .nan through."""
+    return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)
+
+
+def _is_integer(checker: Any, value: object) -> bool:
+    """JSON counts 4000.0 too, of which Python makes no range."""
+    return type(value) is int
+
+
+_TYPES = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
+    {"number": _is_number, "integer": _is_integer}
+)
+_Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=_TYPES)
+
+
+@cache
+def _validator(schema: Path) -> Any:
+    return _Validator(yaml.safe_load(schema.read_text(encoding="utf-8")))
 
 
 def _plain(value: Any) -> Any:
@@ -34,18 +55,19 @@ def _plain(value: Any) -> Any:
 
 
 def _explain(error: ValidationError) -> str:
-    key = ".".join(str(part) for part in error.absolute_path) or "the top level"
+    key = ".".join(_name(part) for part in error.absolute_path) or "the top level"
     given, rule, limit = error.instance, error.validator, error.validator_value
     schema: Mapping[str, Any] = error.schema
     if rule == "additionalProperties":
         known = schema.get("properties", {})
-        unknown = ", ".join(sorted(str(name) for name in given if name not in known))
+        unknown = ", ".join(sorted(_name(name) for name in given if name not in known))
         return f"{key} has no key {unknown}; allowed are {', '.join(known)}"
     if rule == "required":
         missing = ", ".join(name for name in limit if name not in given)
-        return f"{key} lacks {missing}; given were {', '.join(map(str, given)) or 'no keys'}"
+        return f"{key} lacks {missing}; given were {', '.join(map(_name, given)) or 'no keys'}"
+    types = " or ".join([limit] if isinstance(limit, str) else map(str, limit)) if rule == "type" else ""
     allowed = {
-        "type": f"a value of type {limit}",
+        "type": "a finite number" if types == "number" else f"a value of type {types}",
         "enum": "one of " + ", ".join(map(str, limit)) if rule == "enum" else "",
         "minimum": f"at least {limit}",
         "exclusiveMinimum": f"more than {limit}",
@@ -54,5 +76,17 @@ def _explain(error: ValidationError) -> str:
         "minItems": f"at least {limit} values",
         "maxItems": f"at most {limit} values",
         "uniqueItems": "no value twice",
-    }.get(str(rule), error.message)
-    return f"{key} is {given!r} ({type(given).__name__}); allowed is {allowed}"
+        "minProperties": f"at least {limit} entries",
+        "minLength": f"a text of at least {limit} characters",
+    }.get(str(rule), f"what the rule {rule} of config/schema.yaml says")
+    return f"{key} is {_short(repr(given))} ({type(given).__name__}); allowed is {allowed}"
+
+
+def _name(key: object) -> str:
+    """A key in a message of one line, whatever it is."""
+    text = str(key)
+    return _short(text if text.isprintable() else repr(key))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 200 else f"{text[:200]} ..."

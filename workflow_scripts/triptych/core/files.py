@@ -1,7 +1,9 @@
 """Files that are either whole or absent."""
 
+import csv
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,10 +37,35 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def link_or_copy(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Give a finished file a second name, or copy it where the file system has no such names.
+
+    The file must be one that is replaced and never written to, as those of `atomic_path` are.
+    """
+    target = Path(path)
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
+        temporary = Path(folder) / target.name
+        try:
+            os.link(source, temporary)
+        except OSError:  # another file system, or one without links
+            shutil.copyfile(source, temporary)
+        temporary.replace(target)
+
+
 def write_csv(table: "pd.DataFrame", path: str | os.PathLike[str]) -> None:
     """Write a table without its index, whole or not at all, with all digits of its floats."""
+    text = table.select_dtypes(include=["object", "string"])
+    # Readers take a bare carriage return for the end of a line, and Python before 3.13 doesn't
+    # quote it.
+    returns = any("\r" in value for _, each in text.items() for value in each if type(value) is str)
     with atomic_path(path) as temporary:
-        table.to_csv(temporary, index=False, lineterminator="\n")
+        table.to_csv(
+            temporary,
+            index=False,
+            lineterminator="\n",
+            quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL,
+            errors="backslashreplace",  # names of files may hold bytes that are no text
+        )
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:

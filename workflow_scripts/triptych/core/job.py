@@ -4,13 +4,15 @@ This is the library's only knowledge of Snakemake: the object named `snakemake` 
 given, of which nothing but plain attributes is read.
 """
 
+import errno
 import json
 import logging
+import os
 import sys
 import time
 import traceback
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,11 +24,33 @@ from triptych.core.stopping import Stopped
 logger = logging.getLogger(__name__)
 
 
+class _Log:
+    """A file of which lines are lost when its disk is full: the job's own words must not be."""
+
+    def __init__(self, path: Path, mode: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._stream = path.open(mode, buffering=1, encoding="utf-8")
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._stream.close()
+
+
 class _Tee:
     """Writes to several streams; is a terminal when the first one is."""
 
-    def __init__(self, *streams: IO[str]) -> None:
-        self._streams = streams
+    def __init__(self, first: IO[str], *others: _Log) -> None:
+        self._first = first
+        self._streams: tuple[IO[str] | _Log, ...] = (first, *others)
 
     def write(self, text: str) -> int:
         for stream in self._streams:
@@ -38,7 +62,7 @@ class _Tee:
             stream.flush()
 
     def isatty(self) -> bool:
-        return self._streams[0].isatty()
+        return self._first.isatty()
 
 
 @contextmanager
@@ -54,11 +78,11 @@ def job(snakemake: Any) -> Iterator[None]:
     params = dict(snakemake.params.items())
     began = time.monotonic()
     with ExitStack() as stack:
-        logs = [stack.enter_context(_opened(log, "w"))]
+        logs = [_Log(log, "w")]
+        stack.callback(logs[0].close)
         if "checkpoint" in params:
-            logs.append(
-                stack.enter_context(_opened(Path(params["checkpoint"]) / "attempts.log", "a"))
-            )
+            logs.append(_Log(Path(params["checkpoint"]) / "attempts.log", "a"))
+            stack.callback(logs[1].close)
         terminal = sys.stderr
         stack.enter_context(redirect_stdout(_Tee(sys.stdout, *logs)))
         stack.enter_context(redirect_stderr(_Tee(terminal, *logs)))
@@ -80,16 +104,20 @@ def job(snakemake: Any) -> Iterator[None]:
             for stream in logs:
                 stream.write(traceback.format_exc())
             print(
-                f"{snakemake.rule} failed: {type(error).__name__}: {error}\n(traceback in {log})",
+                f"{snakemake.rule} failed: {type(error).__name__}: {error}{_advice(error)}\n"
+                f"(traceback in {log})",
                 file=terminal,
             )
             raise SystemExit(1) from None
         _write_provenance(snakemake, log, params, time.monotonic() - began)
 
 
-def _opened(path: Path, mode: str) -> IO[str]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open(mode, buffering=1, encoding="utf-8")
+def _advice(error: BaseException) -> str:
+    """What to do about a full disk, by whatever library it was noticed."""
+    full = any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT))
+    if not full or "Make room" in str(error):
+        return ""
+    return "\nThe disk is full. Make room and run again: what is finished is kept."
 
 
 def _use_threads(threads: int) -> None:

@@ -30,30 +30,33 @@ def code_digest(script: str | os.PathLike[str], root: Path = LIBRARY) -> str:
 
     Syntax trees are hashed, so comments and formatting don't count, and nor do file times.
     """
+    modules: dict[Path, bytes] = {}
+    waiting = [root / script]
+    while waiting:
+        module = waiting.pop()
+        if module not in modules:
+            modules[module], imported = _module(module, root)
+            waiting += imported
     digest = hashlib.sha256()
-    for module in sorted(_imported_files(root / script, root)):
+    for module in sorted(modules):
         digest.update(str(module.relative_to(root)).encode())
-        digest.update(ast.dump(_tree(module)).encode())
+        digest.update(modules[module])
     return digest.hexdigest()[:16]
 
 
-def _imported_files(start: Path, root: Path) -> set[Path]:
-    found, waiting = set(), [start]
-    while waiting:
-        module = waiting.pop()
-        if module not in found:
-            found.add(module)
-            waiting += [file for name in _imports(module) for file in _files_of(name, root)]
-    return found
-
-
 @cache
-def _tree(module: Path) -> ast.Module:
-    return ast.parse(module.read_text(encoding="utf-8"), filename=str(module))
+def _module(module: Path, root: Path) -> tuple[bytes, list[Path]]:
+    """A module's syntax tree as text, and the files below `root` that importing it runs.
+
+    Each is read once for all rules: this is most of the time that Snakemake takes to start.
+    """
+    tree = ast.parse(module.read_text(encoding="utf-8"), filename=str(module))
+    files = [file for name in _imports(tree) for file in _files_of(name, root)]
+    return ast.dump(tree).encode(), list(dict.fromkeys(files))
 
 
-def _imports(module: Path) -> Iterator[str]:
-    for node in ast.walk(_tree(module)):
+def _imports(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

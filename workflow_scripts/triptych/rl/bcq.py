@@ -7,19 +7,21 @@ VAE's gradients depend on neither actor nor critic, so a BCQ run already contain
 Losses come back as one value a row, [K]; the gradient of their sum is each row's own gradient.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+from triptych.core.portion import Portion
 from triptych.rl.networks import (
     BCQ_LATENT_CLIP,
     MAX_ACTION,
     Parameters,
     decode,
     encode,
+    network_of,
     perturb,
     q_values,
     select,
@@ -71,6 +73,12 @@ class Noise:
     encoder: Tensor
     target: Tensor
     actor: Tensor
+
+
+Loss = Callable[[Parameters, Parameters, Batch, Noise], Tensor]
+"""Losses [K] by parameters, target networks, batch and noise."""
+
+ADVICE = "Lower rl.sweep.stack, so that fewer runs are trained in one job, or set device: cpu."
 
 
 def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:
@@ -137,6 +145,9 @@ def apply_masks(parameters: Parameters, masks: Parameters) -> Parameters:
 class Learner:
     """Parameters, targets and optimiser moments of K networks, moved one update at a time.
 
+    Gradients are computed for all of them at once, or where a GPU's memory runs out for
+    `portion.size` rows at a time; a row's own don't depend on it.
+
     `masks` holds one boolean tensor [K, in, out] for each weight, or is empty for dense networks.
     The masked weights are set to zero once; their gradients are masked at every update, so Adam's
     moments, and with them the weights, stay exactly zero.
@@ -151,6 +162,7 @@ class Learner:
         only_vae: bool,
     ) -> None:
         self.settings, self._tau = settings, steps.tau
+        self.portion = Portion(len(next(iter(parameters.values()))), "runs", ADVICE)
         self.networks: Sequence[str] = ("vae",) if only_vae else ("vae", "critic", "actor")
         # As numbers: multiplying by booleans would convert them at every update.
         self._kept = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
@@ -186,28 +198,61 @@ class Learner:
 
     def update(self, batch: Batch, noise: Noise) -> dict[str, Tensor]:
         """One update in the reference's order; the losses [K] of each network before its step."""
-        parameters, settings = self.parameters, self.settings
-        losses = {"vae": self._descend("vae", vae_loss(parameters, batch, noise.encoder))}
+        losses = {"vae": self._descend("vae", _vae_loss, batch, noise)}
         if "critic" in self.networks:
-            with torch.no_grad():
-                target = critic_target(parameters, self.targets, batch, noise.target, settings)
-            losses["critic"] = self._descend("critic", critic_loss(parameters, batch, target))
-            loss = actor_loss(parameters, batch, noise.actor, settings)
-            losses["actor"] = self._descend("actor", loss)
+            losses["critic"] = self._descend("critic", self._critic_loss, batch, noise)
+            losses["actor"] = self._descend("actor", self._actor_loss, batch, noise)
             moving = list(self.targets.values())
             with torch.no_grad():
-                torch._foreach_lerp_(moving, [parameters[n] for n in self.targets], self._tau)
+                torch._foreach_lerp_(moving, [self.parameters[n] for n in self.targets], self._tau)
         return losses
 
-    def _descend(self, network: str, loss: Tensor) -> Tensor:
+    def _critic_loss(
+        self, parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise
+    ) -> Tensor:
+        with torch.no_grad():
+            target = critic_target(parameters, targets, batch, noise.target, self.settings)
+        return critic_loss(parameters, batch, target)
+
+    def _actor_loss(
+        self, parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise
+    ) -> Tensor:
+        return actor_loss(parameters, batch, noise.actor, self.settings)
+
+    def _descend(self, network: str, loss: Loss, batch: Batch, noise: Noise) -> Tensor:
         named = select(self.parameters, network)
-        gradients = torch.autograd.grad(loss.sum(), list(named.values()))
+        value, gradients = self.portion.run(
+            lambda size: self._gradients(network, loss, batch, noise, size)
+        )
         for (name, parameter), gradient in zip(named.items(), gradients, strict=True):
             # Fused Adam reads both by memory order; autograd.grad may return transposed views.
             gradient = gradient.contiguous()
             parameter.grad = gradient.mul_(self._kept[name]) if name in self._kept else gradient
         self.optimisers[network].step()
-        return loss.detach()
+        return value
+
+    def _gradients(
+        self, network: str, loss: Loss, batch: Batch, noise: Noise, size: int
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        """Losses [K], and their gradients by a network's parameters, `size` rows at a time."""
+        parameters, count = self.parameters, len(batch.rewards)
+        if size >= count:
+            value = loss(parameters, self.targets, batch, noise)
+            wanted = list(select(parameters, network).values())
+            return value.detach(), torch.autograd.grad(value.sum(), wanted)
+        values, gradients = [], []
+        for first in range(0, count, size):
+            part = slice(first, first + size)
+            own = {
+                name: each.detach()[part].requires_grad_(network_of(name) == network)
+                for name, each in parameters.items()
+            }
+            targets = {name: each[part] for name, each in self.targets.items()}
+            value = loss(own, targets, _rows(batch, part), _rows(noise, part))
+            wanted = list(select(own, network).values())
+            gradients.append(torch.autograd.grad(value.sum(), wanted))
+            values.append(value.detach())
+        return torch.cat(values), [torch.cat(each) for each in zip(*gradients, strict=True)]
 
     def state(self) -> Parameters:
         """Every tensor that the next update depends on, by name; not copies."""
@@ -223,3 +268,15 @@ class Learner:
         """Copy a state of the same networks into this learner's own tensors."""
         for name, value in self.state().items():
             value.copy_(state[name])
+
+
+def _vae_loss(parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise) -> Tensor:
+    return vae_loss(parameters, batch, noise.encoder)
+
+
+RowsOf = TypeVar("RowsOf", Batch, Noise)
+
+
+def _rows(whole: RowsOf, part: slice) -> RowsOf:
+    """Some rows of a batch or its noise."""
+    return type(whole)(*(getattr(whole, field.name)[part] for field in fields(whole)))

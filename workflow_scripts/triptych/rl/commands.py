@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,31 +119,41 @@ def _policy_bench(options: argparse.Namespace) -> int:
     if options.csv:
         _refuse_to_overwrite(options.csv, options.force)
     policy = _read_policy(options.policy, options)
-    settings = _acting(policy.settings, options.candidates)
+    try:
+        settings = _acting(policy.settings, options.candidates)
+    except ValueError as problem:
+        raise InputError(f"{options.policy}: {problem}") from problem
     import numpy as np
 
     from triptych.core.files import write_csv
     from triptych.rl.inference import parts_of
     from triptych.rl.latency import latency_table
 
+    for name, array in policy.arrays.items():
+        if array.dtype.kind != "f" or not np.isfinite(array).all():
+            raise InputError(f"{options.policy}: {name} is not made of finite floats; expected all")
+    arrays = {name: array.astype(np.float32) for name, array in policy.arrays.items()}
     try:
-        parts = parts_of(policy.arrays)
+        parts = parts_of(arrays)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
     if not parts:
         raise InputError(
             f"{options.policy} has no network that acts: expected arrays named actor.l1.weight "
-            f"... or vae.d1.weight ..., found {', '.join(list(policy.arrays)[:6])} ..."
+            f"... or vae.d1.weight ..., found {', '.join(list(arrays)[:6])} ..."
         )
     if "actor" in parts:
-        states = policy.arrays["actor.l1.weight"].shape[1] - policy.arrays["actor.l3.bias"].size
+        states = arrays["actor.l1.weight"].shape[1] - arrays["actor.l3.bias"].size
     else:
-        states = policy.arrays["vae.d1.weight"].shape[1] - 2 * policy.arrays["vae.d3.bias"].size
+        states = arrays["vae.d1.weight"].shape[1] - 2 * arrays["vae.d3.bias"].size
+    if states < 1:
+        raise InputError(
+            f"{options.policy}: its first layer has no inputs beside actions or latents; expected "
+            "observations too"
+        )
     observations = np.random.default_rng(0).standard_normal((1000, states), dtype=np.float32)
     try:
-        table = latency_table(
-            policy.arrays, settings, observations, options.batches, options.repeats
-        )
+        table = latency_table(arrays, settings, observations, options.batches, options.repeats)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
     print(_latency_text(table, settings.candidates))
@@ -179,7 +190,9 @@ def _read_policy(path: Path, options: argparse.Namespace) -> _Policy:
             packed = unpack(path)
         except PackedFileError as problem:
             raise InputError(str(problem)) from problem
-        row, settings = (dict(packed.metadata.get(key, {})) for key in ("row", "settings"))
+        row, settings = (packed.metadata.get(key, {}) for key in ("row", "settings"))
+        if not isinstance(row, dict) or not isinstance(settings, dict):
+            raise InputError(f"{path}: its metadata is not a policy's; expected a row and settings")
         _check_only_row(path, row, filters)
         return _Policy(packed.arrays, row, settings)
     try:
@@ -187,7 +200,7 @@ def _read_policy(path: Path, options: argparse.Namespace) -> _Policy:
             if "policies" in (stored.metadata() or {}):
                 return _row_of(path, filters)
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-    except (SafetensorError, TypeError, KeyError) as problem:
+    except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as problem:
         raise InputError(
             f"{path} cannot be read ({problem}); expected a packed file (.tpk) or a "
             "safetensors file of float32 arrays"
@@ -231,16 +244,21 @@ def _acting(settings: Mapping[str, Any], candidates: int | None) -> "ActingSetti
     from triptych.rl.inference import ActingSettings
 
     chosen = {key: settings.get(key, default) for key, default in REFERENCE_ACTING.items()}
+    for key, value in chosen.items():
+        kinds = (int,) if key == "candidates" else (int, float)
+        if type(value) not in kinds or not 0 < value < 1e6:
+            raise ValueError(f"its {key} is {value!r}; expected a number above 0")
     if candidates is not None:
         chosen["candidates"] = candidates
     return ActingSettings(**chosen)
 
 
 def _output_name(path: Path, policy: _Policy, values: str) -> str:
-    if not policy.row:
+    if not policy.row.keys() >= set(ROW_KEYS):
         return f"{path.stem}-{values}.tpk"
     task, method, sparsity, seed = (policy.row[key] for key in ROW_KEYS)
-    return f"{task}-{method}-{sparsity}-seed{seed}-{values}.tpk"
+    # What a file says of itself may name no other folder.
+    return re.sub(r"[^\w.-]", "_", f"{task}-{method}-{sparsity}-seed{seed}-{values}.tpk")
 
 
 def _refuse_to_overwrite(path: Path, force: bool) -> None:

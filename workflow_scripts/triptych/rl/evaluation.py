@@ -7,12 +7,15 @@ candidate actions).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
 
+from triptych.core.portion import Portion
+from triptych.rl.bcq import ADVICE
 from triptych.rl.locomotion import Locomotion, normalised_score
 from triptych.rl.networks import (
     BC_LATENT_CLIP,
@@ -57,6 +60,27 @@ def act_bcq(
     return actions.reshape(rows, episodes, candidates, -1).gather(2, best).squeeze(2)
 
 
+def act_bc(parameters: Parameters, observations: Tensor, latent: Tensor) -> Tensor:
+    """BC's act: `observations` [K, E, S] and latents [K, E, 1, 2A] decoded to [K, E, A]."""
+    return decode(parameters, observations, latent.squeeze(2), MAX_ACTION)
+
+
+Act = Callable[[Parameters, Tensor, Tensor], Tensor]
+
+
+def _in_portions(
+    act: Act, parameters: Parameters, observations: Tensor, latent: Tensor, size: int
+) -> Tensor:
+    """The actions of `size` policies at a time."""
+    if size >= len(observations):
+        return act(parameters, observations, latent)
+    parts = [slice(first, first + size) for first in range(0, len(observations), size)]
+    own = [{name: value[part] for name, value in parameters.items()} for part in parts]
+    return torch.cat(
+        [act(each, observations[p], latent[p]) for each, p in zip(own, parts, strict=True)]
+    )
+
+
 @torch.no_grad()
 def evaluate(
     algorithm: str,
@@ -85,6 +109,8 @@ def evaluate(
     clip = BCQ_LATENT_CLIP if algorithm == "BCQ" else BC_LATENT_CLIP
     latents = _Latents(seeds, (episodes, candidates, 2 * simulation.action_size), device, dtype)
     live, subset = np.arange(policies), parameters
+    act: Act = partial(act_bcq, phi=phi) if algorithm == "BCQ" else act_bc
+    portion = Portion(policies, "policies", ADVICE)
     for step in range(simulation.horizon):
         if not running.any():
             break
@@ -97,10 +123,7 @@ def evaluate(
             subset = {name: value[chosen] for name, value in parameters.items()}
         state = torch.as_tensor(observations[live]).to(device, dtype)
         latent = latents.at(step)[torch.as_tensor(live, device=device)].clamp(-clip, clip)
-        if algorithm == "BCQ":
-            chosen_actions = act_bcq(subset, state, latent, phi)
-        else:
-            chosen_actions = decode(subset, state, latent.squeeze(2), MAX_ACTION)
+        chosen_actions = portion.run(partial(_in_portions, act, subset, state, latent))
         actions = np.zeros((policies, episodes, simulation.action_size))
         actions[live] = chosen_actions.double().cpu().numpy()
         observed, rewards, ended = simulation.step(

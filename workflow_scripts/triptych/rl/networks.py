@@ -203,6 +203,19 @@ def read_policies(path: str | os.PathLike[str]) -> Policies:
                 f"{path}: expected a policies file of the rule rl_train, with 'policies' in its "
                 f"metadata; found {', '.join(sorted(metadata)) or 'no metadata'}"
             )
-        about = json.loads(metadata["policies"])
         arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-    return Policies(arrays, about["rows"], about["settings"])
+    try:
+        about = json.loads(metadata["policies"])
+        rows, settings = [dict(row) for row in about["rows"]], dict(about["settings"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(
+            f"{path}: its rows and settings cannot be understood ({error!r}); expected a policies "
+            "file of the rule rl_train"
+        ) from error
+    wrong = [name for name, array in arrays.items() if array.shape[:1] != (len(rows),)]
+    if wrong:
+        raise ValueError(
+            f"{path}: {wrong[0]} has shape {arrays[wrong[0]].shape}; expected {len(rows)} networks, "
+            "one a row"
+        )
+    return Policies(arrays, rows, settings)

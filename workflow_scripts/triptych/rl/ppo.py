@@ -8,17 +8,14 @@ initialisation, advantages standardised in each minibatch, a learning rate that 
 
 import logging
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from triptych.core.checkpoint import Checkpoint
-from triptych.core.progress import Progress
-from triptych.core.stopping import Stopped, StopRequest
-from triptych.rl.experts import LAYERS, Expert, PathLike, roll_out, write_expert, write_record
+from triptych.core.divergence import all_finite, exploded
+from triptych.rl.experts import LAYERS, Expert, roll_out
 from triptych.rl.locomotion import Array, Locomotion, normalised_score
 from triptych.rl.sampling import keyed_generator
 
@@ -108,6 +105,7 @@ class Trainer:
         self.task, self.settings = task, settings
         self.simulation = Locomotion(task, ENVIRONMENTS)
         self.iteration, self.episodes_begun, self.best = 0, 0, -np.inf
+        self.error = self.first_error = 0.0  # mean squares of the value's error, an iteration's
         observation, action = self.simulation.observation_size, self.simulation.action_size
         generator = keyed_generator(CPU, "ppo initialisation", settings.seed)
         self.policy = _network(observation, action, 0.01, generator)
@@ -186,6 +184,7 @@ class Trainer:
         targets: Tensor,
         generator: torch.Generator,
     ) -> None:
+        errors = []
         for _ in range(EPOCHS):
             for chosen in torch.randperm(len(states), generator=generator).split(MINIBATCH):
                 density = self._log_density(self.policy(states[chosen]), actions[chosen])
@@ -193,14 +192,29 @@ class Trainer:
                 loss = clipped_surrogate(
                     (density - densities[chosen]).exp(), (each - each.mean()) / (each.std() + 1e-8)
                 )
-                error = self.value(states[chosen]).squeeze(-1) - targets[chosen]
+                error = (self.value(states[chosen]).squeeze(-1) - targets[chosen]).square().mean()
                 self.optimiser.zero_grad()
-                (loss + VALUE_WEIGHT * error.square().mean()).backward()
+                (loss + VALUE_WEIGHT * error).backward()
                 nn.utils.clip_grad_norm_(self.trained, GRADIENT_NORM)
                 self.optimiser.step()
+                errors.append(error.detach())
+        self.error = float(torch.stack(errors).mean())
+        self.first_error = self.first_error or self.error
+
+    def trouble(self) -> str:
+        """What is wrong after the last iteration; "" if nothing."""
+        if not all_finite(self.trained):
+            return f"weights are not finite after iteration {self.iteration}"
+        if exploded(self.error, self.first_error):
+            return (
+                f"the value's squared error is {self.error:.3g} at iteration {self.iteration}, "
+                f"at first it was {self.first_error:.3g}"
+            )
+        return ""
 
     def _log_density(self, mean: Tensor, action: Tensor) -> Tensor:
-        normal = torch.distributions.Normal(mean, self.log_deviation.exp())
+        # Unchecked: a policy that has diverged is told by `trouble`.
+        normal = torch.distributions.Normal(mean, self.log_deviation.exp(), validate_args=False)
         return normal.log_prob(action).sum(-1)
 
     def _standardised(self, observations: Array) -> Tensor:
@@ -266,6 +280,7 @@ class Trainer:
             "optimiser": self.optimiser.state_dict(),
             "arrays": {name: torch.as_tensor(each) for name, each in arrays.items()},
             "kept": {name: torch.as_tensor(each) for name, each in kept.items()},
+            "first error": self.first_error,
             "counts": [self.observed.count, self.returned.count],
             "iteration": self.iteration,
             "episodes begun": self.episodes_begun,
@@ -290,6 +305,7 @@ class Trainer:
             arrays["returned variance"],
         )
         self.observed.count, self.returned.count = state["counts"]
+        self.first_error = state["first error"]
         kept = {name: each.numpy().copy() for name, each in state["kept"].items()}
         self.kept = Expert(
             {layer: kept[f"weights/{layer}"] for layer in LAYERS},
@@ -297,43 +313,3 @@ class Trainer:
         )
         self.iteration, self.best = state["iteration"], state["best"]
         self.episodes_begun = state["episodes begun"]
-
-
-def train_expert(
-    task: str,
-    settings: PpoSettings,
-    policy_path: PathLike,
-    record_path: PathLike,
-    checkpoint: Checkpoint,
-    stop: StopRequest,
-) -> None:
-    """Train, keep the policy of the best evaluation, measure it on fresh episodes, write both.
-
-    The state is kept at every evaluation and taken up again; raises Stopped after saving when
-    `stop` asks for it. Neither changes the result.
-    """
-    trainer = Trainer(task, settings)
-    stored = checkpoint.load()
-    if stored is not None:
-        trainer.restore(stored)
-    with Progress(task, trainer.iterations, "iterations", done=trainer.iteration) as progress:
-        while trainer.iteration < trainer.iterations:
-            trainer.iterate()
-            progress.advance()
-            if trainer.iteration % EVALUATE_EVERY == 0 or trainer.iteration == trainer.iterations:
-                trainer.evaluate()
-                checkpoint.save(trainer.state())
-            if stop.reason:
-                checkpoint.save(trainer.state())
-                raise Stopped(stop.reason)
-    training = {
-        "algorithm": "PPO (Schulman et al. 2017), the policy's mean, clipped to [-1, 1]",
-        "seed": settings.seed,
-        "environment_steps": trainer.iterations * ENVIRONMENTS * HORIZON,
-        "hidden": [HIDDEN, HIDDEN],
-        "mujoco": version("mujoco"),
-        "gymnasium": version("gymnasium"),
-        "torch": version("torch"),
-    }
-    write_expert(policy_path, trainer.kept)
-    write_record(record_path, task, training, trainer.kept)

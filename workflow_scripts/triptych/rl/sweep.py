@@ -1,6 +1,6 @@
 """The experiment table of the offline-RL study: every run is a row, every job a stack of rows."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,22 @@ class Grid:
 def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:
     """Each run's keys as a plain dictionary, for params, metadata and error messages."""
     return [dict(zip(KEYS, run, strict=True)) for run in runs[list(KEYS)].to_numpy().tolist()]
+
+
+def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
+    """`experiment_table` of the config's section `rl`."""
+    trained, measured = config["sweep"], config["measure"]
+    controls = trained["controls"]
+    return experiment_table(
+        config["tasks"],
+        trained=Grid(
+            *(trained[key] for key in ("widths", "methods", "sparsities", "seeds")),
+            controls["methods"],
+            controls["sparsities"],
+        ),
+        measured=Grid(*(measured[key] for key in ("widths", "methods", "sparsities", "seeds"))),
+        stack=trained["stack"],
+    )
 
 
 def experiment_table(

@@ -1,7 +1,8 @@
 """Train a stack of runs: K networks that differ in seed and mask, from one data set, resumably."""
 
 import logging
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +13,11 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
+from triptych.core.portion import Portion
 from triptych.core.progress import Progress
 from triptych.core.stopping import Stopped, StopRequest
 from triptych.rl.bcq import BcqSettings, Learner, Noise, StepSettings
+from triptych.rl.diverged_runs import DivergedRuns
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.networks import Parameters
 from triptych.rl.sampling import DeviceData, Draws
@@ -22,7 +25,7 @@ from triptych.rl.sampling import DeviceData, Draws
 logger = logging.getLogger(__name__)
 
 POLL = 10
-"""Updates between two looks at the clock, the signals and the losses' finiteness."""
+"""Updates between two looks at the clock, the signals and the losses."""
 
 
 @dataclass(frozen=True)
@@ -45,10 +48,6 @@ class TrainedStack:
     losses: pd.DataFrame
 
 
-class DivergedError(RuntimeError):
-    """A run's loss is no longer a finite number."""
-
-
 def train(
     rows: pd.DataFrame,
     parameters: Parameters,
@@ -66,7 +65,9 @@ def train(
     `rows` names the runs (task, method, sparsity_percent, seed), in the order of the leading
     dimension of `parameters` and `masks` (empty masks: all dense). A run's result does not
     depend, but for rounding, on the runs beside it. Raises `Stopped` after saving when `stop`
-    asks, and `DivergedError` when a loss is not finite; the last checkpoint stays.
+    asks. A run that diverges (`DivergedRuns`) has no scores and losses from then on; the others
+    go on, and DivergedError is raised when none is left. Its weights are those of the last
+    checkpoint before, and so, alone of all results, depend on when a job was stopped.
     """
     task = str(rows["task"].iloc[0])
     seeds = [int(seed) for seed in rows["seed"]]
@@ -90,8 +91,15 @@ def train(
     if stored is not None:
         update, scores, losses = stored["update"], stored["scores"], stored["losses"]
         learner.restore(stored["learner"])
+        learner.portion.size = stored["portion"]
         summed.copy_(stored["summed"])
         logger.info("resuming at update %d of %d", update, training.updates)
+    diverged = DivergedRuns(rows, learner, checkpoint)
+    diverged.seen = {} if stored is None else stored["diverged"]
+
+    def look() -> None:
+        first = _first_means(learner, losses, device)
+        diverged.look(summed / max(1, update - _last(losses)), first, update)
 
     def save() -> None:
         checkpoint.save(
@@ -100,26 +108,39 @@ def train(
                 "scores": scores,
                 "losses": losses,
                 "learner": learner.state(),
+                "portion": learner.portion.size,
                 "summed": summed,
+                "diverged": diverged.seen,
             }
         )
 
+    def save_good() -> None:
+        look()
+        diverged.settle(update)
+        save()
+
     def stop_if_asked() -> None:
         if stop.reason:
-            save()
+            save_good()
             raise Stopped(stop.reason)
 
+    if stored is None:
+        save()  # what a run that diverges early goes back to
     step = update_stepper(learner, data, draws, training.precision)
     with Progress(f"{task} x{len(seeds)}", training.updates, "updates", done=update) as progress:
         while True:
             due = update % training.evaluate_every == 0 or update == training.updates
             if update and due and (not losses or losses[-1]["update"] != update):
+                look()
+                diverged.settle(update)
                 stop_if_asked()
-                scored = _score(task, seeds, learner, training, evaluation, bcq, stop, update)
+                scored = _score(
+                    task, seeds, learner, training, evaluation, bcq, stop, update, diverged.seen
+                )
                 stop_if_asked()
                 scores += scored
-                since = losses[-1]["update"] if losses else 0
-                means = (summed / (update - since)).tolist()
+                summed[:, list(diverged.seen)] = torch.nan
+                means = (summed / (update - _last(losses))).tolist()
                 names = [f"{network}_loss" for network in learner.networks]
                 losses.append({"update": update, **dict(zip(names, means, strict=True))})
                 summed.zero_()
@@ -130,10 +151,10 @@ def train(
             update += 1
             progress.advance()
             if update % POLL == 0:
-                _check_finite(summed, rows, update)
+                look()
                 stop_if_asked()
             if update % training.checkpoint_every == 0:
-                save()
+                save_good()
     keys = rows.reset_index(drop=True)
     return TrainedStack(
         arrays={name: value.detach().cpu().numpy() for name, value in learner.parameters.items()},
@@ -151,8 +172,12 @@ def _score(
     bcq: BcqSettings,
     stop: StopRequest,
     update: int,
+    diverged: Collection[int],
 ) -> list[dict[Any, Any]]:
-    """Scores of the networks as they stand, one record a policy, algorithm and episode."""
+    """Scores of the networks as they stand, one record a policy, algorithm and episode.
+
+    Episodes of runs that have diverged count no steps and have no outcome.
+    """
     records: list[dict[Any, Any]] = []
     for algorithm in training.algorithms:
         frame = evaluate(
@@ -166,6 +191,10 @@ def _score(
         )
         if frame is None:
             return []
+        if diverged:
+            unscored = frame["policy"].isin(diverged)
+            frame.loc[unscored, ["return", "score_normalised"]] = math.nan
+            frame.loc[unscored, "steps"] = 0
         means = frame.groupby("policy")["score_normalised"].mean()
         logger.info(
             "update %d: %s scores %s", update, algorithm, " ".join(f"{mean:.1f}" for mean in means)
@@ -200,9 +229,7 @@ def update_stepper(
         for _ in range(3):
             perform(index, noise)
     torch.cuda.current_stream().wait_stream(warming)
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        losses = perform(index, noise)
+    graph, losses = _recorded(lambda: perform(index, noise), learner.portion)
     learner.restore(before)
 
     def replay(update: int) -> Tensor:
@@ -216,15 +243,35 @@ def update_stepper(
     return replay
 
 
-def _check_finite(summed: Tensor, rows: pd.DataFrame, update: int) -> None:
-    finite = summed.isfinite().all(0)
-    if finite.all():
-        return
-    row = rows.iloc[int((~finite).nonzero()[0, 0])].to_dict()
-    raise DivergedError(
-        f"the loss of {row} is not finite at update {update}; the last checkpoint is kept. "
-        "Lower rl.training.learning_rate, or look at the data set's rewards."
-    )
+def _recorded(
+    update: Callable[[], Tensor], portion: Portion
+) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+    """A graph of one update, and the tensor in which it leaves the losses."""
+    while True:
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                losses = update()
+            return graph, losses
+        except torch.OutOfMemoryError as error:
+            reason = str(error).split(". ")[0]
+        del graph
+        portion.halve(reason)
+
+
+def _last(losses: list[dict[str, Any]]) -> int:
+    """The update of the last row of losses."""
+    return losses[-1]["update"] if losses else 0
+
+
+def _first_means(
+    learner: Learner, losses: list[dict[str, Any]], device: torch.device
+) -> Tensor | None:
+    """The first row of losses, [networks, K]."""
+    if not losses:
+        return None
+    means = [losses[0][f"{network}_loss"] for network in learner.networks]
+    return torch.tensor(means, device=device)
 
 
 def _loss_columns(losses: list[dict[str, Any]]) -> list[str]:

@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path, write_csv
@@ -28,6 +29,8 @@ PathLike = str | os.PathLike[str]
 MATRICES = ("observations", "actions")
 FLAGS = ("terminals", "timeouts")
 REQUIRED = ("observations", "actions", "rewards", "terminals")
+LARGEST_RATIO = 2000
+"""Bytes that a byte of a file may stand for: deflate, the best of the usual filters, knows 1032."""
 
 
 class DatasetError(ValueError):
@@ -73,12 +76,17 @@ def read_recording(path: PathLike, task: str | None = None) -> Recording:
     `d4rl.qlearning_dataset` cuts them. Raises DatasetError for whatever else is missing or wrong.
     """
     try:
-        stream = h5py.File(path, "r")
+        with h5py.File(path, "r") as stream:
+            _check_layout(path, stream, task)
+            present = [key for key in (*REQUIRED, "timeouts") if key in stream]
+            columns = {key: _read_column(path, stream[key], key) for key in present}
     except FileNotFoundError as error:
         raise DatasetError(
             path, "file", "an HDF5 file", "nothing there", "Correct the path in the config."
         ) from error
-    except OSError as error:
+    except (DatasetError, MemoryError):
+        raise
+    except Exception as error:  # h5py raises many kinds for a damaged file
         raise DatasetError(
             path,
             "file",
@@ -86,10 +94,6 @@ def read_recording(path: PathLike, task: str | None = None) -> Recording:
             f"something else ({error})",
             "Delete it and download or write it again; it may have been cut short.",
         ) from error
-    with stream:
-        _check_layout(path, stream, task)
-        present = [key for key in (*REQUIRED, "timeouts") if key in stream]
-        columns = {key: _read_column(path, stream[key], key) for key in present}
     if "timeouts" not in columns:
         logger.warning("%s has no timeouts: episodes are cut after %d steps", path, HORIZON)
         columns["timeouts"] = timeouts_by_length(columns["terminals"], HORIZON)
@@ -110,6 +114,16 @@ def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
                 f"D4RL's layout has {', '.join(REQUIRED)} and timeouts: rename or add {key}.",
             )
         _check_shape_and_dtype(path, stream[key], key, stream["observations"].shape)
+    claimed = sum(stream[key].nbytes for key in (*REQUIRED, "timeouts") if key in stream)
+    there = Path(path).stat().st_size
+    if claimed > LARGEST_RATIO * there:
+        raise DatasetError(
+            path,
+            "file",
+            f"data that fit into its {there} bytes",
+            f"datasets that claim {claimed} bytes",
+            "They were announced and never written: write or download the file again.",
+        )
     rows = len(stream["observations"])
     if rows < 2:
         raise DatasetError(
@@ -231,8 +245,17 @@ def write_transitions(path: PathLike, transitions: Transitions) -> None:
 
 
 def read_transitions(path: PathLike) -> Transitions:
-    """Read what `write_transitions` wrote."""
-    return Transitions(**load_file(path))
+    """Read what `write_transitions` wrote. Raises DatasetError for another file."""
+    try:
+        return Transitions(**load_file(path))
+    except (SafetensorError, OSError, TypeError) as error:
+        raise DatasetError(
+            path,
+            "file",
+            "transitions that rule rl_prepare wrote",
+            f"something else ({error})",
+            "Delete it to have it made again.",
+        ) from error
 
 
 def dataset_summary(recording: Recording, task: str, source: str, file: str) -> pd.DataFrame:

@@ -6,7 +6,6 @@ Everywhere in the style study an image is float32, [3, H, W] or [N, 3, H, W], RG
 import io
 import logging
 import os
-import struct
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -35,20 +34,6 @@ DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 EXPECTED = (
     "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file: open it in a viewer, or fetch it "
     "again."
-)
-
-# What Pillow raises for damaged files, depending on the format and on where the damage lies.
-DAMAGED = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    TypeError,
-    IndexError,
-    KeyError,
-    EOFError,
-    AttributeError,
-    struct.error,
-    Image.DecompressionBombError,
 )
 
 
@@ -112,13 +97,21 @@ def open_image(
             if at_least is not None:
                 image.draft(None, (at_least, at_least))
             image.load()
+            if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
+                raise InputError(f"{what}: holds NaN or infinity; expected numbers in [0, 1]")
             return _upright(image, what)
+    except InputError:
+        raise
     except Image.UnidentifiedImageError as error:
         # Pillow's own text has a memory address in it, which would differ from run to run.
         raise InputError(
             f"{what} cannot be read as an image (of no known format). {EXPECTED}"
         ) from error
-    except DAMAGED as error:
+    except Image.DecompressionBombError as error:
+        raise InputError(
+            f"{what} claims more pixels than are read at once ({error}). Make it smaller."
+        ) from error
+    except Exception as error:  # Pillow raises many kinds for a damaged file
         raise InputError(
             f"{what} cannot be read as an image ({type(error).__name__}: {error}). {EXPECTED}"
         ) from error
@@ -127,7 +120,7 @@ def open_image(
 def _upright(image: Image.Image, what: str) -> Image.Image:
     try:
         return ImageOps.exif_transpose(image)
-    except DAMAGED as error:  # a damaged EXIF block is no reason to refuse a sound image
+    except Exception as error:  # a damaged EXIF block is no reason to refuse a sound image
         logger.warning("%s: its EXIF orientation cannot be read (%s)", what, error)
         return image.copy()
 
@@ -189,8 +182,13 @@ def _rgb(image: Image.Image) -> Image.Image:
                     image, source, ImageCms.createProfile("sRGB"), outputMode="RGB"
                 )
                 return image if converted is None else converted
-        except (ImageCms.PyCMSError, *DAMAGED) as error:
+        except Exception as error:  # nor is a damaged profile
             logger.warning("a colour profile cannot be used and is left out (%s)", error)
+    if image.mode == "LAB":  # which Pillow's own conversion doesn't know
+        lab, srgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
+        converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
+        assert converted is not None  # it is converted in place only if that is asked for
+        return converted
     return image.convert("RGB")
 
 

@@ -39,10 +39,6 @@ from triptych.style.paintings.paint import PAINTINGS, paint
 from triptych.style.video.transfer import Stylist, stylise_to_mp4
 from triptych.style.work_list import Item
 
-FAILURES = (InputError, OSError, RuntimeError, MemoryError)
-"""What ends one input's work, not the others'; a GPU's lack of memory is a RuntimeError."""
-
-
 @dataclass(frozen=True)
 class Photograph:
     """An image that was read, and resized if that was asked for."""
@@ -74,8 +70,8 @@ class Painter:
             try:
                 self.film(item)
                 print(f"{item.source} -> {item.target}", flush=True)
-            except FAILURES as problem:
-                failures.append((item.source, str(problem)))
+            except Exception as problem:  # it ends this input's work, not the others'
+                failures.append((item.source, _said(problem)))
         images = [item for item in items if item.kind == "image"]
         if images:
             self._work_images(images, failures)
@@ -87,18 +83,26 @@ class Painter:
     def _work_images(self, items: list[Item], failures: list[tuple[Path, str]]) -> None:
         with Progress("stylised", len(items), "images") as progress:
             for group in _alike(self._read(items, failures), self.batch):
-                try:
-                    results = self.finished(_stacked([each.rgb for each in group]))
-                except FAILURES as problem:
-                    failures += [(each.item.source, str(problem)) for each in group]
-                    continue
-                for each, result in zip(group, results, strict=True):
-                    try:
-                        write_image(each.item.target, result, each.alpha)
-                        print(f"{each.item.source} -> {each.item.target}", flush=True)
-                    except FAILURES as problem:
-                        failures.append((each.item.source, str(problem)))
-                    progress.advance()
+                self._finish(group, failures)
+                progress.advance(len(group))
+
+    def _finish(self, group: list[Photograph], failures: list[tuple[Path, str]]) -> None:
+        """Stylise photographs of one size together and write them; where that fails, each alone."""
+        try:
+            results = self.finished(_stacked([each.rgb for each in group]))
+        except Exception as problem:
+            if len(group) == 1:
+                failures.append((group[0].item.source, _said(problem)))
+            else:
+                for each in group:
+                    self._finish([each], failures)
+            return
+        for each, result in zip(group, results, strict=True):
+            try:
+                write_image(each.item.target, result, each.alpha)
+                print(f"{each.item.source} -> {each.item.target}", flush=True)
+            except Exception as problem:
+                failures.append((each.item.source, _said(problem)))
 
     def finished(self, originals: Tensor) -> Tensor:
         """Rendered images with the colours and in the strength that were asked for."""
@@ -123,8 +127,14 @@ class Painter:
                     if alpha is not None:
                         alpha = resize_to(alpha, *rgb.shape[-2:])
                 yield Photograph(item, rgb, alpha)
-            except FAILURES as problem:
-                failures.append((item.source, str(problem)))
+            except Exception as problem:
+                failures.append((item.source, _said(problem)))
+
+
+def _said(problem: Exception) -> str:
+    """A message for people as it is, any other with its kind."""
+    told = isinstance(problem, InputError | OSError)
+    return str(problem) if told else f"{type(problem).__name__}: {problem}"
 
 
 class NetworkPainter(Painter):

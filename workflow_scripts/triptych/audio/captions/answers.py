@@ -14,9 +14,10 @@ SHORTEST_WORDS = 3
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DASHES = "\u2013\u2014"
-_BULLET = rf"(?:[-*•·▪>#{_DASHES}]+\s*)?"
+# Possessive, so that an answer of nothing but stars takes no minutes.
+_BULLET = rf"(?:[-*•·▪>#{_DASHES}]++\s*+)?+"
 _NUMBERED = re.compile(
-    rf"^{_BULLET}[*_(\[]*"
+    rf"^{_BULLET}[*_(\[]*+"
     r"(?:(?:caption|variation|sentence|version|option)\s*)?"
     rf"(?:#?\d{{1,2}}|[a-jA-J]|(?i:{'|'.join(_WORDS)}|first|second|third|fourth|fifth))"
     rf"[*_]*(?:[.):\]]+|\s+[-:{_DASHES}]|\s*[{_DASHES}])[*_]*\s*(?=\S)",
@@ -104,7 +105,7 @@ def _lines(text: str) -> list[str]:
     text = re.sub(r"^```\w*\n|\n```$", "", text.strip())
     try:
         listed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         listed = None
     if isinstance(listed, dict) and len(listed) == 1:
         listed = next(iter(listed.values()))
@@ -123,8 +124,9 @@ def _lines(text: str) -> list[str]:
 
 
 def _tidy(line: str) -> str:
-    """Collapse white space and take off markdown's stars and quotes around the whole line."""
-    line = " ".join(line.split())
+    """Collapse white space, drop what can't be seen (control characters, halves of characters),
+    and take off markdown's stars and quotes around the whole line."""
+    line = "".join(filter(str.isprintable, " ".join(line.split())))
     while len(line) > 1 and (line[0], line[-1]) in {
         ('"', '"'), ("'", "'"), ("“", "”"), ("\u2018", "\u2019"), ("*", "*"), ("`", "`"),
     }:  # fmt: skip

@@ -40,20 +40,16 @@ def read_published(path: str | os.PathLike[str]) -> Captions:
 
     Raises InputError, telling what the file holds, when no record is understood.
     """
-    text = Path(path).read_text(encoding="utf-8")
-    try:
-        data = json.loads(text)
-    except ValueError:
-        try:
-            data = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except ValueError:
-            raise InputError(
-                f"{path} is neither JSON nor JSON lines; expected the authors' variations.json or "
-                "clotho_v2_gpt.json. Download it again."
-            ) from None
     found: Captions = {}
-    for file, caption, variations in _records(data):
-        found.setdefault((_file_key(file), same_words(caption)), []).extend(variations)
+    try:
+        data = _parsed(Path(path).read_text(encoding="utf-8-sig"))
+        for file, caption, variations in _records(data):
+            found.setdefault((_file_key(file), same_words(caption)), []).extend(variations)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{path} is neither JSON nor JSON lines; expected the authors' variations.json or "
+            "clotho_v2_gpt.json. Download it again."
+        ) from None
     if not found:
         raise InputError(
             f"{path} holds no records with a file name, a caption and its variations; it holds "
@@ -88,6 +84,14 @@ def published_captions(
             "needs Clotho)?"
         )
     return written
+
+
+def _parsed(text: str) -> Any:
+    """JSON, or a list of the lines' JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
 def _records(data: Any, file: str | None = None) -> Iterator[tuple[str, str, list[str]]]:

@@ -212,7 +212,11 @@ class Service:
         )
 
     def redacted(self, text: str) -> str:
-        """The text without our key, should a server send it back."""
+        """The text without our key, should a server send it back, and such that it can be kept.
+
+        JSON may hold halves of characters, which no file can.
+        """
+        text = text.encode("utf-8", "replace").decode("utf-8")
         return text.replace(self._key, "[key]") if len(self._key) >= SHORTEST_SECRET else text
 
     async def patiently(

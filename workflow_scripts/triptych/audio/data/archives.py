@@ -1,19 +1,20 @@
 """7z archives unpacked whole or not at all (Clotho's four), trusting nothing that they say."""
 
-import lzma
 import os
 import shutil
+import stat
 import tempfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import py7zr
-from py7zr.exceptions import ArchiveError
 
 from triptych.audio.data.folders import PARTIAL, move_folder
 from triptych.core.errors import InputError
 
 MEGABYTE = 1_000_000
 ROOM_TO_SPARE = 1.02  # file systems need some for themselves
+MOST_FILES = 100_000  # Clotho's largest archive has 3,839
+LARGEST_RATIO = 1000  # recordings shrink to a half; only emptiness shrinks so far
 
 
 def unpack_7z(
@@ -23,7 +24,8 @@ def unpack_7z(
 
     A single folder around all members is left out (`development/x.wav` becomes `x.wav`). `files`
     is how many files the archive must hold. Raises InputError for a damaged archive, for members
-    that would land outside the folder, links, another number of files, and too little room.
+    that would land outside the folder or on each other, links and devices, another number of
+    files, too little room, and what grows a thousandfold.
     """
     archive, target = Path(archive), Path(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -34,30 +36,43 @@ def unpack_7z(
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=PARTIAL) as work:
                 inside = Path(work) / "content"
                 members.extractall(inside)
+                for path in inside.rglob("*"):  # an archive may forbid to read, or set other bits
+                    path.chmod(0o755 if path.is_dir() else 0o644)
                 move_folder(_without_wrapper(inside), target)
-    except (ArchiveError, lzma.LZMAError, EOFError) as error:
+    except InputError:
+        raise
+    except OSError as error:
+        raise InputError(f"{archive} cannot be unpacked into {target}: {error}") from error
+    except Exception as error:  # py7zr raises many kinds for a damaged file
         raise InputError(
             f"{archive}: not a whole 7z archive ({type(error).__name__}: {error}); delete it and "
             "download it again"
         ) from error
-    except OSError as error:
-        raise InputError(f"{archive} cannot be unpacked into {target}: {error}") from error
 
 
 def _check_members(archive: Path, members: py7zr.SevenZipFile, files: int | None) -> None:
+    names: set[str] = set()
     for member in members.files:
         name = str(member.filename)
+        if name in names:
+            raise InputError(
+                f"{archive}: holds {name!r} twice; this is not the archive that it should be"
+            )
+        names.add(name)
         if not _stays_inside(name):
             raise InputError(
                 f"{archive}: its member {name!r} would be written outside of the folder; "
                 "this is not the archive that it should be"
             )
-        if member.is_symlink or member.is_junction or member.is_socket:
+        plain = member.st_fmt in (None, stat.S_IFREG, stat.S_IFDIR)
+        if member.is_symlink or member.is_junction or not plain:
             raise InputError(
                 f"{archive}: its member {name!r} is a link or a device, expected files and "
                 "folders; this is not the archive that it should be"
             )
     there = sum(not member.is_directory for member in members.files)
+    if there > MOST_FILES:
+        raise InputError(f"{archive}: holds {there} files, expected at most {MOST_FILES}")
     if there == 0 or (files is not None and there != files):
         raise InputError(
             f"{archive}: {'some' if files is None else files} files expected inside, found "
@@ -74,12 +89,18 @@ def _stays_inside(name: str) -> bool:
 
 
 def _check_room(archive: Path, members: py7zr.SevenZipFile, folder: Path) -> None:
-    needed = ROOM_TO_SPARE * sum(member.uncompressed or 0 for member in members.files)
+    unpacked = sum(member.uncompressed or 0 for member in members.files)
+    needed = ROOM_TO_SPARE * unpacked
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise InputError(
             f"{archive} needs {needed / MEGABYTE:.0f} MB unpacked, and {folder} has "
             f"{free / MEGABYTE:.0f} MB free; make room there and run again"
+        )
+    if unpacked > LARGEST_RATIO * archive.stat().st_size:
+        raise InputError(
+            f"{archive}: {archive.stat().st_size} bytes would become {unpacked}; recordings don't "
+            "shrink so far: this is not the archive that it should be"
         )
 
 

@@ -12,7 +12,6 @@ Some file names begin with a space, some occur in two splits, and development ha
 not 3,840. Copies may have further columns and may be UTF-8 throughout.
 """
 
-import ast
 import re
 from pathlib import Path
 
@@ -42,6 +41,7 @@ CHALLENGE_CAPTIONS = "retrieval_captions.csv"
 # The folder inside retrieval_audio.7z is `test`; others have renamed it when they unpacked it.
 CHALLENGE_FOLDERS = ("test", "test_retrieval_audio", "retrieval_audio", "challenge")
 SAMPLE_RATE = 44_100  # of start_end_samples
+START_END = re.compile(r"\s*\[\s*(\d{1,15})\s*,\s*(\d{1,15})\s*\]\s*", re.ASCII)
 
 
 def read_clotho(
@@ -124,13 +124,12 @@ def _seconds(start_end: str, path: Path) -> str:
     """Length of the excerpt that Clotho cut, from "[start, end]" in samples; "" where unknown."""
     if not start_end.strip():
         return ""
-    try:
-        start, end = ast.literal_eval(start_end)
-        return f"{(end - start) / SAMPLE_RATE:.3f}"
-    except (ValueError, TypeError, SyntaxError):
+    found = START_END.fullmatch(start_end)
+    if found is None:
         raise InputError(
             f"{path}: start_end_samples is {start_end!r}; expected is [start, end] or nothing"
-        ) from None
+        )
+    return f"{(int(found[2]) - int(found[1])) / SAMPLE_RATE:.3f}"
 
 
 def _captions(path: Path, split: str) -> pd.DataFrame:

@@ -23,6 +23,8 @@ SAMPLE_RATE = 32_000
 BLOCK_FRAMES = 1 << 16
 WARM_UP_SECONDS = 0.25
 """How much of what precedes a window the resampler sees: many times the length of its filter."""
+LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
+"""Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
 UNKNOWN_FRAMES = 1 << 40  # libsndfile tells at least this where a FLAC's header tells none
 
 
@@ -76,6 +78,11 @@ def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
             # Such a FLAC may hold sound (written into a pipe), but libsndfile cannot read it.
             more = " or doesn't say how many: encode it anew" if sound.frames else ""
             raise AudioProblem(f"{path}: holds no samples{more}")
+        if not LOWEST_RATE <= sound.samplerate <= HIGHEST_RATE:
+            raise AudioProblem(
+                f"{path}: {sound.samplerate} samples a second; expected {LOWEST_RATE} to "
+                f"{HIGHEST_RATE}"
+            )
         told = _told_bytes(sound)
         if told is not None:
             raise AudioProblem(
@@ -110,10 +117,10 @@ def _mono_blocks(
 ) -> Iterator[np.ndarray]:
     """float32 [n] at the file's own rate: the mean of its channels from frame `first` on."""
     position = min(first, sound.frames)
-    if position:
-        sound.seek(position)
     while position < sound.frames:
         try:
+            if sound.tell() != position:
+                sound.seek(position)
             block = sound.read(BLOCK_FRAMES, dtype="float32", always_2d=True)
         except soundfile.LibsndfileError as error:
             reason = str(error.error_string).strip() or "its frames are damaged"

@@ -5,6 +5,7 @@ a rate limit, "confirm you're not a bot") is tried again by the next run, and ma
 a row end this one, since going on would only make a block last longer.
 """
 
+import errno
 import logging
 import os
 import re
@@ -211,6 +212,10 @@ def _download(clip: Excerpt, folder: Path) -> Path:
     found = [file for file in folder.iterdir() if file.suffix == ".flac"]
     if run.returncode == 0 and found:
         return found[0]
+    if os.strerror(errno.ENOSPC) in run.stderr:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent))
+    if run.returncode < 0:
+        raise _Failed(f"it was ended by signal {-run.returncode}")
     lines = [line for line in run.stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")] or lines
     said = errors[-1].removeprefix("ERROR: ") if errors else "it wrote no file and said nothing"

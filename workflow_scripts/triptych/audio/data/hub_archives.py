@@ -12,11 +12,11 @@ import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
 
 from triptych.audio.data.audio_sources import ARCHIVES
 from triptych.audio.data.folders import move_folder
-from triptych.core.download import DownloadError, download
+from triptych.core.download import DownloadError
+from triptych.core.hub import HubFile, download_hub, list_hub
 
 logger = logging.getLogger(__name__)
 
@@ -24,48 +24,21 @@ GIGABYTE = 1_000_000_000
 StrPath = str | os.PathLike[str]
 
 
-class Archive(NamedTuple):
-    """One file of a part, as the hub lists it."""
-
-    name: str
-    url: str
-    size: int
-    sha256: str
-
-
-def list_archives(repository: str, revision: str, part: str) -> list[Archive]:
+def list_archives(repository: str, revision: str, part: str, room: Path) -> list[HubFile]:
     """The archives of a part, the last of which, `<part>.zip`, holds the directory of all.
 
-    repository: of a data set on the hub; the environment's HF_ENDPOINT may name a mirror. Raises
-    DownloadError when the hub can't be asked, or when archives are missing from its list.
+    repository: of a data set on the hub; room: a folder for the hub's answer. Raises DownloadError
+    when the hub can't be asked, or when archives are missing from its list.
     """
-    from huggingface_hub import HfApi, hf_hub_url
-    from huggingface_hub.errors import HfHubHTTPError
-
-    address = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     folder = f"{ARCHIVES}/{part}"
-    try:
-        tree = list(
-            HfApi(endpoint=address).list_repo_tree(
-                repository, folder, revision=revision, repo_type="dataset", token=False
-            )
-        )
-    except (HfHubHTTPError, OSError) as error:
-        raise DownloadError(
-            f"{repository}, {folder} at {revision}: the hub doesn't list it "
-            f"({type(error).__name__}). Check the network and HF_ENDPOINT, then run again."
-        ) from error
-    archives = []
-    for item in tree:
-        large = getattr(item, "lfs", None)  # folders and small files have none
-        if large is not None:
-            name = PurePosixPath(item.path).name
-            url = hf_hub_url(
-                repository, item.path, revision=revision, repo_type="dataset", endpoint=address
-            )
-            archives.append(Archive(name, url, large.size, large.sha256))
-    _check_complete(f"{repository}/{folder} at {revision}", part, [each.name for each in archives])
-    return sorted(archives, key=lambda archive: (archive.name.endswith(".zip"), archive.name))
+    files = list_hub("datasets", repository, revision, room, folder)
+    archives = [file for file in files if file.sha256 is not None]
+    _check_complete(f"{repository}/{folder} at {revision}", part, list(map(_name, archives)))
+    return sorted(archives, key=lambda archive: (archive.path.endswith(".zip"), archive.path))
+
+
+def _name(archive: HubFile) -> str:
+    return PurePosixPath(archive.path).name
 
 
 def _check_complete(where: str, part: str, names: Sequence[str]) -> None:
@@ -89,19 +62,19 @@ def download_part(
     Raises DownloadError as `download` and `list_archives` do, and when there is too little room;
     what came so far is kept.
     """
-    archives = list_archives(repository, revision, part)
+    archives = list_archives(repository, revision, part, Path(checkpoint))
     waiting = Path(checkpoint) / revision
     waiting.mkdir(parents=True, exist_ok=True)
-    # `download` gives an archive its name when it is whole and right.
-    left = [archive for archive in archives if not (waiting / archive.name).exists()]
+    # `download_hub` gives an archive its name when it is whole and right.
+    left = [archive for archive in archives if not (waiting / _name(archive)).exists()]
     _check_room(waiting, left)
     for archive in left:
-        logger.info("%s, %.1f GB of %s", archive.name, archive.size / GIGABYTE, part)
-        download(archive.url, waiting / archive.name, size=archive.size, sha256=archive.sha256)
+        logger.info("%s, %.1f GB of %s", _name(archive), archive.size / GIGABYTE, part)
+        download_hub(archive, waiting / _name(archive))
     move_folder(waiting, Path(target))
 
 
-def _check_room(waiting: Path, left: Sequence[Archive]) -> None:
+def _check_room(waiting: Path, left: Sequence[HubFile]) -> None:
     """Raise DownloadError now rather than when the disk is full, after hundreds of gigabytes."""
     begun = sum(path.stat().st_size for path in waiting.glob("*.part"))
     needed = sum(archive.size for archive in left) - begun

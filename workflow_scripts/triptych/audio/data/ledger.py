@@ -90,10 +90,14 @@ def read_leak_list(path: str | Path) -> LeakList:
         )
     videos: list[str] = []
     if path.suffix == ".json":
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict) or "FreeSound" not in content:
-            raise InputError(f'{path} isn\'t {{"FreeSound": [...], "AudioSet": [...]}}')
-        sounds, videos = [str(item) for item in content["FreeSound"]], content.get("AudioSet", [])
+        try:
+            content = json.loads(path.read_text(encoding="utf-8-sig"))
+            sounds = [str(item) for item in content["FreeSound"]]
+            videos = [str(item) for item in content.get("AudioSet", [])]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise InputError(
+                f'{path} isn\'t {{"FreeSound": [...], "AudioSet": [...]}} ({error!r}); fetch it again'
+            ) from None
     else:
         table = read_strings(path, ())
         column = next((name for name in ("sound_id", "id") if name in table), None)

@@ -40,7 +40,7 @@ def read_relevance(path: str | Path, clips: pd.DataFrame, captions: pd.DataFrame
 def _names(text: str, path: str | Path) -> list[str]:
     try:
         names = ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         names = None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise InputError(f"{path}: {text!r} isn't a list of file names, ['a.wav', 'b.wav']")

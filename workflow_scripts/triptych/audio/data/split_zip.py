@@ -33,6 +33,7 @@ LOCAL_SIGNATURE = b"PK\x03\x04"
 ZIP64_FIELD = 1
 UNIX = 3  # the system that an archive says it was made on
 FULL16, FULL32 = 0xFFFF, 0xFFFFFFFF  # such a value stands in the 64-bit field instead
+MOST_PARTS = 10_000  # of any archive; a damaged number of parts may be in the billions
 
 
 class DamagedMember(InputError):
@@ -65,11 +66,17 @@ class SplitZip:
         self._archive = Path(archive)
         end, locator = self._read_end()
         last = end.last if locator is None else locator[2] - 1
+        if not 0 <= last < MOST_PARTS:
+            raise InputError(
+                f"{self._archive} claims to have {last + 1} parts, expected 1 to {MOST_PARTS}: its "
+                "end is damaged; fetch it again"
+            )
         self._parts = [self._part(number, last) for number in range(last + 1)]
         absent = [part.name for part in self._parts if not part.is_file()]
         if absent:
             raise InputError(
-                f"{self._archive} has {len(self._parts)} parts, of which {', '.join(absent)} "
+                f"{self._archive} has {len(self._parts)} parts, of which "
+                f"{', '.join(absent[:9])}{', ...' if len(absent) > 9 else ''} "
                 f"{'is' if len(absent) == 1 else 'are'} not beside it; fetch what is missing"
             )
         sizes = [part.stat().st_size for part in self._parts]
@@ -96,6 +103,8 @@ class SplitZip:
         try:
             for chunk in self._chunks(name, member):
                 crc, size = zlib.crc32(chunk, crc), size + len(chunk)
+                if size > member.size:
+                    raise self._damaged(name, member, f"more than its {member.size} bytes")
                 yield chunk
         except zlib.error as error:
             raise self._damaged(name, member, str(error)) from None

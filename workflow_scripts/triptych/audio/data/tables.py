@@ -98,6 +98,8 @@ def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
         content = Path(path).read_bytes()
     except FileNotFoundError:
         raise InputError(f"{path} is missing; expected is a CSV file there") from None
+    except IsADirectoryError:
+        raise InputError(f"{path} is a folder; expected is a CSV file there") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -113,6 +115,18 @@ def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
         raise InputError(
             f"{path} has the columns {', '.join(map(str, table.columns))}; "
             f"expected is also {', '.join(missing)}"
+        )
+    # Where all rows have a field too many, pandas takes the first for their names.
+    if not isinstance(table.index, pd.RangeIndex):
+        raise InputError(
+            f"{path}: its rows have more fields than its header; a field with {delimiter!r} in it "
+            "must stand in quotation marks"
+        )
+    short = table.isna().any(axis=1)
+    if short.any():
+        raise InputError(
+            f"{path}: row {int(short.argmax()) + 1} below the header has fewer fields than it; the "
+            "file may have been cut: take it anew from its source"
         )
     return table
 

@@ -12,6 +12,7 @@ file (of many parts) a source. What the records don't name is not listed: SoundB
 
 import json
 import logging
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,7 @@ def read_wavcaps(
                         "file_name": f"{name}.flac",
                         "sound_id": sound_id(name, path) if part == "FreeSound" else "",
                         "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
-                        "seconds": _seconds(record),
+                        "seconds": _seconds(record, path),
                         "path": f"{inner}/{name}{suffix}",
                     }
                     for name, record in zip(names, records, strict=True)
@@ -116,20 +117,28 @@ def _json_file(folder: Path, part: str) -> Path:
 
 def _records(path: Path) -> list[dict[str, Any]]:
     """The records with an id each, of those with one id the first. The largest file has 147 MB."""
-    with path.open(encoding="utf-8") as stream:
+    with path.open(encoding="utf-8-sig") as stream:
         try:
             records = json.load(stream)["data"]
-        except (ValueError, KeyError, TypeError) as error:
+            if not isinstance(records, list):
+                raise TypeError(f"data is a {type(records).__name__}")
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(
                 f'{path} isn\'t {{"data": [...]}} in JSON ({error}); a few lines that begin with '
                 "'version https://git-lfs' stand for a file that was not fetched"
             ) from None
     by_id: dict[str, dict[str, Any]] = {}
     for record in records:
-        if "id" not in record or "caption" not in record:
+        if not isinstance(record, dict) or "id" not in record or "caption" not in record:
+            held = ", ".join(record) if isinstance(record, dict) else repr(record)
             raise InputError(
-                f"{path}: a record has only {', '.join(record)}; expected are id and caption "
+                f"{path}: a record has only {held[:200] or 'nothing'}; expected are id and caption "
                 "(the files *_pretrain.json are of another kind)"
+            )
+        if not isinstance(record["caption"], str) or not isinstance(record["id"], str | int):
+            raise InputError(
+                f"{path}: the record {str(record['id'])[:80]!r} has the caption "
+                f"{str(record['caption'])[:80]!r}; expected are a name and a text"
             )
         by_id.setdefault(str(record["id"]), record)
     if len(by_id) < len(records):
@@ -142,9 +151,20 @@ def _stem(part: str, identifier: object) -> str:
     return str(identifier).removesuffix(".wav") if part == "AudioSet_SL" else str(identifier)
 
 
-def _seconds(record: dict[str, Any]) -> str:
+def _seconds(record: dict[str, Any], path: Path) -> str:
     duration = record.get("duration")
-    return "" if duration is None else f"{float(duration):.3f}"
+    if duration is None:
+        return ""
+    try:
+        seconds = float(duration)
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise InputError(
+            f"{path}: the record {str(record['id'])[:80]!r} has the duration {duration!r}; "
+            "expected are seconds"
+        )
+    return f"{seconds:.3f}"
 
 
 def _layout(audio: Path | None, part: str, stems: Sequence[str]) -> tuple[str, str]:

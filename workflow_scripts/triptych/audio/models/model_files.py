@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.passt import Passt
@@ -21,7 +22,7 @@ from triptych.audio.models.sentences import SentenceEncoder, read_tokenizer
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.weights import load_passt
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, link_or_copy
 
 StrPath = str | os.PathLike[str]
 
@@ -44,12 +45,26 @@ def build_model(
     return model
 
 
-def save_model(model: RetrievalModel, folder: StrPath, about: dict[str, Any]) -> None:
-    """Write a model into `folder`; about: whatever JSON holds, for people and tables."""
-    folder = Path(folder)
+def save_weights(model: nn.Module, path: StrPath) -> None:
+    """Write a model's weights alone, as `save_model` and a training's checkpoint hold them."""
     tensors = {name: value.cpu().contiguous() for name, value in model.state_dict().items()}
-    with atomic_path(folder / "model.safetensors") as temporary:
+    with atomic_path(path) as temporary:
         save_file(tensors, temporary)
+
+
+def save_model(
+    model: RetrievalModel, folder: StrPath, about: dict[str, Any], weights: StrPath | None = None
+) -> None:
+    """Write a model into `folder`; about: whatever JSON holds, for people and tables.
+
+    weights: what `save_weights` wrote of this model, to be shared with the folder instead of
+    written again.
+    """
+    folder = Path(folder)
+    if weights is None:
+        save_weights(model, folder / "model.safetensors")
+    else:
+        link_or_copy(weights, folder / "model.safetensors")
     with atomic_path(folder / "tokenizer.json") as temporary:
         model.text.tokenizer.save(str(temporary), pretty=False)
     said = {"settings": model.settings.to_table(), "text": model.text.config, "about": about}

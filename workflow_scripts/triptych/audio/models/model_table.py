@@ -12,8 +12,11 @@ def read_model_table(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """`model.json`: settings, text, about. Raises InputError where `folder` isn't a model."""
     path = Path(folder) / "model.json"
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(table, dict) or not isinstance(table.get("about"), dict):
+            raise ValueError(f"{path.name} doesn't tell settings, text and about")
+        return table
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(
             f"{folder}: not a trained model ({error}). A model is a folder with model.json, "
             "model.safetensors and tokenizer.json, such as results/audio/models/*/*/pretrained."

@@ -1,7 +1,6 @@
 """PaSST's published weights: fetched, checked tensor by tensor, kept as safetensors."""
 
 import os
-import pickle
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
 from triptych.core.download import download
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+from triptych.core.weights import read_state_dict
 
 StrPath = str | os.PathLike[str]
 
@@ -23,15 +23,16 @@ def download_passt(url: str, path: StrPath, variant: str, **settings: Any) -> No
     """Fetch the checkpoint of `variant` (a key of PUBLISHED) and write its tensors to `path`.
 
     `settings` are those of `core.download.download`. The checkpoint lies beside `path` meanwhile
-    (`.pt`, `.part` while it grows) and is removed. Raises DownloadError, and InputError for a file
-    that isn't this variant.
+    (`.pt.part`, from where a later run goes on) and is removed. Raises DownloadError, and
+    InputError for a file that isn't this variant, of which no checksum is recorded.
     """
     checkpoint = Path(path).with_suffix(".pt")
-    download(url, checkpoint, **settings)
-    try:
-        convert_passt(checkpoint, variant, path)
-    finally:
-        checkpoint.unlink()
+
+    def check(file: Path) -> None:
+        convert_passt(file, variant, path)
+
+    download(url, checkpoint, check=check, **settings)
+    checkpoint.unlink()
 
 
 def convert_passt(checkpoint: StrPath, variant: str, path: StrPath) -> None:
@@ -40,15 +41,9 @@ def convert_passt(checkpoint: StrPath, variant: str, path: StrPath) -> None:
     Raises InputError for a file that holds anything but this variant's tensors.
     """
     settings = _published(variant)
-    try:
-        state = torch.load(checkpoint, map_location="cpu", weights_only=True)
-        if not isinstance(state, dict) or not all(isinstance(t, Tensor) for t in state.values()):
-            raise ValueError("it holds more than tensors by name")
-    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError, OSError) as error:
-        raise InputError(
-            f"{checkpoint}: not a state dict of weights alone ({error}); expected the published "
-            f"checkpoint of {variant} (resources/sources.yaml)"
-        ) from error
+    state = read_state_dict(
+        checkpoint, f"the published checkpoint of {variant} (resources/sources.yaml)"
+    )
     check_passt(state, settings, str(checkpoint))
     tensors = {name: tensor.float().contiguous() for name, tensor in state.items()}
     with atomic_path(path) as temporary:

@@ -5,7 +5,6 @@ Beside it lies a listing of the same name, .csv, for people. No pickles.
 
 import json
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -114,7 +113,7 @@ def read_index(path: str | os.PathLike[str]) -> Index:
         )
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # numpy and zipfile raise many kinds for a damaged file
         raise InputError(
             f"{source} is not an index that triptych index wrote, or is damaged ({error}); "
             "make it anew with triptych index FOLDER --rebuild"
@@ -136,12 +135,14 @@ def _stored_root(root: Path, target: Path) -> str:
 def _entries(files: list[list[Any]], embeddings: NDArray[np.float32]) -> list[Entry]:
     entries, row = [], 0
     for path, size, modified_ns, sha256, problem, starts, seconds in files:
+        if len(starts) != len(seconds):
+            raise ValueError(f"{path!r} has {len(starts)} windows and {len(seconds)} lengths")
         rows = embeddings[row : row + len(starts)]
         row += len(starts)
         entries.append(
             Entry(path, size, modified_ns, sha256, problem, tuple(starts), tuple(seconds), rows)
         )
-    if row != len(embeddings):
+    if embeddings.ndim != 2 or row != len(embeddings):
         raise ValueError(f"{len(embeddings)} embeddings of {row} windows")
     return entries
 

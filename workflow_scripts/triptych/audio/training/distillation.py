@@ -18,7 +18,7 @@ from triptych.audio.models.model_files import load_model
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import Pair
 from triptych.audio.training.settings import TrainingSettings
-from triptych.audio.training.trainer import Objective
+from triptych.audio.training.update import Objective
 
 
 class Ensemble:

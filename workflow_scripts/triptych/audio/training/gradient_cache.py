@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from triptych.audio.training.parallel import Group
+from triptych.audio.training.parallel import Group, fails_together
 
 Encode = Callable[[int], tuple[Tensor, Tensor]]
 """Embeddings (audio, text), each [n, D], of part i; the same each time that it is called with i."""
@@ -30,23 +30,27 @@ def backward(
     `loss` takes the embeddings of the whole batch, float32 [batch, D] each. The parameters that
     `encode` uses get the gradients of this process' pairs, to be summed over the processes;
     those that `loss` uses get the whole gradient in each process. With one part there is no
-    second pass.
+    second pass. Memory that runs out in one process raises torch.OutOfMemoryError in all.
     """
-    if parts == 1:
-        embedded = [encode(0)]
-    else:
-        with torch.no_grad():
-            embedded = [encode(part) for part in range(parts)]
+    with fails_together(group):
+        if parts == 1:
+            embedded = [encode(0)]
+        else:
+            with torch.no_grad():
+                embedded = [encode(part) for part in range(parts)]
     # Leaves of a small graph of their own, which ends where the towers begin.
     whole = [
         group.gather(torch.cat([pair[side] for pair in embedded]).detach().float()).requires_grad_()
         for side in (0, 1)
     ]
-    value = loss(whole[0], whole[1])
-    scale(value).backward()
-    sizes = [len(pair[0]) for pair in embedded]
-    gradients = [group.own_rows(rows.grad).split(sizes) for rows in whole if rows.grad is not None]
-    for part, (to_audio, to_text) in enumerate(zip(*gradients, strict=True)):
-        pair = embedded[0] if parts == 1 else encode(part)
-        torch.autograd.backward(pair, [to_audio.to(pair[0].dtype), to_text.to(pair[1].dtype)])
+    with fails_together(group):
+        value = loss(whole[0], whole[1])
+        scale(value).backward()
+        sizes = [len(pair[0]) for pair in embedded]
+        gradients = [
+            group.own_rows(rows.grad).split(sizes) for rows in whole if rows.grad is not None
+        ]
+        for part, (to_audio, to_text) in enumerate(zip(*gradients, strict=True)):
+            pair = embedded[0] if parts == 1 else encode(part)
+            torch.autograd.backward(pair, [to_audio.to(pair[0].dtype), to_text.to(pair[1].dtype)])
     return value.detach()

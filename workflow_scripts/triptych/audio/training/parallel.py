@@ -8,9 +8,10 @@ of a single process with the whole batch.
 import logging
 import socket
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -70,6 +71,11 @@ class Together:
 
     def __init__(self, rank: int, size: int, device: torch.device) -> None:
         self.rank, self.size, self.device = rank, size, device
+        # What processes ask each other goes by the CPU, so that no GPU has to be waited for.
+        on_gpu = device.type == "cuda"
+        self._words: Any = (
+            torch.distributed.new_group(timeout=PATIENCE, backend="gloo") if on_gpu else None
+        )
 
     def gather(self, own: Tensor) -> Tensor:
         parts = [torch.empty_like(own) for _ in range(self.size)]
@@ -86,9 +92,24 @@ class Together:
             handle.wait()
 
     def any(self, mine: bool) -> bool:
-        flag = torch.tensor(float(mine), device=self.device)
-        torch.distributed.all_reduce(flag, torch.distributed.ReduceOp.MAX)
+        flag = torch.tensor(float(mine))
+        torch.distributed.all_reduce(flag, torch.distributed.ReduceOp.MAX, group=self._words)
         return bool(flag)
+
+
+@contextmanager
+def fails_together(group: Group) -> Iterator[None]:
+    """Where memory runs out in one process, raise torch.OutOfMemoryError in all of them.
+
+    Otherwise the others would wait for that one in the next exchange.
+    """
+    reason = None
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        reason = str(error)
+    if group.any(reason is not None):
+        raise torch.OutOfMemoryError(reason or "another process ran out of memory")
 
 
 class Stop(Protocol):

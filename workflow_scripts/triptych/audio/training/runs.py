@@ -24,7 +24,8 @@ from triptych.audio.training.corpus import read_pairs, read_splits
 from triptych.audio.training.distillation import read_ensemble, soft_targets
 from triptych.audio.training.parallel import Group, Interrupted, Stop, launch
 from triptych.audio.training.settings import MACHINE, TrainingSettings
-from triptych.audio.training.trainer import Objective, Task, Trained, Validation, train
+from triptych.audio.training.trainer import Task, Trained, Validation, train
+from triptych.audio.training.update import Objective
 from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.files import write_csv
@@ -256,7 +257,7 @@ def _write_model(
         "epoch": int(chosen["epoch"]),
         "step": int(chosen["step"]),
     }
-    save_model(model, folder, about)
+    save_model(model, folder, about, trained.file)
     history = trained.history
     for position, key in enumerate(KEYS):
         history.insert(position, key, run[key])

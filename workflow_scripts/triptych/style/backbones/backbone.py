@@ -225,8 +225,20 @@ def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tenso
             f"{path}: holds {len(tensors)} tensors but no metadata 'backbone'; expected a file "
             "that save_backbone wrote. Give a backbone, not a stylising network or a checkpoint."
         )
-    record: dict[str, Any] = json.loads(metadata["backbone"])
-    if record["architecture"] not in ARCHITECTURES:
+    try:
+        record: dict[str, Any] = json.loads(metadata["backbone"])
+        record["mean"], record["std"] = (
+            [float(value) for value in record[key]] for key in ("mean", "std")
+        )
+        if not len(record["mean"]) == len(record["std"]) == 3:
+            raise ValueError("mean and std are not of three channels")
+        known = record["architecture"] in ARCHITECTURES
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: what it says of itself cannot be understood ({error!r}); expected a backbone "
+            "that this version of the project wrote. Make it anew."
+        ) from error
+    if not known:
         raise InputError(
             f"{path}: its architecture is {record['architecture']!r}; expected one of "
             f"{', '.join(ARCHITECTURES)}. Was it made by a newer version?"

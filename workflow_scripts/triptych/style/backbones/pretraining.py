@@ -21,7 +21,9 @@ from torch.nn import functional
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
+from triptych.core.divergence import all_finite, diverged, exploded
 from triptych.core.errors import InputError
+from triptych.core.portion import NoRoomError
 from triptych.core.progress import Progress
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import Stopped, StopRequest
@@ -188,8 +190,10 @@ def pretrain(
 ) -> Pretrained:
     """Train `architecture` on `photographs`, resuming from `checkpoint`.
 
-    Raises `Stopped` after saving when `stop` asks. The log's `seconds` count all attempts;
-    everything else is the same for an unbroken run and a resumed one.
+    Raises `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not
+    finite or the loss explodes (the last checkpoint stays), and NoRoomError when a GPU's memory
+    doesn't hold the batch, which batch norm keeps from being taken in parts. The log's `seconds`
+    count all attempts; everything else is the same for an unbroken run and a resumed one.
     """
     generator = keyed_generator(torch.device("cpu"), "initialisation", settings.seed)
     trainee = Trainee(architecture, settings.contrast_at, generator)
@@ -199,7 +203,7 @@ def pretrain(
         trainee.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
     )
     views = Views(photographs, device)
-    step, seconds = 0, 0.0
+    step, seconds, saved = 0, 0.0, None
     rows: list[dict[str, float]] = []
     summed = torch.zeros(2, device=device)  # loss and share found, since the last row
 
@@ -209,10 +213,27 @@ def pretrain(
         trainee.load_state_dict(stored["trainee"])
         optimiser.load_state_dict(stored["optimiser"])
         summed.copy_(stored["summed"])
+        saved = step
         logger.info("resuming at step %d of %d", step, settings.steps)
     began = time.monotonic() - seconds
 
+    def check() -> None:
+        mean = float(summed[0]) / max(1, step - _logged(rows))
+        if not math.isfinite(mean):
+            wrong = f"the loss isn't finite before step {step}"
+        elif not all_finite(trainee.state_dict().values()):
+            wrong = f"weights aren't finite before step {step}"
+        elif rows and exploded(mean, rows[0]["loss"]):
+            wrong = f"the mean loss before step {step} is {mean:.3g}"
+        else:
+            return
+        advice = "Lower style.backbone_training.learning_rate."
+        raise diverged(wrong, None if saved is None else f"step {saved}", checkpoint, advice)
+
     def save() -> None:
+        nonlocal saved
+        check()
+        saved = step
         checkpoint.save(
             {
                 "step": step,
@@ -231,18 +252,26 @@ def pretrain(
             images = images.contiguous(memory_format=torch.channels_last)
             for group in optimiser.param_groups:
                 group["lr"] = one_cycle(step, settings.steps, settings.learning_rate)
-            with precision_context(device, settings.precision):
-                losses, found = zip(
-                    *(nt_xent(vectors, settings.temperature) for vectors in trainee(images)),
-                    strict=True,
-                )
-            loss = torch.stack(losses).mean()
             optimiser.zero_grad(set_to_none=True)
-            loss.backward()
+            try:
+                with precision_context(device, settings.precision):
+                    losses, found = zip(
+                        *(nt_xent(vectors, settings.temperature) for vectors in trainee(images)),
+                        strict=True,
+                    )
+                loss = torch.stack(losses).mean()
+                loss.backward()
+            except torch.OutOfMemoryError as error:
+                raise NoRoomError(
+                    f"the GPU's memory doesn't hold a batch of {settings.batch} places in two "
+                    f"views ({error}). Lower style.backbone_training.batch: batch norm makes "
+                    "each view depend on all, so that a batch can't be taken in parts."
+                ) from None
             optimiser.step()
             summed += torch.stack([loss.detach(), found[-1]])  # found by the deepest head
             step += 1
             if step % settings.log_every == 0 or step == settings.steps:
+                check()
                 rows.append(_row(step, rows, summed, time.monotonic() - began))
                 summed.zero_()
             progress.advance(note=_note(rows))
@@ -258,17 +287,18 @@ def pretrain(
 def _row(
     step: int, rows: list[dict[str, float]], summed: Tensor, seconds: float
 ) -> dict[str, float]:
-    loss, found = (summed / (step - (rows[-1]["step"] if rows else 0))).tolist()
-    if not math.isfinite(loss):
-        raise FloatingPointError(
-            f"the loss isn't finite before step {step}; lower style.backbone_training.learning_rate"
-        )
+    loss, found = (summed / (step - _logged(rows))).tolist()
     return {
         "step": step,
         "loss": loss,
         "pair_found_percent": 100 * found,
         "seconds": round(seconds, 1),
     }
+
+
+def _logged(rows: list[dict[str, float]]) -> int:
+    """The step of the last row."""
+    return int(rows[-1]["step"]) if rows else 0
 
 
 def _note(rows: list[dict[str, float]]) -> str:

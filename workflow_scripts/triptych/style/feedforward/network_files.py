@@ -2,19 +2,18 @@
 
 import json
 import os
-import pickle
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+from triptych.core.weights import read_state_dict
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 
 
@@ -101,23 +100,21 @@ def _read_safetensors(
             f"{path}: holds {len(state)} tensors but no metadata 'network'; expected a "
             "transformation network, not a backbone or the weights of a training's checkpoints"
         )
-    said = json.loads(metadata["network"])
-    return Architecture(**said["architecture"]), said["record"], state
+    try:
+        said = json.loads(metadata["network"])
+        return Architecture(**said["architecture"]), dict(said["record"]), state
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: what it says of its architecture cannot be understood ({error!r}); expected "
+            "a transformation network that this version of the project wrote"
+        ) from error
 
 
 def _read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(
-            f"{path}: PyTorch cannot read it as plain weights ({reason}); expected a state dict, "
-            "saved with torch.save(model.state_dict())"
-        ) from error
-    if not isinstance(state, dict) or not all(isinstance(v, Tensor) for v in state.values()):
-        raise InputError(
-            f"{path}: holds {type(state).__name__}, not a dictionary of tensors; expected a state "
-            "dict of pytorch/examples' fast_neural_style"
-        )
+    state = read_state_dict(
+        path,
+        "a state dict of pytorch/examples' fast_neural_style, saved with "
+        "torch.save(model.state_dict())",
+    )
     # Files from before torch 0.4 hold running statistics that the network never used.
     return {name: value for name, value in state.items() if ".running_" not in name}

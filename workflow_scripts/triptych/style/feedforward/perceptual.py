@@ -63,6 +63,19 @@ class LossSettings:
         return cls(**{**table, "style_layers": tuple(table["style_layers"])})
 
 
+@dataclass(frozen=True)
+class Disturbance:
+    """A shift in pixels, and normal noise [N, 3, h, w] on what is seen after it."""
+
+    down: int
+    right: int
+    noise: Tensor
+
+    def of(self, part: slice) -> "Disturbance":
+        """That of some of the images."""
+        return Disturbance(self.down, self.right, self.noise[part])
+
+
 class PerceptualLoss:
     """The loss of stylised images under a fixed backbone and a fixed painting."""
 
@@ -109,12 +122,19 @@ class PerceptualLoss:
             **terms,
         }
 
+    def disturbance(self, images: Tensor, generator: torch.Generator) -> Disturbance:
+        """What the temporal term does to images [N, 3, H, W]; drawn on the generator's device."""
+        shift = self.settings.shift
+        down, right = torch.randint(-shift, shift + 1, (2,), generator=generator).tolist()
+        shape = overlap(images, down, right).shape
+        return Disturbance(down, right, torch.randn(shape, generator=generator))
+
     def temporal(
         self,
         network: Callable[[Tensor], Tensor],
         images: Tensor,
         stylised: Tensor,
-        generator: torch.Generator,
+        disturbance: Disturbance,
     ) -> Tensor:
         """Weighted mean square by which a small disturbance changes the stylisation, a scalar.
 
@@ -123,12 +143,9 @@ class PerceptualLoss:
         chainer-fast-neuralstyle's pull request 90, with the shift that a camera makes: by odd
         numbers of pixels, which the network's strides do not carry over.
         """
-        settings = self.settings
-        shift = settings.shift
-        down, right = torch.randint(-shift, shift + 1, (2,), generator=generator).tolist()
+        settings, down, right = self.settings, disturbance.down, disturbance.right
         seen = overlap(images, down, right)
-        noise = torch.randn(seen.shape, generator=generator).to(seen.device)
-        disturbed = network(seen + settings.noise * noise)
+        disturbed = network(seen + settings.noise * disturbance.noise.to(seen.device))
         difference = disturbed - overlap(stylised, down, right)
         return settings.temporal_weight * difference.float().square().mean()
 

@@ -9,10 +9,12 @@ from torch import Tensor
 
 from triptych.core.device import training_precision
 from triptych.core.errors import InputError
+from triptych.core.portion import Portion
 from triptych.core.progress import Progress
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import PerceptualLoss
 from triptych.style.feedforward.training_data import Crops
+from triptych.style.feedforward.update import ADVICE
 
 Weights = Mapping[str, Tensor]
 
@@ -77,17 +79,21 @@ def held_out_losses(
 ) -> dict[str, float]:
     """Weighted content and style, and the total with total variation: means over the crops."""
     numbers = list(crops.held_out)
-    sums = {"content": 0.0, "style": 0.0, "total": 0.0}
-    for start in range(0, len(numbers), batch):
-        some = numbers[start : start + batch]
-        images = crops.batch(some).to(device).float() / 255
-        with torch.no_grad(), training_precision(device, precision):
-            terms = loss.terms(network.recoloured(images), network(images))
-        values = {name: float(value) * len(some) for name, value in terms.items()}
-        sums["content"] += values["content"]
-        sums["style"] += values["style"]
-        sums["total"] += sum(values.values())
-    return {name: value / len(numbers) for name, value in sums.items()}
+
+    def means(size: int) -> dict[str, float]:
+        sums = {"content": 0.0, "style": 0.0, "total": 0.0}
+        for start in range(0, len(numbers), size):
+            some = numbers[start : start + size]
+            images = crops.batch(some).to(device).float() / 255
+            with torch.no_grad(), training_precision(device, precision):
+                terms = loss.terms(network.recoloured(images), network(images))
+            values = {name: float(value) * len(some) for name, value in terms.items()}
+            sums["content"] += values["content"]
+            sums["style"] += values["style"]
+            sums["total"] += sum(values.values())
+        return {name: value / len(numbers) for name, value in sums.items()}
+
+    return Portion(batch, "images", ADVICE).run(means)
 
 
 def with_weights(architecture: Architecture, weights: Weights) -> TransformationNetwork:

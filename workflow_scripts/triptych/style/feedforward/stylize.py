@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
+from triptych.core.portion import NoRoomError, Portion
 from triptych.style.feedforward.fast import Precision, PreparedNetwork
 from triptych.style.feedforward.memory import free_memory, lines_of, readable
 from triptych.style.feedforward.network import SMALLEST, TransformationNetwork
@@ -78,10 +79,7 @@ def stylise(
     if down or right:
         images = functional.pad(images, (0, right, 0, down), mode="replicate")
     plan = plan_for(prepared, images.shape[-2], images.shape[-1], memory_bytes)
-    if plan.tiled:
-        parts = [stylise_tiled(prepared, image, storage=plan.storage)[None] for image in images]
-    else:
-        parts = [prepared(part) for part in images.split(plan.batch)]
+    parts = _passed(prepared, images, plan)
     stylised = parts[0] if len(parts) == 1 else torch.cat(parts)
     if not bool(torch.isfinite(stylised.sum())):  # without a copy of a large image
         raise InputError(
@@ -89,6 +87,23 @@ def stylise(
             "no better, the network's training has failed."
         )
     return stylised[..., :height, :width].clamp_(0, 1).to(images)
+
+
+def _passed(network: PreparedNetwork, images: Tensor, plan: Plan) -> list[Tensor]:
+    """The images as planned; less at a time where a GPU's memory runs out all the same."""
+    if not plan.tiled:
+        portion = Portion(min(plan.batch, len(images)), "images", "They are taken in tiles.")
+        try:
+            return portion.run(lambda size: [network(part) for part in images.split(size)])
+        except NoRoomError as problem:
+            logger.warning("%s", problem)
+    try:
+        return [stylise_tiled(network, image, storage=plan.storage)[None] for image in images]
+    except torch.OutOfMemoryError as problem:
+        raise NoRoomError(
+            f"an image of {images.shape[-1]}x{images.shape[-2]} pixels doesn't fit into the GPU's "
+            f"memory even in tiles ({problem}). Make it smaller (--size), or use --device cpu."
+        ) from None
 
 
 def plan_for(

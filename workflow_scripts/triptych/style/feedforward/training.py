@@ -18,6 +18,7 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import training_precision
+from triptych.core.divergence import diverged, exploded
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.memory import keep_freed_memory
@@ -27,11 +28,12 @@ from triptych.core.stopping import Stopped
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import TERMS, PerceptualLoss
 from triptych.style.feedforward.training_data import Crops, Prefetched, TrainingSettings, load_batch
+from triptych.style.feedforward.update import Updates
 
 logger = logging.getLogger(__name__)
 
 POLL = 10
-"""Batches between two looks at whether the losses are finite, which make a GPU wait."""
+"""Batches between two looks at whether losses and weights are good, which make a GPU wait."""
 
 WARM_UP = 0.25
 """Share of a one-cycle schedule in which the learning rate rises."""
@@ -68,10 +70,6 @@ class Trained:
     losses: pd.DataFrame
 
 
-class DivergedError(InputError):
-    """The loss is no longer a finite number."""
-
-
 def train(
     architecture: Architecture,
     loss: PerceptualLoss,
@@ -83,8 +81,9 @@ def train(
 ) -> Trained:
     """Train a network with Adam (Johnson et al. 2016), from `checkpoint` where there is one.
 
-    Raises `Stopped` after saving when `stop` asks, DivergedError when a loss is not finite (the
-    last checkpoint stays), InputError for fewer crops than a batch holds.
+    Raises `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not
+    finite or the loss explodes (the last checkpoint stays), InputError for fewer crops than a
+    batch holds.
     """
     if len(crops.training) < settings.batch:
         raise InputError(
@@ -95,30 +94,46 @@ def train(
         keep_freed_memory()
     run = TrainingRun(architecture, loss, settings, device, Path(checkpoint.path).parent / "kept")
     stored = checkpoint.load(device)
+    saved = None
     if stored is not None:
         run.restore(stored)
+        saved = run.done
         logger.info("resuming at batch %d of %d", run.done, settings.batches)
     else:
         run.start(crops)
 
+    def check() -> None:
+        if wrong := run.trouble():
+            raise diverged(
+                wrong,
+                None if saved is None else f"batch {saved}",
+                checkpoint,
+                "Lower style.training.schedule.learning_rate first, then the style weight, or "
+                "train in bf16 or float32.",
+            )
+
     def save() -> None:
-        run.check_finite()
+        nonlocal saved
         checkpoint.save(run.state())
+        saved = run.done
 
     fetch = Prefetched(crops, settings)
     name = f"{settings.batch} x {settings.size} px"
     with Progress(name, settings.batches, "batches", done=run.done) as progress, fetch:
         while run.done < settings.batches:
             if stop.reason:
+                check()
                 save()
                 raise Stopped(stop.reason)
             run.step(fetch(run.done))
             last = run.done == settings.batches
-            if run.done % POLL == 0 or last:
-                run.check_finite()
-            if run.done % settings.log_every == 0 or last:
+            logging_due = run.done % settings.log_every == 0 or last
+            keeping_due = run.done % settings.checkpoint_every == 0 or last
+            if logging_due or keeping_due or run.done % POLL == 0:
+                check()
+            if logging_due:
                 run.log()
-            if run.done % settings.checkpoint_every == 0 or last:
+            if keeping_due:
                 run.keep()
                 save()
             progress.advance()
@@ -136,14 +151,12 @@ class TrainingRun:
         device: torch.device,
         folder: Path,
     ) -> None:
-        self._loss, self._settings, self._device, self._folder = loss, settings, device, folder
+        self._painting, self._settings = loss.painting, settings
+        self._device, self._folder = device, folder
         self._network = initial_network(architecture, settings.seed).to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
             self._network.to(memory_format=torch.channels_last)
-        self._adam = torch.optim.Adam(
-            self._network.parameters(), settings.learning_rate, fused=True
-        )
-        self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
+        self._updates = Updates(self._network, loss, settings, device)
         self.done = 0
         self._history: list[dict[str, float]] = []
         self._kept: list[int] = []
@@ -158,53 +171,46 @@ class TrainingRun:
             return
         first = range(-(-COLOURS_FROM // self._settings.batch))
         images = torch.cat([load_batch(crops, self._settings, number) for number in first])
-        self._network.recolouring.start_from(self._loss.painting.cpu(), images / 255)
+        self._network.recolouring.start_from(self._painting.cpu(), images / 255)
 
     def step(self, crops: Tensor) -> None:
         """Update the weights once on uint8 images [N, 3, S, S]."""
-        settings = self._settings
         images = crops.to(self._device).float() / 255
-        for group in self._adam.param_groups:
-            group["lr"] = learning_rate(self.done, settings)
-        self._adam.zero_grad()
-        with training_precision(self._device, settings.precision):
-            stylised = self._network(images)
-            terms = self._loss.terms(self._network.recoloured(images), stylised)
-            if self._loss.settings.temporal_weight:
-                generator = keyed_generator(CPU, "disturbed", settings.seed, self.done)
-                terms["temporal"] = self._loss.temporal(self._network, images, stylised, generator)
-            total = torch.stack(list(terms.values())).sum()
-        self._scaler.scale(total).backward()
-        self._scaler.step(self._adam)
-        self._scaler.update()
-        nothing = total.new_zeros(())
-        values = torch.stack([terms.get(name, nothing).detach().float() for name in TERMS])
+        values = self._updates.step(images, self.done, learning_rate(self.done, self._settings))
         self._summed += values
         self._recent.append(values)
         self._images = images
         self.done += 1
 
-    def check_finite(self) -> None:
-        """Raise DivergedError when a loss since the last look, or a weight now, isn't finite."""
+    def trouble(self) -> str:
+        """What is wrong with the losses since the last look, or with the weights; "" if nothing."""
         recent, self._recent = self._recent, []
-        finite = [bool(values.isfinite().all()) for values in recent]
-        weights = all(bool(p.isfinite().all()) for p in self._network.parameters())
-        if all(finite) and weights:
-            return
-        first = self.done - len(recent) + finite.index(False) if not all(finite) else self.done
-        saved = self._kept[-1] if self._kept else 0
-        raise DivergedError(
-            f"the loss is not finite at batch {first} (learning rate "
-            f"{learning_rate(first, self._settings):.3g}, precision {self._settings.precision}); "
-            f"the last kept weights are of batch {saved}. Lower learning_rate first, then "
-            "style_weight, or train in bf16 or float32."
-        )
+        values = torch.stack(recent) if recent else self._summed[None]
+        finite, batch = values.isfinite().all(1), self.done - 1
+        mean, first = self._mean(), self._history[0]["total"] if self._history else 0.0
+        if not finite.all():
+            batch = self.done - len(recent) + int(finite.int().argmin())
+            wrong = f"the loss is not finite at batch {batch}"
+        elif not self._updates.finite():
+            wrong = f"weights are not finite after batch {batch}"
+        elif exploded(mean, first):
+            wrong = f"the mean loss up to batch {batch} is {mean:.3g}, at first it was {first:.3g}"
+        else:
+            return ""
+        rate = learning_rate(batch, self._settings)
+        return f"{wrong} (learning rate {rate:.3g}, precision {self._settings.precision})"
+
+    def _since_log(self) -> int:
+        """Batches since the history's last row."""
+        return self.done - (int(self._history[-1]["batch"]) if self._history else 0)
+
+    def _mean(self) -> float:
+        return float(self._summed.sum()) / max(1, self._since_log())
 
     def log(self) -> None:
         """Append the means since the last row to the history."""
         rows = self._history
-        count = self.done - (int(rows[-1]["batch"]) if rows else 0)
-        means = (self._summed / count).tolist()
+        means = (self._summed / self._since_log()).tolist()
         named = dict(zip(TERMS, means, strict=True))
         self._summed.zero_()
         self._tick()
@@ -237,9 +243,7 @@ class TrainingRun:
         self._tick()
         return {
             "done": self.done,
-            "network": self._network.state_dict(),
-            "adam": self._adam.state_dict(),
-            "scaler": self._scaler.state_dict(),
+            **self._updates.state(),
             "history": self._history,
             "kept": self._kept,
             "summed": self._summed,
@@ -248,9 +252,7 @@ class TrainingRun:
 
     def restore(self, state: dict[str, Any]) -> None:
         self.done, self._history, self._kept = state["done"], state["history"], state["kept"]
-        self._network.load_state_dict(state["network"])
-        self._adam.load_state_dict(state["adam"])
-        self._scaler.load_state_dict(state["scaler"])
+        self._updates.restore(state)
         self._summed.copy_(state["summed"])
         self._seconds = state["seconds"]
 

@@ -124,8 +124,13 @@ def read_checkpoints(path: Path) -> Checkpoints:
             f"{path}: has no metadata 'training'; expected the weights of all checkpoints that "
             "style_train writes"
         )
-    said = json.loads(metadata["training"])
-    return Checkpoints(weights, Architecture(**said["architecture"]), said["record"])
+    try:
+        said = json.loads(metadata["training"])
+        return Checkpoints(weights, Architecture(**said["architecture"]), dict(said["record"]))
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: what it says of its training cannot be understood ({error!r}); train anew"
+        ) from error
 
 
 def select_network(

@@ -2,7 +2,6 @@
 
 import os
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -33,7 +32,7 @@ def archive(path: str | os.PathLike[str]) -> Iterator[Collection]:
     """
     try:
         members = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError) as error:
+    except Exception as error:  # zipfile raises many kinds for a damaged file
         raise InputError(
             f"{path}: not a readable zip file ({error}); delete it and download it again"
         ) from error
@@ -55,8 +54,8 @@ def _member(members: zipfile.ZipFile, name: str) -> bytes:
         raise InputError(f"it claims {size} bytes")
     try:
         return members.read(name)  # checks the member's CRC
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise InputError(str(error)) from error
+    except Exception as error:  # zipfile raises many kinds for a damaged member
+        raise InputError(f"{type(error).__name__}: {error}") from error
 
 
 def folder(path: str | os.PathLike[str]) -> Collection:

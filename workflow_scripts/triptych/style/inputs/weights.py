@@ -1,14 +1,11 @@
 """torchvision's ImageNet weights, of which only the convolutional part is kept."""
 
 import os
-import pickle
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from triptych.core.download import download, public_address
-from triptych.core.errors import InputError
+from triptych.core.weights import read_state_dict
 from triptych.style.backbones.backbone import (
     ARCHITECTURES,
     IMAGENET_MEAN,
@@ -29,17 +26,18 @@ def download_weights(
     """Fetch torchvision's weights of `architecture` and write their convolutions to `path`.
 
     `sha256_start` is what torchvision puts into the file's name, `settings` are those of
-    `download`. The whole file, ten times as large, lies beside `path` meanwhile (`.pth`, `.part`
-    while it grows, from where a later run goes on) and is removed. Raises DownloadError, and
-    InputError for a file that isn't this network.
+    `download`. The whole file, ten times as large, lies beside `path` meanwhile (`.pth.part`, from
+    where a later run goes on) and is removed. Raises DownloadError, and InputError for a file that
+    isn't this network.
     """
     whole = Path(path).with_suffix(".pth")
-    download(url, whole, sha256_start=sha256_start, **settings)
-    try:
-        origin = {"url": public_address(url), "sha256_start": sha256_start}
-        convert(whole, path, architecture, origin)
-    finally:
-        whole.unlink()
+    origin = {"url": public_address(url), "sha256_start": sha256_start}
+
+    def check(file: Path) -> None:
+        convert(file, path, architecture, origin)
+
+    download(url, whole, sha256_start=sha256_start, check=check, **settings)
+    whole.unlink()
 
 
 def convert(
@@ -48,16 +46,11 @@ def convert(
     architecture: str,
     origin: dict[str, Any],
 ) -> None:
-    """Write the convolutions of torchvision's state dict in the file `whole` as a backbone."""
-    try:
-        state = torch.load(whole, map_location="cpu", weights_only=True)
-        if not isinstance(state, dict):
-            raise ValueError(f"it holds a {type(state).__name__}")
-    except (pickle.UnpicklingError, RuntimeError, ValueError, EOFError) as error:
-        raise InputError(
-            f"{whole}: not a state dict of weights alone ({error}); expected torchvision's "
-            f"{architecture}"
-        ) from error
+    """Write the convolutions of torchvision's state dict in the file `whole` as a backbone.
+
+    Raises InputError for a file that isn't this network.
+    """
+    state = read_state_dict(whole, f"torchvision's {architecture}")
     backbone = Backbone(
         ARCHITECTURES[architecture],
         from_torchvision(state, architecture),

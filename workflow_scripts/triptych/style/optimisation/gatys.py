@@ -14,6 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from triptych.core.portion import Portion
 from triptych.style.backbones.architectures import Architecture
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.images import resize_to
@@ -25,6 +26,8 @@ DIVERGED_FACTOR = 100.0
 DIVERGED_PATIENCE = 20
 """An image has diverged when its total loss was more than DIVERGED_FACTOR times its lowest one
 for DIVERGED_PATIENCE evaluations in a row: SGD's swings are shorter or smaller than that."""
+
+ADVICE = "Lower size in the config (style.optimize or the experiment), or set device: cpu."
 
 FINISHED, DIVERGED, NOT_FINITE = "finished", "diverged", "not_finite"
 HISTORY = ("image", "evaluation", "content", "style", "total_variation", "total", "seconds")
@@ -76,6 +79,7 @@ class Optimisation:
         self._statuses, self._reasons = [FINISHED] * count, [""] * count
         self._records: list[list[float]] = []
         self._seconds = 0.0
+        self._portion = Portion(count, "images", ADVICE)
         self.done = 0
         """Evaluations so far."""
 
@@ -90,21 +94,13 @@ class Optimisation:
         if self._choices.clamp == "closure":
             self._optimizer.rows.clamp_(0, 1)
         rows = self._optimizer.rows
-        images = rows.view(-1, *self._shape).detach().requires_grad_()
-        terms = self._objective.terms(images)
-        objective = terms.total * (rows.shape[1] if self._choices.by_pixels else 1)
-        gradients = torch.autograd.grad(objective.sum(), images)[0].flatten(1)
-        values = torch.stack(
-            [
-                *(term.detach() for term in (terms.content, terms.style, terms.total_variation)),
-                terms.total.detach(),
-                gradients.abs().amax(1),
-            ]
+        values, objective, gradients = self._portion.run(
+            lambda size: self._objective.evaluated(rows, self._shape, size)
         )
         self.done += 1
         stopped = self._note(values.double().T.tolist(), began)
         if self.done < self._evaluations:
-            self._optimizer.step(objective.detach(), gradients)
+            self._optimizer.step(objective, gradients)
             moving = self._optimizer.active.tolist()
             for row, image in enumerate(self._going):
                 if row not in stopped and not moving[row]:
@@ -164,7 +160,7 @@ class Optimisation:
     def state(self) -> dict[str, Any]:
         """All that `restore` needs to go on to the bit; tensors are not copied."""
         own = {name: getattr(self, name) for name in _STATE}
-        return {**own, "optimizer": self._optimizer.state()}
+        return {**own, "portion": self._portion.size, "optimizer": self._optimizer.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what another object of the same arguments gave as `state`."""
@@ -173,6 +169,7 @@ class Optimisation:
             self._objective.keep(going)
         for name in _STATE:
             setattr(self, name, state[name])
+        self._portion.size = state["portion"]
         self._optimizer.restore(state["optimizer"])
 
     def result(self) -> Optimised:

@@ -56,13 +56,13 @@ class Objective:
         self._styles = [torch.cat(grams) for grams in zip(*style, strict=True)]
         self._select()
 
-    def terms(self, images: Tensor) -> Terms:
-        """Weighted losses of [N, 3, H, W] in [0, 1], in the contents' order."""
+    def terms(self, images: Tensor, part: slice = slice(None)) -> Terms:
+        """Weighted losses of [N, 3, H, W] in [0, 1], which belong to these of the contents."""
         choices = self._choices
         features = self._features(images)
         content = content_term(
             features[choices.content_layer],
-            self._content_targets,
+            _part(self._content_targets, part),
             choices.content_loss,
             choices.scaling,
         )
@@ -71,11 +71,37 @@ class Objective:
             choices.style_layers, choices.layer_weights, self._style_targets, strict=True
         ):
             grams = position_gram(features[name])
-            style = style + weight * style_term(grams, target, choices.scaling)
+            style = style + weight * style_term(grams, _part(target, part), choices.scaling)
         variation = torch.zeros_like(content)
         if choices.total_variation_weight:
             variation = choices.total_variation_weight * total_variation(images)
         return Terms(choices.content_weight * content, choices.style_weight * style, variation)
+
+    def evaluated(
+        self, rows: Tensor, shape: torch.Size, size: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Images as rows [N, n] of `shape` [3, H, W], `size` at a time.
+
+        [5, N]: content, style, total variation, total, and the gradient's largest size; [N] and
+        [N, n]: what is minimised, and its gradients.
+        """
+        parts = [slice(first, first + size) for first in range(0, len(rows), size)]
+        found = [self._evaluated(rows[part], shape, part) for part in parts]
+        if len(found) == 1:
+            return found[0]
+        values, losses, gradients = zip(*found, strict=True)
+        return torch.cat(values, 1), torch.cat(losses), torch.cat(gradients)
+
+    def _evaluated(
+        self, rows: Tensor, shape: torch.Size, part: slice
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        images = rows.view(-1, *shape).detach().requires_grad_()
+        terms = self.terms(images, part)
+        losses = terms.total * (rows.shape[1] if self._choices.by_pixels else 1)
+        gradients = torch.autograd.grad(losses.sum(), images)[0].flatten(1)
+        each = (terms.content, terms.style, terms.total_variation, terms.total)
+        values = torch.stack([*(term.detach() for term in each), gradients.abs().amax(1)])
+        return values, losses.detach(), gradients
 
     def keep(self, rows: Sequence[int]) -> None:
         """Go on with these of the images only."""
@@ -128,6 +154,11 @@ def _distinct(images: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
             places.append(len(distinct))
             distinct.append(image)
     return distinct, places
+
+
+def _part(targets: Tensor, part: slice) -> Tensor:
+    """Some of N targets; or the one that all images share."""
+    return targets if len(targets) == 1 else targets[part]
 
 
 def _rows(values: Tensor, rows: Sequence[int]) -> Tensor:

@@ -1,0 +1,153 @@
+"""What the audio study costs, against closed forms, published sizes and published hours."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from triptych.audio.cost import (
+    PUBLISHED_TEXT,
+    WAVCAPS,
+    audio_work,
+    caption_money,
+    clips_of,
+    job_cost,
+    parameter_count,
+    rephrased,
+    rows,
+    text_work,
+)
+from triptych.audio.models.passt import PUBLISHED
+from triptych.audio.models.settings import ModelSettings
+from triptych.core.cost import merged
+from triptych.core.operations import GPUS
+
+ROOT = Path(__file__).parents[2]
+MAIN = {"pair": "passt_n-roberta_large", "corpus": "clean"}
+
+
+@pytest.fixture(scope="module")
+def paper():
+    files = (ROOT / "config.yaml", ROOT / "config" / "paper.yaml")
+    base, overlay = (yaml.safe_load(file.read_text()) for file in files)
+    return merged(base, overlay)["audio"]
+
+
+@pytest.fixture(scope="module")
+def sources():
+    return yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text())
+
+
+def transformer(tokens, dim, layers):
+    """Operations of so many blocks: four products of dim x dim, two of dim x 4 dim, attention."""
+    return layers * (2 * tokens * 12 * dim**2 + 4 * tokens**2 * dim)
+
+
+def settings(paper, name):
+    return ModelSettings.from_config(paper["audio_models"][name], paper["model"], 0.2)
+
+
+def test_a_segment_counts_as_a_transformer_of_its_tokens(paper):
+    tokens = 8 * 62 + 2
+    # Of the last block, only two tokens leave; the front end is small beside all that.
+    last = 2 * (2 * tokens * 768**2 + 2 * 10 * 768**2) + 4 * 2 * tokens * 768
+    patches = 2 * 8 * 62 * 256 * 768
+    expected = transformer(tokens, 768, 11) + last + patches
+    work = audio_work(settings(paper, "passt_n"), 1, False, "float32")
+    assert work.operations == pytest.approx(expected, rel=0.01)
+
+
+def test_patchout_makes_a_training_step_cheaper_than_three_whole_passes(paper):
+    model = settings(paper, "passt_s15")
+    tokens = 8 * 69 + 2  # of 12 x 149
+    work = audio_work(model, 1, True, "float32")
+    assert work.operations == pytest.approx(3 * transformer(tokens, 768, 11.3), rel=0.03)
+
+
+def test_half_precision_moves_fewer_bytes_for_as_many_operations(paper):
+    model = settings(paper, "passt_n")
+    half, whole = (audio_work(model, 100, True, kind) for kind in ("bf16", "float32"))
+    assert half.operations == whole.operations
+    assert half.traffic < whole.traffic
+
+
+def test_weights_are_read_once_a_batch_and_activations_once_a_segment(paper):
+    model = settings(paper, "passt_n")
+    one, two, three = (audio_work(model, segments, True, "bf16") for segments in (1, 2, 3))
+    assert two.operations == 2 * one.operations
+    assert three.traffic - two.traffic == pytest.approx(two.traffic - one.traffic)
+    weights = 2 * one.traffic - two.traffic  # what a batch of none would take
+    assert weights > 85e6 * (4 + 2)  # read in float32, written in bf16
+
+
+@pytest.mark.parametrize(
+    ("name", "dim", "layers"), [("bert_base", 768, 12), ("roberta_large", 1024, 24)]
+)
+def test_a_caption_counts_as_a_transformer_of_its_tokens(name, dim, layers):
+    forward = transformer(32, dim, layers)
+    assert text_work(PUBLISHED_TEXT[name], 1, 32, False, "float32").operations == pytest.approx(
+        forward, rel=0.01
+    )
+    assert text_work(PUBLISHED_TEXT[name], 1, 32, True, "float32").operations == pytest.approx(
+        3 * forward, rel=0.01
+    )
+
+
+def test_sentence_encoders_are_as_large_as_the_files_on_the_hub(sources):
+    files = sources["audio"]["text_models"]["files"]
+    assert parameter_count(PUBLISHED["passt_n"], PUBLISHED_TEXT["bert_base"]) > 86_122_270
+    for name in ("bert_base", "roberta_base"):
+        own = parameter_count(PUBLISHED["passt_n"], PUBLISHED_TEXT[name]) - 86_122_270
+        # The files hold the pooler or the head as well.
+        assert 0.97 < 4 * own / files[name]["size"] <= 1
+
+
+def test_one_pretraining_takes_the_hours_that_its_authors_publish(paper, sources):
+    # Their baseline of 2025 with PaSST-N and RoBERTa on all three data sets: 34 h 44 on one A40.
+    cost = job_cost(paper, sources, "audio_pretrain", MAIN)
+    hours = cost.seconds(GPUS["a40"], 1.0) / 3600
+    assert 1 / 1.5 < hours / 34.73 < 1.5
+
+
+def test_every_run_of_a_pair_is_fine_tuned_in_its_job(paper, sources):
+    main = job_cost(paper, sources, "audio_finetune", MAIN)
+    other = job_cost(paper, sources, "audio_finetune", {**MAIN, "pair": "passt_n-roberta_base"})
+    assert main.disk == pytest.approx(
+        6 * 4 * parameter_count(PUBLISHED["passt_n"], PUBLISHED_TEXT["roberta_large"])
+    )
+    assert main.operations > 6 * other.operations
+    assert len(rows(paper)) == 43
+
+
+def test_wavcaps_has_the_clips_and_hours_that_it_is_published_with(paper):
+    assert sum(part.count for part in WAVCAPS.values()) == 403_050
+    assert sum(part.total_seconds for part in WAVCAPS.values()) / 3600 == pytest.approx(
+        7_568, rel=0.002
+    )
+    fewer = merged(paper, {"sources": {"wavcaps": {"parts": ["SoundBible"]}}})
+    assert list(clips_of(fewer, "wavcaps")) == ["SoundBible"]
+    assert clips_of(merged(paper, {"sources": {"wavcaps": {"source": "none"}}}), "wavcaps") == {}
+
+
+def test_captions_of_the_authors_are_free_and_new_ones_are_not(paper, sources):
+    assert rephrased(paper) == 19_195 + 2 * 5_225  # the submitted models train on all splits
+    assert job_cost(paper, sources, "audio_caption", {}).money == 0
+    asked = merged(paper, {"captions": {"backend": "openai"}})
+    # About 170 tokens in and 95 out for each.
+    expected = 29_645 * (170 * 0.5 + 95 * 1.5) / 1e6
+    assert job_cost(asked, sources, "audio_caption", {}).money == pytest.approx(expected, rel=0.1)
+    halved = merged(asked, {"captions": {"batch": True}})
+    assert caption_money(halved) == pytest.approx(caption_money(asked) / 2)
+
+
+def test_downloads_of_wavcaps_are_about_as_large_as_the_hub_says(paper, sources):
+    parts = [job_cost(paper, sources, "audio_download_wavcaps", {"part": part}) for part in WAVCAPS]
+    assert sum(cost.download for cost in parts) == pytest.approx(941e9, rel=0.01)
+    assert all(cost.about for cost in parts)
+
+
+def test_the_demos_jobs_can_be_costed_too(sources):
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text())["audio"]
+    pair = {"pair": "mini_n-mini_roberta", "corpus": "clean"}
+    costs = [job_cost(demo, sources, rule, pair) for rule in ("audio_pretrain", "audio_finetune")]
+    assert all(cost.operations > 0 and not cost.ahead for cost in costs)

@@ -1,0 +1,185 @@
+"""The demo's RL study on a real SLURM, disturbed, ends with an undisturbed run's bytes.
+
+Run by `make cluster`, as root: it brings a private SLURM of one node up, and down again. The
+undisturbed run is the demo's in this checkout, made by `make demo`, or one that the test makes.
+Left out of the comparison are latency.csv, what is drawn from it, logs and benchmarks: times.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+CORES = 2
+COMPARED = [
+    *("transitions.safetensors", "dataset.csv", "masks.safetensors", "layers.csv", "sizes.csv"),
+    *("policies.safetensors", "scores.csv", "losses.csv"),
+]
+PRODUCTS = ["tables/rl_table1.csv", "tables/rl_scores.csv", "tables/rl_curves.csv"]
+
+# What happens to which training job (task, networks, stack).
+PREEMPTED = ("halfcheetah", "narrow", "sp95-1")
+SHORT = ("hopper", "narrow", "sp95-1")  # asks for one minute at first, and knows
+TIMED_OUT = ("walker2d", "narrow", "sp95-1")  # SLURM's limit, of which the job doesn't know
+CANCELLED = ("walker2d", "narrow", "sp80-1")
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A running SLURM."""
+    if os.environ.get("TRIPTYCH_CLUSTER") != "1":
+        pytest.skip("a private SLURM is brought up by `make cluster`")
+    script = HERE / "slurm.sh"
+    environment = {**os.environ, "SLURM_CPUS": str(CORES)}
+    subprocess.run(["bash", script, "up"], check=True, env=environment)
+    yield
+    subprocess.run(["bash", script, "down"], check=True, env=environment)
+
+
+def copy_checkout(target):
+    for name in ("config", "rules", "workflow_scripts", "envs", "profiles", "resources", "docs"):
+        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("Snakefile", "config.yaml"):
+        shutil.copy(ROOT / name, target / name)
+    return target
+
+
+def snakemake(root, *arguments):
+    """A started run of the RL study in a checkout, its output in run.log there."""
+    with (root / "run.log").open("w") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "snakemake", "rl", *arguments],
+            cwd=root,
+            env={name: v for name, v in os.environ.items() if name != "PYTHONPATH"},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def on_slurm(root):
+    """A started run by the profile; of it, only what fits a node of two cores is set anew."""
+    task, networks, stack = SHORT
+    short = f"wildcards.task == {task!r} and wildcards.stack == {stack!r} and attempt == 1"
+    return snakemake(
+        root,
+        *("--workflow-profile", "profiles/slurm"),
+        *("--slurm-partition-config", HERE / "partitions.yaml"),
+        *("--slurm-init-seconds-before-status-checks", "2"),
+        *("--set-threads", f"rl_latency={CORES}", "rl_bench=1", "style_bench=1", "style_time=1"),
+        *("style_video=1", "audio_bench=1"),
+        *("--set-resources", f"rl_train:runtime=1 if {short} else 60"),
+    )
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Results of a local run: the demo's, or one made here."""
+    if (ROOT / "results" / "tables" / "rl_scores.csv").exists():
+        return ROOT / "results"
+    root = copy_checkout(tmp_path_factory.mktemp("undisturbed"))
+    assert snakemake(root, "--cores", str(CORES)).wait() == 0, (root / "run.log").read_text()
+    return root / "results"
+
+
+def jobs():
+    """SLURM's jobs: {comment, which names rule and wildcards: (id, state, reason)}."""
+    lines = subprocess.check_output(["squeue", "-h", "-o", "%k %i %T %r"], text=True)
+    return {line.split()[0]: line.split()[1:4] for line in lines.splitlines()}
+
+
+def control(*words):
+    subprocess.run(["scontrol", "update", *words], check=True)
+
+
+def attempts(root, job):
+    """What all attempts of a training job have said."""
+    file = root / "results/checkpoints/rl_train" / "-".join(job) / "attempts.log"
+    return file.read_text() if file.exists() else ""
+
+
+def disturb(root, job, name):
+    """Interrupt a running training job by SLURM's means."""
+    if job == PREEMPTED:
+        # It wants the whole node, which only pre-emption can give it.
+        urgent = ["sbatch", "-p", "urgent", "-n", "1", "-c", str(CORES), "-o", "/dev/null"]
+        subprocess.run([*urgent, "--comment", "urgent", "--wrap", "sleep 2"], check=True)
+    elif job == TIMED_OUT:
+        control(f"JobId={name}", "TimeLimit=1")  # enforced at the next minute
+    else:
+        subprocess.run(["scancel", name], check=True)
+
+
+def run_disturbed(root):
+    """The study on SLURM; each job is disturbed once, when it has trained for a while."""
+    waiting = {PREEMPTED, TIMED_OUT, CANCELLED}
+    running = on_slurm(root)
+    try:
+        while running.poll() is None:
+            known = jobs()
+            for job in list(waiting):
+                name, state, _ = known.get("rule_rl_train_wildcards_" + "_".join(job), [""] * 3)
+                if state == "RUNNING" and re.search(r"update \d+: ", attempts(root, job)):
+                    disturb(root, job, name)
+                    waiting.remove(job)
+            for name, state, reason in known.values():
+                if state == "PENDING" and reason == "BeginTime":
+                    control(f"JobId={name}", "StartTime=now")  # else two minutes after a requeue
+            time.sleep(1)
+    finally:
+        running.terminate()
+    text = (root / "run.log").read_text()
+    assert running.returncode == 0, text
+    assert not waiting, f"never disturbed: {waiting}\n{text}"
+    return text
+
+
+def files(results):
+    """Bytes of all that must not depend on what happened to the jobs."""
+    found = [path for name in COMPARED for path in results.glob(f"rl/**/{name}")]
+    found += [results / name for name in PRODUCTS]
+    return {str(path.relative_to(results)): path.read_bytes() for path in found}
+
+
+@pytest.mark.slow
+def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_bytes(
+    cluster, undisturbed, tmp_path, request
+):
+    root = copy_checkout(tmp_path)
+    text = run_disturbed(root)
+
+    def resumed(job):
+        return [int(n) for n in re.findall(r"resuming at update (\d+)", attempts(root, job))]
+
+    for job in (PREEMPTED, SHORT, TIMED_OUT, CANCELLED):
+        assert resumed(job) and min(resumed(job)) > 0, f"{job} didn't resume: {attempts(root, job)}"
+    assert "stopped by its time limit" in attempts(root, SHORT)
+    for job in (PREEMPTED, TIMED_OUT, CANCELLED):
+        assert "stopped by SIGTERM" in attempts(root, job)
+    for status in ("FAILED", "TIMEOUT", "CANCELLED"):  # the three that Snakemake has to retry
+        assert f"SLURM status is: '{status}'" in text
+
+    ours, theirs = files(root / "results"), files(undisturbed)
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+    record(request)
+
+
+def record(request):
+    """A line for each disturbance, in the folder that --reliability names."""
+    folder = request.config.getoption("--reliability")
+    if folder is None:
+        return
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with (Path(folder) / f"{os.getpid()}.jsonl").open("a") as stream:
+        for subject in ("pre-empted", "own clock", "time limit", "scancel"):
+            line = {"kind": "cluster", "subject": f"rl_train: {subject}", "times": 1}
+            line["outcome"] = "resumed, same bytes as an undisturbed run"
+            stream.write(json.dumps(line) + "\n")

@@ -1,0 +1,198 @@
+"""Runs the rules' own scripts, one job at a time, in processes that are killed at random moments.
+
+Every job is what Snakemake itself would run for a tiny version of the studies. A process is forked
+from one that has imported everything, so that a second of work doesn't cost ten of importing.
+"""
+
+import io
+import os
+import pickle
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pandas as pd
+import yaml
+from script_runner import start_script
+from slow_rules import SECONDS
+from tiny_checkout import TINY, copy_checkout
+
+PLANNER = Path(__file__).with_name("planned_jobs.py")
+
+SHORT = {
+    "rl": {
+        "measure": {"widths": "narrow"},
+        "training": {"updates": 300, "checkpoint_every": 30},
+        "evaluation": {"every": 150},
+    },
+    "style": {
+        "contents": {"china": {"size": [64, 96]}, "large": {"size": [64, 96]}},
+        "stylised": {"contents": ["china"]},
+        "optimize": {"evaluations": 12},
+        "experiments": {"paintings": {"size": 64, "evaluations": 4}},
+        "timing": {
+            **{"sizes": [64], "photographs": 2, "evaluations": 3, "repeats": 1},
+            "losses": {"size": 48, "evaluations": 3, "repeats": 1},
+        },
+        "training": {"schedule": {"batches": 20, "checkpoint_every": 2}},
+        "video": {
+            "film": {"frames": 8, "width": 96, "height": 64},
+            **{"batch": 4, "speed": {"repeats": 1, "frames": 4}},
+        },
+    },
+    "audio": {
+        "stages": {
+            "common": {"checkpoint_minutes": 1e-4},
+            "finetuning": {"epochs": 1, "rampdown_epochs": 1},
+        }
+    },
+}
+"""Laid over TINY: every job a second or so, every training with many checkpoints."""
+
+
+@dataclass(frozen=True)
+class Unbroken:
+    """What a job left that nobody disturbed, how long it took, and all files there were then."""
+
+    outputs: dict[str, bytes]
+    seconds: float
+    files: set[str]
+
+
+class Workplace:
+    """A checkout in which jobs run whose scripts are killed."""
+
+    def __init__(self, root: Path, targets: list[str]) -> None:
+        self.root = root
+        copy_checkout(root)
+        (root / "tiny.yaml").write_text(yaml.safe_dump(_laid_over(TINY, SHORT)))
+        plan = root / "jobs.pickle"
+        command = [sys.executable, str(PLANNER), "tiny.yaml", str(plan), *targets]
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        assert not done.returncode, done.stderr
+        self._jobs = pickle.loads(plan.read_bytes())
+        self._maker = {path: job for job in self._jobs for path in job.output}
+        self._unbroken: dict[str, Unbroken] = {}
+
+    def job(self, output: str):
+        """The job that makes an output."""
+        return self._maker[output]
+
+    def unbroken(self, job) -> Unbroken:
+        """Run a job, and before it what it needs, each once and undisturbed."""
+        name = job.output[0]
+        if name not in self._unbroken:
+            for path in job.input:
+                if path in self._maker:
+                    self.unbroken(self._maker[path])
+            began = time.monotonic()
+            self.finish(job)
+            seconds = time.monotonic() - began
+            self._unbroken[name] = Unbroken(self.outputs(job), seconds, self.files())
+        return self._unbroken[name]
+
+    def start(self, job) -> BaseProcess:
+        """Start a job, its earlier outputs deleted and its checkpoint kept, as Snakemake does."""
+        for path in (self.root / name for name in [*job.output, *job.log]):
+            _remove(path)
+            path.parent.mkdir(parents=True, exist_ok=True)
+        return start_script(job, self.root)
+
+    def finish(self, job) -> None:
+        """Run a job to its end."""
+        process = self.start(job)
+        process.join(300)
+        assert process.exitcode == 0, (self.root / "printed.log").read_text()[-3000:]
+
+    def forget(self, job) -> None:
+        """Delete a job's checkpoint, as if it had never run."""
+        if "checkpoint" in dict(job.params.items()):
+            _remove(self.checkpoint(job))
+
+    def kill(self, job, seconds: float, moments: random.Random, within: bool = False) -> float:
+        """Run a job and kill it within `seconds`; returns when it was.
+
+        within: after it has saved a checkpoint. A job that ends before its moment is run again,
+        with an earlier one.
+        """
+        for _ in range(8):
+            began = time.monotonic()
+            process = self.start(job)
+            while within and not self.saved(job) and process.exitcode is None:
+                time.sleep(0.002)
+            process.join(moments.uniform(0, seconds))
+            if process.exitcode is None:
+                after = time.monotonic() - began
+                kill_group(process.pid)
+                process.join()
+                assert process.exitcode == -signal.SIGKILL
+                return after
+            assert process.exitcode == 0, (self.root / "printed.log").read_text()[-3000:]
+            if within:
+                self.forget(job)
+            seconds /= 2
+        raise AssertionError(f"{job.rule} ended before it could be killed, 8 times")
+
+    def checkpoint(self, job) -> Path:
+        return self.root / job.params.checkpoint
+
+    def saved(self, job) -> bool:
+        """Whether there is a state to resume from."""
+        return any(self.checkpoint(job).rglob("state.pt"))
+
+    def attempts(self, job) -> str:
+        """What all attempts at a job with a checkpoint have said."""
+        return (self.checkpoint(job) / "attempts.log").read_text()
+
+    def outputs(self, job) -> dict[str, bytes]:
+        """A job's files, those in folders too, without the columns that hold measured seconds."""
+        timed = SECONDS.get(job.rule, {})
+        found = {}
+        for output in job.output:
+            path = self.root / output
+            assert path.exists(), output
+            for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+                if file.is_file():
+                    name = str(file.relative_to(self.root))
+                    found[name] = _without(timed.get(file.name, []), file.read_bytes())
+        return found
+
+    def files(self) -> set[str]:
+        """All files below results/."""
+        return {str(file) for file in (self.root / "results").rglob("*") if not file.is_dir()}
+
+
+def kill_group(pid: int) -> None:
+    """SIGKILL for a process and all that it has started."""
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:  # it is too young to have a group of its own
+        os.kill(pid, signal.SIGKILL)
+
+
+def _without(columns: list[str], table: bytes) -> bytes:
+    if not columns:
+        return table
+    return pd.read_csv(io.BytesIO(table), dtype=str).drop(columns=columns).to_csv().encode()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _laid_over(under: dict, over: dict) -> dict:
+    """One config over another, as Snakemake lays its --configfile."""
+    both = dict(under)
+    for key, value in over.items():
+        nested = isinstance(value, dict) and isinstance(under.get(key), dict)
+        both[key] = _laid_over(under[key], value) if nested else value
+    return both

@@ -1,0 +1,294 @@
+"""A training that goes wrong stops with its last good state, and says what to do."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+import trainings as small
+
+from triptych.core.divergence import EXPLODED, DivergedError, all_finite, exploded
+from triptych.core.stopping import Stopped
+from triptych.rl import ppo
+from triptych.rl.bcq import Learner
+from triptych.style.backbones import pretraining
+from triptych.style.feedforward.perceptual import PerceptualLoss
+
+STOPPED = "clear error, last good state kept and finite"
+
+
+def spoil_call(monkeypatch, owner, name, number, spoiled):
+    """Put what call `number` (from 0) of `owner.name` returns, and all later ones, through
+    `spoiled`."""
+    own, calls = getattr(owner, name), []
+
+    def patched(*given, **named):
+        calls.append(0)
+        found = own(*given, **named)
+        return spoiled(found) if len(calls) > number else found
+
+    monkeypatch.setattr(owner, name, patched)
+
+
+def test_only_finite_numbers_are_finite():
+    assert all_finite([]) and all_finite([torch.ones(3), torch.arange(2)])
+    for wrong in (math.nan, math.inf, -math.inf):
+        assert not all_finite([torch.ones(3), torch.tensor([0.0, wrong])])
+
+
+def test_a_loss_has_exploded_only_far_beyond_what_any_training_does():
+    assert exploded(2.0 * EXPLODED, 1.0) and not exploded(1e4, 1.0)
+    assert not exploded(5.0, 0.0)
+
+
+# --- audio ---
+
+
+def spoiled_audio(monkeypatch, number, factor):
+    own = small.audio.contrastive
+
+    def contrastive(model):
+        objective, calls = own(model), []
+
+        def spoiled(*given):
+            calls.append(0)
+            return objective(*given) * (factor if len(calls) > number else 1.0)
+
+        return spoiled
+
+    monkeypatch.setattr(small.audio, "contrastive", contrastive)
+
+
+def test_an_audio_training_names_the_step_and_keeps_the_state_before_it(
+    tmp_path, monkeypatch, capsys, tried
+):
+    """Every step is saved; and the same settings diverge again at the same step."""
+    spoiled_audio(monkeypatch, 5, math.nan)
+    said = small.failed_job(
+        tmp_path, capsys, lambda: small.train_audio(tmp_path, checkpoint_minutes=0)
+    )
+    assert "the loss is not finite at step 5 (learning rate 0.00" in said
+    assert f"last good state, of step 5, is kept in {tmp_path}/state.pt" in said
+    assert "Lower learning_rate of the stage" in said
+    assert small.saved(tmp_path)["done"] == 5
+    spoiled_audio(monkeypatch, 0, math.nan)
+    with pytest.raises(DivergedError, match="at step 5"):
+        small.train_audio(tmp_path, checkpoint_minutes=0)
+    tried("training", "audio: loss not finite", STOPPED)
+
+
+def test_an_audio_training_that_had_saved_nothing_says_so(tmp_path, monkeypatch):
+    spoiled_audio(monkeypatch, 1, math.inf)
+    with pytest.raises(DivergedError, match="had saved nothing yet"):
+        small.train_audio(tmp_path)
+
+
+def test_audio_weights_that_one_bad_gradient_spoilt_are_never_saved(tmp_path, monkeypatch, tried):
+    """The loss of that step is still good: it is computed before the weights move."""
+    spoil_call(
+        monkeypatch,
+        small.audio.Alone,
+        "own_rows",
+        6,  # twice a step; asked to stop after step 3
+        lambda rows: rows * math.nan,
+    )
+    with pytest.raises(DivergedError, match=r"weights are not finite after step 3"):
+        small.train_audio(tmp_path, small.StopAfter(5))
+    assert not (tmp_path / "state.pt").exists()
+    tried("training", "audio: gradient not finite", STOPPED)
+
+
+def test_an_absurd_rate_stops_an_audio_training(tmp_path, tried):
+    schedule = small.dataclasses.replace(small.audio.SETTINGS.schedule, learning_rate=1e38)
+    with pytest.raises(DivergedError, match=r"not finite .*learning rate [0-9.]+e\+3[78]"):
+        small.train_audio(tmp_path, schedule=schedule, checkpoint_minutes=0)
+    small.saved(tmp_path)
+    assert not list(tmp_path.glob("epoch-*"))
+    tried("training", "audio: absurd learning rate", STOPPED)
+
+
+# --- style ---
+
+
+def spoil_style(monkeypatch, number, factor):
+    def spoiled(terms):
+        return {**terms, "style": terms["style"] * factor}
+
+    spoil_call(monkeypatch, PerceptualLoss, "terms", number, spoiled)
+
+
+@pytest.mark.parametrize(
+    ("factor", "said"),
+    [(math.nan, "the loss is not finite at batch 13"), (1e12, "at first it was")],
+)
+def test_a_style_training_keeps_the_weights_before(tmp_path, monkeypatch, tried, factor, said):
+    """Neither the state nor the weights to choose from are written at batch 16."""
+    spoil_style(monkeypatch, 13, factor)
+    with pytest.raises(DivergedError, match=rf"{said}.*of batch 8, is kept.*learning_rate first"):
+        small.train_style(tmp_path, batches=30)
+    assert small.saved(tmp_path)["done"] == 8
+    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["000008.safetensors"]
+    what = "style: loss not finite" if math.isnan(factor) else "style: loss explodes"
+    tried("training", what, STOPPED)
+
+
+def test_a_stop_does_not_save_style_weights_that_are_not_finite(tmp_path, monkeypatch):
+    spoil_style(monkeypatch, 9, math.nan)
+    with pytest.raises(DivergedError, match="not finite at batch 9"):
+        small.train_style(tmp_path, small.StopAfter(10), log_every=8)
+    assert small.saved(tmp_path)["done"] == 8
+
+
+def test_an_absurd_rate_stops_a_style_training(tmp_path, capsys, tried):
+    said = small.failed_job(
+        tmp_path,
+        capsys,
+        lambda: small.train_style(tmp_path, learning_rate=1e12, schedule="constant"),
+    )
+    assert "DivergedError" in said and "Lower style.training.schedule.learning_rate" in said
+    assert not (tmp_path / "state.pt").exists()
+    tried("training", "style: absurd learning rate", STOPPED)
+
+
+# --- backbone ---
+
+
+def test_a_backbone_training_keeps_the_state_before(tmp_path, monkeypatch, capsys, tried):
+    """Steps 4 to 6 are logged as a mean, yet nothing is saved at step 6."""
+    spoil_call(
+        monkeypatch, pretraining, "nt_xent", 5, lambda found: (found[0] * math.nan, found[1])
+    )
+    said = small.failed_job(tmp_path, capsys, lambda: small.train_backbone(tmp_path))
+    assert "the loss isn't finite before step 6; the last good state, of step 4" in said
+    assert "style.backbone_training.learning_rate" in said
+    assert small.saved(tmp_path)["step"] == 4
+    tried("training", "backbone: loss not finite", STOPPED)
+
+
+def test_an_absurd_rate_stops_a_backbone_training_even_while_it_stops(tmp_path, tried):
+    with pytest.raises(DivergedError):
+        small.train_backbone(tmp_path, small.StopAfter(2), learning_rate=1e30)
+    assert not (tmp_path / "state.pt").exists()
+    tried("training", "backbone: absurd learning rate", STOPPED)
+
+
+# --- expert ---
+
+
+def test_an_expert_that_diverges_keeps_the_policy_before(tmp_path, monkeypatch, capsys, tried):
+    improve = ppo.Trainer._improve
+
+    def spoiled(self, *given):
+        improve(self, *given)
+        if self.iteration == 2:
+            with torch.no_grad():
+                self.log_deviation[0] = math.nan
+
+    monkeypatch.setattr(ppo.Trainer, "_improve", spoiled)
+    said = small.failed_job(tmp_path, capsys, lambda: small.train_expert(tmp_path, monkeypatch))
+    assert "weights are not finite after iteration 3; the last good state, of iteration 2" in said
+    assert "rl.experts.hopper.seed" in said
+    assert small.saved(tmp_path)["iteration"] == 2
+    assert not (tmp_path / "policy.safetensors").exists()
+    tried("training", "expert: weights not finite", STOPPED)
+
+
+def test_an_absurd_rate_stops_an_expert(tmp_path, monkeypatch, tried):
+    monkeypatch.setattr(ppo, "LEARNING_RATE", 1e30)
+    with pytest.raises(DivergedError, match="had saved nothing yet"):
+        small.train_expert(tmp_path, monkeypatch)
+    tried("training", "expert: absurd learning rate", STOPPED)
+
+
+# --- a stack of runs ---
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    return small.train_stack(tmp_path_factory.mktemp("undisturbed"))
+
+
+def spoil_run(monkeypatch, run, number, value):
+    """Write `value` into a weight of one run after update `number`."""
+    update, calls = Learner.update, []
+
+    def spoiled(self, batch, noise):
+        losses = update(self, batch, noise)
+        calls.append(0)
+        if len(calls) == number:
+            with torch.no_grad():
+                self.parameters["critic.l1.weight"][run, 0, 0] = value
+        return losses
+
+    monkeypatch.setattr(Learner, "update", spoiled)
+
+
+@pytest.mark.parametrize("value", [math.nan, 1e18])
+def test_a_run_that_diverges_loses_its_scores_and_its_neighbours_nothing(
+    tmp_path, monkeypatch, caplog, tried, undisturbed, value
+):
+    spoil_run(monkeypatch, 1, 40, value)
+    found = small.train_stack(tmp_path)
+    told = "task hopper method dense sparsity_percent 0 seed 1 diverged"
+    assert caplog.text.count(told) == 1
+    for table in ("scores", "losses"):
+        ours, theirs = (
+            getattr(each, table)[lambda rows: rows["seed"] != 1] for each in (found, undisturbed)
+        )
+        np.testing.assert_array_equal(ours.to_numpy(), theirs.to_numpy())
+        ours, theirs = (
+            getattr(each, table)[lambda rows: (rows["seed"] == 1) & (rows["update"] == 30)]
+            for each in (found, undisturbed)
+        )
+        np.testing.assert_array_equal(ours.to_numpy(), theirs.to_numpy())
+    late = found.scores[(found.scores["seed"] == 1) & (found.scores["update"] == 60)]
+    assert late["score_normalised"].isna().all() and (late["steps"] == 0).all()
+    assert found.losses["critic_loss"].astype(float).isna().sum() == 1
+    for name, value in found.arrays.items():
+        assert np.isfinite(value).all()
+        np.testing.assert_array_equal(value[[0, 2]], undisturbed.arrays[name][[0, 2]])
+    assert small.saved(tmp_path)["diverged"].keys() == {1}
+    tried("training", "stack: one run diverges", "its scores are left out, other runs unchanged")
+
+
+def test_a_diverged_run_keeps_the_weights_of_the_last_checkpoint(tmp_path, monkeypatch):
+    """Asked to stop at updates 10, 20 and 30, the other job's state is of update 30."""
+    with pytest.raises(Stopped):
+        small.train_stack(tmp_path / "stopped", small.StopAfter(2))
+    at_30 = small.saved(tmp_path / "stopped")
+    spoil_run(monkeypatch, 1, 35, math.nan)
+    found = small.train_stack(tmp_path / "whole")
+    assert at_30["update"] == 30
+    for name, value in found.arrays.items():
+        kept = at_30["learner"][f"parameters/{name}"][1].numpy()
+        np.testing.assert_array_equal(kept, value[1])
+
+
+def test_a_stopped_stack_remembers_which_run_diverged(tmp_path, monkeypatch, undisturbed, caplog):
+    spoil_run(monkeypatch, 1, 5, math.nan)
+    with pytest.raises(Stopped):
+        small.train_stack(tmp_path, small.StopAfter(0))
+    assert small.saved(tmp_path)["diverged"] == {1: 10}
+    monkeypatch.undo()
+    caplog.clear()
+    found = small.train_stack(tmp_path)
+    assert "diverged" not in caplog.text
+    assert found.scores[found.scores["seed"] == 1]["score_normalised"].isna().all()
+    others = found.scores[found.scores["seed"] != 1]
+    expected = undisturbed.scores[undisturbed.scores["seed"] != 1]
+    np.testing.assert_array_equal(others.to_numpy(), expected.to_numpy())
+
+
+def test_a_run_that_never_was_good_is_told_and_written_without_nan(tmp_path, caplog):
+    found = small.train_stack(tmp_path, broken=2)
+    assert "seed 2 diverged: its loss is not finite" in caplog.text
+    assert all(np.isfinite(value).all() for value in found.arrays.values())
+
+
+def test_a_stack_whose_runs_all_diverge_stops(tmp_path, capsys, tried):
+    said = small.failed_job(
+        tmp_path, capsys, lambda: small.train_stack(tmp_path, learning_rate=1e30)
+    )
+    assert "every run has diverged" in said and "Lower rl.training.learning_rate" in said
+    assert small.saved(tmp_path)["update"] == 0
+    tried("training", "stack: absurd learning rate", STOPPED)

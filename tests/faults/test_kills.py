@@ -1,0 +1,69 @@
+"""Rules that are killed at random moments, and run again, end with an unbroken run's bytes."""
+
+import os
+import random
+import re
+import signal
+import time
+
+import pytest
+from killing import Workplace
+from slow_rules import RESUMING, SLOW_RULES
+
+from triptych.core.stopping import SAVED_EXIT_CODE
+
+pytestmark = pytest.mark.slow
+
+KILLS = 3
+SAME = "the same bytes as an unbroken run"
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    return Workplace(tmp_path_factory.mktemp("killed"), list(SLOW_RULES.values()))
+
+
+def test_the_suite_kills_at_least_fifty_times():
+    assert KILLS * len(SLOW_RULES) >= 50
+
+
+@pytest.mark.parametrize("rule", SLOW_RULES)
+def test_a_rule_that_is_killed_again_and_again_ends_with_an_unbroken_runs_bytes(
+    workplace, rule, tried
+):
+    seed = os.environ["TRIPTYCH_SEED"]
+    moments = random.Random(f"{seed} {rule}")
+    job = workplace.job(SLOW_RULES[rule])
+    assert job.rule == rule
+    unbroken = workplace.unbroken(job)
+    workplace.forget(job)
+    for number in range(KILLS):
+        within = rule in RESUMING and number == 1
+        after = workplace.kill(job, unbroken.seconds, moments, within)
+        print(f"seed {seed}: killed after {after:.3f} of {unbroken.seconds:.3f} s")
+    workplace.finish(job)
+    assert workplace.outputs(job) == unbroken.outputs
+    assert workplace.files() == unbroken.files
+    if rule in RESUMING:
+        assert re.search(r"resuming at \w+ [1-9]", workplace.attempts(job))
+    tried("kill", rule, SAME, KILLS)
+
+
+@pytest.mark.parametrize("rule", RESUMING)
+def test_a_training_that_is_asked_to_stop_saves_in_seconds_and_goes_on(workplace, rule, tried):
+    moments = random.Random(f"{os.environ['TRIPTYCH_SEED']} stop {rule}")
+    job = workplace.job(SLOW_RULES[rule])
+    unbroken = workplace.unbroken(job)
+    workplace.forget(job)
+    process = workplace.start(job)
+    while not workplace.saved(job) and process.exitcode is None:
+        time.sleep(0.002)
+    time.sleep(moments.uniform(0, unbroken.seconds / 10))
+    asked = time.monotonic()
+    os.kill(process.pid, signal.SIGTERM)
+    process.join()
+    assert time.monotonic() - asked < 10
+    assert process.exitcode == SAVED_EXIT_CODE
+    workplace.finish(job)
+    assert workplace.outputs(job) == unbroken.outputs
+    tried("stop", rule, SAME)

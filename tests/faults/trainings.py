@@ -1,0 +1,207 @@
+"""Each study's training loop at its smallest, for the tests that spoil it."""
+
+import dataclasses
+import logging
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import torch
+from PIL import Image
+
+sys.path.append(str(Path(__file__).parents[1] / "audio"))
+sys.path.append(str(Path(__file__).parents[1] / "style"))
+
+import style_training_job as style
+import tiny_retrieval as audio
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.job import job
+from triptych.rl import expert_training, ppo
+from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.evaluation import EvaluationSettings
+from triptych.rl.networks import Widths, initialise
+from triptych.rl.sampling import DeviceData
+from triptych.rl.training import TrainingSettings, train
+from triptych.rl.transitions import Transitions
+from triptych.style.backbones.architectures import ARCHITECTURES
+from triptych.style.backbones.pretraining import PretrainingSettings, pretrain
+from triptych.style.feedforward import training as style_training
+from triptych.style.feedforward.network import Architecture
+from triptych.style.feedforward.perceptual import PerceptualLoss
+
+CPU = torch.device("cpu")
+SMALL = Architecture(4, "nearest", residual_blocks=1)
+
+
+class Never:
+    reason = None
+
+
+class StopAfter:
+    """Asks to stop when it has been asked so often."""
+
+    def __init__(self, times):
+        self._left = times
+
+    @property
+    def reason(self):
+        self._left -= 1
+        return "SIGTERM" if self._left < 0 else None
+
+
+def train_audio(folder, stop=None, **changes):
+    return audio.run(folder, stop, **changes)
+
+
+def train_style(folder, stop=None, loss=style.LOSSES, device=CPU, **changes):
+    backbone, painting = style.random_backbone().to(device), style.painting().to(device)
+    return style_training.train(
+        SMALL,
+        PerceptualLoss(backbone, loss, painting),
+        style.Noise(),
+        dataclasses.replace(style.TRAINING, **changes),
+        device,
+        Checkpoint(folder, "x"),
+        stop or Never(),
+    )
+
+
+BACKBONE = PretrainingSettings(
+    steps=8,
+    batch=3,
+    view=32,
+    contrast_at=("relu3_2",),
+    learning_rate=1e-3,
+    weight_decay=1e-4,
+    temperature=0.2,
+    precision="float32",
+    seed=0,
+    log_every=4,
+    checkpoint_every=2,
+)
+
+
+def train_backbone(folder, stop=None, **changes):
+    pixels = np.random.default_rng(0).integers(0, 256, (90, 110, 3), dtype=np.uint8)
+    return pretrain(
+        ARCHITECTURES["narrow_vgg"],
+        {"one": Image.fromarray(pixels)},
+        dataclasses.replace(BACKBONE, **changes),
+        CPU,
+        Checkpoint(folder, "x"),
+        stop or Never(),
+    )
+
+
+def train_expert(folder, monkeypatch, iterations=4):
+    """Iterations of 256 steps in a blink, a checkpoint after each two."""
+    monkeypatch.setattr(ppo, "HORIZON", 8)
+    monkeypatch.setattr(ppo, "EVALUATION_EPISODES", 1)
+    monkeypatch.setattr(expert_training, "EVALUATE_EVERY", 2)
+    expert_training.train_expert(
+        "hopper",
+        ppo.PpoSettings(seed=1, steps=iterations * ppo.ENVIRONMENTS * 8),
+        folder / "policy.safetensors",
+        folder / "record.json",
+        Checkpoint(folder, "x"),
+        Never(),
+    )
+
+
+WIDTHS = Widths(actor=(6, 5), critic=(7, 5), vae=8)
+SEEDS = (0, 1, 2)
+
+
+def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"), broken=None):
+    """Three runs for 60 updates, evaluated at 30 and 60. broken: a run that begins with NaN."""
+    random = np.random.default_rng(0)
+
+    def normal(*shape):
+        return random.standard_normal((200, *shape)).astype(np.float32)
+
+    data = Transitions(normal(11), np.tanh(normal(3)), normal(), normal(11), 0 * normal())
+    rows = pd.DataFrame(
+        [{"task": "hopper", "method": "dense", "sparsity_percent": 0, "seed": s} for s in SEEDS]
+    )
+    parameters = initialise(WIDTHS, 11, 3, SEEDS)
+    if broken is not None:
+        parameters["vae.d3.bias"][broken] = torch.nan
+    return train(
+        rows,
+        parameters,
+        {},
+        DeviceData(data, CPU, torch.float32),
+        BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=2),
+        StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
+        TrainingSettings(60, 30, 15, "float32", algorithms),
+        EvaluationSettings(episodes=1, candidates=2, seed=0),
+        Checkpoint(folder, "x"),
+        stop or Never(),
+    )
+
+
+def saved(folder):
+    """The state on disk, every number of its networks finite."""
+    state = Checkpoint(folder, "x").load()
+    assert state is not None
+    for part in ("model", "network", "trainee", "learner"):
+        for value in state.get(part, {}).values():
+            assert value.isfinite().all(), part
+    for value in state.get("networks", []):
+        assert value.isfinite().all()
+    return state
+
+
+def failed_job(folder, capsys, work):
+    """What a job that fails tells the terminal, and its log with a traceback; it exits with 1."""
+    snakemake = SimpleNamespace(
+        rule="training",
+        log=[str(folder / "logs" / "training.log")],
+        output=[],
+        wildcards={},
+        params={},
+        threads=1,
+    )
+    handlers = logging.getLogger().handlers[:]
+    try:
+        with job(snakemake):
+            work()
+    except SystemExit as end:
+        assert end.code == 1
+    else:
+        raise AssertionError("the job ended well")
+    finally:
+        logging.getLogger().handlers[:] = handlers
+    assert "Traceback" in Path(snakemake.log[0]).read_text()
+    return capsys.readouterr().err
+
+
+def out_of_memory():
+    return torch.OutOfMemoryError(
+        "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB"
+    )
+
+
+@contextmanager
+def room_for(owner, name, rows, when=lambda: True, size=lambda *given: len(given[0])):
+    """Within, `owner.name` runs out of memory for more than `rows` rows: a CPU's stand-in.
+
+    `size` takes the call's arguments, without self where `owner` is a class.
+    """
+    own = getattr(owner, name)
+    skip = 1 if isinstance(owner, type) else 0
+
+    def limited(*given, **named):
+        if when() and size(*given[skip:]) > rows:
+            raise out_of_memory()
+        return own(*given, **named)
+
+    setattr(owner, name, limited)
+    try:
+        yield
+    finally:
+        setattr(owner, name, own)

@@ -1,0 +1,210 @@
+"""The rehearsal's tables of Clotho, AudioCaps, WavCaps, leaks and captions, and their sounds.
+
+A handful of clips with most of the oddities that the real files have: blanks and colons in names,
+recordings without id, one that two splits share, one name in two splits, videos that are gone, an
+empty FLAC file, a file without record, recordings of Clotho in WavCaps. One file is damaged.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import soundfile
+
+sys.path.append(str(Path(__file__).parents[1] / "audio"))
+
+from audio_source_files import (
+    METADATA_HEADER,
+    captions_of,
+    metadata_row,
+    record,
+    write_clotho,
+    write_leaks,
+    write_rows,
+    write_wavcaps,
+)
+from sound_files import header_only
+
+CLOTHO_RATE, WAVCAPS_RATE, YOUTUBE_RATE = 44_100, 32_000, 48_000
+LONGEST, USUAL = 30.0, 15.0
+"""Seconds of Clotho's clips: of the first of its training, of which no table tells, and others."""
+
+SPLITS = {
+    "development": [
+        (" kettle with a blank.wav", "502", ""),
+        ("Harbour, gulls.wav", "501", "[44100, 705600]"),
+        ("damaged.wav", "Not found", "[0, 661500]"),
+        ("shared with validation.wav", "503", "[0, 661500]"),
+    ],
+    "validation": [
+        ("Harbour, gulls.wav", "511", "[0, 661500]"),
+        ("same recording, other excerpt.wav", "503", "[700000, 1361500]"),
+    ],
+    "evaluation": [
+        ("lost.wav", "Not found", "[0, 661500]"),
+        ("tram.wav", "521", "[0, 661500]"),
+    ],
+}
+CHALLENGE = {
+    "Wet Road : Night.wav": "Wet Road_Night.wav",
+    "gate: creak.wav": "gate_creak.wav",
+    **{f"challenge {n}.wav": f"challenge {n}.wav" for n in range(9)},
+}
+"""Names in the challenge's table and in its archive. A submission names ten."""
+QUERIES = ["A gate creaks twice.", "Cars pass by, on a wet road."]
+
+VIDEOS = {
+    "train": {"gone_video0": 0, "cars_in_19x": 12},
+    "val": {"gone_video1": 170},
+    "test": {"-dog_barks-": 20},
+}
+"""AudioCaps' clips: the video and the first second. Those that are gone are nowhere to be had."""
+
+WAVCAPS = {
+    "AudioSet_SL": {"Y-dog_barks-.wav": 10.0, "Y06-g5jz-OGc.wav": 0.0},
+    "BBC_Sound_Effects": {"NHU05093051": 8.0},
+    "FreeSound": {"521": 15.0, "511": 10.0, "90001": 45.0},
+    "SoundBible": {"2219": 6.0},
+}
+"""Ids of the records and seconds. 521 and 511 are Clotho's, the video is AudioCaps'."""
+WITHOUT_RECORD = "2220"
+
+
+def write_sound(path: Path, seconds: float, rate: int, seed: int, channels: int = 1) -> None:
+    """A tone that comes and goes in noise, 16 bits."""
+    random = np.random.default_rng(seed)
+    times = np.arange(round(seconds * rate), dtype=np.float32) / rate
+    tone = np.sin(2 * np.pi * (200 + 100 * (seed % 30)) * times) * np.sin(np.pi * times) ** 2
+    samples = 0.3 * tone + 0.05 * random.standard_normal(len(times), dtype=np.float32)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, np.stack([samples] * channels, 1), rate, subtype="PCM_16")
+
+
+def clotho_files(folder: Path) -> dict[str, Path]:
+    """Clotho's tables in `folder`; returns a folder of sounds for each of its archives."""
+    write_clotho(folder, SPLITS, challenge=False)
+    write_rows(
+        folder / "retrieval_audio_metadata.csv",
+        METADATA_HEADER,
+        [metadata_row(name, str(540 + n), "") for n, name in enumerate(CHALLENGE)],
+        encoding="iso-8859-1",
+    )
+    write_rows(folder / "retrieval_captions.csv", ["caption"], [[query] for query in QUERIES])
+    names = [name for name, *_ in SPLITS["evaluation"]]
+    write_rows(
+        folder / "metadata_eval.csv",
+        ["query", "audio_filenames"],
+        [[captions_of(name)[0], str(names)] for name in names],
+    )
+    sounds = {f"clotho_audio_{split}.7z": folder / split for split in SPLITS}
+    for split, clips in SPLITS.items():
+        for n, (name, _, cut) in enumerate(clips):
+            seconds = USUAL if cut else LONGEST
+            write_sound(folder / split / name, seconds, CLOTHO_RATE, 10 * len(split) + n)
+    (folder / "development" / "damaged.wav").write_bytes(b"RIFF")
+    for n, name in enumerate(CHALLENGE.values()):
+        write_sound(folder / "test" / name, USUAL, CLOTHO_RATE, n)
+    return sounds | {"retrieval_audio.7z": folder / "test"}
+
+
+def audiocaps_files(folder: Path, videos: Path) -> None:
+    """AudioCaps' tables, and the whole videos' sound, by their ids, in `videos`."""
+    number = 0
+    for split, clips in VIDEOS.items():
+        rows = []
+        for video, start in clips.items():
+            for caption in captions_of(f"video {number}")[: 1 if split == "train" else 5]:
+                number += 1
+                rows.append([number, video, start, caption])
+            if not video.startswith("gone"):
+                sound = videos / f"{video}.flac"
+                write_sound(sound, start + 20, YOUTUBE_RATE, number, channels=2)
+                sound.rename(videos / video)
+        header = ["audiocap_id", "youtube_id", "start_time", "caption"]
+        write_rows(folder / f"{split}.csv", header, rows)
+
+
+def wavcaps_files(folder: Path) -> dict[str, dict[str, Path]]:
+    """WavCaps' records in `folder`; returns the recordings of each part by the names of files."""
+    sounds: dict[str, dict[str, Path]] = {}
+    for part, clips in WAVCAPS.items():
+        records = [record(name, duration=length, **_about(part)) for name, length in clips.items()]
+        write_wavcaps(folder, part, records)
+        names = {name.removesuffix(".wav"): length for name, length in clips.items()}
+        if part == "SoundBible":
+            names[WITHOUT_RECORD] = 5.0
+        sounds[part] = {f"{name}.flac": folder / part / f"{name}.flac" for name in names}
+        for n, (name, length) in enumerate(names.items()):
+            path = sounds[part][f"{name}.flac"]
+            if length:
+                write_sound(path, length, WAVCAPS_RATE, 7 * len(part) + n)
+            else:
+                header_only(path)
+    return sounds
+
+
+def _about(part: str) -> dict[str, Any]:
+    """What else a record of this part says."""
+    words = {"description": "Something goes on.", "author": "somebody"}
+    link = {"href": "/people/somebody/sounds/1/", "download_link": "https://example.org/1"}
+    return {
+        "AudioSet_SL": {},
+        "BBC_Sound_Effects": {"category": ["Nature"], "description": "A place.", **link},
+        "FreeSound": {"file_name": "x.wav", "tags": ["field-recording"], **words, **link},
+        "SoundBible": {"title": "A sound", **words, **link},
+    }[part]
+
+
+def leak_files(folder: Path) -> None:
+    """The four lists of clips to leave out, each of what its authors leave out."""
+    ids = {split: [number for _, number, _ in clips] for split, clips in SPLITS.items()}
+    challenge = [str(540 + n) for n in range(len(CHALLENGE))]
+    tested = ids["validation"] + ids["evaluation"]
+    write_leaks(
+        folder,
+        full=[*ids["development"], *tested, *challenge, "600001"],
+        wavcaps_all=ids["development"] + tested,
+        wavcaps_test=tested,
+        dcase=ids["evaluation"] + challenge,
+        videos=[video for split in ("val", "test") for video in VIDEOS[split]],
+    )
+
+
+def variations() -> list[Mapping[str, Any]]:
+    """The authors' new captions: a record for each of the development split's."""
+    captions = [
+        (name, caption) for name, *_ in SPLITS["development"] for caption in captions_of(name)
+    ]
+    return [_variation(number, *each) for number, each in enumerate(captions)]
+
+
+def _variation(number: int, name: str, caption: str) -> dict[str, Any]:
+    ways = ["Loudly", "Softly", "Outside", "Close by", "For a while"]
+    sentences = [f"{way} the sound of number {number} goes on." for way in ways]
+    lines = "\n".join(f"{n}. {sentence}" for n, sentence in enumerate(sentences, 1))
+    return {
+        "idx": number,
+        "path": f"/home/somebody/shared/clotho_v2/development/{name}",
+        "caption": caption,
+        "query": f"I will give a description of an audio recording. '{caption}' [field-recording]",
+        "response": lines,
+        "variations": sentences,
+        "finish_reason": "stop",
+        "usage": {"prompt_tokens": 140, "completion_tokens": 95, "total_tokens": 235},
+    }
+
+
+def all_captions() -> list[str]:
+    """Texts for the tokenizers to know the words of."""
+    names = [name for clips in SPLITS.values() for name, *_ in clips]
+    texts = [caption for name in names for caption in captions_of(name)]
+    return [*texts, *QUERIES, *(text for each in variations() for text in each["variations"])]
+
+
+def write_json(path: Path, content: object) -> None:
+    """As Python's `json` writes by default."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")

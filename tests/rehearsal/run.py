@@ -1,0 +1,158 @@
+"""Rehearse the papers' scale here: every rule with its true shapes, on synthetic inputs.
+
+python tests/rehearsal/run.py FOLDER [--cores N] [TARGET ...]
+
+FOLDER gets a copy of the checkout, whose resources/sources.yaml names a server on this machine, and
+the files that it serves. Run again to go on where a rehearsal stopped, with the code as it is by
+then; delete FOLDER to begin anew. The exit status tells whether every rule of the papers' scale has
+run and no job failed.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import yaml
+from audio_inputs import make_audio
+from chat_captions import VARIATIONS, chat_overlay
+from server import serving
+from sources import ROOT, Sources, make_rl, make_style, real_sources
+
+COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
+COPIED += ("resources", "docs")
+PAPER, REHEARSAL = "config/paper.yaml", "config/rehearsal.yaml"
+TARGETS = {"all", "rl", "style", "audio"}
+"""Rules that only collect."""
+
+MAKERS = (make_rl, make_style, make_audio)
+
+
+def copy_checkout(target: Path) -> None:
+    """What a run of the workflow needs, without the records of earlier downloads."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in COPIED:
+        if (ROOT / name).is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "locks")
+            shutil.copytree(ROOT / name, target / name, ignore=ignored, dirs_exist_ok=True)
+        else:
+            shutil.copy2(ROOT / name, target / name)
+
+
+def write_inputs(served: Path, address: str) -> tuple[Sources, dict[str, str]]:
+    """The synthetic files, the sources.yaml that leads to them, and the environment for them."""
+    sources, environment = real_sources(), {}
+    for make in MAKERS:
+        part, variables = make(served, address)
+        sources |= part
+        environment |= variables
+    return sources, environment
+
+
+def snakemake(*arguments: str) -> list[str]:
+    """A command line of Snakemake, with the interpreter that runs this."""
+    return [sys.executable, "-m", "snakemake", *arguments]
+
+
+def planned_rules(checkout: Path, targets: list[str], *overlays: str) -> set[str]:
+    """Names of the rules that the targets need with these overlays of the config."""
+    arguments = [*targets, "--dry-run", "--forceall", "--quiet", "reason", "--cores", "1"]
+    done = subprocess.run(
+        snakemake(*arguments, "--configfile", *overlays),
+        cwd=checkout,
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+    )
+    found = re.findall(r"^(?:local)?rule (\w+):", done.stdout + done.stderr, re.MULTILINE)
+    if done.returncode or not found:
+        raise SystemExit(f"the dry run failed:\n{done.stdout}{done.stderr}")
+    return set(found) - TARGETS
+
+
+def clean_environment() -> dict[str, str]:
+    """This process's, without what could lead jobs to other code or away from this machine."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    return kept | {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
+
+
+def benchmarks(checkout: Path) -> pd.DataFrame:
+    """One row a finished job: rule, seconds, CPU seconds, peak megabytes."""
+    tables = []
+    for path in sorted((checkout / "results" / "benchmarks").glob("*/*.tsv")):
+        row = pd.read_csv(path, sep="\t", na_values="-").iloc[-1]
+        values = {"seconds": row["s"], "cpu_seconds": row["cpu_time"], "megabytes": row["max_rss"]}
+        tables.append({"rule": path.parent.name, **values})
+    return pd.DataFrame(tables, columns=["rule", "seconds", "cpu_seconds", "megabytes"])
+
+
+def summary(jobs: pd.DataFrame) -> str:
+    """What each rule took, as a table of text."""
+    of_rules = jobs.groupby("rule").agg(
+        jobs=("seconds", "size"),
+        seconds=("seconds", "sum"),
+        cpu_seconds=("cpu_seconds", "sum"),
+        peak_megabytes=("megabytes", "max"),
+    )
+    return of_rules.sort_values("seconds", ascending=False).to_string(float_format="%.0f")
+
+
+def main() -> int:
+    """Rehearse; the exit status is 0 when every rule has run and no job failed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--cores", default="all")
+    parser.add_argument("targets", nargs="*", default=["all"])
+    given = parser.parse_intermixed_args()
+    checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
+    served.mkdir(parents=True, exist_ok=True)
+    copy_checkout(checkout)
+    expected = planned_rules(checkout, given.targets, PAPER)
+    began = time.monotonic()
+    # The addresses are part of what the jobs were given, so a second run keeps the port.
+    known = given.folder / "inputs.yaml"
+    inputs = yaml.safe_load(known.read_text()) if known.exists() else {"port": 0}
+    with serving(served, inputs["port"]) as address:
+        if "sources" not in inputs:
+            sources, environment = write_inputs(served, address)
+            port = int(address.rpartition(":")[2])
+            inputs = {"port": port, "sources": sources, "environment": environment}
+            known.write_text(yaml.safe_dump(inputs))
+            print(f"inputs written in {time.monotonic() - began:.0f} s")
+        (checkout / "resources" / "sources.yaml").write_text(yaml.safe_dump(inputs["sources"]))
+        environment = clean_environment() | inputs["environment"]
+        options = ["--cores", given.cores, "--show-failed-logs", "--keep-going"]
+        options += ["--quiet", "host", "reason", "--configfile", PAPER, REHEARSAL]
+        code = 0
+        if "audio_caption" in expected and not (checkout / VARIATIONS).exists():
+            # By a language model's interface first; the authors' captions replace what it says.
+            overlay = given.folder.resolve() / "chat.yaml"
+            with chat_overlay(overlay) as key:
+                command = snakemake(VARIATIONS, *options, str(overlay))
+                code = subprocess.run(command, cwd=checkout, env=environment | key).returncode
+        command = snakemake(*given.targets, *options)
+        code = subprocess.run(command, cwd=checkout, env=environment).returncode or code
+    jobs = benchmarks(checkout)
+    missing = sorted(expected - set(jobs["rule"]))
+    print(summary(jobs))
+    print(
+        f"{jobs['rule'].nunique()} rules, {len(jobs)} jobs, {jobs['seconds'].sum():.0f} s "
+        f"({jobs['cpu_seconds'].sum():.0f} s of CPU), at most {jobs['megabytes'].max():.0f} MB in "
+        f"a job; this run took {(time.monotonic() - began) / 60:.1f} minutes"
+    )
+    if missing:
+        print(f"rules of the papers' scale that have not run: {', '.join(missing)}")
+    if code or missing:
+        print("The rehearsal FAILED. Mend it and run again: finished jobs are kept.")
+        return 1
+    print("The rehearsal passed: every rule of the papers' scale has run with its true shapes.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

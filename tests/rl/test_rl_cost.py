@@ -1,0 +1,91 @@
+"""What the offline-RL study costs, against closed forms and the facts of its references."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from triptych.core.cost import merged
+from triptych.rl.bcq import BcqSettings
+from triptych.rl.cost import acting_work, job_cost, parameter_count, rows, update_work
+from triptych.rl.networks import PAPER_WIDTHS, layer_shapes
+
+ROOT = Path(__file__).parents[2]
+BCQ = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
+TASK = {"task": "halfcheetah", "networks": "paper", "stack": "all"}
+
+
+@pytest.fixture(scope="module")
+def paper():
+    files = (ROOT / "config.yaml", ROOT / "config" / "paper.yaml")
+    base, overlay = (yaml.safe_load(file.read_text()) for file in files)
+    return merged(base, overlay)["rl"]
+
+
+@pytest.fixture(scope="module")
+def sources():
+    return yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text())
+
+
+def products(batch, *layers):
+    """Operations of linear layers, forward, for 17 observations and 6 actions."""
+    shapes = layer_shapes(PAPER_WIDTHS, 17, 6)
+    return sum(2 * batch * shapes[layer][0] * shapes[layer][1] for layer in layers)
+
+
+def test_an_update_counts_every_product_of_bcq_and_no_other():
+    encoder, decoder = ("vae.e1", "vae.e2", "vae.mean", "vae.log_std"), ("vae.d1", "vae.d2", "vae.d3")
+    actor = ("actor.l1", "actor.l2", "actor.l3")
+    q1 = ("critic.l1", "critic.l2", "critic.l3")
+    q2 = ("critic.l4", "critic.l5", "critic.l6")
+    # Forward, gradients of weights, gradients of inputs where these aren't data.
+    vae = 3 * products(100, *encoder, *decoder) - products(100, "vae.e1")
+    target = products(1000, *decoder, *actor, *q1, *q2)
+    critic = 3 * products(100, *q1, *q2) - products(100, "critic.l1", "critic.l4")
+    # The critic passes the actor's gradient on without moving itself.
+    act = products(100, *decoder) + 3 * products(100, *actor) - products(100, "actor.l1")
+    act += 2 * products(100, *q1)
+    update = update_work(PAPER_WIDTHS, "halfcheetah", BCQ, 100, masked=True)
+    assert update.operations == vae + target + critic + act
+    assert update.operations == pytest.approx(3.10e9, rel=0.02)  # as counted in the reference
+
+
+def test_dense_networks_move_fewer_bytes_and_compute_as_much():
+    masked = update_work(PAPER_WIDTHS, "hopper", BCQ, 100, masked=True)
+    dense = update_work(PAPER_WIDTHS, "hopper", BCQ, 100, masked=False)
+    assert dense.operations == masked.operations
+    assert dense.traffic < masked.traffic
+
+
+def test_acting_decodes_every_candidate_for_bcq_and_one_latent_for_bc():
+    work = acting_work(PAPER_WIDTHS, "halfcheetah", episodes=10, candidates=100)
+    decoder = ("vae.d1", "vae.d2", "vae.d3")
+    assert work["BC"].operations == products(10, *decoder)
+    of_bcq = (*decoder, "actor.l1", "actor.l2", "actor.l3", "critic.l1", "critic.l2", "critic.l3")
+    assert work["BCQ"].operations == products(1000, *of_bcq)
+
+
+def test_networks_have_as_many_numbers_as_the_papers_table(paper):
+    # Table 1 of the paper: 131,000 + 259,000 + 1,186,500 weights, 706 + 1,402 + 3,030 biases.
+    assert parameter_count(PAPER_WIDTHS, "walker2d") == 1_576_500 + 5_138
+
+
+def test_the_papers_scale_trains_ninety_runs_a_task_and_scores_them_in_mujoco(paper, sources):
+    names = rows(paper)
+    assert len(names) == 270
+    assert names["hopper paper snip 95% seed 4"] == "results/rl/hopper/paper/all/scores.csv"
+    cost = job_cost(paper, sources, "rl_train", TASK)
+    update = update_work(PAPER_WIDTHS, "halfcheetah", BCQ, 100, masked=True)
+    assert cost.work["tf32"].operations == 1_000_000 * 90 * update.operations
+    # 20 evaluations of BCQ and BC, 10 episodes of 1000 steps, at the measured rate.
+    assert cost.cpu_seconds == pytest.approx(90 * 20 * 2 * 10 * 1000 / 18_000)
+    assert cost.disk == pytest.approx(90 * 1_581_638 * 4)
+
+
+def test_downloads_are_as_large_as_the_sources_say(paper, sources):
+    cost = job_cost(paper, sources, "rl_download", {"task": "hopper"})
+    assert (cost.download, cost.about) == (152_427_435, False)
+
+
+def test_rules_that_cost_nothing_to_speak_of_cost_nothing(paper, sources):
+    assert job_cost(paper, sources, "rl_figure1", {}).disk == 0

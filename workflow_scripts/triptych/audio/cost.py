@@ -1,0 +1,380 @@
+"""What the jobs of the audio study cost, by their config."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import torch
+
+from triptych.audio.captions.cost import BATCH_FACTOR, TOKENS_PER_CAPTION, Prices, estimated_input
+from triptych.audio.captions.prompt import caption_prompt
+from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.audio.embedding import BATCH_SECONDS, CAPTIONS
+from triptych.audio.experiments import audio_runs
+from triptych.audio.models.mel import LogMel
+from triptych.audio.models.passt import Kept, Passt, PasstSettings
+from triptych.audio.models.sentences import LONGEST_TOKENS, SentenceEncoder
+from triptych.audio.models.settings import ModelSettings
+from triptych.core.cost import GB, Cost, download
+from triptych.core.device import training_precision
+from triptych.core.operations import Work, counted, shaped, shapes_only
+
+CPU = torch.device("cpu")
+FLOAT = 4
+MOST_TOKENS = 14
+"""Of a caption; those of a batch in training are padded to its longest."""
+
+FLAC_SECONDS, PLAIN_SECONDS = 1_560, 12_100
+"""Seconds of sound that a process reads in a second out of the two kinds of shards: measured."""
+DECODED_SECONDS = 2_000
+"""Seconds of sound that a core decodes and resamples in a second: measured."""
+FLAC_BYTES = 34_500
+"""Of a second of WavCaps: its 940 GB over its 7,563 hours."""
+WAV_BYTES, INT16_BYTES = 2 * 44_100, 2 * SAMPLE_RATE
+PACKED = 0.7
+"""Of the bytes of Clotho's files in its archives: about."""
+VIDEOS_A_SECOND = 1.0
+"""AudioCaps from YouTube, four at a time: assumed."""
+
+
+@dataclass(frozen=True)
+class Clips:
+    """Some recordings; the captions of all of them together."""
+
+    count: int
+    seconds: float  # mean length
+    captions: int
+
+    @property
+    def total_seconds(self) -> float:
+        return self.count * self.seconds
+
+
+CLOTHO = {
+    "development": Clips(3839, 23.99 * 3600 / 3839, 19_195),
+    "validation": Clips(1045, 6.57 * 3600 / 1045, 5_225),
+    "evaluation": Clips(1045, 6.50 * 3600 / 1045, 5_225),
+    "retrieval_audio": Clips(1000, 22.5, 1_000),
+}
+"""Clotho v2.1 and the challenge's set: clips and hours as counted from its files."""
+AUDIOCAPS = {"all": Clips(51_308, 10.0, 49_838 + 2_475 + 4_875)}
+WAVCAPS = {
+    "AudioSet_SL": Clips(108_317, 10.0, 108_317),
+    "BBC_Sound_Effects": Clips(31_201, 115.04, 31_201),
+    "FreeSound": Clips(262_300, 85.98, 262_300),
+    "SoundBible": Clips(1_232, 13.12, 1_232),
+}
+"""Table 1 of Mei et al. 2023 (arXiv:2303.17395): 403,050 clips, 7,568 hours."""
+
+PUBLISHED_TEXT = {
+    "bert_base": ("bert", 768, 12, 12, 30_522),
+    "bert_large": ("bert", 1024, 24, 16, 30_522),
+    "roberta_base": ("roberta", 768, 12, 12, 50_265),
+    "roberta_large": ("roberta", 1024, 24, 16, 50_265),
+}
+"""Class, hidden size, layers, heads and vocabulary of the models on the hub."""
+
+CAPTION = "A person is walking on gravel while birds are singing in the trees nearby"
+KEYWORDS = ("gravel", "footsteps", "walking", "birdsong", "field-recording", "ambience", "spring")
+"""Of the mean length of Clotho's captions (11 words and more) and number of its keywords (7)."""
+
+
+def job_cost(
+    config: Mapping[str, Any], sources: Mapping[str, Any], rule: str, wildcards: Mapping[str, str]
+) -> Cost:
+    """The cost of one job. config: the section `audio`; sources: resources/sources.yaml."""
+    jobs = _Jobs(config, sources["audio"], wildcards)
+    job: Callable[[], Cost] | None = getattr(jobs, rule, None)
+    return job() if job else Cost()
+
+
+def rows(config: Mapping[str, Any]) -> dict[str, str]:
+    """The folder of the workflow that every trained model comes in, by the model's name."""
+    return {
+        run["run"]: "results/audio/models/{pair}/{corpus}/{stage}".format(**run)
+        for run in audio_runs(config).to_dict("records")
+    }
+
+
+def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
+    """A data set's parts by name: published, or as the config has them synthesised."""
+    source = config["sources"][dataset]
+    if source["source"] == "none":
+        return {}
+    if source["source"] == "synthesised":
+        made = config["synthesis"]
+        mean = sum(made["seconds"]) / 2
+        if dataset != "clotho":
+            return {"all": Clips(made[dataset], mean, made[dataset])}
+        named = {"retrieval_audio": "challenge"}
+        return {
+            split: Clips(made[named.get(split, split)], mean, 5 * made[named.get(split, split)])
+            for split in CLOTHO
+        }
+    parts = {"clotho": CLOTHO, "audiocaps": AUDIOCAPS, "wavcaps": WAVCAPS}[dataset]
+    return {name: parts[name] for name in source.get("parts", parts)}
+
+
+@lru_cache(maxsize=32)
+def audio_work(settings: ModelSettings, segments: int, training: bool, precision: str) -> Work:
+    """So many segments at once through PaSST; in training with patchout, and backward."""
+    with shapes_only(), training_precision(CPU, precision):
+        model = shaped(lambda: Passt(settings.audio)).train(training)
+        mel = torch.empty(segments, 1, settings.audio.mels, settings.segment_frames)
+        if not training:
+            with torch.no_grad():
+                tower = counted(lambda: model(mel))
+        else:
+            (rows_, columns), out = settings.grid, settings.patchout
+            kept = Kept(torch.arange(rows_ - out[0]), torch.arange(columns - out[1]))
+            tower = counted(lambda: model(mel, kept).sum().backward())
+    return tower + _front_end(settings.segment_samples).together(segments)
+
+
+@lru_cache(maxsize=8)
+def _front_end(samples: int) -> Work:
+    """The mel front end: it looks at values, so it runs, on one segment of silence."""
+    front = LogMel()
+    return counted(lambda: front(torch.zeros(1, samples)))
+
+
+@lru_cache(maxsize=32)
+def text_work(
+    name: tuple[str, int, int, int, int], captions: int, tokens: int, training: bool, precision: str
+) -> Work:
+    """Captions of so many tokens through a sentence encoder; in training also backward."""
+    with shapes_only(), training_precision(CPU, precision):
+        model = _encoder(name).train(training)
+        asked = {
+            "input_ids": torch.zeros(captions, tokens, dtype=torch.long),
+            "attention_mask": torch.ones(captions, tokens, dtype=torch.long),
+        }
+        if training:
+            return counted(lambda: model(asked).sum().backward())
+        with torch.no_grad():
+            return counted(lambda: model(asked))
+
+
+@lru_cache(maxsize=32)
+def parameter_count(audio: PasstSettings, text: tuple[str, int, int, int, int]) -> int:
+    """Numbers in a joint model's file, without the projections."""
+    with shapes_only():
+        models = (shaped(lambda: Passt(audio)), _encoder(text))
+        return sum(each.numel() for model in models for each in model.parameters())
+
+
+def _encoder(name: tuple[str, int, int, int, int]) -> SentenceEncoder:
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+
+    kind, hidden, layers, heads, vocabulary = name
+    config = {
+        "model_type": kind,
+        "vocab_size": vocabulary,
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "intermediate_size": 4 * hidden,
+        "max_position_embeddings": 514 if kind == "roberta" else 512,
+        "type_vocab_size": 1 if kind == "roberta" else 2,
+        "pad_token_id": 1 if kind == "roberta" else 0,
+    }
+    words = Tokenizer(WordLevel({"a": 0, "b": 1}, unk_token="a"))  # nothing is tokenized
+    return shaped(lambda: SentenceEncoder(config, words, 0.0))
+
+
+class _Jobs:
+    """A method for each rule that costs something."""
+
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        sources: Mapping[str, Any],
+        wildcards: Mapping[str, str],
+    ) -> None:
+        self._config, self._sources, self._wildcards = config, sources, wildcards
+
+    # Inputs.
+
+    def audio_download(self) -> Cost:
+        group, name = self._wildcards["set"], self._wildcards["file"]
+        about = 5e6
+        for split in CLOTHO:
+            if name.endswith(f"{split}.7z"):
+                about = PACKED * CLOTHO[split].total_seconds * WAV_BYTES
+        if "gpt" in name or name == "variations.json":
+            about = 34.3e6
+        return download(self._sources[group]["files"][name]["size"], about)
+
+    def audio_download_wavcaps(self) -> Cost:
+        size = WAVCAPS[self._wildcards["part"]].total_seconds * FLAC_BYTES
+        return download(None, size)
+
+    def audio_download_passt(self) -> Cost:
+        name = self._wildcards["variant"]
+        return download(self._sources["passt"]["files"][name]["size"], FLOAT * 86.2e6)
+
+    def audio_text_model(self) -> Cost:
+        name = self._wildcards["text_model"]
+        if self._config["text_models"][name]["source"] == "scratch":
+            return Cost()
+        with shapes_only():
+            numbers = sum(each.numel() for each in _encoder(self._text(name)).parameters())
+        # The published files hold the head that they were trained with as well.
+        return download(self._sources["text_models"]["files"][name]["size"], FLOAT * 1.01 * numbers)
+
+    def audio_unpack_clotho(self) -> Cost:
+        seconds = CLOTHO[self._wildcards["split"]].total_seconds
+        return Cost(cpu_seconds=seconds * WAV_BYTES / 20e6, disk=seconds * WAV_BYTES)
+
+    def audio_fetch_audiocaps(self) -> Cost:
+        clips = AUDIOCAPS["all"]
+        size = clips.total_seconds * FLAC_BYTES
+        waits = clips.count / VIDEOS_A_SECOND
+        return Cost(download=size, disk=size, waits=waits, about=True)
+
+    def audio_synthesise(self) -> Cost:
+        seconds = sum(
+            clips.total_seconds
+            for dataset in self._config["sources"]
+            for clips in clips_of(self._config, dataset).values()
+        )
+        return Cost(disk=seconds * WAV_BYTES)
+
+    def audio_shard(self) -> Cost:
+        dataset = self._wildcards["dataset"]
+        seconds = sum(each.total_seconds for each in clips_of(self._config, dataset).values())
+        size = seconds * (FLAC_BYTES if dataset == "wavcaps" else INT16_BYTES)
+        return Cost(cpu_seconds=seconds / DECODED_SECONDS, cores=2, disk=size)
+
+    def audio_caption(self) -> Cost:
+        captions = self._config["captions"]
+        money = caption_money(self._config) if captions["backend"] == "openai" else 0.0
+        waits = 0.0
+        if captions["backend"] == "openai":
+            waits = 86_400.0 if captions["batch"] else 60 * rephrased(self._config) / (
+                captions["requests_per_minute"]
+            )
+        return Cost(money=money, waits=waits)
+
+    # Training.
+
+    def audio_pretrain(self) -> Cost:
+        return self._trained("pretraining", ("clotho", "audiocaps", "wavcaps"), "pretrained")
+
+    def audio_finetune(self) -> Cost:
+        return self._trained("finetuning", ("clotho",), "finetuned")
+
+    def audio_distill(self) -> Cost:
+        return self._trained("distillation", ("clotho",), "distilled")
+
+    def _trained(self, stage: str, datasets: tuple[str, ...], name: str) -> Cost:
+        """All runs of a job: epochs, a validation after each, embeddings at the end."""
+        config, wildcards = self._config, self._wildcards
+        settings = {**config["stages"]["common"], **config["stages"][stage]}
+        precision, longest = settings["precision"], settings["longest_seconds"]
+        pair, corpus = wildcards["pair"], wildcards["corpus"]
+        audio_name, text_name = pair.split("-")
+        model = ModelSettings.from_config(
+            config["audio_models"][audio_name],
+            config["model"],
+            config["model"]["text_dropout"],
+        )
+        text = self._text(text_name)
+        table = audio_runs(config)
+        keys = ["pair", "corpus", "stage"]
+        runs = int((table[keys] == [pair, corpus, name]).all(axis=1).sum())
+        splits = config["corpora"][corpus]["splits"]
+        trained = [
+            clips
+            for dataset in datasets
+            for split, clips in clips_of(config, dataset).items()
+            if dataset != "clotho" or split in splits
+        ]
+        judged = [
+            clips
+            for split, clips in clips_of(config, "clotho").items()
+            if split not in splits
+        ]
+        validation = [
+            clips
+            for split, clips in clips_of(config, "clotho").items()
+            if split == "validation" and split not in splits
+        ]
+
+        def segments(parts: list[Clips], by_caption: bool) -> float:
+            return sum(
+                (part.captions if by_caption else part.count)
+                * math.ceil(min(part.seconds, longest) / model.segment_seconds)
+                for part in parts
+            )
+
+        def embedding(parts: list[Clips]) -> Work:
+            captions = sum(part.captions for part in parts)
+            together = round(BATCH_SECONDS["cuda"] / model.segment_seconds)
+            heard = audio_work(model, together, False, precision)
+            read = text_work(text, CAPTIONS, MOST_TOKENS, False, precision)
+            return heard * (segments(parts, False) / together) + read * (captions / CAPTIONS)
+
+        pairs = sum(part.captions for part in trained)
+        batch, epochs = settings["batch"], settings["epochs"]
+        steps = pairs // batch
+        of_step = audio_work(model, round(segments(trained, True) / steps), True, precision)
+        of_step += text_work(text, batch, LONGEST_TOKENS, True, precision)
+        numbers = parameter_count(model.audio, text)
+        # Adam reads and writes weights, gradients and moments.
+        of_step += Work(0, 7 * FLOAT * numbers, 1)
+        work = (of_step * steps + embedding(validation)) * epochs + embedding(judged)
+        reading = sum(
+            epochs * min(part.seconds, longest) * part.captions / _reading_rate(dataset)
+            for dataset in datasets
+            for split, part in clips_of(config, dataset).items()
+            if dataset != "clotho" or split in splits
+        )
+        if name == "distilled":
+            work += embedding(trained) * len(config["ensemble"]["members"])
+        return Cost(
+            work={precision: work * runs},
+            cpu_seconds=reading * runs,
+            cores=max(1, settings["workers"]),
+            ahead=settings["workers"] > 0,
+            disk=FLOAT * numbers * runs,
+            scratch=FLOAT * numbers * 4,  # weights, moments and the best epoch
+        )
+
+    def _text(self, name: str) -> tuple[str, int, int, int, int]:
+        entry = self._config["text_models"][name]
+        if entry["source"] == "scratch":
+            keys = ("class", "hidden", "layers", "heads", "vocabulary")
+            kind, hidden, layers, heads, vocabulary = (entry[key] for key in keys)
+            return kind, hidden, layers, heads, vocabulary
+        # One that the hub has and this table doesn't is taken for one of the usual sizes.
+        usual = f"{entry['class']}_{'large' if 'large' in name else 'base'}"
+        return PUBLISHED_TEXT.get(name, PUBLISHED_TEXT[usual])
+
+
+def rephrased(config: Mapping[str, Any]) -> int:
+    """Captions that new ones are written for: of every split that a fine-tuned model trains on."""
+    runs = audio_runs(config)
+    corpora = set(runs[runs["captions"] == "gpt"]["corpus"])
+    splits = {split for corpus in corpora for split in config["corpora"][corpus]["splits"]}
+    return sum(
+        clips.captions for split, clips in clips_of(config, "clotho").items() if split in splits
+    )
+
+
+def caption_money(config: Mapping[str, Any]) -> float:
+    """What the backend `openai` asks for all of them, at the config's prices."""
+    captions = config["captions"]
+    prices = Prices(**captions["prices"])
+    if captions["batch"]:
+        prices = prices.times(BATCH_FACTOR)
+    count = captions["variations"]
+    prompt = estimated_input(caption_prompt(CAPTION, KEYWORDS, count))
+    return rephrased(config) * prices.of(prompt, TOKENS_PER_CAPTION * count)
+
+
+def _reading_rate(dataset: str) -> float:
+    return FLAC_SECONDS if dataset == "wavcaps" else PLAIN_SECONDS

@@ -1,0 +1,76 @@
+"""The console command `triptych plan`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from triptych.core.errors import InputError
+
+DESCRIPTION = """\
+What a run of the workflow will take, before it starts: jobs, GPU hours, disk, downloads, money.
+
+Snakemake builds the graph of all jobs; each study counts the operations of its own, on the true
+shapes and without computing anything. Run it in the folder of the workflow.
+"""
+
+EXAMPLES = """\
+examples:
+  triptych plan --configfile config/paper.yaml
+  triptych plan --configfile config/paper.yaml my.yaml --gpu a40
+"""
+
+GPU_NAMES = ("t4", "a40", "a100", "h100", "h200")
+"""Of core/operations.GPUS, which imports PyTorch."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the subparsers of `triptych`."""
+    parser = commands.add_parser(
+        "plan",
+        help="say what a run will take: jobs, GPU hours, disk, downloads, money",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--configfile",
+        nargs="*",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="laid over config.yaml, as for snakemake",
+    )
+    parser.add_argument(
+        "--gpu", choices=GPU_NAMES, default="a100", help="of the table by rule (default: a100)"
+    )
+    parser.add_argument(
+        "--write",
+        type=Path,
+        metavar="PAGE",
+        help="put the tables between the marks in this Markdown file, instead of printing them",
+    )
+    parser.set_defaults(run=_plan)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from triptych.plan.dry_run import dry_run, read_config
+
+    for file in options.configfile:
+        if not file.exists():
+            raise InputError(f"--configfile {file}: there is no such file")
+    root = Path.cwd()
+    found = dry_run(root, options.configfile)
+    config = read_config(root, options.configfile)
+
+    # Only now, since counting imports PyTorch and a child's memory is measured above.
+    from triptych.plan.pages import insert, plan_page
+    from triptych.plan.planned import measured_seconds, planned
+
+    plan = planned(found, config, root / "resources" / "sources.yaml")
+    measured = measured_seconds(root, found, options.configfile)
+    text = plan_page(plan, found, options.gpu, measured)
+    if options.write:
+        insert(options.write, text)
+    else:
+        print(text, end="")
+    return 1 if plan.missing else 0

@@ -1,0 +1,89 @@
+"""Every job of a run with its cost, and whether the run makes all that the config asks for."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from triptych.audio import cost as audio
+from triptych.core.cost import Cost
+from triptych.plan.dry_run import DryRun, Job, dry_run, missing
+from triptych.rl import cost as rl
+from triptych.style import cost as style
+
+STUDIES: dict[str, Any] = {"style": style, "audio": audio, "rl": rl}
+NAMES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
+OTHERS = "report"
+
+JobCost = Callable[[Mapping[str, Any], Mapping[str, Any], str, Mapping[str, str]], Cost]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Jobs and their costs side by side.
+
+    rows: how many rows of experiments each study has;  missing: those that no job makes
+    openai: what captions would cost from the backend `openai`, with its currency
+    """
+
+    jobs: list[Job]
+    costs: list[Cost]
+    rows: dict[str, int]
+    missing: list[str]
+    openai: tuple[int, float, str]
+
+
+def planned(found: DryRun, config: Mapping[str, Any], sources: Path) -> Plan:
+    """Cost every job. sources: resources/sources.yaml."""
+    known = yaml.safe_load(sources.read_text(encoding="utf-8"))
+    costs = []
+    for job in found.jobs:
+        study = study_of(job.rule)
+        costs.append(
+            STUDIES[study].job_cost(config[study], known, job.rule, job.wildcards)
+            if study in STUDIES
+            else Cost()
+        )
+    rows = {name: study.rows(config[name]) for name, study in STUDIES.items()}
+    lost = [
+        f"{NAMES[name]}: {row}"
+        for name, files in rows.items()
+        for row in missing(found.jobs, files)
+    ]
+    captions = config["audio"]
+    return Plan(
+        found.jobs,
+        costs,
+        {name: len(files) for name, files in rows.items()},
+        lost,
+        (
+            audio.rephrased(captions),
+            audio.caption_money(captions),
+            captions["captions"]["prices"]["currency"],
+        ),
+    )
+
+
+def study_of(rule: str) -> str:
+    """The study that a rule belongs to by its name, or "report"."""
+    name = rule.partition("_")[0]
+    return name if name in STUDIES else OTHERS
+
+
+def measured_seconds(root: Path, found: DryRun, configfiles: Sequence[Path]) -> dict[int, float]:
+    """Seconds of the jobs, by number, that have run on a GPU here with this very config."""
+    records = {}
+    for number, job in enumerate(found.jobs):
+        path = root / job.log.replace("results/logs/", "results/provenance/", 1)
+        path = path.with_suffix(".json")
+        if job.gpus and path.exists():
+            record = json.loads(path.read_text(encoding="utf-8"))
+            if "peak_gpu_memory_bytes" in record:
+                records[number] = float(record["seconds"])
+    if not records:
+        return {}
+    open_ = {job.outputs for job in dry_run(root, configfiles, everything=False).jobs}
+    return {n: seconds for n, seconds in records.items() if found.jobs[n].outputs not in open_}

@@ -1,0 +1,99 @@
+"""One update of a transformation network's weights, in portions that the memory holds."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from triptych.core.device import training_precision
+from triptych.core.divergence import all_finite
+from triptych.core.portion import Portion
+from triptych.core.sampling import keyed_generator
+from triptych.style.feedforward.network import TransformationNetwork
+from triptych.style.feedforward.perceptual import TERMS, Disturbance, PerceptualLoss
+from triptych.style.feedforward.training_data import TrainingSettings
+
+CPU = torch.device("cpu")
+
+ADVICE = (
+    "Lower style.training.schedule.size or style.network.width, or take a GPU with more memory; "
+    "precision bf16 halves what an image takes."
+)
+
+
+class Updates:
+    """A network's optimiser, and how many images go through the network at a time.
+
+    That is a whole batch, and less where memory runs out: every term of the loss is a mean over
+    images, and nothing in the network mixes them, so that gradients of parts add up.
+    """
+
+    def __init__(
+        self,
+        network: TransformationNetwork,
+        loss: PerceptualLoss,
+        settings: TrainingSettings,
+        device: torch.device,
+    ) -> None:
+        self._network, self._loss = network, loss
+        self._settings, self._device = settings, device
+        self._adam = torch.optim.Adam(network.parameters(), settings.learning_rate, fused=True)
+        self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
+        self._portion = Portion(settings.batch, "images", ADVICE)
+
+    def step(self, images: Tensor, number: int, rate: float) -> Tensor:
+        """Move the weights once, by batch `number` [N, 3, S, S] in [0, 1]; the terms, [TERMS]."""
+        for group in self._adam.param_groups:
+            group["lr"] = rate
+        disturbance = None
+        if self._loss.settings.temporal_weight:
+            generator = keyed_generator(CPU, "disturbed", self._settings.seed, number)
+            disturbance = self._loss.disturbance(images, generator)
+        values = self._portion.run(lambda size: self._gradients(images, disturbance, size))
+        self._scaler.step(self._adam)
+        self._scaler.update()
+        return values
+
+    def _gradients(self, images: Tensor, disturbance: Disturbance | None, size: int) -> Tensor:
+        self._adam.zero_grad()
+        values = torch.zeros(len(TERMS), device=self._device)
+        for first in range(0, len(images), size):
+            part = slice(first, first + size)
+            terms, total = self._terms(images[part], disturbance.of(part) if disturbance else None)
+            share = len(images[part]) / len(images)
+            self._scaler.scale(total * share).backward()
+            nothing = values.new_zeros(())
+            each = [terms.get(name, nothing).detach().float() for name in TERMS]
+            values += torch.stack(each) * share
+        return values
+
+    def _terms(
+        self, images: Tensor, disturbance: Disturbance | None
+    ) -> tuple[dict[str, Tensor], Tensor]:
+        """The terms of some images, means over these, and their sum."""
+        with training_precision(self._device, self._settings.precision):
+            stylised = self._network(images)
+            terms = self._loss.terms(self._network.recoloured(images), stylised)
+            if disturbance is not None:
+                terms["temporal"] = self._loss.temporal(
+                    self._network, images, stylised, disturbance
+                )
+            return terms, torch.stack(list(terms.values())).sum()
+
+    def finite(self) -> bool:
+        """Whether every weight is a finite number."""
+        return all_finite(self._network.parameters())
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "network": self._network.state_dict(),
+            "adam": self._adam.state_dict(),
+            "scaler": self._scaler.state_dict(),
+            "portion": self._portion.size,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self._network.load_state_dict(state["network"])
+        self._adam.load_state_dict(state["adam"])
+        self._scaler.load_state_dict(state["scaler"])
+        self._portion.size = state["portion"]
