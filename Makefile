@@ -9,7 +9,7 @@ SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
 READY  := .venv/ready
 
-.PHONY: help setup demo test faults rehearsal lint format bench experts backbones networks lock envs clean
+.PHONY: help setup demo test faults rehearsal lint format bench plan experts backbones networks lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -52,6 +52,9 @@ faults: $(READY) ## what can go wrong, tried; then the table of docs/reliability
 rehearsal: $(READY) ## the paper scale's every rule at full shapes, on synthetic inputs
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
 
+cluster: $(READY) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
+	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q --reliability results/reliability tests/cluster
+
 lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -70,6 +73,9 @@ format: $(READY) ## rewrite code in the house's format
 bench: $(READY) ## each study's speed and memory against plain code
 	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
 	  --forcerun rl_bench style_bench audio_bench -- rl_bench style_bench audio_bench
+
+plan: $(READY) ## what the papers' scale takes: the tables of docs/paper-scale.md
+	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md
 
 experts: $(READY) ## train the experts of resources/experts anew (about 10 minutes)
 	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}.safetensors

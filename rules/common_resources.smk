@@ -115,13 +115,10 @@ VGG_OPERATIONS = 2.5e6  # a pixel: forward and backward to the image
 VGG_FLOATS = 2000  # a pixel: kept for the way back
 
 
-def style_optimize_pixels(wildcards):
-    """Pixels of all images of an experiment, which are optimised at once."""
-    return sum(row["size"] ** 2 for row in style_rows(wildcards))
-
-
 def style_optimize_megabytes(wildcards):
-    return BASE + activations(VGG_FLOATS * style_optimize_pixels(wildcards))
+    """At least one image. On a CPU a quarter of it is filled with as many as fit."""
+    largest = max(row["size"] for row in style_rows(wildcards)) ** 2
+    return max(8000, BASE + activations(VGG_FLOATS * largest))
 
 
 def style_optimize_minutes(wildcards):

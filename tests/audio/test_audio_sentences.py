@@ -244,7 +244,7 @@ def test_the_hub_is_told_no_token(monkeypatch, tmp_path):
     ("repository", "settings", "error", "says"),
     [
         ("some/part", {}, InputError, "has no tokenizer.json, tokenizer_config.json, model.safe"),
-        ("some/absent", {}, DownloadError, f"404.*some/absent at {REVISION}: check these names"),
+        ("some/absent", {}, DownloadError, f"404.*some/absent at {REVISION}: if there is none"),
         ("some/whole", {"class_": "roberta"}, InputError, "class is bert, the config says roberta"),
         ("some/liar", {}, DownloadError, r"model\.safetensors: expected sha256"),
         ("some/liar", {"sha256": "beef"}, DownloadError, "expected weights with sha256 beef"),

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sound_files import noise, write
+from sound_files import header_only, noise, write
 from split_zip_writer import write_split_zip
 
 from triptych.audio.data.audio_sources import open_audio
@@ -202,6 +202,19 @@ def test_a_damaged_or_absent_member_is_a_problem_of_that_clip(wavcaps: Path) -> 
     assert re.search(r"is damaged .*FreeSound\.z0", problems["problem"][0])
     assert re.search(r"77\.flac is not in the archives", problems["problem"][1])
     assert len(ClipStore([wavcaps / "shards"])) == 3
+
+
+def test_a_recording_without_samples_is_told_by_its_own_name(wavcaps: Path) -> None:
+    """Not by that of the copy outside of the archive, which differs in each attempt."""
+    empty = header_only(wavcaps / "empty.flac").read_bytes()
+    name = f"{INNER}/SoundBible_flac/0.flac"
+    whole = (wavcaps / "SoundBible/1.flac").read_bytes()
+    archive = wavcaps / "hub/Zip_files/SoundBible/SoundBible.zip"
+    write_split_zip(archive, {name: empty, name.replace("0.", "1."): whole}, None)
+    clips = listed(wavcaps, "SoundBible", [0, 1])
+    write_shards(clips, wavcaps / "hub", wavcaps / "shards", "flac")
+    [problem] = pd.read_csv(wavcaps / "shards" / "problems.csv")["problem"]
+    assert problem.startswith(f"{name}: holds no samples")
 
 
 def test_an_incomplete_archive_stops_only_those_who_want_it(wavcaps: Path) -> None:

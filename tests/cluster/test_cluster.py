@@ -66,7 +66,7 @@ def snakemake(root, *arguments):
 
 def on_slurm(root):
     """A started run by the profile; of it, only what fits a node of two cores is set anew."""
-    task, networks, stack = SHORT
+    task, _, stack = SHORT
     short = f"wildcards.task == {task!r} and wildcards.stack == {stack!r} and attempt == 1"
     return snakemake(
         root,

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from triptych.core.files import atomic_path
 from triptych.core.job import job
 from triptych.core.stopping import SAVED_EXIT_CODE, Stopped
 
@@ -29,6 +30,18 @@ def test_prints_and_log_lines_reach_the_log(snakemake, tmp_path):
     text = (tmp_path / "results/logs/rl_something/hopper.log").read_text()
     assert "printed" in text
     assert "logged" in text
+
+
+def test_a_job_removes_what_its_killed_attempts_left_and_nothing_of_other_jobs(snakemake, tmp_path):
+    snakemake.params["checkpoint"] = str(tmp_path / "checkpoint")
+    mine, others = tmp_path / "out.csv", tmp_path / "out.png"
+    targets = (mine, tmp_path / "checkpoint" / "run" / "state.pt", others)
+    killed = [atomic_path(target) for target in targets]  # never left, as if by SIGKILL
+    left = [writing.__enter__() for writing in killed]
+    assert all(path.exists() for path in left)
+    with job(snakemake):
+        pass
+    assert [path.exists() for path in left] == [False, False, True]
 
 
 def test_provenance_says_how_a_result_was_made(snakemake, tmp_path):

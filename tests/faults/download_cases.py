@@ -15,22 +15,26 @@ from typing import Any
 import h5py
 import numpy as np
 import py7zr
+import pytest
 import torch
 from hub_site import REVISION, hub_site
 from PIL import Image
 from safetensors.torch import save
 
-from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
-from triptych.style.backbones.backbone import ARCHITECTURES, Convolution
+from triptych.audio.models.passt import Passt, PasstSettings
+from triptych.style.backbones.architectures import Architecture, Convolution, Pooling
 
 sys.path.append(str(Path(__file__).parents[1] / "audio"))
 
-from audio_source_files import CAPTION_HEADER, captions_of
 from audio_scripts import Named, run
+from audio_source_files import CAPTION_HEADER, captions_of
 from split_zip_writer import write_split_zip
 
 PASST = "passt_tiny"
-PUBLISHED[PASST] = PasstSettings(stride=(10, 10), frames=98, dim=24, depth=1, heads=3, classes=5)
+SMALL_PASST = PasstSettings(stride=(10, 10), frames=98, dim=24, depth=1, heads=3, classes=5)
+SMALL_VGG = Architecture(
+    "small_vgg", (Convolution("conv1", 3, 32), Pooling(2, 2), Convolution("conv2", 32, 64))
+)
 SETTINGS = {"source": "hub", "class": "bert", "repository": "some/bert", "revision": REVISION}
 
 
@@ -45,7 +49,7 @@ class Case:
     params: Callable[[str], dict[str, Any]]
     """What the rule passes, given the server's address."""
     knows: str
-    """"size" (and a checksum), a "checksum" alone, or "nothing"."""
+    """"size" (and a checksum), a "checksum" alone, "nothing"; "list": the file is the hub's."""
     disturbed: str = ""
     """In the addresses that the server misbehaves at."""
     mirrored: bool = False
@@ -66,6 +70,29 @@ class Case:
         if output.is_dir():
             return {path.name: path.read_bytes() for path in output.iterdir()}
         return {output.name: output.read_bytes()} if output.exists() else {}
+
+
+def failure(case: Case, address: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the job says when it fails."""
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        case.run(address)
+    assert ended.value.code == 1
+    return capsys.readouterr().err
+
+
+def nothing_is_taken_for_whole(case: Case, recorded: bool = False) -> None:
+    """No output; besides, only parts, what says of them where they belong, and finished files.
+
+    recorded: whether there was a first download, of which a lock file speaks.
+    """
+    assert case.product() == {}
+    whole = set(case.files.values())
+    for path in Path().rglob("*"):
+        known = path.suffix in (".part", ".log") or path.name.endswith(".part.json")
+        known |= "provenance" in path.parts or (recorded and "locks" in path.parts)
+        if path.is_file() and not known:
+            assert path.read_bytes() in whole, path
 
 
 def cases() -> list[Case]:
@@ -115,7 +142,7 @@ def _style() -> list[Case]:
         start = _sums(weights, "sha256")["sha256"][:8]
         known = {"size": None, "sha256_start": start, "lock": "resources/locks/vgg16.json"}
         url = f"{address}/models/vgg16.pth"
-        return {"url": url, "architecture": "narrow_vgg", **known}
+        return {"url": url, "architecture": SMALL_VGG.name, **known}
 
     return [
         Case(
@@ -173,7 +200,7 @@ def _audio_files() -> list[Case]:
 def _passt() -> Case:
     torch.manual_seed(0)
     stream = io.BytesIO()
-    torch.save(Passt(PUBLISHED[PASST]).state_dict(), stream)
+    torch.save(Passt(SMALL_PASST).state_dict(), stream)
     path = "/releases/download/passt-s-f128.pt"
 
     def params(address: str) -> dict[str, Any]:
@@ -209,10 +236,10 @@ def _hub_cases() -> list[Case]:
     }
     wanted = [
         ("audio_download_wavcaps", "zip in parts", "SoundBible.z02", "size"),
-        ("audio_download_wavcaps", "the hub's list", "/api/", "nothing"),
+        ("audio_download_wavcaps", "the hub's list", "/api/", "list"),
         ("audio_text_model", "safetensors", "model.safetensors", "size"),
         ("audio_text_model", "JSON", "tokenizer.json", "size"),
-        ("audio_text_model", "the hub's list", "/api/", "nothing"),
+        ("audio_text_model", "the hub's list", "/api/", "list"),
     ]
     given = {"audio_text_model": {"captions": [], "manifest": []}}
     return [
@@ -236,7 +263,7 @@ def _d4rl() -> bytes:
     return stream.getvalue()
 
 
-def _jpeg(size: int = 160) -> bytes:
+def _jpeg(size: int = 300) -> bytes:
     stream = io.BytesIO()
     pixels = np.random.default_rng(1).integers(0, 256, (size, size, 3), np.uint8)
     Image.fromarray(pixels).save(stream, "JPEG", quality=90)
@@ -245,16 +272,16 @@ def _jpeg(size: int = 160) -> bytes:
 
 def _zip() -> bytes:
     with tempfile.TemporaryDirectory() as folder:
-        members = {f"train2017/{n:012d}.jpg": _jpeg(40 + n) for n in range(5)}
+        members = {f"train2017/{n:012d}.jpg": _jpeg(100 + n) for n in range(5)}
         (path,) = write_split_zip(Path(folder) / "train2017.zip", members, None)
         return path.read_bytes()
 
 
 def _archives() -> dict[str, bytes]:
     random = np.random.default_rng(2)
-    members = {f"mnt/SoundBible_flac/{n}.flac": random.bytes(9_000) for n in range(5)}
+    members = {f"mnt/SoundBible_flac/{n}.flac": random.bytes(30_000) for n in range(5)}
     with tempfile.TemporaryDirectory() as folder:
-        paths = write_split_zip(Path(folder) / "SoundBible.zip", members, 20_000)
+        paths = write_split_zip(Path(folder) / "SoundBible.zip", members, 60_000)
         return {path.name: path.read_bytes() for path in paths}
 
 
@@ -268,26 +295,26 @@ def _seven_zip() -> bytes:
 
 def _csv() -> bytes:
     stream = io.StringIO(newline="")
-    rows = [[f"sound {n}.wav", *captions_of(f"sound {n}.wav")] for n in range(100)]
+    rows = [[f"sound {n}.wav", *captions_of(f"sound {n}.wav")] for n in range(300)]
     csv.writer(stream, lineterminator="\n").writerows([CAPTION_HEADER, *rows])
     return stream.getvalue().encode()
 
 
 def _json() -> bytes:
-    return json.dumps({f"sound {n}.wav": captions_of(f"{n}.wav") for n in range(100)}).encode()
+    return json.dumps({f"sound {n}.wav": captions_of(f"{n}.wav") for n in range(300)}).encode()
 
 
 def _torchvision() -> bytes:
     """Random numbers under torchvision's names, as for its VGG but narrow."""
     state, number = {}, 0
     torch.manual_seed(1)
-    shapes = ARCHITECTURES["narrow_vgg"].shapes()
-    for layer in ARCHITECTURES["narrow_vgg"].layers:
+    shapes = SMALL_VGG.shapes()
+    for layer in SMALL_VGG.layers:
         if isinstance(layer, Convolution):
             for kind in ("weight", "bias"):
                 state[f"features.{number}.{kind}"] = torch.randn(shapes[f"{layer.name}.{kind}"])
         number += 2 if isinstance(layer, Convolution) else 1
-    state["classifier.0.weight"] = torch.randn(40, 40)
+    state["classifier.0.weight"] = torch.randn(100, 100)
     stream = io.BytesIO()
     torch.save(state, stream)
     return stream.getvalue()
@@ -296,8 +323,8 @@ def _torchvision() -> bytes:
 def _text_model() -> dict[str, bytes]:
     return {
         "config.json": json.dumps({"model_type": "bert", "hidden_size": 24}).encode(),
-        "tokenizer.json": json.dumps({"model": {"vocab": list(range(5000))}}).encode(),
+        "tokenizer.json": json.dumps({"model": {"vocab": list(range(10_000))}}).encode(),
         "tokenizer_config.json": b'{"do_lower_case": true}',
-        "model.safetensors": save({"embeddings": torch.arange(10_000.0)}),
+        "model.safetensors": save({"embeddings": torch.arange(20_000.0)}),
         "pytorch_model.bin": b"a pickle, never asked for",
     }

@@ -9,7 +9,7 @@ import re
 from script_runner import SCRIPTS
 
 LATER = (
-    *("av", "cv2", "onnxscript"),
+    *("av", "cv2", "networkx", "onnxscript.function_libs.torch_lib.ops"),
     *("torch._dynamo", "torch.onnx._internal.exporter._core"),
     *("transformers.models.bert.modeling_bert", "transformers.models.roberta.modeling_roberta"),
 )

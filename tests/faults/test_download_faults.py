@@ -6,12 +6,10 @@ then a second run against a server that behaves ends in that output.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
-from download_cases import Case, cases
+from download_cases import Case, cases, failure, nothing_is_taken_for_whole
 from download_server import (
     Behaviour,
     Fault,
@@ -21,7 +19,6 @@ from download_server import (
     login_page,
     redirect,
     served,
-    serving,
     silent,
     status,
     wrong_start,
@@ -43,7 +40,7 @@ class Trouble:
     always: Fault | None = None
     ranges: bool = True
     says: str | dict[str, str] | None = None
-    """What the error says, perhaps by what the rule knows; None where the file arrives."""
+    """What the error says, perhaps by what the rule knows; nothing where the file arrives."""
     timeout: float = 60.0
     recorded: bool = False
     """Whether there was a first download, for what nobody published."""
@@ -55,7 +52,9 @@ class Trouble:
 SIZE = r"expected \d+ bytes, the server has"
 CUT = r"the connection was cut, 3 times in a row.*run again later"
 SUM = r"expected (sha256|sha256_start|md5|git_blob) \w+, found \w+"
-LONGER = {"size": SIZE, "checksum": SUM, "nothing": "the file goes on behind them"}
+MORE = "the file goes on behind them"
+LONGER = {"size": SIZE, "checksum": SUM, "nothing": MORE, "list": MORE}
+FLIPPED = {"list": "not a list of files", "size": SUM, "checksum": SUM, "nothing": SUM}
 SILENT = "the server did not answer in time, 3 times in a row"
 TROUBLES = {
     # What passes.
@@ -73,11 +72,12 @@ TROUBLES = {
     # What doesn't.
     "cut for good": Trouble(always=cut(0.4), ranges=False, says=CUT),
     "wrong length, too long": Trouble(
-        always=served(told=1.5), says={"size": SIZE, "checksum": CUT, "nothing": CUT}
+        always=served(told=1.5),
+        says={"size": SIZE},  # without one, 416 tells the true length
     ),
     "wrong length, too short": Trouble(always=served(told=0.5), says=LONGER),
     "wrong length, none": Trouble(always=answer(200, b""), says="answer was empty|server has 0"),
-    "wrong checksum": Trouble(always=served(change=flipped), says=SUM, recorded=True),
+    "wrong checksum": Trouble(always=served(change=flipped), says=FLIPPED, recorded=True),
     "403": Trouble(always=status(403), says="answered 403. The server refuses"),
     "404": Trouble(always=status(404), says="answered 404. The file has moved"),
     "429 for good": Trouble(always=status(429), says="answered 429, 3 times.*Run again later"),
@@ -87,61 +87,28 @@ TROUBLES = {
     "login page, after a cut": Trouble((cut(0.4),), login_page, says="a web page came instead"),
     "silence": Trouble(always=silent(0.3), says=SILENT, timeout=0.1),
     "slow drip for good": Trouble(
-        always=served(pieces=10_000, pause=0.02), says="only .* bytes came within", timeout=0.1
+        always=served(pieces=1 << 30, pause=0.02), says="only .* bytes came within", timeout=0.1
     ),
     "packed": Trouble(always=answer(200, b"x", Content_Encoding="gzip"), says="packed"),
 }
 
 
-@pytest.fixture
-def address(behaviour: Behaviour, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """A server's, with an empty working folder, short pauses, and little patience."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(download.__kwdefaults__, "attempts", 3)
-    monkeypatch.setitem(download.__kwdefaults__, "wait_seconds", 0.001)
-    monkeypatch.setattr(job_module, "package_versions", dict)  # slow, and not what this is about
-    with serving(behaviour) as started:
-        monkeypatch.setenv("HF_ENDPOINT", started)
-        yield started
-
-
-@pytest.fixture
-def behaviour() -> Behaviour:
-    return Behaviour()
-
-
 @pytest.fixture(scope="module")
-def products(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes]]:
-    """What undisturbed downloads give, by the case's name."""
+def products(
+    server: tuple[Behaviour, str], small_networks, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, bytes]]:
+    """What undisturbed downloads give from the same server, by the case's name."""
+    behaviour, address = server
     found = {}
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_ENDPOINT", address)
+        patch.setattr(job_module, "package_versions", dict)
         for case in CASES.values():
             patch.chdir(tmp_path_factory.mktemp("undisturbed"))
-            with serving(Behaviour(files=case.files)) as started:
-                patch.setenv("HF_ENDPOINT", started)
-                case.run(started)
+            vars(behaviour).update(vars(Behaviour(files=case.files)))
+            case.run(address)
             found[case.name] = case.product()
     return found
-
-
-def failure(case: Case, address: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What the job says when it fails."""
-    capsys.readouterr()
-    with pytest.raises(SystemExit) as ended:
-        case.run(address)
-    assert ended.value.code == 1
-    return capsys.readouterr().err
-
-
-def nothing_is_taken_for_whole(case: Case, right: dict[str, bytes]) -> None:
-    """No output; besides, only parts, what says of them where they belong, and finished files."""
-    assert case.product() == {}
-    whole = set(case.files.values())
-    for path in Path().rglob("*"):
-        known = path.suffix in (".part", ".log") or path.name.endswith(".part.json")
-        if path.is_file() and "provenance" not in path.parts and not known:
-            assert path.read_bytes() in whole, path
-    assert right
 
 
 def test_undisturbed_downloads_give_what_the_sources_have(
@@ -165,9 +132,9 @@ def test_undisturbed_downloads_give_what_the_sources_have(
 def test_a_download_ends_in_a_verified_file_or_a_clear_error(
     name: str,
     trouble: str,
+    products: dict[str, dict[str, bytes]],
     address: str,
     behaviour: Behaviour,
-    products: dict[str, dict[str, bytes]],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tried,
@@ -189,9 +156,41 @@ def test_a_download_ends_in_a_verified_file_or_a_clear_error(
         assert re.search(WHAT_TO_DO, said), said
         assert address in said
         assert behaviour.played >= 1 + case.mirrored
-        nothing_is_taken_for_whole(case, products[name])
+        nothing_is_taken_for_whole(case, what.recorded)
         behaviour.behave()
         monkeypatch.setitem(download.__kwdefaults__, "timeout_seconds", 60.0)
         case.run(address)
     assert case.product() == products[name]
     tried("download", f"{case.rule}: {trouble}", REFUSED if says else WHOLE)
+
+
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.mirrored])
+@pytest.mark.parametrize("trouble", ["404", "wrong checksum", "login page", "cut for good"])
+def test_where_the_first_address_fails_the_mirror_serves(
+    name: str,
+    trouble: str,
+    products: dict[str, dict[str, bytes]],
+    address: str,
+    behaviour: Behaviour,
+    tried,
+) -> None:
+    case = CASES[name]
+    first, mirror = case.files
+    behaviour.files, behaviour.disturbed = case.files, first
+    behaviour.always, behaviour.ranges = TROUBLES[trouble].always, TROUBLES[trouble].ranges
+    case.run(address)
+    assert case.product() == products[name]
+    assert behaviour.requests[-1]["path"] == mirror
+    tried("download", f"{case.rule}: {trouble} at the first address", WHOLE)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_where_no_server_answers_that_is_said(
+    name: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys, tried
+) -> None:
+    down = "http://127.0.0.1:9"
+    monkeypatch.setenv("HF_ENDPOINT", down)
+    said = failure(CASES[name], down, capsys)
+    assert re.search(f"{down}.*the connection failed.*3 times in a row.*Run again later", said)
+    nothing_is_taken_for_whole(CASES[name], recorded=False)
+    tried("download", f"{CASES[name].rule}: no server", REFUSED)

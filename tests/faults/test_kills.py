@@ -9,6 +9,7 @@ import time
 import pytest
 from killing import Workplace
 from slow_rules import RESUMING, SLOW_RULES
+from whole_runs import Run, checkout_like
 
 from triptych.core.stopping import SAVED_EXIT_CODE
 
@@ -45,7 +46,7 @@ def test_a_rule_that_is_killed_again_and_again_ends_with_an_unbroken_runs_bytes(
     assert workplace.outputs(job) == unbroken.outputs
     assert workplace.files() == unbroken.files
     if rule in RESUMING:
-        assert re.search(r"resuming at \w+ [1-9]", workplace.attempts(job))
+        assert re.search(r"resuming( at \w+|:) [1-9]", workplace.attempts(job))
     tried("kill", rule, SAME, KILLS)
 
 
@@ -67,3 +68,40 @@ def test_a_training_that_is_asked_to_stop_saves_in_seconds_and_goes_on(workplace
     workplace.finish(job)
     assert workplace.outputs(job) == unbroken.outputs
     tried("stop", rule, SAME)
+
+
+def test_a_run_of_snakemake_that_is_killed_with_its_jobs_ends_with_the_same_bytes(
+    workplace, tmp_path, tried
+):
+    seed = os.environ["TRIPTYCH_SEED"]
+    moments = random.Random(f"{seed} snakemake")
+    job = workplace.job(SLOW_RULES["rl_train"])
+    checkout = checkout_like(workplace, tmp_path)
+    early = moments.choice(["rl_collect", "rl_prepare", "rl_prune"])
+    for rule in (early, "rl_train"):
+        run = Run(checkout, *job.output)
+        run.wait_for(f"results/logs/{rule}/*.log")
+        after = moments.uniform(0, 1)
+        time.sleep(after)
+        run.kill()
+        print(f"seed {seed}: killed {after:.3f} s into {rule}")
+        assert "--unlock" in checkout.snakemake(*job.output, check=False)
+        checkout.snakemake("--unlock")
+    checkout.snakemake(*job.output)
+    made = {name: (tmp_path / name).read_bytes() for name in job.output}
+    assert made == workplace.unbroken(job).outputs
+    assert not list((tmp_path / "results").rglob(".partial-*"))
+    tried("kill", "a run of Snakemake with its jobs", SAME, 2)
+
+
+def test_the_second_of_two_runs_in_one_folder_says_that_it_is_locked(workplace, tmp_path, tried):
+    checkout = checkout_like(workplace, tmp_path)
+    first = Run(checkout, SLOW_RULES["rl_train"])
+    first.wait_for(".snakemake/locks/*")
+    with pytest.raises(AssertionError) as refused:
+        checkout.snakemake(SLOW_RULES["style_paint"])
+    first.kill()
+    for words in ("cannot be locked", str(tmp_path), "no other Snakemake process", "--unlock"):
+        assert words in str(refused.value)
+    assert not (tmp_path / SLOW_RULES["style_paint"]).exists()
+    tried("two runs", "two runs of Snakemake", "the second says that the folder is locked")

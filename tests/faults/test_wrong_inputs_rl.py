@@ -115,7 +115,9 @@ def test_a_wrong_recording_is_refused_by_name_key_and_advice(sandbox, tried, kin
     path = sandbox.here / "my own data \u00e9.hdf5"
     make(path)
     tracemalloc.start()
-    sandbox.refuses("rl_prepare", {"data": path}, OUTPUT, path.name, *said, task="hopper", source="path")
+    sandbox.refuses(
+        "rl_prepare", {"data": path}, OUTPUT, path.name, *said, task="hopper", source="path"
+    )
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
     sandbox.check()
@@ -169,20 +171,32 @@ POLICIES = {
         "policy-bench",
     ),
     "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be understood", "both"),
-    "rows without keys": (lambda path: policies(path, '{"rows": [{}, {}], "settings": {}}'), "", "both"),
+    "rows without keys": (
+        lambda path: policies(path, '{"rows": [{}, {}], "settings": {}}'),
+        "",
+        "both",
+    ),
     "fewer rows than networks": (
-        lambda path: policies(path, '{"rows": [], "settings": {}}'), "one a row", "both",
+        lambda path: policies(path, '{"rows": [], "settings": {}}'),
+        "one a row",
+        "both",
     ),
     "metadata of other kinds": (
-        lambda path: packed(path, {"row": [1], "settings": 3}), "row and settings", "both",
+        lambda path: packed(path, {"row": [1], "settings": 3}),
+        "row and settings",
+        "both",
     ),
     "settings of other kinds": (
-        lambda path: packed(path, {"settings": {"candidates": "many"}}), "'many'", "policy-bench",
+        lambda path: packed(path, {"settings": {"candidates": "many"}}),
+        "'many'",
+        "policy-bench",
     ),
     "a billion candidates": (
-        lambda path: packed(path, {"settings": {"candidates": 10**9}}), "candidates", "policy-bench",
+        lambda path: packed(path, {"settings": {"candidates": 10**9}}),
+        "candidates",
+        "policy-bench",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("kind", POLICIES)
@@ -218,9 +232,16 @@ def test_a_pickle_is_no_policy_and_no_expert_and_no_transitions(sandbox, tried):
     sandbox.command_refuses("prune-export", path.name, said=(path.name, "cannot be read"))
     sandbox.command_refuses("policy-bench", path.name, said=(path.name, "cannot be read"))
     sandbox.refuses(
-        "rl_collect", {"expert": path.name}, Named("results/c.hdf5"), path.name, "rl_train_expert",
-        task="hopper", transitions=1000, noise=0.1, seed=0,
-    )  # fmt: skip
+        "rl_collect",
+        {"expert": path.name},
+        Named("results/c.hdf5"),
+        path.name,
+        "rl_train_expert",
+        task="hopper",
+        transitions=1000,
+        noise=0.1,
+        seed=0,
+    )
     with pytest.raises(DatasetError, match=r"p\.safetensors.*rl_prepare"):
         read_transitions(path)
     assert not sprung.exists()

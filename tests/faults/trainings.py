@@ -57,12 +57,12 @@ def train_audio(folder, stop=None, **changes):
     return audio.run(folder, stop, **changes)
 
 
-def train_style(folder, stop=None, loss=style.LOSSES, device=CPU, **changes):
+def train_style(folder, stop=None, crops=None, device=CPU, **changes):
     backbone, painting = style.random_backbone().to(device), style.painting().to(device)
     return style_training.train(
         SMALL,
-        PerceptualLoss(backbone, loss, painting),
-        style.Noise(),
+        PerceptualLoss(backbone, style.LOSSES, painting),
+        crops or style.Noise(),
         dataclasses.replace(style.TRAINING, **changes),
         device,
         Checkpoint(folder, "x"),
@@ -187,7 +187,7 @@ def out_of_memory():
 
 
 @contextmanager
-def room_for(owner, name, rows, when=lambda: True, size=lambda *given: len(given[0])):
+def room_for(owner, name, rows, when=lambda: True, size=lambda *given, **_: len(given[0])):
     """Within, `owner.name` runs out of memory for more than `rows` rows: a CPU's stand-in.
 
     `size` takes the call's arguments, without self where `owner` is a class.
@@ -196,7 +196,7 @@ def room_for(owner, name, rows, when=lambda: True, size=lambda *given: len(given
     skip = 1 if isinstance(owner, type) else 0
 
     def limited(*given, **named):
-        if when() and size(*given[skip:]) > rows:
+        if when() and size(*given[skip:], **named) > rows:
             raise out_of_memory()
         return own(*given, **named)
 

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import audio_inputs
 import audio_tables
+import numpy as np
 import pandas as pd
 import py7zr
 import pytest
@@ -21,11 +22,20 @@ import soundfile
 import torch
 import yaml
 from audio_inputs import make_audio
-from encoder_repositories import ENCODERS, Encoder, configuration, published_shapes, tokenizer
+from encoder_repositories import (
+    ENCODERS,
+    Encoder,
+    configuration,
+    published_shapes,
+    tokenizer,
+    write_encoder,
+)
+from safetensors.numpy import load_file, save_file
 from server import serving
 from sources import ROOT, real_sources
 
 from triptych.audio.models.passt import PasstSettings
+from triptych.audio.models.sentences import SentenceEncoder
 
 # Weights without pooler and heads, as counted for the published models.
 ENCODER_WEIGHTS = {
@@ -76,6 +86,25 @@ def test_encoders_are_those_of_the_library_at_their_true_size(name):
         encoder.kind,
         "cls" if encoder.kind == "bert" else "lm_head",
     }
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_an_encoder_takes_its_weights_from_under_the_published_names(tmp_path, kind):
+    """BERT's layer norms are called gamma and beta there, and heads stand beside the encoder."""
+    write_encoder(tmp_path, Encoder(kind, 16, 2, 2), ["a gate creaks"], seed=0)
+    file = tmp_path / "model.safetensors"
+    random = np.random.default_rng(1)
+    stored = {
+        key: value if key.endswith("ids") else random.normal(size=value.shape).astype(np.float32)
+        for key, value in load_file(file).items()
+    }
+    save_file(stored, file, {"format": "pt"})
+    model = SentenceEncoder.from_folder(tmp_path, dropout=0.2).model
+    first = {"weight": "gamma", "bias": "beta"} if kind == "bert" else {}
+    for name, value in model.named_parameters():
+        stem, _, end = f"{kind}.{name}".rpartition(".")
+        end = first.get(end, end) if "LayerNorm" in stem else end
+        assert np.array_equal(value.detach().numpy(), stored[f"{stem}.{end}"])
 
 
 def test_tokenizers_number_their_special_tokens_as_published():

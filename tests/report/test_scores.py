@@ -37,6 +37,17 @@ def test_the_order_of_the_rows_does_not_matter():
     pd.testing.assert_frame_equal(run_scores(frame, 2), run_scores(shuffled, 2))
 
 
+def test_a_run_that_diverged_is_left_out_and_named(caplog):
+    """Its earlier evaluations are good, but the score is that of the last ones."""
+    curves = {("dense", 0, s): [5.0, 50.0, 70.0] for s in range(3)}
+    frame = evaluations(curves)
+    frame.loc[(frame["seed"] == 1) & (frame["update"] == 300), "score_normalised"] = np.nan
+    runs = run_scores(frame, last_evaluations=2)
+    assert runs["seed"].tolist() == [0, 2]
+    assert summarise_scores(runs)["seeds"].tolist() == [2]
+    assert "it diverged: run (task hopper, method dense, sparsity_percent 0, seed 1" in caplog.text
+
+
 def test_too_few_evaluations_are_an_error_that_names_the_run():
     with pytest.raises(ValueError, match=r"last 3 evaluations.*seed 0, algorithm BC.*has 2"):
         run_scores(evaluations({("dense", 0, 0): [1.0, 2.0]}), last_evaluations=3)

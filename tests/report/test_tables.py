@@ -139,6 +139,19 @@ def test_scores_at_a_sparsity_hold_dense_and_the_mean_over_tasks():
     assert [row[0] for row in table.rows][:3] == ["BCQ, Dense", "BCQ, SNIP", "BCQ, GraSP"]
 
 
+def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
+    scores = synthetic.scores()
+    first = scores["seed"].min()
+    gone = (scores["task"] == "hopper") & (scores["method"] == "snip") & (scores["seed"] == first)
+    scores.loc[gone & (scores["sparsity_percent"] == 95), "score_normalised"] = float("nan")
+    table = scores_table(scores_long(run_scores(scores, 2), sparsity_percent=95, scale="demo"))
+    seeds = scores["seed"].nunique()
+    hopper = {row[0]: row[1] for row in table.rows}
+    assert hopper["BCQ, SNIP"].endswith(f"({seeds - 1} of {seeds} seeds)")
+    assert "seeds)" not in hopper["BCQ, Dense"] + hopper["BCQ, GraSP"]
+    assert table.caption.endswith("Runs that diverged have no score and are left out.")
+
+
 def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
     long = latency_long(synthetic.latency(), scale="demo")
     case = long[(long["part"] == "actor") & (long["batch"] == 1)].set_index("kernel")

@@ -34,7 +34,10 @@ def products(batch, *layers):
 
 
 def test_an_update_counts_every_product_of_bcq_and_no_other():
-    encoder, decoder = ("vae.e1", "vae.e2", "vae.mean", "vae.log_std"), ("vae.d1", "vae.d2", "vae.d3")
+    encoder, decoder = (
+        ("vae.e1", "vae.e2", "vae.mean", "vae.log_std"),
+        ("vae.d1", "vae.d2", "vae.d3"),
+    )
     actor = ("actor.l1", "actor.l2", "actor.l3")
     q1 = ("critic.l1", "critic.l2", "critic.l3")
     q2 = ("critic.l4", "critic.l5", "critic.l6")

@@ -1,23 +1,31 @@
 """What the jobs of the audio study cost, by their config."""
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
 import torch
 
-from triptych.audio.captions.cost import BATCH_FACTOR, TOKENS_PER_CAPTION, Prices, estimated_input
-from triptych.audio.captions.prompt import caption_prompt
+from triptych.audio.amounts import (
+    AUDIOCAPS,
+    CLOTHO,
+    WAVCAPS,
+    Clips,
+    caption_money,
+    clips_of,
+    judged_by,
+    rephrased,
+    trained_on,
+)
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.embedding import BATCH_SECONDS, CAPTIONS
-from triptych.audio.experiments import audio_runs
+from triptych.audio.experiments import audio_runs, run_records
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt, PasstSettings
 from triptych.audio.models.sentences import LONGEST_TOKENS, SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
-from triptych.core.cost import GB, Cost, download
+from triptych.core.cost import Cost, download
 from triptych.core.device import training_precision
 from triptych.core.operations import Work, counted, shaped, shapes_only
 
@@ -39,35 +47,6 @@ VIDEOS_A_SECOND = 1.0
 """AudioCaps from YouTube, four at a time: assumed."""
 
 
-@dataclass(frozen=True)
-class Clips:
-    """Some recordings; the captions of all of them together."""
-
-    count: int
-    seconds: float  # mean length
-    captions: int
-
-    @property
-    def total_seconds(self) -> float:
-        return self.count * self.seconds
-
-
-CLOTHO = {
-    "development": Clips(3839, 23.99 * 3600 / 3839, 19_195),
-    "validation": Clips(1045, 6.57 * 3600 / 1045, 5_225),
-    "evaluation": Clips(1045, 6.50 * 3600 / 1045, 5_225),
-    "retrieval_audio": Clips(1000, 22.5, 1_000),
-}
-"""Clotho v2.1 and the challenge's set: clips and hours as counted from its files."""
-AUDIOCAPS = {"all": Clips(51_308, 10.0, 49_838 + 2_475 + 4_875)}
-WAVCAPS = {
-    "AudioSet_SL": Clips(108_317, 10.0, 108_317),
-    "BBC_Sound_Effects": Clips(31_201, 115.04, 31_201),
-    "FreeSound": Clips(262_300, 85.98, 262_300),
-    "SoundBible": Clips(1_232, 13.12, 1_232),
-}
-"""Table 1 of Mei et al. 2023 (arXiv:2303.17395): 403,050 clips, 7,568 hours."""
-
 PUBLISHED_TEXT = {
     "bert_base": ("bert", 768, 12, 12, 30_522),
     "bert_large": ("bert", 1024, 24, 16, 30_522),
@@ -75,10 +54,6 @@ PUBLISHED_TEXT = {
     "roberta_large": ("roberta", 1024, 24, 16, 50_265),
 }
 """Class, hidden size, layers, heads and vocabulary of the models on the hub."""
-
-CAPTION = "A person is walking on gravel while birds are singing in the trees nearby"
-KEYWORDS = ("gravel", "footsteps", "walking", "birdsong", "field-recording", "ambience", "spring")
-"""Of the mean length of Clotho's captions (11 words and more) and number of its keywords (7)."""
 
 
 def job_cost(
@@ -94,27 +69,8 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     """The folder of the workflow that every trained model comes in, by the model's name."""
     return {
         run["run"]: "results/audio/models/{pair}/{corpus}/{stage}".format(**run)
-        for run in audio_runs(config).to_dict("records")
+        for run in run_records(audio_runs(config))
     }
-
-
-def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
-    """A data set's parts by name: published, or as the config has them synthesised."""
-    source = config["sources"][dataset]
-    if source["source"] == "none":
-        return {}
-    if source["source"] == "synthesised":
-        made = config["synthesis"]
-        mean = sum(made["seconds"]) / 2
-        if dataset != "clotho":
-            return {"all": Clips(made[dataset], mean, made[dataset])}
-        named = {"retrieval_audio": "challenge"}
-        return {
-            split: Clips(made[named.get(split, split)], mean, 5 * made[named.get(split, split)])
-            for split in CLOTHO
-        }
-    parts = {"clotho": CLOTHO, "audiocaps": AUDIOCAPS, "wavcaps": WAVCAPS}[dataset]
-    return {name: parts[name] for name in source.get("parts", parts)}
 
 
 @lru_cache(maxsize=32)
@@ -254,8 +210,10 @@ class _Jobs:
         money = caption_money(self._config) if captions["backend"] == "openai" else 0.0
         waits = 0.0
         if captions["backend"] == "openai":
-            waits = 86_400.0 if captions["batch"] else 60 * rephrased(self._config) / (
-                captions["requests_per_minute"]
+            waits = (
+                86_400.0
+                if captions["batch"]
+                else 60 * rephrased(self._config) / (captions["requests_per_minute"])
             )
         return Cost(money=money, waits=waits)
 
@@ -272,72 +230,55 @@ class _Jobs:
 
     def _trained(self, stage: str, datasets: tuple[str, ...], name: str) -> Cost:
         """All runs of a job: epochs, a validation after each, embeddings at the end."""
-        config, wildcards = self._config, self._wildcards
+        config, corpus = self._config, self._wildcards["corpus"]
         settings = {**config["stages"]["common"], **config["stages"][stage]}
         precision, longest = settings["precision"], settings["longest_seconds"]
-        pair, corpus = wildcards["pair"], wildcards["corpus"]
-        audio_name, text_name = pair.split("-")
+        audio_name, text_name = self._wildcards["pair"].split("-")
         model = ModelSettings.from_config(
-            config["audio_models"][audio_name],
-            config["model"],
-            config["model"]["text_dropout"],
+            config["audio_models"][audio_name], config["model"], config["model"]["text_dropout"]
         )
         text = self._text(text_name)
-        table = audio_runs(config)
-        keys = ["pair", "corpus", "stage"]
-        runs = int((table[keys] == [pair, corpus, name]).all(axis=1).sum())
-        splits = config["corpora"][corpus]["splits"]
-        trained = [
-            clips
-            for dataset in datasets
-            for split, clips in clips_of(config, dataset).items()
-            if dataset != "clotho" or split in splits
-        ]
-        judged = [
-            clips
-            for split, clips in clips_of(config, "clotho").items()
-            if split not in splits
-        ]
-        validation = [
-            clips
-            for split, clips in clips_of(config, "clotho").items()
-            if split == "validation" and split not in splits
-        ]
 
-        def segments(parts: list[Clips], by_caption: bool) -> float:
-            return sum(
-                (part.captions if by_caption else part.count)
-                * math.ceil(min(part.seconds, longest) / model.segment_seconds)
-                for part in parts
-            )
+        def segments(clips: Clips) -> int:
+            return math.ceil(min(clips.seconds, longest) / model.segment_seconds)
 
-        def embedding(parts: list[Clips]) -> Work:
-            captions = sum(part.captions for part in parts)
+        def embedding(parts: Iterable[Clips]) -> Work:
             together = round(BATCH_SECONDS["cuda"] / model.segment_seconds)
             heard = audio_work(model, together, False, precision)
             read = text_work(text, CAPTIONS, MOST_TOKENS, False, precision)
-            return heard * (segments(parts, False) / together) + read * (captions / CAPTIONS)
+            return sum(
+                (
+                    heard * (clips.count * segments(clips) / together)
+                    + read * (clips.captions / CAPTIONS)
+                    for clips in parts
+                ),
+                Work(),
+            )
 
-        pairs = sum(part.captions for part in trained)
+        parts, judges = trained_on(config, corpus, datasets), judged_by(config, corpus)
         batch, epochs = settings["batch"], settings["epochs"]
-        steps = pairs // batch
-        of_step = audio_work(model, round(segments(trained, True) / steps), True, precision)
-        of_step += text_work(text, batch, LONGEST_TOKENS, True, precision)
+        steps = sum(clips.captions for _, clips in parts) // batch
+        heard = sum(clips.captions * segments(clips) for _, clips in parts)
+        step = audio_work(model, round(heard / steps), True, precision)
+        step += text_work(text, batch, LONGEST_TOKENS, True, precision)
         numbers = parameter_count(model.audio, text)
-        # Adam reads and writes weights, gradients and moments.
-        of_step += Work(0, 7 * FLOAT * numbers, 1)
-        work = (of_step * steps + embedding(validation)) * epochs + embedding(judged)
-        reading = sum(
-            epochs * min(part.seconds, longest) * part.captions / _reading_rate(dataset)
-            for dataset in datasets
-            for split, part in clips_of(config, dataset).items()
-            if dataset != "clotho" or split in splits
-        )
+        # Adam reads weights, gradients and moments, and writes all but the gradients.
+        step += Work(0, 7 * FLOAT * numbers, 1)
+        validation = embedding(clips for split, clips in judges.items() if split == "validation")
+        work = (step * steps + validation) * epochs + embedding(judges.values())
         if name == "distilled":
-            work += embedding(trained) * len(config["ensemble"]["members"])
+            teachers = len(config["ensemble"]["members"])
+            work += embedding(clips for _, clips in parts) * teachers
+        reading = sum(
+            min(clips.seconds, longest) * clips.captions / _reading_rate(dataset)
+            for dataset, clips in parts
+        )
+        keys = ["pair", "corpus", "stage"]
+        own = [self._wildcards["pair"], corpus, name]
+        runs = int((audio_runs(config)[keys] == own).all(axis=1).sum())
         return Cost(
             work={precision: work * runs},
-            cpu_seconds=reading * runs,
+            cpu_seconds=reading * epochs * runs,
             cores=max(1, settings["workers"]),
             ahead=settings["workers"] > 0,
             disk=FLOAT * numbers * runs,
@@ -353,27 +294,6 @@ class _Jobs:
         # One that the hub has and this table doesn't is taken for one of the usual sizes.
         usual = f"{entry['class']}_{'large' if 'large' in name else 'base'}"
         return PUBLISHED_TEXT.get(name, PUBLISHED_TEXT[usual])
-
-
-def rephrased(config: Mapping[str, Any]) -> int:
-    """Captions that new ones are written for: of every split that a fine-tuned model trains on."""
-    runs = audio_runs(config)
-    corpora = set(runs[runs["captions"] == "gpt"]["corpus"])
-    splits = {split for corpus in corpora for split in config["corpora"][corpus]["splits"]}
-    return sum(
-        clips.captions for split, clips in clips_of(config, "clotho").items() if split in splits
-    )
-
-
-def caption_money(config: Mapping[str, Any]) -> float:
-    """What the backend `openai` asks for all of them, at the config's prices."""
-    captions = config["captions"]
-    prices = Prices(**captions["prices"])
-    if captions["batch"]:
-        prices = prices.times(BATCH_FACTOR)
-    count = captions["variations"]
-    prompt = estimated_input(caption_prompt(CAPTION, KEYWORDS, count))
-    return rephrased(config) * prices.of(prompt, TOKENS_PER_CAPTION * count)
 
 
 def _reading_rate(dataset: str) -> float:

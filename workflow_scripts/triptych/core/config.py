@@ -65,9 +65,8 @@ def _explain(error: ValidationError) -> str:
     if rule == "required":
         missing = ", ".join(name for name in limit if name not in given)
         return f"{key} lacks {missing}; given were {', '.join(map(_name, given)) or 'no keys'}"
-    types = " or ".join([limit] if isinstance(limit, str) else map(str, limit)) if rule == "type" else ""
     allowed = {
-        "type": "a finite number" if types == "number" else f"a value of type {types}",
+        "type": f"a value of type {_type(limit)}",
         "enum": "one of " + ", ".join(map(str, limit)) if rule == "enum" else "",
         "minimum": f"at least {limit}",
         "exclusiveMinimum": f"more than {limit}",
@@ -86,6 +85,13 @@ def _name(key: object) -> str:
     """A key in a message of one line, whatever it is."""
     text = str(key)
     return _short(text if text.isprintable() else repr(key))
+
+
+def _type(limit: object) -> str:
+    """JSON schema's names of types, where these are the rule's limit."""
+    if isinstance(limit, list):
+        return " or ".join(map(str, limit))
+    return "number, finite" if limit == "number" else str(limit)
 
 
 def _short(text: str) -> str:

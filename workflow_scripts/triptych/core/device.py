@@ -28,13 +28,14 @@ def choose_device(wanted: str) -> torch.device:
 
 
 def precision_context(device: torch.device, precision: str) -> AbstractContextManager[object]:
-    """Context for matrix products in "float32", "tf32" (GPUs only) or "bf16" (autocast).
+    """Context for products and convolutions in "float32", "tf32" (GPUs only) or "bf16" (autocast).
 
     On a CPU tf32 is float32. Raises ValueError for another name.
     """
     if precision not in PRECISIONS:
         raise ValueError(f"precision {precision!r} is not one of {', '.join(PRECISIONS)}")
     torch.set_float32_matmul_precision("high" if precision == "tf32" else "highest")
+    torch.backends.cudnn.allow_tf32 = precision == "tf32"  # True by itself, for convolutions
     if precision == "bf16":
         return torch.autocast(device.type, dtype=torch.bfloat16)
     return contextlib.nullcontext()

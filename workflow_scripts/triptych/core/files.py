@@ -5,13 +5,16 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # downloads need this module and no pandas
     import pandas as pd
+
+PARTIAL = ".partial-"
+"""How the names of files and folders begin that are being written: nobody misses them."""
 
 
 @contextmanager
@@ -24,7 +27,9 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".partial-", suffix=target.suffix)
+    handle, name = tempfile.mkstemp(
+        dir=target.parent, prefix=partial_prefix(target), suffix=target.suffix
+    )
     os.close(handle)
     temporary = Path(name)
     try:
@@ -37,13 +42,36 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+def partial_prefix(target: Path) -> str:
+    """How the temporary names for `target` begin, of which others may be written beside it."""
+    return f"{PARTIAL}{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:8]}-"
+
+
+def remove_partial(target: Path) -> None:
+    """Delete what killed writers of `target` left beside it."""
+    _delete(target.parent.glob(f"{partial_prefix(target)}*"))
+
+
+def clear_partial(folder: Path) -> None:
+    """Delete what killed writers left anywhere in `folder`."""
+    _delete(folder.rglob(f"{PARTIAL}*"))
+
+
+def _delete(paths: Iterable[Path]) -> None:
+    for path in list(paths):
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
 def link_or_copy(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     """Give a finished file a second name, or copy it where the file system has no such names.
 
     The file must be one that is replaced and never written to, as those of `atomic_path` are.
     """
     target = Path(path)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".partial-") as folder:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=partial_prefix(target)) as folder:
         temporary = Path(folder) / target.name
         try:
             os.link(source, temporary)

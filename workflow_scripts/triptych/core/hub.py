@@ -42,8 +42,8 @@ def list_hub(
         download(address, answer)
     except DownloadError as error:
         raise DownloadError(
-            f"{error}\nThe hub was asked for {folder or 'the files'} of {repository} at "
-            f"{revision}: check these names in resources/sources.yaml, and HF_ENDPOINT."
+            f"{error}\n(It was the hub's list of {folder or 'the files'} of {repository} at "
+            f"{revision}: if there is none, check resources/sources.yaml and HF_ENDPOINT.)"
         ) from None
     try:
         items = [item for item in json.loads(answer.read_bytes()) if item["type"] == "file"]

@@ -11,12 +11,12 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, clear_partial, remove_partial
 from triptych.core.memory import peak_memory
 from triptych.core.provenance import cpu_name, package_versions, parameters_digest
 from triptych.core.stopping import Stopped
@@ -72,11 +72,13 @@ def job(snakemake: Any) -> Iterator[None]:
     What the body prints or logs goes to the terminal and to the rule's log. A job with a
     checkpoint (params.checkpoint) also appends it to attempts.log there, since Snakemake deletes
     the log at each new attempt. An exception leaves its traceback in the log and its message on
-    the terminal, and exits with 1, or with the code of `Stopped`.
+    the terminal, and exits with 1, or with the code of `Stopped`. What an attempt that was killed
+    left half written is removed first: Snakemake deletes whole outputs only.
     """
     log = Path(snakemake.log[0])
     params = dict(snakemake.params.items())
     began = time.monotonic()
+    _remove_leftovers([*map(Path, snakemake.output), _provenance_path(log)], params)
     with ExitStack() as stack:
         logs = [_Log(log, "w")]
         stack.callback(logs[0].close)
@@ -112,6 +114,13 @@ def job(snakemake: Any) -> Iterator[None]:
         _write_provenance(snakemake, log, params, time.monotonic() - began)
 
 
+def _remove_leftovers(targets: Iterable[Path], params: dict[str, Any]) -> None:
+    for target in targets:
+        remove_partial(target)
+    if "checkpoint" in params:
+        clear_partial(Path(params["checkpoint"]))
+
+
 def _advice(error: BaseException) -> str:
     """What to do about a full disk, by whatever library it was noticed."""
     full = any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT))
@@ -126,9 +135,13 @@ def _use_threads(threads: int) -> None:
         sys.modules["torch"].set_num_threads(threads)
 
 
-def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds: float) -> None:
+def _provenance_path(log: Path) -> Path:
     """results/logs/<rule>/<name>.log -> results/provenance/<rule>/<name>.json"""
     parts = ["provenance" if part == "logs" else part for part in log.parts]
+    return Path(*parts).with_suffix(".json")
+
+
+def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds: float) -> None:
     record = {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
@@ -150,5 +163,5 @@ def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds
     if torch is not None and torch.cuda.is_initialized():
         record["device"] = torch.cuda.get_device_name()
         record["peak_gpu_memory_bytes"] = torch.cuda.max_memory_allocated()
-    with atomic_path(Path(*parts).with_suffix(".json")) as temporary:
+    with atomic_path(_provenance_path(log)) as temporary:
         temporary.write_text(json.dumps(record, indent=1, sort_keys=True, default=str) + "\n")

@@ -32,6 +32,7 @@ OTHER_PRODUCTS: dict[str, Callable[..., float]] = {
     "mkldnn::_linear_pointwise": lambda inputs, weight, *_, **__: 2 * inputs.numel() * len(weight),
 }
 """Operations that PyTorch has no formula for."""
+NO_KERNEL = ("prim", "profiler")
 COPIES_NOTHING = ("aten::_unsafe_view", "aten::_reshape_alias")
 """Views that don't call themselves so."""
 
@@ -130,7 +131,7 @@ class _Counter(TorchDispatchMode):
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         name = func._schema.name
-        if func.namespace == "prim" or func.is_view or name in COPIES_NOTHING:
+        if func.namespace in NO_KERNEL or func.is_view or name in COPIES_NOTHING:
             return result
         formula: Any = OTHER_PRODUCTS.get(name) or flop_registry.get(func._overloadpacket)
         if formula is None and func.namespace != "aten":

@@ -1,7 +1,6 @@
 """PyTorch's files of weights, read without running what a pickle may hold."""
 
 import os
-import re
 
 import torch
 from torch import Tensor
@@ -32,7 +31,6 @@ def read_state_dict(path: str | os.PathLike[str], expected: str) -> dict[str, Te
 
 def _reason(error: Exception) -> str:
     """One line, without torch's advice to read the file in spite of what it may do."""
-    found = re.search(r"WeightsUnpickler error: *\s*(.+?)(?:\. |\n|$)", str(error))
-    if found:
-        return found[1]
-    return (str(error) or type(error).__name__).splitlines()[0]
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if "weights_only" not in line]
+    return f"{type(error).__name__}: {told[0]}" if told else type(error).__name__

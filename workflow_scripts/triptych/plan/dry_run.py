@@ -56,9 +56,7 @@ def dry_run(root: Path, configfiles: Sequence[Path], everything: bool = True) ->
     Raises InputError with Snakemake's message where it can't.
     """
     if not (root / "Snakefile").exists():
-        raise InputError(
-            f"there is no Snakefile in {root}: run this in the folder of the workflow"
-        )
+        raise InputError(f"there is no Snakefile in {root}: run this in the folder of the workflow")
     command = [sys.executable, "-c", CHILD, "--dry-run", *["--forceall"] * everything]
     if configfiles:
         command += ["--configfile", *(str(file.resolve()) for file in configfiles)]

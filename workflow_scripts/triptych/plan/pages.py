@@ -63,7 +63,9 @@ def _summary(plan: Plan) -> str:
     head += ["CPU core h", "downloads", "disk at the end", "checkpoints, at most"]
     lines = []
     for study in (*NAMES, OTHERS):
-        costs = [c for job, c in zip(plan.jobs, plan.costs, strict=True) if study_of(job.rule) == study]
+        costs = [
+            c for job, c in zip(plan.jobs, plan.costs, strict=True) if study_of(job.rule) == study
+        ]
         lines.append([NAMES.get(study, "Report"), *_totals(costs)])
     lines.append(["**all**", *_totals(plan.costs)])
     return "### By study\n\n" + _table(head, lines)
@@ -131,10 +133,13 @@ def _rules(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
     by_rule: dict[str, list[int]] = {}
     for number, job in enumerate(plan.jobs):
         by_rule.setdefault(job.rule, []).append(number)
-    lines = []
+    lines, small = [], []
     for rule in sorted(by_rule, key=_place):
         numbers = by_rule[rule]
         costs = [plan.costs[number] for number in numbers]
+        if all(cost == Cost() for cost in costs) and not plan.jobs[numbers[0]].gpus:
+            small.append(f"`{rule}` ({len(numbers)})")
+            continue
         held = [plan.jobs[number].gpus for number in numbers]
         lines.append(
             [
@@ -151,7 +156,8 @@ def _rules(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
         )
     head = ["rule", "jobs", "PFLOP", f"GPU computes, h ({gpu.name})", "GPU is taken, h"]
     head += ["CPU core h", "downloads", "disk", "GPU hours are"]
-    return "### By rule\n\n" + _table(head, lines)
+    rest = f"Minutes at most, and no GPU (jobs in brackets): {', '.join(small)}."
+    return f"### By rule\n\n{_table(head, lines)}\n\n{rest}"
 
 
 def _held(plan: Plan, numbers: Iterable[int], gpu: Gpu, measured: dict[int, float]) -> float:
@@ -207,5 +213,3 @@ def _duration(seconds: float) -> str:
 def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *lines))
-
-

@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from triptych.audio import cost as audio
+from triptych.audio.amounts import caption_money, rephrased
 from triptych.core.cost import Cost
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing
 from triptych.rl import cost as rl
@@ -60,8 +61,8 @@ def planned(found: DryRun, config: Mapping[str, Any], sources: Path) -> Plan:
         {name: len(files) for name, files in rows.items()},
         lost,
         (
-            audio.rephrased(captions),
-            audio.caption_money(captions),
+            rephrased(captions),
+            caption_money(captions),
             captions["captions"]["prices"]["currency"],
         ),
     )

@@ -26,7 +26,7 @@ def curves_long(evaluations: pd.DataFrame, scale: str) -> pd.DataFrame:
     shown = evaluations[evaluations["sparsity_percent"].isin([0, highest])]
     seeds = shown.groupby([*CURVE, "seed"])["score_normalised"].mean().reset_index()
     over_seeds = seeds.groupby(CURVE)["score_normalised"]
-    long = over_seeds.agg(value="mean", minimum="min", maximum="max", seeds="size").reset_index()
+    long = over_seeds.agg(value="mean", minimum="min", maximum="max", seeds="count").reset_index()
     return with_cells(long, unit="D4RL-normalised score", scale=scale)
 
 

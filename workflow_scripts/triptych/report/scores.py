@@ -1,5 +1,6 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
+import logging
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from triptych.core.statistics import (
     interquartile_mean,
     stratified_bootstrap,
 )
+
+logger = logging.getLogger(__name__)
 
 RUN = ["task", "method", "sparsity_percent", "seed", "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
@@ -30,7 +33,8 @@ def read_frames(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:
 def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame:
     """The score of each run: the mean over its last evaluations of the mean over episodes.
 
-    Never the best evaluation: on these tasks the two differ by as much as half the score.
+    Never the best evaluation: on these tasks the two differ by as much as half the score. A run
+    that diverged before its last evaluation has no score and is left out, which is logged.
 
     evaluations: rows of scores.csv. Returns one row a run: task, method, sparsity_percent,
     seed, algorithm, score (D4RL-normalised). Raises ValueError where a run has fewer
@@ -51,8 +55,11 @@ def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame
             f"({_named(RUN, short.index[0])}) has {short.iloc[0]}"
         )
     last = means.groupby(RUN).tail(last_evaluations)
-    runs = last.groupby(RUN, as_index=False).agg(score=("score_normalised", "mean"))
-    return runs
+    unscored = last.loc[last["score_normalised"].isna(), RUN].drop_duplicates()
+    for run in unscored.itertuples(index=False):
+        logger.warning("left out, since it diverged: run (%s)", _named(RUN, run))
+    runs = last.groupby(RUN).agg(score=("score_normalised", "mean"))
+    return runs.drop(index=[tuple(run) for run in unscored.to_numpy()]).reset_index()
 
 
 def seed_scores(

@@ -140,6 +140,8 @@ def scores_table(long: pd.DataFrame) -> Table:
     for task in tasks:
         columns += [(TASK_LABELS[task], "score"), (TASK_LABELS[task], "ratio to dense")]
     together = (long["task"] == ALL_TASKS).any()
+    most = int(long.loc[long["task"] != ALL_TASKS, "seeds"].max())
+    fewer = (long.loc[long["task"] != ALL_TASKS, "seeds"] < most).any()
     if together:
         columns.append(("All tasks", "interquartile mean"))
     rows = []
@@ -149,7 +151,9 @@ def scores_table(long: pd.DataFrame) -> Table:
             line = [f"{algorithm}, {METHOD_LABELS[method]}"]
             for task in tasks:
                 cell = cells[cells["task"] == task]
-                line.append(_interval_text(cell, ("value", "low", "high"), 1))
+                text = _interval_text(cell, ("value", "low", "high"), 1)
+                seeds = most if cell.empty else int(cell["seeds"].iloc[0])
+                line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
                 line.append(DASH if method == "dense" else _interval_text(cell, ratio, 2))
             if together:
@@ -164,6 +168,7 @@ def scores_table(long: pd.DataFrame) -> Table:
             "D4RL-normalised score, mean over seeds with its 95% bootstrap interval; ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
             "stratified bootstrap. The paper prints no scores."
+            + (" Runs that diverged have no score and are left out." if fewer else "")
         ),
         columns=tuple(columns),
         rows=tuple(rows),

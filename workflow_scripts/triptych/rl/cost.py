@@ -42,10 +42,10 @@ def job_cost(
 def rows(config: Mapping[str, Any]) -> dict[str, str]:
     """A file of the workflow for every row of the experiment table, by the row's name."""
     files = {}
-    for run in runs_of(config).to_dict("records"):
-        name = "{task} {networks} {method} {sparsity_percent}% seed {seed}".format(**run)
-        made = "scores.csv" if run["trained"] else "sizes.csv"
-        files[name] = "results/rl/{task}/{networks}/{stack}/".format(**run) + made
+    for run in runs_of(config).itertuples():
+        name = f"{run.task} {run.networks} {run.method} {run.sparsity_percent}% seed {run.seed}"
+        made = "scores.csv" if run.trained else "sizes.csv"
+        files[name] = f"results/rl/{run.task}/{run.networks}/{run.stack}/{made}"
     return files
 
 

@@ -215,7 +215,7 @@ def read_policies(path: str | os.PathLike[str]) -> Policies:
     wrong = [name for name, array in arrays.items() if array.shape[:1] != (len(rows),)]
     if wrong:
         raise ValueError(
-            f"{path}: {wrong[0]} has shape {arrays[wrong[0]].shape}; expected {len(rows)} networks, "
-            "one a row"
+            f"{path}: {wrong[0]} has shape {arrays[wrong[0]].shape}; expected {len(rows)} "
+            "networks, one a row"
         )
     return Policies(arrays, rows, settings)

@@ -29,17 +29,21 @@ def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
     """`experiment_table` of the config's section `rl`."""
-    trained, measured = config["sweep"], config["measure"]
-    controls = trained["controls"]
-    return experiment_table(
-        config["tasks"],
-        trained=Grid(
-            *(trained[key] for key in ("widths", "methods", "sparsities", "seeds")),
+
+    def grid(of: Mapping[str, Any]) -> Grid:
+        controls = of.get("controls", {"methods": (), "sparsities": ()})
+        return Grid(
+            of["widths"],
+            of["methods"],
+            of["sparsities"],
+            of["seeds"],
             controls["methods"],
             controls["sparsities"],
-        ),
-        measured=Grid(*(measured[key] for key in ("widths", "methods", "sparsities", "seeds"))),
-        stack=trained["stack"],
+        )
+
+    sweep = config["sweep"]
+    return experiment_table(
+        config["tasks"], grid(sweep), measured=grid(config["measure"]), stack=sweep["stack"]
     )
 
 

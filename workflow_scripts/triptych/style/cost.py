@@ -15,7 +15,7 @@ from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.optimisation.experiments import experiment_runs
+from triptych.style.optimisation.experiments import experiment_records, experiment_runs
 from triptych.style.optimisation.objective import Objective
 from triptych.style.optimisation.optimizers import row_optimizer
 from triptych.style.optimisation.presets import CONTENT_LOSSES, Choices, preset
@@ -165,11 +165,11 @@ class _Jobs:
         return Cost(disk=photographs["crops"] * self._crop_bytes())
 
     def style_optimize(self) -> Cost:
-        config = self._config
+        config, experiment = self._config, self._wildcards["experiment"]
         runs = experiment_runs(config["optimize"], config["experiments"], config["backbones"])
-        own = runs[runs["experiment"] == self._wildcards["experiment"]]
+        own = experiment_records(runs, experiment)
         groups: dict[_Row, int] = {}
-        for record in own.to_dict("records"):
+        for record in own:
             choices = choices_of(record)
             row = _Row(record["architecture"], choices, record["size"], record["evaluations"])
             groups[row] = groups.get(row, 0) + 1
@@ -180,7 +180,7 @@ class _Jobs:
             work[kind] = work.get(kind, Work()) + one.together(count) * row.evaluations
         return Cost(
             work=work,
-            disk=sum(2 * record["size"] ** 2 for record in own.to_dict("records")),
+            disk=sum(2 * record["size"] ** 2 for record in own),
         )
 
     def style_train(self) -> Cost:

@@ -39,6 +39,7 @@ from triptych.style.paintings.paint import PAINTINGS, paint
 from triptych.style.video.transfer import Stylist, stylise_to_mp4
 from triptych.style.work_list import Item
 
+
 @dataclass(frozen=True)
 class Photograph:
     """An image that was read, and resized if that was asked for."""

@@ -126,7 +126,7 @@ def _lines(text: str) -> list[str]:
 def _tidy(line: str) -> str:
     """Collapse white space, drop what can't be seen (control characters, halves of characters),
     and take off markdown's stars and quotes around the whole line."""
-    line = "".join(filter(str.isprintable, " ".join(line.split())))
+    line = " ".join("".join(c for c in line if c.isprintable() or c.isspace()).split())
     while len(line) > 1 and (line[0], line[-1]) in {
         ('"', '"'), ("'", "'"), ("“", "”"), ("\u2018", "\u2019"), ("*", "*"), ("`", "`"),
     }:  # fmt: skip

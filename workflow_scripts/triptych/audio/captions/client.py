@@ -202,12 +202,13 @@ class Service:
             finish_reason = choice.get("finish_reason") or "stop"
         except (KeyError, IndexError, TypeError, AttributeError):
             raise _Malformed from None
-        usage = completion.get("usage") or {}
+        told = completion.get("usage")
+        usage = told if isinstance(told, Mapping) else {}
         return Answer(
             text=self.redacted(str(text)),
             finish_reason=self.redacted(str(finish_reason)),
-            input_tokens=int(usage.get("prompt_tokens") or estimated_tokens(request.prompt)),
-            output_tokens=int(usage.get("completion_tokens") or estimated_tokens(str(text))),
+            input_tokens=_tokens(usage.get("prompt_tokens"), request.prompt),
+            output_tokens=_tokens(usage.get("completion_tokens"), str(text)),
             server=self.settings.server,
         )
 
@@ -281,6 +282,11 @@ class Service:
     def _may_show(self, code: str) -> bool:
         """Whether an error code is one, rather than a message or an echo of the key."""
         return re.fullmatch(r"[a-z_]{1,40}", code) is not None and self._key not in code
+
+
+def _tokens(told: object, text: str) -> int:
+    """What a server counted, or an estimate where it told no number."""
+    return told if type(told) is int and told > 0 else estimated_tokens(text)
 
 
 def read_key() -> str:

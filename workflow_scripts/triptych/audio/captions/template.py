@@ -27,11 +27,13 @@ Draw = random.Random
 def template_captions(caption: str, keywords: list[str], count: int, seed: int) -> list[str]:
     """`count` distinct captions that say the same, a function of caption, keywords and seed.
 
-    8 to 20 words each where that can be had. About two of five name a sound that is among the
-    keywords and not in the caption.
+    8 to 20 words each where that can be had; none of a caption without words. About two of five
+    name a sound that is among the keywords and not in the caption.
     """
     draw = random.Random(_number(seed, caption, *keywords))
     text = _clean(caption)
+    if not text:
+        return []
     frames = frames_of(text)
     draw.shuffle(frames)
     sounds = missing_sounds(caption, keywords)

@@ -8,8 +8,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import py7zr
 
-from triptych.audio.data.folders import PARTIAL, move_folder
+from triptych.audio.data.folders import move_folder
 from triptych.core.errors import InputError
+from triptych.core.files import partial_prefix
 
 MEGABYTE = 1_000_000
 ROOM_TO_SPARE = 1.02  # file systems need some for themselves
@@ -33,7 +34,8 @@ def unpack_7z(
         with py7zr.SevenZipFile(archive) as members:
             _check_members(archive, members, files)
             _check_room(archive, members, target.parent)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=PARTIAL) as work:
+            beside = partial_prefix(target)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=beside) as work:
                 inside = Path(work) / "content"
                 members.extractall(inside)
                 for path in inside.rglob("*"):  # an archive may forbid to read, or set other bits

@@ -9,9 +9,9 @@ from pathlib import Path, PurePosixPath
 from typing import Protocol, runtime_checkable
 
 from triptych.audio.data.decoding import AudioProblem
-from triptych.audio.data.folders import PARTIAL
 from triptych.audio.data.split_zip import DamagedMember, SplitZip
 from triptych.core.errors import InputError
+from triptych.core.files import PARTIAL
 
 ARCHIVES = "Zip_files"
 """The folder of WavCaps' repository that holds `{part}/{part}.zip` with its other parts beside."""
@@ -84,7 +84,10 @@ class WavCapsArchives:
             except DamagedMember as problem:
                 raise AudioProblem(str(problem)) from None
             file.flush()
-            yield Path(file.name)
+            try:
+                yield Path(file.name)
+            except AudioProblem as problem:  # of the recording, not of a copy that is gone
+                raise AudioProblem(str(problem).replace(file.name, path)) from None
 
     def state(self, path: str) -> str:
         archive, name = self._find(path)

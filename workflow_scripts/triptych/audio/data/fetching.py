@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
-import soundfile
 
 from triptych.audio.data.audiocaps import DATASET
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, read_audio
-from triptych.audio.data.folders import PARTIAL, clear_partial, move_folder
+from triptych.audio.data.folders import move_folder
 from triptych.audio.data.shard_files import to_int16
+from triptych.audio.data.sound_writing import write_sound
 from triptych.audio.data.tables import clip_id, read_strings
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, write_csv
+from triptych.core.files import PARTIAL, atomic_path, clear_partial, write_csv
 from triptych.core.progress import Progress
 
 logger = logging.getLogger(__name__)
@@ -180,7 +180,7 @@ def _fetch(clip: Excerpt, room: Path, stop: threading.Event) -> None:
                 temporary.write_text(str(problem), encoding="utf-8")
             return
     with atomic_path(_sound_of(room, clip)) as temporary:
-        soundfile.write(temporary, to_int16(samples), SAMPLE_RATE, format="FLAC")
+        write_sound(temporary, to_int16(samples), SAMPLE_RATE, "FLAC")
 
 
 def _download(clip: Excerpt, folder: Path) -> Path:

@@ -5,18 +5,7 @@ import shutil
 from pathlib import Path
 
 from triptych.core.errors import InputError
-
-PARTIAL = ".partial-"
-"""How the names of files and folders begin that are being written: nobody misses them."""
-
-
-def clear_partial(folder: Path) -> None:
-    """Delete what a killed process was writing in `folder`."""
-    for left in folder.glob(f"{PARTIAL}*"):
-        if left.is_dir():
-            shutil.rmtree(left)
-        else:
-            left.unlink()
+from triptych.core.files import PARTIAL
 
 
 def move_folder(source: Path, target: Path) -> None:

@@ -96,7 +96,8 @@ def read_leak_list(path: str | Path) -> LeakList:
             videos = [str(item) for item in content.get("AudioSet", [])]
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise InputError(
-                f'{path} isn\'t {{"FreeSound": [...], "AudioSet": [...]}} ({error!r}); fetch it again'
+                f'{path} isn\'t {{"FreeSound": [...], "AudioSet": [...]}} ({error!r}); '
+                "fetch it again"
             ) from None
     else:
         table = read_strings(path, ())

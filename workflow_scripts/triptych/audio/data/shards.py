@@ -20,11 +20,11 @@ import pandas as pd
 
 from triptych.audio.data.audio_sources import AudioSource, open_audio
 from triptych.audio.data.decoding import AudioProblem
-from triptych.audio.data.folders import clear_partial, move_folder
+from triptych.audio.data.folders import move_folder
 from triptych.audio.data.shard_files import KINDS, append_clip, read_clip
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, write_csv
+from triptych.core.files import atomic_path, clear_partial, write_csv
 from triptych.core.progress import Progress
 
 logger = logging.getLogger(__name__)

@@ -4,6 +4,7 @@ All values are strings: identifiers of Freesound and YouTube look like numbers a
 ("Not found" stands among them, and pandas would make 117790.0 of 117790 beside an empty cell).
 """
 
+import csv
 import io
 import os
 from collections.abc import Iterable, Sequence
@@ -122,11 +123,14 @@ def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
             f"{path}: its rows have more fields than its header; a field with {delimiter!r} in it "
             "must stand in quotation marks"
         )
-    short = table.isna().any(axis=1)
-    if short.any():
+    try:
+        *_, last = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    except csv.Error as error:
+        raise InputError(f"{path} isn't a table: {error}") from None
+    if 0 < len(last) < len(table.columns):
         raise InputError(
-            f"{path}: row {int(short.argmax()) + 1} below the header has fewer fields than it; the "
-            "file may have been cut: take it anew from its source"
+            f"{path}: its last row has {len(last)} fields, expected {len(table.columns)}; the file "
+            "may have been cut: take it anew from its source"
         )
     return table
 

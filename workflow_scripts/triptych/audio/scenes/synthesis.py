@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import soundfile
 import soxr
 
+from triptych.audio.data.sound_writing import write_sound
 from triptych.audio.scenes.catalogue import Catalogue, Clip, Settings, catalogue
 from triptych.audio.scenes.clotho_files import FILE_RATE, clotho_path, write_clotho_tables
 from triptych.audio.scenes.described import scene_table
@@ -92,7 +92,8 @@ def _write_sound(sound: _Sound) -> float:
     """Render a clip and write it as 16-bit WAV or FLAC, by the name; returns its seconds."""
     clip = sound.clip
     samples = soxr.resample(render(clip.scene, clip.seconds, *clip.key), RATE, sound.rate)
-    soundfile.write(sound.path, np.clip(samples, -1, 1), sound.rate, subtype="PCM_16")
+    kind = sound.path.suffix.removeprefix(".").upper()
+    write_sound(sound.path, np.clip(samples, -1, 1), sound.rate, kind)
     return clip.seconds
 
 

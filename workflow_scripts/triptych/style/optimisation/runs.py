@@ -102,6 +102,8 @@ def run_experiment(
     over = {run["run"] for group in finished for run in group["runs"]}
     begun = [row for row in rows if row["run"] in stored["running"]]
     fresh = [row for row in rows if row["run"] not in over.union(stored["running"])]
+    if over or begun:
+        logger.info("resuming: %d of %d images are finished", len(over), len(rows))
     groups = grouped(begun, inputs, device, math.inf) + grouped(fresh, inputs, device, memory_bytes)
     backbones: dict[tuple[str, str, bool], Backbone] = {}
     done = sum(row["evaluations"] for row in rows if row["run"] in over)

@@ -1,0 +1,30 @@
+"""Every rule that was slow in the demo is one of those that the fault tests kill."""
+
+import runpy
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[2]
+BENCHMARKS = ROOT / "results" / "benchmarks"
+
+SLOW, QUICKEST = 5.0, 1.3
+"""Seconds, on a machine whose quickest rule, which hardly does more than import, takes QUICKEST."""
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / "results" / "report.html").exists(),
+    reason="there is no results/report.html: make demo",
+)
+
+
+def test_every_slow_rule_is_killed_by_the_fault_tests():
+    killed = runpy.run_path(str(ROOT / "tests" / "faults" / "slow_rules.py"))["SLOW_RULES"]
+    seconds = {
+        folder.name: max(pd.read_csv(file, sep="\t")["s"].max() for file in folder.glob("*.tsv"))
+        for folder in BENCHMARKS.iterdir()
+        if not folder.name.endswith("_bench")  # make bench, no part of the demo
+    }
+    assert len(seconds) > 50
+    limit = SLOW * max(1, min(seconds.values()) / QUICKEST)
+    assert {rule for rule, took in seconds.items() if took > limit} <= killed.keys()

@@ -1,0 +1,256 @@
+"""Wrong photographs: refused or skipped by name, odd ones read right."""
+
+import io
+import os
+import pickle
+import stat
+import struct
+import time
+import tracemalloc
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from PIL import Image, ImageCms
+from sandbox import Named, Sandbox
+
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.network_files import save_network
+from triptych.style.images import read_image
+
+COMMAND = ("--style", "net.safetensors", "--precision", "float32")
+
+
+def photograph(height: int = 80, width: int = 96) -> Image.Image:
+    """Shades with a little noise, in colour."""
+    rows, columns = np.mgrid[0 : 1 : height * 1j, 0 : 1 : width * 1j]
+    noise = np.random.default_rng(0).uniform(0, 0.1, (height, width))
+    shades = np.dstack([rows, columns, 0.5 + 0.4 * np.sin(9 * rows)]) * 0.9 + noise[..., None]
+    return Image.fromarray((shades * 255).clip(0, 255).astype(np.uint8))
+
+
+def encoded(kind: str, **options: object) -> bytes:
+    stream = io.BytesIO()
+    photograph().save(stream, kind, **options)
+    return stream.getvalue()
+
+
+def chunk(name: bytes, data: bytes) -> bytes:
+    return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+
+def bomb(side: int) -> bytes:
+    """A PNG of a few hundred bytes that claims side x side pixels."""
+    head = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    data = zlib.compress(bytes(100_000))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
+
+
+def text_bomb() -> bytes:
+    """A PNG whose comment grows to 20 MB."""
+    whole = encoded("PNG")
+    text = chunk(b"zTXt", b"Comment\0\0" + zlib.compress(bytes(20_000_000), 1))
+    return whole[:33] + text + whole[33:]
+
+
+def damaged_scan() -> bytes:
+    """A JPEG whose header is right and whose picture ends in its first rows."""
+    data = encoded("JPEG", quality=95)
+    return data[: data.index(b"\xff\xda") + 40]
+
+
+def not_numbers() -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(np.full((80, 96), np.nan, np.float32)).save(stream, "TIFF")
+    return stream.getvalue()
+
+
+BROKEN = {
+    "cut.jpg": damaged_scan(),
+    "half a name.jpeg": encoded("JPEG")[:20],
+    "cut.png": encoded("PNG")[:-2000],
+    "flipped.png": encoded("PNG").replace(b"IDAT", b"IDAX", 1),
+    "cut.webp": encoded("WEBP")[:300],
+    "bomb.png": bomb(50_000),
+    "text bomb.png": text_bomb(),
+    "zero bytes.png": b"",
+    "page.jpg": b"<html>404</html>",
+    "nan.tif": not_numbers(),
+    "pickle.png": pickle.dumps([1, 2, 3]),
+}
+ODD = {
+    "upper case.PNG": encoded("PNG"),
+    "named otherwise.png": encoded("JPEG", quality=100, subsampling=0),
+    "two\nlines.png": encoded("PNG"),
+    os.fsdecode(b"caf\xe9.png"): encoded("PNG"),
+    "\u96e8 \U0001f327.png": encoded("PNG"),
+    "%d {0} 'x'.png": encoded("PNG"),
+}
+
+
+@pytest.fixture(autouse=True)
+def network(sandbox: Sandbox) -> None:
+    torch.manual_seed(0)
+    save_network("net.safetensors", TransformationNetwork(Architecture(4)), {"origin": "test"})
+
+
+@pytest.fixture
+def folder(sandbox: Sandbox) -> Path:
+    """Broken and odd photographs, and a link that leads nowhere."""
+    for name, content in (BROKEN | ODD).items():
+        path = sandbox.here / "photographs" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content)
+    return sandbox.here / "photographs"
+
+
+def test_of_a_folder_the_broken_photographs_are_told_and_the_others_painted(sandbox, folder, tried):
+    code, _, said = sandbox.triptych(
+        "stylize", "photographs", "gone.png", *COMMAND, "-o", "painted"
+    )
+    assert code == 2
+    for name in BROKEN:
+        assert f"stylize: photographs/{name}" in said
+    assert "gone.png: no such file" in said
+    assert f"{len(ODD)} of {len(BROKEN) + len(ODD) + 1} inputs done" in said
+    made = {path.name for path in Path("painted").iterdir()}
+    assert made == {f"{Path(name).stem}.png" for name in ODD}
+    plain = read_image("painted/upper case.png")
+    for name in made:
+        difference = (read_image(Path("painted", name)) - plain).abs().max()
+        assert difference < (0.2 if name.startswith("named") else 1e-6)
+    sandbox.check("painted")
+    tried("wrong input", "triptych stylize: photographs", "skipped by name", len(BROKEN) + 1)
+    tried("wrong input", "triptych stylize: odd names and photographs", "read right", len(ODD))
+
+
+def test_one_photograph_whose_painting_fails_takes_none_of_its_batch_along(
+    sandbox, monkeypatch, tried
+):
+    Path("ten").mkdir()
+    for number in range(10):
+        (Path("ten") / f"{number}.png").write_bytes(encoded("PNG"))
+    Image.new("RGB", (96, 80), (255, 0, 255)).save("ten/4.png")
+    from triptych.style import painters
+
+    stylise = painters.stylise
+
+    def failing(network, images, **settings):
+        magenta = images.new_tensor([1.0, 0, 1]).view(3, 1, 1)
+        if any(bool((image == magenta).all()) for image in images):
+            raise ValueError("one of these overflows")
+        return stylise(network, images, **settings)
+
+    monkeypatch.setattr(painters, "stylise", failing)
+    code, _, said = sandbox.triptych("stylize", "ten", *COMMAND, "-o", "painted")
+    assert code == 2 and "ten/4.png: ValueError: one of these overflows" in said
+    assert "9 of 10 inputs done" in said
+    assert len(list(Path("painted").iterdir())) == 9
+
+
+def test_lab_and_other_colours_of_printers_are_read_right(sandbox):
+    plain = photograph()
+    lab = ImageCms.profileToProfile(
+        plain, ImageCms.createProfile("sRGB"), ImageCms.createProfile("LAB"), outputMode="LAB"
+    )
+    lab.save("lab.tif")
+    expected = torch.from_numpy(np.asarray(plain).transpose(2, 0, 1) / 255)
+    assert (read_image("lab.tif") - expected).abs().mean() < 2 / 255
+    code, _, _ = sandbox.triptych("stylize", "lab.tif", *COMMAND, "-o", "x.png")
+    assert code == 0
+
+
+@pytest.mark.parametrize("side", [50_000, 2**31 - 1])
+def test_a_bomb_is_refused_at_once_and_fills_no_memory(sandbox, tried, side):
+    Path("bomb.png").write_bytes(bomb(side))
+    tracemalloc.start()
+    began = time.monotonic()
+    sandbox.command_refuses(
+        "stylize", "bomb.png", *COMMAND, "-o", "x.png", said=("bomb.png", "Make it smaller")
+    )
+    output = Named("results/p.png")
+    said = ("bomb.png", "claims more pixels", "Make it smaller")
+    sandbox.refuses("style_prepare_painting", {"image": "bomb.png"}, output, *said, longest=99)
+    assert time.monotonic() - began < 5
+    assert tracemalloc.get_traced_memory()[1] < 30_000_000
+    tracemalloc.stop()
+    sandbox.check()
+    tried("wrong input", "triptych stylize, style_prepare_painting: bomb", "refused by name", 2)
+
+
+@pytest.mark.parametrize("name", [*BROKEN, "a folder", "nothing"])
+def test_a_broken_picture_is_refused_by_the_rules_that_need_it(sandbox, folder, tried, name):
+    path = folder / name
+    if name == "a folder":
+        path.mkdir()
+    given = {"image": path}
+    sandbox.refuses("style_prepare_painting", given, Named("results/p.png"), name, longest=None)
+    size = {"photograph": None, "height": None, "width": None}
+    sandbox.refuses("style_prepare_content", given, Named("results/c.png"), name, **size)
+    arguments = ("photographs/named otherwise.png", "--optimize", "--style", path, "-o", "x.png")
+    sandbox.command_refuses("stylize", *arguments, said=(name,))
+    sandbox.check()
+    tried("wrong input", "style_prepare_painting, _content, --optimize", "refused by name", 3)
+
+
+CROPS = Named(crops="results/crops.bin", index="results/index.csv", skipped="results/skipped.csv")
+
+
+def skipped() -> dict[str, str]:
+    table = pd.read_csv("results/skipped.csv")
+    return dict(zip(table["source"], table["reason"] + ": " + table["detail"], strict=True))
+
+
+def test_of_training_photographs_the_broken_are_listed_and_the_others_cut(sandbox, folder, tried):
+    (folder / "leads nowhere.png").symlink_to("gone.png")  # is no file, and not looked at
+    (folder / "folder.png").mkdir()
+    params = {"crops": 0, "seed": 0, "reserved": []}
+    sandbox.rule(
+        "style_prepare_photographs",
+        {},
+        CROPS,
+        source="folder",
+        path="photographs",
+        size=64,
+        held_out=1,
+        **params,
+    )
+    left_out = skipped()
+    assert set(left_out) == set(BROKEN)
+    assert all(reason.startswith(("broken: ", "grey: ")) for reason in left_out.values())
+    assert len(pd.read_csv("results/index.csv")) == len(ODD)
+    sandbox.check()
+    tried("wrong input", "style_prepare_photographs: photographs", "skipped by name", len(BROKEN))
+
+
+def test_nothing_of_a_zip_file_is_written_where_it_says(sandbox, tried):
+    names = ["../../home/up.png", "/tmp/absolute.png", "a\\..\\back.png", "c:colon.png", "ok.png"]
+    with zipfile.ZipFile("train.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in names:
+            archive.writestr(name, encoded("PNG"))
+        link = zipfile.ZipInfo("link.png")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(link, "/etc/passwd")
+        archive.writestr("bomb.png", bomb(50_000))
+        archive.writestr("cut.jpg", damaged_scan())
+    sandbox.rule("style_prepare_coco", {"archive": "train.zip"}, CROPS, size=64, held_out=1)
+    left_out = skipped()
+    assert set(left_out) == {"link.png", "bomb.png", "cut.jpg"}
+    assert sorted(pd.read_csv("results/index.csv")["source"]) == sorted(names)
+    sandbox.check()
+    tried("wrong input", "style_prepare_coco: a zip that reaches out", "nothing written outside", 5)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
+def test_an_archive_cut_short_is_refused_by_name(sandbox, tried, share):
+    with zipfile.ZipFile("train.zip", "w") as archive:
+        archive.writestr("a.png", encoded("PNG"))
+    os.truncate("train.zip", int(share * os.path.getsize("train.zip")))
+    given = {"archive": "train.zip"}
+    said = ("train.zip", "not a readable zip", "download it again")
+    sandbox.refuses("style_prepare_coco", given, CROPS, *said, size=64, held_out=0)
+    tried("wrong input", "style_prepare_coco: a cut zip", "refused by name")

@@ -1,0 +1,54 @@
+"""python planned_resources.py CONFIG FILE: what all jobs of a config would ask for, in FILE.
+
+FILE gets a JSON list, one entry a job: rule, wildcards, whether a cluster gets it, the positions
+of the jobs that it depends on, and its resources at the first and second attempt.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from snakemake.api import SnakemakeApi
+from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
+
+
+def planned(config: Path) -> list[dict]:
+    with SnakemakeApi(OutputSettings(quiet=None)) as api:
+        workflow_api = api.workflow(
+            resource_settings=ResourceSettings(cores=8),
+            config_settings=ConfigSettings(configfiles=[config]),
+            snakefile=Path("Snakefile"),
+        )
+        dag_api = workflow_api.dag(DAGSettings(forceall=True))
+        workflow = dag_api.workflow_api._workflow  # no public call returns the DAG
+        workflow._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
+        workflow._build_dag()
+        jobs = [job for job in workflow.dag.jobs if job.rule.script]
+        position = {job: number for number, job in enumerate(jobs)}
+        return [
+            {
+                "rule": job.rule.name,
+                "wildcards": dict(job.wildcards.items()),
+                "local": job.rule.name in workflow._localrules,
+                "needs": [position[other] for other in workflow.dag.dependencies[job]],
+                "attempts": [
+                    {
+                        name: value
+                        for name, value in resources.items()
+                        if name in ("mem_mb", "runtime", "gpu")
+                    }
+                    for resources in (_resources(job, attempt) for attempt in (1, 2))
+                ],
+            }
+            for job in jobs
+        ]
+
+
+def _resources(job, attempt: int) -> dict:
+    job.attempt = attempt
+    return dict(job.resources.items())
+
+
+if __name__ == "__main__":
+    config, file = sys.argv[1:]
+    Path(file).write_text(json.dumps(planned(Path(config))))

@@ -1,0 +1,137 @@
+"""What jobs ask a scheduler for, at paper scale, and what the profile for SLURM makes of it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
+SHORT_MINUTES = 30
+
+
+@pytest.fixture(scope="module")
+def jobs(tmp_path_factory):
+    """All jobs of the papers' scale."""
+    file = tmp_path_factory.mktemp("planned") / "jobs.json"
+    script = Path(__file__).with_name("planned_resources.py")
+    subprocess.run(
+        [sys.executable, script, "config/paper.yaml", file],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    return json.loads(file.read_text())
+
+
+def asks(jobs, rule, attempt=1, **wildcards):
+    """The resources of the one job of a rule with these wildcards."""
+    found = [
+        job for job in jobs if job["rule"] == rule and wildcards.items() <= job["wildcards"].items()
+    ]
+    assert len(found) == 1
+    return found[0]["attempts"][attempt - 1]
+
+
+def pretraining(jobs, pair, **more):
+    return asks(jobs, "audio_pretrain", pair=pair, corpus="clean", **more)
+
+
+def test_every_job_says_its_memory_and_minutes(jobs):
+    for job in jobs:
+        for asked in job["attempts"]:
+            assert 500 <= asked["mem_mb"] <= 64_000, job
+            assert 10 <= asked["runtime"] <= 5760, job
+
+
+def test_larger_text_models_ask_for_more_memory_and_time(jobs):
+    base, large = pretraining(jobs, "passt_n-bert_base"), pretraining(jobs, "passt_n-roberta_large")
+    # 302 and 51 million weights against 85 and 23, of 20 bytes each.
+    assert large["mem_mb"] - base["mem_mb"] == pytest.approx(20 * (353 - 108), rel=0.02)
+    assert large["runtime"] > 1.05 * base["runtime"]
+
+
+def test_finer_patches_ask_for_more_time(jobs):
+    coarse, fine = pretraining(jobs, "passt_n-bert_base"), pretraining(jobs, "passt_s-bert_base")
+    assert fine["runtime"] > 1.2 * coarse["runtime"]
+
+
+def test_a_second_attempt_asks_for_more(jobs):
+    for job in jobs:
+        first, second = job["attempts"]
+        if job["rule"] in ("rl_train", "style_train", "style_optimize", "audio_finetune"):
+            assert second == {
+                "gpu": first["gpu"],
+                "mem_mb": 2 * first["mem_mb"],
+                "runtime": 2 * first["runtime"],
+            }
+
+
+def test_downloads_ask_for_time_by_size(jobs):
+    small = asks(jobs, "audio_download_wavcaps", part="SoundBible")["runtime"]
+    assert asks(jobs, "audio_download_wavcaps", part="FreeSound")["runtime"] > 20 * small
+
+
+def test_whatever_trains_asks_for_a_gpu(jobs):
+    trains = {"rl_train", "style_train", "audio_pretrain", "audio_finetune", "style_optimize"}
+    for job in jobs:
+        assert job["attempts"][0].get("gpu", 0) == 1 or job["rule"] not in trains
+
+
+def test_groups_are_of_short_jobs_that_ask_alike_for_a_gpu(jobs):
+    gpus = {}
+    for job in jobs:
+        if group := PROFILE["groups"].get(job["rule"]):
+            first = job["attempts"][0]
+            assert first["runtime"] <= SHORT_MINUTES, job
+            assert gpus.setdefault(group, first.get("gpu", 0)) == first.get("gpu", 0), job
+            assert not job["local"], job
+
+
+def test_no_job_of_a_group_waits_for_a_job_outside_that_waits_for_the_group(jobs):
+    def group(position):
+        return PROFILE["groups"].get(jobs[position]["rule"])
+
+    def awaited(position, seen):
+        """All groups of the jobs that a job, directly or not, waits for."""
+        if position not in seen:
+            needs = jobs[position]["needs"]
+            seen[position] = {group(n) for n in needs} - {None}
+            seen[position] |= set().union(*(awaited(n, seen) for n in needs))
+        return seen[position]
+
+    seen = {}
+    for position in range(len(jobs)):
+        for need in jobs[position]["needs"]:
+            if group(position) and group(need) != group(position):
+                assert group(position) not in awaited(need, seen), jobs[position]
+
+
+def test_the_profile_names_rules_that_exist():
+    rules = set()
+    for file in (ROOT / "rules").glob("*.smk"):
+        rules |= set(re.findall(r"^rule (\w+):", file.read_text(), re.MULTILINE))
+    for key in ("groups", "set-threads", "set-resources"):
+        assert PROFILE[key].keys() <= rules
+    assert set(PROFILE["groups"].values()) == PROFILE["group-components"].keys()
+
+
+def test_rules_that_measure_time_get_cores_of_their_own():
+    clocks = set()
+    for file in (ROOT / "rules").glob("*.smk"):
+        for rule in file.read_text().split("\nrule ")[1:]:
+            if "threads: workflow.cores" in rule:
+                clocks.add(rule.split(":")[0])
+    assert clocks == PROFILE["set-threads"].keys()
+
+
+def test_what_needs_the_network_runs_where_snakemake_does(jobs):
+    local = {job["rule"] for job in jobs if job["local"]}
+    downloads = {job["rule"] for job in jobs if re.search("download|fetch", job["rule"])}
+    assert downloads and downloads <= local
+    assert PROFILE["set-resources"] == {rule: {"together": 0} for rule in PROFILE["set-resources"]}
+    assert local <= PROFILE["set-resources"].keys()
