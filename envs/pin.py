@@ -15,7 +15,6 @@ PACKAGES = {
     "audio": [
         "accelerate",
         "av",
-        "huggingface-hub",
         "jinja2",
         "matplotlib",
         "numpy",

@@ -118,14 +118,16 @@ def spoil_style(monkeypatch, number, factor):
 
 
 @pytest.mark.parametrize(
-    ("factor", "said"),
-    [(math.nan, "the loss is not finite at batch 13"), (1e12, "at first it was")],
+    ("factor", "log_every", "said"),
+    [(math.nan, 20, "the loss is not finite at batch 13"), (1e12, 4, "at first it was")],
 )
-def test_a_style_training_keeps_the_weights_before(tmp_path, monkeypatch, tried, factor, said):
+def test_a_style_training_keeps_the_weights_before(
+    tmp_path, monkeypatch, tried, factor, log_every, said
+):
     """Neither the state nor the weights to choose from are written at batch 16."""
     spoil_style(monkeypatch, 13, factor)
     with pytest.raises(DivergedError, match=rf"{said}.*of batch 8, is kept.*learning_rate first"):
-        small.train_style(tmp_path, batches=30)
+        small.train_style(tmp_path, batches=30, log_every=log_every)
     assert small.saved(tmp_path)["done"] == 8
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["000008.safetensors"]
     what = "style: loss not finite" if math.isnan(factor) else "style: loss explodes"

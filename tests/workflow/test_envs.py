@@ -15,7 +15,6 @@ ENVS = sorted((ROOT / "envs").glob("*.yaml"))
 DISTRIBUTIONS = {
     "PIL": "pillow",
     "cv2": "opencv-python-headless",
-    "huggingface_hub": "huggingface-hub",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",

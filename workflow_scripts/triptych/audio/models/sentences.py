@@ -148,6 +148,7 @@ def _pretrained(folder: Path, config: Mapping[str, Any], dropout: float) -> nn.M
         config=_configuration(config, dropout),
         add_pooling_layer=False,
         local_files_only=True,
+        use_safetensors=True,  # never a pickle in its place
         dtype=torch.float32,
         output_loading_info=True,
     )
