@@ -21,9 +21,9 @@ rule audio_pretrain:
         "../envs/audio.yaml"
     threads: AUDIO_THREADS
     resources:
+        **audio_tasks(),
         mem_mb=megabytes(audio_megabytes),
         runtime=minutes(audio_minutes("pretraining")),
-        gpu=AUDIO_GPUS,
     params:
         runs=audio_of("pretrained"),
         audio_model=audio_model,
@@ -59,9 +59,9 @@ rule audio_finetune:
         "../envs/audio.yaml"
     threads: AUDIO_THREADS
     resources:
+        **audio_tasks(),
         mem_mb=megabytes(audio_megabytes),
         runtime=minutes(audio_minutes("finetuning")),
-        gpu=AUDIO_GPUS,
     params:
         runs=audio_of("finetuned"),
         training=AUDIO_STAGES["finetuning"],
@@ -94,9 +94,9 @@ rule audio_distill:
         "../envs/audio.yaml"
     threads: AUDIO_THREADS
     resources:
+        **audio_tasks(),
         mem_mb=megabytes(audio_megabytes),
         runtime=minutes(audio_minutes("distillation")),
-        gpu=AUDIO_GPUS,
     params:
         runs=audio_of("distilled"),
         teachers=audio_teacher_models,

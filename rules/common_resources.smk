@@ -30,7 +30,30 @@ if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
 
 GPU = 1 if config["device"] == "cuda" else 0
-AUDIO_GPUS = GPU * AUDIO["stages"]["common"]["devices"]
+AUDIO_NODES, AUDIO_DEVICES = (
+    AUDIO["stages"]["common"][each] for each in ("nodes", "devices")
+)
+AUDIO_GPUS = GPU * AUDIO_NODES * AUDIO_DEVICES
+
+
+def audio_tasks():
+    """What a training asks SLURM for: GPUs, and where it has several processes, a task for each.
+
+    With `mpi`, Snakemake runs the script once, outside any job step, and the script calls srun.
+    Gres count on each node. Snakemake's plugin takes no tasks_per_node below two.
+    """
+    if AUDIO_NODES * AUDIO_DEVICES == 1:
+        return {"gpu": AUDIO_GPUS}
+    on_each = {"tasks_per_node": AUDIO_DEVICES}
+    one = {"tasks": AUDIO_NODES, "tasks_per_gpu": 0}
+    return {
+        "mpi": True,
+        "nodes": AUDIO_NODES,
+        **({"gpu": AUDIO_GPUS} if AUDIO_NODES == 1 else {}),
+        **({"gres": f"gpu:{AUDIO_DEVICES}"} if AUDIO_NODES > 1 and GPU else {}),
+        **(on_each if AUDIO_DEVICES > 1 else one),
+    }
+
 
 # Operations a second that a slow one sustains. An A40 did 25e12 of PaSST's in half precision; two
 # cores of the demo's machine did 1e11 of the stacked networks'.
@@ -252,8 +275,8 @@ def audio_megabytes(wildcards):
     return (
         1000
         + BASE
-        + 1500 * common["workers"] * max(1, AUDIO_GPUS)
-        + 20e-6 * (weights + hidden * vocabulary) * max(1, AUDIO_GPUS)
+        + 1500 * common["workers"] * AUDIO_DEVICES
+        + 20e-6 * (weights + hidden * vocabulary) * AUDIO_DEVICES
         + activations(40 * kept * at_once)
     )
 

@@ -11,7 +11,8 @@ import tiny_retrieval as job
 import torch
 from safetensors.torch import load_file, save_file
 
-from triptych.audio.training.parallel import Alone, launch
+from triptych.audio.training.launching import launch
+from triptych.audio.training.parallel import Alone
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped, StopRequest
 

@@ -14,7 +14,7 @@ from safetensors.torch import load_file, save_file
 from two_layers import choices, images, small_backbone
 
 from triptych.audio.embedding import embed_captions, embed_clips
-from triptych.audio.training.parallel import launch
+from triptych.audio.training.launching import launch
 from triptych.core.portion import NoRoomError, Portion
 from triptych.core.stopping import Stopped
 from triptych.rl import bcq, evaluation

@@ -88,14 +88,7 @@ def job(snakemake: Any) -> Iterator[None]:
         terminal = sys.stderr
         stack.enter_context(redirect_stdout(_Tee(sys.stdout, *logs)))
         stack.enter_context(redirect_stderr(_Tee(terminal, *logs)))
-        logging.basicConfig(
-            stream=sys.stderr,
-            level=logging.INFO,
-            format="%(asctime)s %(message)s",
-            datefmt="%H:%M:%S",
-            force=True,
-        )
-        logging.captureWarnings(True)
+        log_to_stderr()
         _use_threads(snakemake.threads)
         try:
             yield
@@ -112,6 +105,18 @@ def job(snakemake: Any) -> Iterator[None]:
             )
             raise SystemExit(1) from None
         _write_provenance(snakemake, log, params, time.monotonic() - began)
+
+
+def log_to_stderr() -> None:
+    """Have what is logged written to standard error, a line each, with the time."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=logging.INFO,
+        format="%(asctime)s %(message)s",
+        datefmt="%H:%M:%S",
+        force=True,
+    )
+    logging.captureWarnings(True)
 
 
 def _remove_leftovers(targets: Iterable[Path], params: dict[str, Any]) -> None:

@@ -123,7 +123,7 @@ def training_seconds(losses: pd.DataFrame) -> pd.DataFrame:
 
 def shipped_losses(paths: Sequence[str | Path]) -> pd.DataFrame:
     """Losses of the shipped networks, {painting}.csv each; empty where none is shipped."""
-    columns = ["painting", "batch", "seconds"]
+    columns = ["painting", "variant", "batch", "seconds"]
     frames = [pd.read_csv(path).assign(painting=Path(path).stem) for path in paths]
     return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
@@ -146,8 +146,7 @@ def breakeven_long(
     first = counted[counted["column"] != "network"]
     network = counted[counted["column"] == "network"].set_index("size")["value"]
     rows = []
-    plain = trained[trained["variant"] == "plain"]
-    for origin, losses in (("trained", plain), ("shipped", shipped)):
+    for origin, losses in (("trained", trained), ("shipped", shipped)):
         for _, cost in training_seconds(losses).iterrows():
             for _, cell in first.iterrows():
                 if cell["size"] not in network.index:

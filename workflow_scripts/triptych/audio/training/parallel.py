@@ -1,14 +1,10 @@
-"""One process or several that share each batch, one for each device.
+"""One process or several that share each batch, one for each device (`launching` starts them).
 
-Several are started and connected by Accelerate. Each computes the embeddings of its own pairs, all
-embeddings are gathered, and the gradients of the weights are summed, so that a step equals one
-of a single process with the whole batch.
+Each computes the embeddings of its own pairs, all embeddings are gathered, and the gradients of the
+weights are summed, so that a step equals one of a single process with the whole batch.
 """
 
-import logging
-import socket
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Protocol
@@ -16,10 +12,6 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 from torch.nn import Parameter
-
-from triptych.core.device import choose_device
-from triptych.core.errors import InputError
-from triptych.core.stopping import Stopped
 
 PATIENCE = timedelta(hours=3)
 """How long processes wait for the one that validates and writes."""
@@ -121,74 +113,3 @@ class Stop(Protocol):
 
 class Interrupted(Exception):
     """Somebody wants the job to stop in the middle of what needn't be saved."""
-
-
-def launch(function: Callable[[Group], None], devices: int, device: str, stop: Stop) -> None:
-    """Call `function` in this process, or at once in one process for each of several devices.
-
-    `device` is auto, cpu or cuda. Several processes are forks of this one, which therefore must not
-    have computed anything yet; a wish to stop is passed on to them, and what they print goes to
-    the same log. Raises Stopped when they stopped, InputError for more devices than there are.
-    """
-    if devices == 1:
-        function(Alone(choose_device(device)))
-        return
-    from accelerate.utils import patch_environment  # costs seconds, and one device has no need
-    from accelerate.utils.launch import PrepareForLaunch
-    from torch.multiprocessing import start_processes
-
-    stopped = torch.multiprocessing.get_context("fork").Event()
-    environment = {
-        "world_size": devices,
-        "local_world_size": devices,
-        "nproc": devices,
-        "master_addr": "127.0.0.1",
-        "master_port": _free_port(),
-        "pytorch_nvml_based_cuda_check": 1,  # asks for GPUs without touching them before the fork
-    }
-    with patch_environment(**environment):
-        context = start_processes(
-            PrepareForLaunch(_member, "MULTI_GPU"),
-            (function, devices, device, stopped),
-            devices,
-            join=False,
-            start_method="fork",
-        )
-        asked = False
-        while not context.join(timeout=0.5, grace_period=5.0):
-            if stop.reason and not asked:
-                asked = True
-                for process in context.processes:
-                    process.terminate()
-    if stopped.is_set():
-        raise Stopped(stop.reason or "a process of its own")
-
-
-def _member(function: Callable[[Group], None], devices: int, device: str, stopped: object) -> None:
-    """What each process runs: join the others, call the function, tell how it ended."""
-    from accelerate import PartialState
-
-    cpu = choose_device(device).type == "cpu"
-    if not cpu and torch.cuda.device_count() < devices:
-        raise InputError(
-            f"training.devices is {devices}, but there are {torch.cuda.device_count()} GPUs"
-        )
-    if cpu:
-        torch.set_num_threads(max(1, torch.get_num_threads() // devices))
-    state = PartialState(cpu=cpu, timeout=PATIENCE)
-    if state.process_index:  # one of them tells of its progress
-        logging.disable(logging.INFO)
-        sys.__stderr__ = None  # type: ignore[misc]
-    try:
-        function(Together(state.process_index, state.num_processes, state.device))
-        state.wait_for_everyone()
-    except Stopped:
-        stopped.set()  # type: ignore[attr-defined]
-    finally:
-        state.destroy_process_group()
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

@@ -22,7 +22,8 @@ from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.corpus import read_pairs, read_splits
 from triptych.audio.training.distillation import read_ensemble, soft_targets
-from triptych.audio.training.parallel import Group, Interrupted, Stop, launch
+from triptych.audio.training.launching import launch
+from triptych.audio.training.parallel import Group, Interrupted, Stop
 from triptych.audio.training.settings import MACHINE, TrainingSettings
 from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Objective
@@ -113,15 +114,24 @@ def train_runs(
     model.safetensors, model.json, tokenizer.json, history.csv and embeddings.npz. Raises Stopped
     after saving when `stop` asks.
     """
+    member = partial(_train_runs, runs, folders, plan, Path(checkpoint), digest, stop)
+    launch(member, plan.training.devices, device, stop, plan.training.nodes)
 
-    def member(group: Group) -> None:
-        store = ClipStore(plan.corpus.shards)
-        for run, folder in zip(runs, folders, strict=True):
-            place = Path(checkpoint) / Path(run["folder"]).name
-            own = Checkpoint(place, parameters_digest({"all": digest, "run": dict(run)}))
-            _train_run(run, Path(folder), plan, store, group, own, stop)
 
-    launch(member, plan.training.devices, device, stop)
+def _train_runs(
+    runs: Sequence[Run],
+    folders: Sequence[StrPath],
+    plan: Plan,
+    checkpoint: Path,
+    digest: str,
+    stop: Stop,
+    group: Group,
+) -> None:
+    store = ClipStore(plan.corpus.shards)
+    for run, folder in zip(runs, folders, strict=True):
+        place = checkpoint / Path(run["folder"]).name
+        own = Checkpoint(place, parameters_digest({"all": digest, "run": dict(run)}))
+        _train_run(run, Path(folder), plan, store, group, own, stop)
 
 
 def result_digest(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> str:

@@ -55,7 +55,7 @@ class Updates:
         )
         fp16 = settings.precision == "fp16"
         self._scaler = torch.amp.GradScaler(group.device.type, enabled=fp16)
-        share = settings.batch // settings.devices
+        share = settings.batch // settings.processes
         self._portion = Portion(min(settings.chunk or share, share), "pairs", ADVICE)
 
     def step(self, batch: Batch, number: int, rate: float) -> Tensor:

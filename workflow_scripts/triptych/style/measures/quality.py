@@ -133,28 +133,38 @@ def colour_distance(image: Tensor, painting: Tensor, projections: int, seed: int
     """
     directions = np.random.default_rng(seed).standard_normal((projections, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    # One direction at a time: all of them of a large image would fill many gigabytes.
     first, second = (_projected(each, directions) for each in (image, painting))
     return float(wasserstein(first, second).mean())
 
 
-def _projected(image: Tensor, directions: np.ndarray) -> np.ndarray:
-    """[P, H W] float32"""
-    return directions.astype(np.float32) @ image.detach().cpu().float().flatten(1).numpy()
+def _projected(image: Tensor, directions: np.ndarray) -> Iterator[np.ndarray]:
+    """[H W] float32 for each of `directions` [P, 3]."""
+    pixels = image.detach().cpu().float().flatten(1).numpy()
+    return (direction @ pixels for direction in directions.astype(np.float32))
 
 
-def wasserstein(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def wasserstein(first: Iterable[np.ndarray], second: Iterable[np.ndarray]) -> np.ndarray:
     """Wasserstein-1 distances [P] of the samples [P, n] and [P, m], row by row, exactly.
 
-    The area between the two quantile functions, which are steps at k / n and k / m.
+    The area between the two quantile functions, which are steps at k / n and k / m. The rows may
+    come one by one.
     """
-    n, m = first.shape[1], second.shape[1]
+    distances, steps = [], None
+    for a, b in zip(first, second, strict=True):
+        steps = steps or _quantile_steps(len(a), len(b))
+        lengths, of_first, of_second = steps
+        distances.append(np.abs(np.sort(a)[of_first] - np.sort(b)[of_second]) @ lengths)
+    return np.array(distances)
+
+
+def _quantile_steps(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The stretches on which both quantile functions are level: lengths, and which of the n and m
+    sorted samples each function has there."""
     # Whole numbers, in units of 1 / (n m): the steps of both functions coincide exactly.
     ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
-    lengths = np.diff(ends, prepend=0) / (n * m)
     inside = ends - 1  # a level in each stretch between two steps
-    a = np.sort(first, axis=1)[:, inside // m]
-    b = np.sort(second, axis=1)[:, inside // n]
-    return np.abs(a - b) @ lengths
+    return np.diff(ends, prepend=0) / (n * m), inside // m, inside // n
 
 
 def measure(
