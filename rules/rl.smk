@@ -28,13 +28,12 @@ rule rl_prune:
     resources:
         mem_mb=megabytes(rl_megabytes),
         runtime=minutes(30),
-        gpu=GPU,
     params:
         runs=rl_runs,
         widths=rl_widths,
         bcq=RL["bcq"],
         pruning=RL["pruning"],
-        device=config["device"],
+        device="cpu",  # seconds of work, and the same masks on every machine
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl_prune.py"

@@ -199,7 +199,7 @@ rule style_quality:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(lambda wildcards: 2000 + 15e-4 * style_large_pixels()),
+        mem_mb=megabytes(lambda wildcards: 2000 + 2e-4 * style_large_pixels()),
         runtime=minutes(120),
     params:
         layers=STYLE["quality"]["layers"],

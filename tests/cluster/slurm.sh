@@ -15,7 +15,10 @@ runs() {
 }
 
 down() {
-    runs slurmctld && scancel --user="$USER_NAME" 2>/dev/null
+    if runs slurmctld && runs slurmd; then # its jobs end before it
+        scancel --user="$(id -un)" || true
+        for _ in $(seq 60); do squeue -h 2>/dev/null | grep -q . || break; sleep 0.5; done
+    fi
     for daemon in "${daemons[@]}"; do
         if runs "$daemon"; then
             pid=$(cat "$folder/$daemon.pid")
@@ -121,7 +124,6 @@ up() {
     sinfo -V
 }
 
-USER_NAME=$(id -un)
 case ${1:-} in
 up) up ;;
 down) down ;;

@@ -105,12 +105,14 @@ def undisturbed(tmp_path_factory):
 
 def jobs():
     """SLURM's jobs: {comment, which names rule and wildcards: (id, state, reason)}."""
-    lines = subprocess.check_output(["squeue", "-h", "-o", "%k %i %T %r"], text=True)
-    return {line.split()[0]: line.split()[1:4] for line in lines.splitlines()}
+    asked = ["squeue", "-h", "-o", "%k %i %T %r"]  # a busy SLURM may not answer: asked again later
+    lines = subprocess.run(asked, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return {line.split()[0]: line.split()[1:4] for line in lines}
 
 
-def control(*words):
-    subprocess.run(["scontrol", "update", *words], check=True)
+def done(*command):
+    """Whether SLURM did what it was told."""
+    return subprocess.run(command).returncode == 0
 
 
 def attempts(root, job):
@@ -120,15 +122,14 @@ def attempts(root, job):
 
 
 def disturb(root, job, name):
-    """Interrupt a running training job by SLURM's means."""
+    """Interrupt a running training job by SLURM's means; whether that went through."""
     if job == PREEMPTED:
         # It wants the whole node, which only pre-emption can give it.
         urgent = ["sbatch", "-p", "urgent", "-n", "1", "-c", str(CORES), "-o", "/dev/null"]
-        subprocess.run([*urgent, "--comment", "urgent", "--wrap", "sleep 2"], check=True)
-    elif job == TIMED_OUT:
-        control(f"JobId={name}", "TimeLimit=1")  # enforced at the next minute
-    else:
-        subprocess.run(["scancel", name], check=True)
+        return done(*urgent, "--comment", "urgent", "--wrap", "sleep 2")
+    if job == TIMED_OUT:  # enforced within half a minute
+        return done("scontrol", "update", f"JobId={name}", "TimeLimit=1")
+    return done("scancel", name)
 
 
 def run_disturbed(root):
@@ -142,11 +143,11 @@ def run_disturbed(root):
             for job in list(waiting):
                 name, state, _ = known.get("rule_rl_train_wildcards_" + "_".join(job), [""] * 3)
                 if state == "RUNNING" and re.search(r"update \d+: ", attempts(root, job)):
-                    disturb(root, job, name)
-                    waiting.remove(job)
+                    waiting -= {job} if disturb(root, job, name) else set()
             for name, state, reason in known.values():
                 if state == "PENDING" and reason == "BeginTime":
-                    control(f"JobId={name}", "StartTime=now")  # else two minutes after a requeue
+                    # After a requeue, SLURM would wait for two minutes.
+                    done("scontrol", "update", f"JobId={name}", "StartTime=now")
             time.sleep(1)
     finally:
         if running.poll() is None:

@@ -1,5 +1,7 @@
 """The four figures equal scikit-image's, SciPy's and closed forms; the table measures every run."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from triptych.core.errors import InputError
 from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
 from triptych.style.images import write_image
 from triptych.style.measures.quality import (
+    BAND,
     QualitySettings,
     Result,
     colour_distance,
@@ -49,7 +52,7 @@ def backbone():
     return Backbone(architecture, weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling="average")
 
 
-@pytest.mark.parametrize("size", [(48, 60), (11, 37), (33, 11)])
+@pytest.mark.parametrize("size", [(48, 60), (11, 37), (33, 11), (2 * BAND + 15, 20)])
 def test_ssim_is_scikit_image_s_with_wang_s_window(size):
     image, content = photograph(*size), photograph(*size, seed=1) * 0.5 + 0.5 * photograph(*size)
     expected = structural_similarity(
@@ -155,6 +158,19 @@ def test_colour_distance_is_that_of_scipy_along_the_drawn_directions():
         ]
     )
     assert colour_distance(image, painting, 5, seed=7) == pytest.approx(expected, abs=1e-6)
+
+
+def test_more_directions_take_no_more_memory():
+    image, painting = torch.rand(3, 300, 400), torch.rand(3, 250, 400)
+
+    def peak(projections):
+        tracemalloc.start()
+        colour_distance(image, painting, projections, seed=0)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    assert peak(40) < 1.1 * peak(2)
 
 
 def test_style_figures_do_not_depend_on_the_size_of_the_painting_s_file(backbone):

@@ -30,6 +30,9 @@ SSIM_SIGMA, SSIM_WINDOW = 1.5, 11
 SSIM_STABILITY = (0.01**2, 0.03**2)
 """Window and constants of Wang et al. 2004, section III-B, for values in [0, 1]."""
 
+BAND = 256
+"""Rows of an image whose similarity is computed at once."""
+
 FLAT = 1e-6
 """Gradients that vary less are the rounding of a flat image."""
 
@@ -67,6 +70,17 @@ def ssim_luma(image: Tensor, content: Tensor) -> float:
             f"give one of at least {SSIM_WINDOW} x {SSIM_WINDOW}"
         )
     x, y = _lumas(image, content)
+    # Band by band, with the rows that its windows reach: a whole large image fills gigabytes.
+    reach = SSIM_WINDOW - 1
+    total = sum(
+        float(_similarity(*(each[first : first + BAND + reach] for each in (x, y))).sum())
+        for first in range(0, len(x) - reach, BAND)
+    )
+    return total / ((x.shape[0] - reach) * (x.shape[1] - reach))
+
+
+def _similarity(x: Tensor, y: Tensor) -> Tensor:
+    """Of brightness [H, W] at each place where the window lies inside: [H - 10, W - 10]."""
     # In float64: variances are differences of nearly equal numbers in smooth regions.
     planes = torch.stack((x, y, x * x, y * y, x * y))[:, None]
     steps = torch.arange(SSIM_WINDOW, dtype=planes.dtype, device=planes.device)
@@ -76,8 +90,7 @@ def ssim_luma(image: Tensor, content: Tensor) -> float:
     mx, my, mxx, myy, mxy = functional.conv2d(means, window.view(1, 1, 1, -1))[:, 0]
     vx, vy, vxy = mxx - mx * mx, myy - my * my, mxy - mx * my
     c1, c2 = SSIM_STABILITY
-    similarity = (2 * mx * my + c1) * (2 * vxy + c2) / ((mx**2 + my**2 + c1) * (vx + vy + c2))
-    return float(similarity.mean())
+    return (2 * mx * my + c1) * (2 * vxy + c2) / ((mx**2 + my**2 + c1) * (vx + vy + c2))
 
 
 def edge_correlation(image: Tensor, content: Tensor) -> float:
@@ -161,8 +174,10 @@ def wasserstein(first: Iterable[np.ndarray], second: Iterable[np.ndarray]) -> np
 def _quantile_steps(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The stretches on which both quantile functions are level: lengths, and which of the n and m
     sorted samples each function has there."""
-    # Whole numbers, in units of 1 / (n m): the steps of both functions coincide exactly.
-    ends = np.union1d(np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
+    # Whole numbers, in units of 1 / (n m): the steps of both functions coincide exactly. A stable
+    # sort merges the two sorted halves; where steps coincide, a stretch of no length is left.
+    halves = (np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
+    ends = np.sort(np.concatenate(halves), kind="stable")
     inside = ends - 1  # a level in each stretch between two steps
     return np.diff(ends, prepend=0) / (n * m), inside // m, inside // n
 
