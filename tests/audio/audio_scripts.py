@@ -11,7 +11,8 @@ class Named(list):
     """Snakemake's lists, whose entries have names too."""
 
     def __init__(self, *entries: object, **named: object) -> None:
-        super().__init__(entries or named.values())
+        for entry in entries or named.values():
+            self.extend(entry if isinstance(entry, list) else [entry])
         self.__dict__.update(named)
         self.items, self.get = named.items, named.get
 

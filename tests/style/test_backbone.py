@@ -216,7 +216,10 @@ def test_wrong_tensors_are_told_by_name_found_and_expected(tmp_path, change, mes
     ("metadata", "message"),
     [
         (None, "no metadata 'backbone'"),
-        ({"backbone": '{"architecture": "resnet18"}'}, "'resnet18'; expected one of vgg16"),
+        (
+            {"backbone": '{"architecture": "resnet18", "mean": [0, 0, 0], "std": [1, 1, 1]}'},
+            "'resnet18'; expected one of vgg16",
+        ),
     ],
 )
 def test_a_file_that_is_no_backbone_of_ours_is_told(tmp_path, metadata, message):

@@ -89,6 +89,7 @@ def job(snakemake: Any) -> Iterator[None]:
         stack.enter_context(redirect_stdout(_Tee(sys.stdout, *logs)))
         stack.enter_context(redirect_stderr(_Tee(terminal, *logs)))
         log_to_stderr()
+        stack.callback(logging.getLogger().handlers.clear)  # it writes to what is closed next
         _use_threads(snakemake.threads)
         try:
             yield
