@@ -9,8 +9,10 @@ import pytest
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "results" / "benchmarks"
 
-SLOW, QUICKEST = 5.0, 1.3
-"""Seconds, on a machine whose quickest rule, which hardly does more than import, takes QUICKEST."""
+SLOW, NOISE = 5.0, 1.5
+"""Seconds that make a rule slow, and what a noisy minute may add. The list has some more rules."""
+QUICKEST = 1.3
+"""Seconds of the quickest rule, which hardly does more than import; a slower machine has more."""
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "results" / "report.html").exists(),
@@ -26,5 +28,5 @@ def test_every_slow_rule_is_killed_by_the_fault_tests():
         if not folder.name.endswith("_bench")  # make bench, no part of the demo
     }
     assert len(seconds) > 50
-    limit = SLOW * max(1, min(seconds.values()) / QUICKEST)
+    limit = SLOW * NOISE * max(1, min(seconds.values()) / QUICKEST)
     assert {rule for rule, took in seconds.items() if took > limit} <= killed.keys()
