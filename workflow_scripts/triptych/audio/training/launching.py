@@ -140,8 +140,10 @@ def _take_part(function: Function, device: str) -> None:
     if state.process_index:  # one of them tells of its progress
         logging.disable(logging.INFO)
         sys.__stderr__ = None  # type: ignore[misc]
+    # Its CPU is called cpu:0, under which name no checkpoint can be read.
+    device_here = torch.device("cpu") if cpu else state.device
     try:
-        function(Together(state.process_index, state.num_processes, state.device))
+        function(Together(state.process_index, state.num_processes, device_here))
         state.wait_for_everyone()
     finally:
         state.destroy_process_group()
