@@ -5,6 +5,8 @@ formulas are simple and generous: a job that asks for too much waits, one that a
 is stopped, resumes from its checkpoint, and asks for more at its next attempt.
 """
 
+from triptych.audio.amounts import WAVCAPS, clips_of
+
 
 # Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
 # where snakemake does.
@@ -193,17 +195,6 @@ def style_time_minutes(wildcards):
 
 # Audio retrieval -------------------------------------------------------------------------------
 
-# Clips of the published data sets (Clotho's have five captions, each of which makes a pair).
-CLIPS = {
-    "development": 3839,
-    "validation": 1045,
-    "evaluation": 1045,
-    "audiocaps": 51308,
-}
-WAVCAPS = {
-    **{"AudioSet_SL": 108317, "BBC_Sound_Effects": 31201},
-    **{"FreeSound": 262300, "SoundBible": 1232},
-}
 WAVCAPS_BYTES = 2.3e6  # a recording
 # Layers and hidden units of the text models that the hub has, and tokens in their vocabularies.
 TEXT_SIZES = {
@@ -218,13 +209,9 @@ CAPTION_TOKENS = 30
 def audio_clip_count(name):
     """Clips of a split of Clotho or of a whole data set, as far as that is known beforehand."""
     dataset = name if name in ("audiocaps", "wavcaps") else "clotho"
-    if AUDIO_SOURCES[dataset] == "none":
-        return 0
-    if AUDIO_SOURCES[dataset] == "synthesised":
-        return AUDIO["synthesis"][name]
-    if name == "wavcaps":
-        return sum(WAVCAPS[part] for part in AUDIO["sources"]["wavcaps"]["parts"])
-    return CLIPS[name]
+    parts = clips_of(AUDIO, dataset)
+    kept = parts if dataset != "clotho" else [part for part in parts if part == name]
+    return sum(parts[part].count for part in kept)
 
 
 def audio_pairs(stage, corpus):
@@ -310,7 +297,7 @@ def audio_shard_minutes(wildcards):
 
 
 def audio_wavcaps_minutes(wildcards):
-    return 30 + WAVCAPS[wildcards.part] * WAVCAPS_BYTES / DOWNLOAD_SPEED / 60
+    return 30 + WAVCAPS[wildcards.part].count * WAVCAPS_BYTES / DOWNLOAD_SPEED / 60
 
 
 def audio_download_minutes(wildcards):
