@@ -43,17 +43,17 @@ test: $(READY) ## the test suite, fast tests first
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
 	$(BIN)/python -m pytest -q -n auto --dist loadfile -m slow
 
-faults: $(READY) ## what can go wrong, tried; then the table of docs/reliability.md
-	rm -rf results/reliability
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --reliability results/reliability \
-	  tests/faults tests/cluster
+faults: $(READY) ## what can go wrong, tried; the table of docs/reliability.md (after make cluster)
+	rm -f results/reliability/*.jsonl
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --reliability results/reliability tests/faults
 	$(BIN)/python tests/faults/reliability.py results/reliability docs/reliability.md
 
 rehearsal: $(READY) ## the paper scale's every rule at full shapes, on synthetic inputs
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
 
 cluster: $(READY) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
-	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q --reliability results/reliability tests/cluster
+	rm -rf results/reliability/cluster
+	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q --reliability results/reliability/cluster tests/cluster
 
 lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .

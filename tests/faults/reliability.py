@@ -7,7 +7,7 @@ between the two markers in PAGE, under a line that says when and on what machine
 import json
 import os
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -30,7 +30,7 @@ KINDS = {
 def records(folder: Path) -> Counter[tuple[str, str, str]]:
     """How often each (kind, subject, outcome) was recorded."""
     times: Counter[tuple[str, str, str]] = Counter()
-    for file in sorted(folder.glob("*.jsonl")):
+    for file in sorted(folder.rglob("*.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():
             record = json.loads(line)
             times[record["kind"], record["subject"], record["outcome"]] += record["times"]
@@ -43,15 +43,25 @@ def table(times: Counter[tuple[str, str, str]], today: str, machine: str) -> str
     if unknown:
         raise SystemExit(f"unknown kinds {sorted(unknown)}; known are {list(KINDS)}")
     order = list(KINDS)
-    rows = sorted(times, key=lambda row: (order.index(row[0]), *row[1:]))
+    # One row for a misbehaviour of servers, whichever rules it met.
+    rules: defaultdict[tuple[str, str, str], set[str]] = defaultdict(set)
+    together: Counter[tuple[str, str, str]] = Counter()
+    for (kind, subject, outcome), count in times.items():
+        rule, _, fault = subject.partition(": ")
+        row = (kind, fault or subject if kind == "download" else subject, outcome)
+        together[row] += count
+        rules[row].add(rule)
+    rows = sorted(together, key=lambda row: (order.index(row[0]), *row[1:]))
     lines = [
         f"{today}, {machine}: {sum(times.values())} faults.",
         "",
         "| what was tried | on what | times | what came of it |",
         "| --- | --- | ---: | --- |",
     ]
-    for kind, subject, outcome in rows:
-        lines.append(f"| {KINDS[kind]} | {subject} | {times[kind, subject, outcome]} | {outcome} |")
+    for row in rows:
+        kind, subject, outcome = row
+        met = f", in {len(rules[row])} rules or variants" if len(rules[row]) > 1 else ""
+        lines.append(f"| {KINDS[kind]} | {subject}{met} | {together[row]} | {outcome} |")
     return "\n".join(lines)
 
 

@@ -7,7 +7,9 @@ import reliability
 def test_records_of_several_processes_add_up_in_the_table(tmp_path):
     (tmp_path / "1.jsonl").write_text(
         '{"kind": "kill", "subject": "rl_train", "outcome": "same bytes", "times": 3}\n'
-        '{"kind": "download", "subject": "404", "outcome": "clear error", "times": 1}\n'
+        '{"kind": "download", "subject": "one: 404", "outcome": "clear error", "times": 1}\n'
+        '{"kind": "download", "subject": "other: 404", "outcome": "clear error", "times": 2}\n'
+        '{"kind": "download", "subject": "other: 500", "outcome": "clear error", "times": 1}\n'
     )
     (tmp_path / "2.jsonl").write_text(
         '{"kind": "kill", "subject": "rl_train", "outcome": "same bytes", "times": 4}\n'
@@ -17,10 +19,11 @@ def test_records_of_several_processes_add_up_in_the_table(tmp_path):
     reliability.main(tmp_path, page)
     lines = page.read_text().splitlines()
     assert lines[:2] == ["before", reliability.BEGIN]
-    assert lines[2].endswith(": 8 faults.")
+    assert lines[2].endswith(": 11 faults.")
     assert lines[6:] == [
         "| SIGKILL, then run again | rl_train | 7 | same bytes |",
-        "| a download | 404 | 1 | clear error |",
+        "| a download | 404, in 2 rules or variants | 3 | clear error |",
+        "| a download | 500 | 1 | clear error |",
         reliability.END,
         "after",
     ]
