@@ -23,7 +23,11 @@ pytestmark = pytest.mark.skipif(
 def test_every_slow_rule_is_killed_by_the_fault_tests():
     killed = runpy.run_path(str(ROOT / "tests" / "faults" / "slow_rules.py"))["SLOW_RULES"]
     seconds = {
-        folder.name: max(pd.read_csv(file, sep="\t")["s"].max() for file in folder.glob("*.tsv"))
+        # Of both clocks the lower one: other work on the machine lengthens the first alone.
+        folder.name: max(
+            pd.read_csv(file, sep="\t", na_values="-")[["s", "cpu_time"]].min(axis=None)
+            for file in folder.glob("*.tsv")
+        )
         for folder in BENCHMARKS.iterdir()
         if not folder.name.endswith("_bench")  # make bench, no part of the demo
     }
