@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import py7zr
 import pytest
-from audio_scripts import Named, run
 from sound_files import noise, tone, write
+from stand_in import Named, run
 
 from triptych.audio.data.shards import ClipStore
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import audio_source_files as files
 import pandas as pd
 import pytest
-from audio_scripts import Named, run
 from audio_source_files import record
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from stand_in import Named, run
 
 from triptych.audio.data.audiocaps import read_audiocaps
 from triptych.audio.data.clotho import read_clotho

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import soundfile
-from audio_scripts import Named, run
 from retrieval_runs import PAIRS, clip_ids, clips_table, scenes_table, study
+from stand_in import Named, run
 
 from triptych.audio.data.shards import write_shards
 

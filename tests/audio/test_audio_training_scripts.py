@@ -1,7 +1,7 @@
 """The scripts that train, up to what they hand to the library."""
 
 import pytest
-from audio_scripts import Named, run
+from stand_in import Named, run
 
 from triptych.audio.training import runs
 from triptych.audio.training.runs import Plan

@@ -26,9 +26,9 @@ from triptych.style.backbones.architectures import Architecture, Convolution, Po
 
 sys.path.append(str(Path(__file__).parents[1] / "audio"))
 
-from audio_scripts import Named, run
 from audio_source_files import CAPTION_HEADER, captions_of
 from split_zip_writer import write_split_zip
+from stand_in import Named, run
 
 PASST = "passt_tiny"
 SMALL_PASST = PasstSettings(stride=(10, 10), frames=98, dim=24, depth=1, heads=3, classes=5)

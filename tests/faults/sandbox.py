@@ -8,26 +8,15 @@ import hashlib
 import logging
 import os
 import pickle
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from stand_in import Named, run
 
 from triptych.cli import main
 
-SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 RESULTS = ("results", "resources")
-
-
-class Named(list):
-    """Snakemake's lists, whose entries have names too."""
-
-    def __init__(self, *entries: object, **named: object) -> None:
-        super().__init__(entries or named.values())
-        self.__dict__.update(named)
-        self.items, self.get = named.items, named.get
 
 
 class Sandbox:
@@ -43,18 +32,8 @@ class Sandbox:
     def rule(self, rule: str, given: dict, output: Named, threads: int = 1, **params: Any) -> None:
         """Run a rule's script; its outputs lie under results/ as all of the workflow's do."""
         self._before = self._before or listing(self.around)
-        job = SimpleNamespace(
-            rule=rule,
-            input=Named(**given),
-            output=output,
-            params=Named(**params),
-            resources=Named(),
-            log=[f"results/logs/{rule}/log.log"],
-            wildcards=Named(),
-            threads=threads,
-        )
         try:
-            runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": job})
+            run(rule, given, output, threads, **params)
         finally:
             logging.basicConfig(handlers=[logging.NullHandler()], force=True)
 

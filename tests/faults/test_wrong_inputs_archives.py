@@ -9,7 +9,7 @@ import pandas as pd
 import py7zr
 import pytest
 import soundfile
-from sandbox import Named
+from stand_in import Named
 
 from triptych.audio.data.shards import ClipStore
 

@@ -12,7 +12,8 @@ import pytest
 import soundfile
 import torch
 from download_server import Behaviour, serving
-from sandbox import Named, Sandbox, Trap, trap
+from sandbox import Sandbox, Trap, trap
+from stand_in import Named
 
 from triptych.audio.data.shards import ClipStore
 

@@ -8,7 +8,8 @@ import torch
 from download_server import Behaviour, serving
 from PIL import Image
 from safetensors.torch import save_file
-from sandbox import Named, Trap, trap
+from sandbox import Trap, trap
+from stand_in import Named
 
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 

@@ -10,7 +10,8 @@ import pytest
 import torch
 from safetensors.numpy import save_file
 from safetensors.torch import save_file as save_tensors
-from sandbox import Named, Trap, trap
+from sandbox import Trap, trap
+from stand_in import Named
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.rl.storage import pack, unpack

@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 import torch
 from PIL import Image, ImageCms
-from sandbox import Named, Sandbox
+from sandbox import Sandbox
+from stand_in import Named
 
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.network_files import save_network

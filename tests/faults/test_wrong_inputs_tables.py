@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from sandbox import Named
+from stand_in import Named
 
 SPLITS = ("development", "validation", "evaluation")
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from sandbox import Named, trap
+from sandbox import trap
+from stand_in import Named
 
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.network_files import save_network

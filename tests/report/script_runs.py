@@ -1,8 +1,9 @@
 """Runs the report's scripts as the rules run them, in the current folder."""
 
-import runpy
 from pathlib import Path
-from types import SimpleNamespace
+
+import stand_in
+from stand_in import Named
 
 ROOT = Path(__file__).parents[2]
 PUBLISHED = ROOT / "resources" / "published"
@@ -25,29 +26,9 @@ AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_leaks")
 EXCLUSIONS = {"clean": "strict", "leaky": "none"}
 
 
-class Named(list):
-    """A list whose entries have names too, as Snakemake's inputs, outputs and params."""
-
-    def __init__(self, *entries, **named):
-        super().__init__(entries or named.values())
-        self.__dict__.update(named)
-        self.items = named.items
-
-
 def run(script, given, output, **params):
     """Run one script with these inputs, outputs and params, at demo scale."""
-    snakemake = SimpleNamespace(
-        rule=script,
-        input=Named(**given),
-        output=Named(*map(str, output)),
-        params=Named(**{"scale": "demo", **params}),
-        log=[f"results/logs/{script}/log.log"],
-        wildcards=Named(),
-        threads=1,
-    )
-    runpy.run_path(
-        str(ROOT / "workflow_scripts" / f"{script}.py"), init_globals={"snakemake": snakemake}
-    )
+    stand_in.run(script, given, Named(*map(str, output)), **{"scale": "demo", **params})
     for path in output:
         assert Path(path).stat().st_size > 0
 

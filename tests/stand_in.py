@@ -1,14 +1,14 @@
-"""Runs the audio study's scripts as their rules run them, in the current folder."""
+"""Runs a rule's script as Snakemake does, in the current folder."""
 
 import runpy
 from pathlib import Path
 from types import SimpleNamespace
 
-SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
+SCRIPTS = Path(__file__).parents[1] / "workflow_scripts"
 
 
 class Named(list):
-    """Snakemake's lists, whose entries have names too."""
+    """Snakemake's lists: flat, and their entries have names too."""
 
     def __init__(self, *entries: object, **named: object) -> None:
         for entry in entries or named.values():
