@@ -9,7 +9,7 @@ SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
 READY  := .venv/ready
 
-.PHONY: help setup demo test faults rehearsal lint format bench plan experts backbones networks lock envs clean
+.PHONY: help setup demo test faults rehearsal cluster lint format bench plan experts backbones networks lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
