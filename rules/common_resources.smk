@@ -5,7 +5,7 @@ formulas are simple and generous: a job that asks for too much waits, one that a
 is stopped, resumes from its checkpoint, and asks for more at its next attempt.
 """
 
-from triptych.audio.amounts import WAVCAPS, clips_of
+from triptych.audio.amounts import WAVCAPS, clips_of, text_size
 
 
 # Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
@@ -196,13 +196,6 @@ def style_time_minutes(wildcards):
 # Audio retrieval -------------------------------------------------------------------------------
 
 WAVCAPS_BYTES = 2.3e6  # a recording
-# Layers and hidden units of the text models that the hub has, and tokens in their vocabularies.
-TEXT_SIZES = {
-    "bert_base": (12, 768, 30522),
-    "bert_large": (24, 1024, 30522),
-    "roberta_base": (12, 768, 50265),
-    "roberta_large": (24, 1024, 50265),
-}
 CAPTION_TOKENS = 30
 
 
@@ -237,13 +230,7 @@ def audio_tokens(model):
 
 
 def audio_text_size(wildcards):
-    """Layers, hidden units and vocabulary of a pair's text model."""
-    name = wildcards.pair.split("-")[1]
-    if name in TEXT_SIZES:
-        return TEXT_SIZES[name]
-    settings = AUDIO["text_models"][name]
-    sizes = [settings.get(key) for key in ("layers", "hidden", "vocabulary")]
-    return sizes if all(sizes) else TEXT_SIZES["roberta_large"]
+    return text_size(AUDIO, wildcards.pair.split("-")[1])
 
 
 def audio_megabytes(wildcards):
@@ -251,19 +238,17 @@ def audio_megabytes(wildcards):
 
     Besides, 1.5 GB for each process that reads sound.
     """
-    model, (layers, hidden, vocabulary) = audio_model(wildcards), audio_text_size(
-        wildcards
-    )
+    model, text = audio_model(wildcards), audio_text_size(wildcards)
     common = AUDIO["stages"]["common"]
-    weights = 12 * (model["depth"] * model["dim"] ** 2 + layers * hidden**2)
+    weights = 12 * (model["depth"] * model["dim"] ** 2 + text.layers * text.hidden**2)
     kept = audio_tokens(model) * model["depth"] * model["dim"]
-    kept += CAPTION_TOKENS * layers * hidden
+    kept += CAPTION_TOKENS * text.layers * text.hidden
     at_once = common["chunk"] or common["batch"]
     return (
         1000
         + BASE
         + 1500 * common["workers"] * AUDIO_DEVICES
-        + 20e-6 * (weights + hidden * vocabulary) * AUDIO_DEVICES
+        + 20e-6 * (weights + text.hidden * text.vocabulary) * AUDIO_DEVICES
         + activations(40 * kept * at_once)
     )
 
@@ -275,10 +260,10 @@ def audio_minutes(stage):
     )
 
     def needed(wildcards):
-        model, (layers, hidden, _) = audio_model(wildcards), audio_text_size(wildcards)
+        model, text = audio_model(wildcards), audio_text_size(wildcards)
         settings = AUDIO_STAGES[stage]
         pair = 72 * model["depth"] * model["dim"] ** 2 * audio_tokens(model)
-        pair += 72 * layers * hidden**2 * CAPTION_TOKENS
+        pair += 72 * text.layers * text.hidden**2 * CAPTION_TOKENS
         pairs = audio_pairs(stage, wildcards.corpus) * settings["epochs"]
         operations = len(rows(wildcards)) * pairs * pair
         return computing(operations, settings["precision"], AUDIO_THREADS, AUDIO_GPUS)

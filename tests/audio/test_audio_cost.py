@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from triptych.audio.amounts import WAVCAPS, caption_money, clips_of, rephrased
+from triptych.audio.amounts import PUBLISHED_TEXT, WAVCAPS, caption_money, clips_of, rephrased
 from triptych.audio.cost import (
-    PUBLISHED_TEXT,
     audio_work,
     job_cost,
     parameter_count,

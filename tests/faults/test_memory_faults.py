@@ -4,19 +4,13 @@ Most tests run on a CPU, where something stands in for the GPU: a model that ref
 many rows at once with PyTorch's own error.
 """
 
-import weakref
-
 import numpy as np
 import pytest
 import torch
 import trainings as small
-from safetensors.torch import load_file, save_file
 from two_layers import choices, images, small_backbone
 
-from triptych.audio.embedding import embed_captions, embed_clips
-from triptych.audio.training.launching import launch
-from triptych.core.portion import NoRoomError, Portion
-from triptych.core.stopping import Stopped
+from triptych.core.portion import NoRoomError
 from triptych.rl import bcq, evaluation
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.backbones.pretraining import Trainee
@@ -27,159 +21,9 @@ from triptych.style.feedforward.perceptual import PerceptualLoss
 from triptych.style.feedforward.selection import held_out_losses
 from triptych.style.optimisation.gatys import Optimisation, optimise
 
-SAME = "halved, said so, same result but for rounding"
-REFUSED = "clear error where not even one fits"
-
-
-def halvings(caplog):
-    """(before, from here on) of each warning."""
-    return [
-        (record.args[1], record.args[3])
-        for record in caplog.records
-        if record.name == "triptych.core.portion"
-    ]
-
 
 def rows_of_parameters(parameters, *_):
     return len(next(iter(parameters.values())))
-
-
-# --- the helper ---
-
-
-def test_half_is_tried_until_it_fits_and_kept(caplog):
-    portion, tried_sizes = Portion(9, "things", ""), []
-
-    def attempt(size):
-        tried_sizes.append(size)
-        if size > 2:
-            raise small.out_of_memory()
-        return size
-
-    assert [portion.run(attempt), portion.run(attempt)] == [2, 2]
-    assert tried_sizes == [9, 5, 3, 2, 2]
-    assert halvings(caplog) == [(9, 5), (5, 3), (3, 2)]
-    assert "CUDA out of memory. Tried" not in caplog.text  # its first sentence tells enough
-    assert "CUDA out of memory with 9 things at a time: from here on 5" in caplog.text
-
-
-def test_where_one_does_not_fit_the_error_says_what_to_do():
-    def attempt(size):
-        raise small.out_of_memory()
-
-    with pytest.raises(NoRoomError, match=r"doesn't hold one of the things .*Buy more\."):
-        Portion(4, "things", "Buy more.").run(attempt)
-
-
-def test_what_the_failed_attempt_held_is_gone_before_the_next():
-    portion, held = Portion(2, "things", ""), []
-
-    def attempt(size):
-        if size == 2:
-            tensor = torch.zeros(1000)
-            held.append(weakref.ref(tensor))
-            raise small.out_of_memory()
-        return held[0]()
-
-    assert portion.run(attempt) is None
-
-
-def test_another_error_is_not_taken_for_lack_of_memory():
-    def attempt(size):
-        raise RuntimeError("shapes differ")
-
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        Portion(4, "things", "").run(attempt)
-
-
-# --- audio ---
-
-
-@pytest.mark.parametrize("only_with_gradients", [False, True])
-def test_an_audio_training_ends_with_the_same_weights(tmp_path, caplog, tried, only_with_gradients):
-    expected = small.train_audio(tmp_path / "whole", dropout=0.0)
-    with small.room_for(
-        small.audio.TinyModel,
-        "embed_audio",
-        3,
-        when=torch.is_grad_enabled if only_with_gradients else lambda: True,
-    ):
-        found = small.train_audio(tmp_path / "parts", dropout=0.0)
-    assert halvings(caplog) == [(8, 4), (4, 2)]
-    for name, value in expected.weights.items():
-        torch.testing.assert_close(found.weights[name], value, rtol=0, atol=1e-5)
-    tried("training", "audio: out of memory", SAME)
-
-
-def test_a_resumed_audio_training_knows_what_fits(tmp_path, caplog):
-    with small.room_for(small.audio.TinyModel, "embed_audio", 3):
-        with pytest.raises(Stopped):
-            small.train_audio(tmp_path, small.StopAfter(2))
-        assert len(halvings(caplog)) == 2
-        caplog.clear()
-        small.train_audio(tmp_path)
-    assert halvings(caplog) == []
-
-
-def test_dropout_of_a_retried_step_is_that_of_a_chunk_of_that_size(tmp_path):
-    """With dropout, what fits at once matters; but no more than the config's `chunk` does."""
-    expected = small.train_audio(tmp_path / "chunk", chunk=2)
-    with small.room_for(small.audio.TinyModel, "embed_audio", 3):
-        found = small.train_audio(tmp_path / "parts")
-    for name, value in expected.weights.items():
-        assert torch.equal(found.weights[name], value)
-
-
-def test_an_audio_training_without_room_for_a_pair_says_what_to_do(tmp_path, capsys, tried):
-    with small.room_for(small.audio.TinyModel, "embed_audio", 0):
-        said = small.failed_job(tmp_path, capsys, lambda: small.train_audio(tmp_path))
-    assert "doesn't hold one of the pairs" in said and "Lower longest_seconds" in said
-    tried("training", "audio: out of memory", REFUSED)
-
-
-@pytest.mark.slow
-def test_processes_that_share_a_batch_agree_when_one_runs_out(tmp_path, tried):
-    """The second one has room for two pairs; the first waits for it nowhere."""
-
-    def member(group):
-        rows = 2 if group.rank else 4
-        with small.room_for(small.audio.TinyModel, "embed_audio", rows):
-            trained = small.train_audio(
-                tmp_path / "parts", None, group=group, devices=2, rank=group.rank, dropout=0.0
-            )
-        if trained:
-            save_file(trained.weights, tmp_path / "parts.safetensors")
-
-    launch(member, 2, "cpu", small.Never())
-    expected = small.train_audio(tmp_path / "whole", dropout=0.0).weights
-    for name, value in load_file(tmp_path / "parts.safetensors").items():
-        torch.testing.assert_close(value, expected[name], rtol=0, atol=1e-5)
-    tried("training", "audio, two processes: out of memory in one", SAME)
-
-
-def test_embeddings_are_the_same_from_smaller_batches(caplog, tried):
-    torch.manual_seed(0)
-    model, store = small.audio.TinyModel(), small.audio.Noise()
-    captions = [pair.caption for pair in small.audio.PAIRS]
-
-    def embedded():
-        return (
-            embed_clips(model, store, small.audio.CLIPS, small.CPU, "float32"),
-            embed_captions(model, captions, small.CPU, "float32"),
-        )
-
-    expected = embedded()
-    with (
-        small.room_for(small.audio.TinyModel, "embed_audio", 4),
-        small.room_for(
-            small.audio.TinyModel, "embed_text", 100, size=lambda tokens: len(tokens["counts"])
-        ),
-    ):
-        found = embedded()
-    assert halvings(caplog) == [(12, 6), (6, 3)]
-    for one, other in zip(found, expected, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-    tried("training", "embeddings: out of memory", SAME)
 
 
 # --- style ---
@@ -191,7 +35,7 @@ def test_a_style_training_ends_with_the_same_network(tmp_path, caplog, tried):
     expected = small.train_style(tmp_path / "whole", **chosen)
     with small.room_for(TransformationNetwork, "forward", 1):
         found = small.train_style(tmp_path / "parts", **chosen)
-    assert halvings(caplog)[:2] == [(3, 2), (2, 1)]
+    assert small.halvings(caplog)[:2] == [(3, 2), (2, 1)]
     terms = ["content", "style", "total_variation", "temporal", "total"]
     np.testing.assert_allclose(found.losses[terms], expected.losses[terms], rtol=1e-4)
     photograph = torch.rand(1, 3, 20, 20, generator=torch.Generator().manual_seed(0))
@@ -202,7 +46,7 @@ def test_a_style_training_ends_with_the_same_network(tmp_path, caplog, tried):
         outputs.append(network(photograph))
     # Compared by what they do: biases in front of an instance norm have no gradient but noise.
     torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=1e-4)
-    tried("training", "style: out of memory", SAME)
+    tried("training", "style: out of memory", small.HALVED)
 
 
 def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
@@ -229,7 +73,7 @@ def test_a_style_training_without_room_for_an_image_says_what_to_do(tmp_path, ca
     with small.room_for(TransformationNetwork, "forward", 0):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_style(tmp_path))
     assert "doesn't hold one of the images" in said and "schedule.size" in said
-    tried("training", "style: out of memory", REFUSED)
+    tried("training", "style: out of memory", small.NO_ROOM)
 
 
 def test_held_out_losses_are_the_same_from_smaller_batches(caplog):
@@ -242,7 +86,7 @@ def test_held_out_losses_are_the_same_from_smaller_batches(caplog):
     expected = held_out_losses(network, loss, Crops(), 4, "float32", small.CPU)
     with small.room_for(TransformationNetwork, "forward", 3):
         found = held_out_losses(network, loss, Crops(), 4, "float32", small.CPU)
-    assert halvings(caplog) == [(4, 2)]
+    assert small.halvings(caplog) == [(4, 2)]
     assert found == pytest.approx(expected, rel=1e-5)
 
 
@@ -268,11 +112,11 @@ def test_optimised_images_are_the_same_from_fewer_at_once(caplog, tried, optimiz
     # The targets are measured one image at a time, without gradients.
     with small.room_for(Backbone, "forward", 1):
         found = run()
-    assert halvings(caplog) == [(3, 2), (2, 1)]
+    assert small.halvings(caplog) == [(3, 2), (2, 1)]
     torch.testing.assert_close(found.images, expected.images, rtol=0, atol=1e-9)
     columns = ["content", "style", "total_variation", "total"]
     np.testing.assert_allclose(found.history[columns], expected.history[columns], rtol=1e-9)
-    tried("training", f"optimised images ({optimizer}): out of memory", SAME)
+    tried("training", f"optimised images ({optimizer}): out of memory", small.HALVED)
 
 
 def test_an_optimisation_whose_images_leave_it_goes_on_in_portions():
@@ -311,10 +155,10 @@ def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(monkeypa
         caplog.clear()
         with small.room_for(PreparedNetwork, "__call__", room):
             found = stylize.stylise(network, photographs)
-        assert halvings(caplog) == told
+        assert small.halvings(caplog) == told
         assert ("tiles" in caplog.text) == (room == 0)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
-    tried("training", "stylised images: out of memory", SAME)
+    tried("training", "stylised images: out of memory", small.HALVED)
 
 
 def test_an_image_that_does_not_fit_in_tiles_is_told(monkeypatch):
@@ -334,7 +178,7 @@ def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, tried,
     expected = small.train_stack(tmp_path / "whole", algorithms=algorithms)
     with small.room_for(bcq, "vae_loss", 2, size=rows_of_parameters):
         found = small.train_stack(tmp_path / "parts", algorithms=algorithms)
-    assert halvings(caplog) == [(3, 2)]
+    assert small.halvings(caplog) == [(3, 2)]
     for name, value in expected.arrays.items():
         np.testing.assert_allclose(found.arrays[name], value, rtol=0, atol=2e-5)
     np.testing.assert_allclose(
@@ -343,7 +187,7 @@ def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, tried,
         rtol=1e-3,
     )
     assert small.saved(tmp_path / "parts")["portion"] == 2
-    tried("training", "stack: out of memory", SAME)
+    tried("training", "stack: out of memory", small.HALVED)
 
 
 def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
@@ -362,7 +206,7 @@ def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
         caplog.clear()
         with small.room_for(evaluation, "decode", 1, size=rows_of_parameters):
             found = score(algorithm)
-        assert halvings(caplog) == [(3, 2), (2, 1)]
+        assert small.halvings(caplog) == [(3, 2), (2, 1)]
         np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-9)
 
 
@@ -371,7 +215,7 @@ def test_a_stack_without_room_for_a_run_says_what_to_do(tmp_path, capsys, tried)
         said = small.failed_job(tmp_path, capsys, lambda: small.train_stack(tmp_path))
     assert "doesn't hold one of the runs" in said and "Lower rl.sweep.stack" in said
     assert small.saved(tmp_path)["update"] == 0
-    tried("training", "stack: out of memory", REFUSED)
+    tried("training", "stack: out of memory", small.NO_ROOM)
 
 
 # --- a GPU's own limit ---
@@ -402,6 +246,6 @@ def test_a_gpu_whose_memory_is_limited_trains_to_the_same(tmp_path, caplog):
         found = small.train_style(tmp_path / "parts", device=gpu, **chosen)
     finally:
         torch.cuda.set_per_process_memory_fraction(1.0)
-    assert halvings(caplog)
+    assert small.halvings(caplog)
     terms = ["content", "style", "total_variation", "temporal", "total"]
     np.testing.assert_allclose(found.losses[terms], expected.losses[terms], rtol=1e-2)

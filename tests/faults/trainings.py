@@ -36,6 +36,10 @@ from triptych.style.feedforward.perceptual import PerceptualLoss
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", residual_blocks=1)
 
+# What came of running out of memory, for docs/reliability.md.
+HALVED = "halved, said so, same result but for rounding"
+NO_ROOM = "clear error where not even one fits"
+
 
 class Never:
     reason = None
@@ -184,6 +188,15 @@ def out_of_memory():
     return torch.OutOfMemoryError(
         "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB"
     )
+
+
+def halvings(caplog):
+    """(before, from here on) of each warning."""
+    return [
+        (record.args[1], record.args[3])
+        for record in caplog.records
+        if record.name == "triptych.core.portion"
+    ]
 
 
 @contextmanager

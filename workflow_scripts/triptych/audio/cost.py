@@ -12,10 +12,12 @@ from triptych.audio.amounts import (
     CLOTHO,
     WAVCAPS,
     Clips,
+    TextSize,
     caption_money,
     clips_of,
     judged_by,
     rephrased,
+    text_size,
     trained_on,
 )
 from triptych.audio.data.decoding import SAMPLE_RATE
@@ -45,15 +47,6 @@ PACKED = 0.7
 """Of the bytes of Clotho's files in its archives: about."""
 VIDEOS_A_SECOND = 1.0
 """AudioCaps from YouTube, four at a time: assumed."""
-
-
-PUBLISHED_TEXT = {
-    "bert_base": ("bert", 768, 12, 12, 30_522),
-    "bert_large": ("bert", 1024, 24, 16, 30_522),
-    "roberta_base": ("roberta", 768, 12, 12, 50_265),
-    "roberta_large": ("roberta", 1024, 24, 16, 50_265),
-}
-"""Class, hidden size, layers, heads and vocabulary of the models on the hub."""
 
 
 def job_cost(
@@ -97,12 +90,10 @@ def _front_end(samples: int) -> Work:
 
 
 @lru_cache(maxsize=32)
-def text_work(
-    name: tuple[str, int, int, int, int], captions: int, tokens: int, training: bool, precision: str
-) -> Work:
+def text_work(size: TextSize, captions: int, tokens: int, training: bool, precision: str) -> Work:
     """Captions of so many tokens through a sentence encoder; in training also backward."""
     with shapes_only(), training_precision(CPU, precision):
-        model = _encoder(name).train(training)
+        model = _encoder(size).train(training)
         asked = {
             "input_ids": torch.zeros(captions, tokens, dtype=torch.long),
             "attention_mask": torch.ones(captions, tokens, dtype=torch.long),
@@ -114,28 +105,27 @@ def text_work(
 
 
 @lru_cache(maxsize=32)
-def parameter_count(audio: PasstSettings, text: tuple[str, int, int, int, int]) -> int:
+def parameter_count(audio: PasstSettings, text: TextSize) -> int:
     """Numbers in a joint model's file, without the projections."""
     with shapes_only():
         models = (shaped(lambda: Passt(audio)), _encoder(text))
         return sum(each.numel() for model in models for each in model.parameters())
 
 
-def _encoder(name: tuple[str, int, int, int, int]) -> SentenceEncoder:
+def _encoder(size: TextSize) -> SentenceEncoder:
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
 
-    kind, hidden, layers, heads, vocabulary = name
     config = {
-        "model_type": kind,
-        "vocab_size": vocabulary,
-        "hidden_size": hidden,
-        "num_hidden_layers": layers,
-        "num_attention_heads": heads,
-        "intermediate_size": 4 * hidden,
-        "max_position_embeddings": 514 if kind == "roberta" else 512,
-        "type_vocab_size": 1 if kind == "roberta" else 2,
-        "pad_token_id": 1 if kind == "roberta" else 0,
+        "model_type": size.kind,
+        "vocab_size": size.vocabulary,
+        "hidden_size": size.hidden,
+        "num_hidden_layers": size.layers,
+        "num_attention_heads": size.heads,
+        "intermediate_size": 4 * size.hidden,
+        "max_position_embeddings": 514 if size.kind == "roberta" else 512,
+        "type_vocab_size": 1 if size.kind == "roberta" else 2,
+        "pad_token_id": 1 if size.kind == "roberta" else 0,
     }
     words = Tokenizer(WordLevel({"a": 0, "b": 1}, unk_token="a"))  # nothing is tokenized
     return shaped(lambda: SentenceEncoder(config, words, 0.0))
@@ -177,7 +167,9 @@ class _Jobs:
         if self._config["text_models"][name]["source"] == "scratch":
             return Cost()
         with shapes_only():
-            numbers = sum(each.numel() for each in _encoder(self._text(name)).parameters())
+            numbers = sum(
+                each.numel() for each in _encoder(text_size(self._config, name)).parameters()
+            )
         # The published files hold the head that they were trained with as well.
         return download(self._sources["text_models"]["files"][name]["size"], FLOAT * 1.01 * numbers)
 
@@ -237,7 +229,7 @@ class _Jobs:
         model = ModelSettings.from_config(
             config["audio_models"][audio_name], config["model"], config["model"]["text_dropout"]
         )
-        text = self._text(text_name)
+        text = text_size(config, text_name)
 
         def segments(clips: Clips) -> int:
             return math.ceil(min(clips.seconds, longest) / model.segment_seconds)
@@ -284,16 +276,6 @@ class _Jobs:
             disk=FLOAT * numbers * runs,
             scratch=FLOAT * numbers * 4,  # weights, moments and the best epoch
         )
-
-    def _text(self, name: str) -> tuple[str, int, int, int, int]:
-        entry = self._config["text_models"][name]
-        if entry["source"] == "scratch":
-            keys = ("class", "hidden", "layers", "heads", "vocabulary")
-            kind, hidden, layers, heads, vocabulary = (entry[key] for key in keys)
-            return kind, hidden, layers, heads, vocabulary
-        # One that the hub has and this table doesn't is taken for one of the usual sizes.
-        usual = f"{entry['class']}_{'large' if 'large' in name else 'base'}"
-        return PUBLISHED_TEXT.get(name, PUBLISHED_TEXT[usual])
 
 
 def _reading_rate(dataset: str) -> float:
