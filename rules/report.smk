@@ -98,7 +98,11 @@ rule report_page:
         runtime=10,
     params:
         title="Machine-learning papers, reproduced by one workflow",
-        subtitle="Three of them. Every number below was computed by this run.",
+        subtitle=(
+            "A rehearsal: every rule has run, on made-up inputs. No number below means anything."
+            if SCALE == "rehearsal"
+            else "Three of them. Every number below was computed by this run."
+        ),
         scale=SCALE,
         studies={
             "style": {

@@ -228,6 +228,15 @@ def test_claims_are_written_with_their_scale(tmp_path):
     assert frame.loc[0, "scale"] == "demo"
 
 
+def test_a_rehearsal_reproduces_nothing_and_fails_at_nothing(tmp_path):
+    found = [Verdict("one", REPRODUCED, "4.1", "", ""), Verdict("two", NOT_REPRODUCED, "2", "", "")]
+    write_claims(found, "rehearsal", tmp_path / "claims.csv")
+    frame = pd.read_csv(tmp_path / "claims.csv")
+    assert set(frame["verdict"]) == {NOT_TESTABLE}
+    assert list(frame["measured"]) == [4.1, 2]
+    assert frame["reason"].str.contains("made up").all()
+
+
 def test_a_verdict_is_one_of_three_words():
     with pytest.raises(ValueError, match="rl-bc-95"):
         Verdict("rl-bc-95", "probably", "", "", "")

@@ -5,7 +5,7 @@ run could not test the claim.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +16,9 @@ REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 NOT_TESTABLE = "not testable at this scale"
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE)
+
+REHEARSAL = "rehearsal"
+"""The scale of a run on made-up inputs: no claim can be tested there."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,13 @@ def sentence(parts: Sequence[str]) -> str:
 
 
 def write_claims(verdicts: Sequence[Verdict], scale: str, path: str | Path) -> pd.DataFrame:
-    """Write results/claims.csv: id, verdict, measured, interval, scale, reason."""
+    """Write results/claims.csv: id, verdict, measured, interval, scale, reason.
+
+    At the scale REHEARSAL every verdict is NOT_TESTABLE.
+    """
+    if scale == REHEARSAL:
+        reason = "This was a rehearsal: its inputs are made up."
+        verdicts = [replace(each, verdict=NOT_TESTABLE, reason=reason) for each in verdicts]
     frame = pd.DataFrame([asdict(verdict) for verdict in verdicts])
     frame.insert(4, "scale", scale)
     write_csv(frame, path)
