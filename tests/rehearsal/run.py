@@ -4,8 +4,8 @@ python tests/rehearsal/run.py FOLDER [--cores N] [TARGET ...]
 
 FOLDER gets a copy of the checkout, whose resources/sources.yaml names a server on this machine, and
 the files that it serves. Run again to go on where a rehearsal stopped, with the code as it is by
-then; delete FOLDER to begin anew. The exit status tells whether every rule of the papers' scale has
-run and no job failed.
+then; delete FOLDER to begin anew. The exit status tells whether every rule that the targets need at
+the papers' scale has run and no job failed.
 """
 
 import argparse
@@ -157,7 +157,8 @@ def main() -> int:
     if code or missing:
         print("The rehearsal FAILED. Mend it and run again: finished jobs are kept.")
         return 1
-    print("The rehearsal passed: every rule of the papers' scale has run with its true shapes.")
+    targets = ", ".join(given.targets)
+    print(f"The rehearsal passed: every rule that {targets} needs has run with its true shapes.")
     return 0
 
 
