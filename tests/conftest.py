@@ -20,7 +20,10 @@ torch.set_num_threads(1)
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--reliability", metavar="FOLDER", help="leave records of the faults tried in FOLDER"
+        "--reliability",
+        metavar="FOLDER",
+        type=os.path.abspath,  # some tests work in other folders
+        help="leave records of the faults tried in FOLDER",
     )
 
 
