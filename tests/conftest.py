@@ -2,6 +2,7 @@
 
 import os
 import secrets
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("D4RL_SUPPRESS_IMPORT_ERROR", "1")
@@ -9,13 +10,17 @@ os.environ.setdefault("D4RL_SUPPRESS_IMPORT_ERROR", "1")
 import numpy as np
 import pytest
 import torch
+import yaml
 
+from triptych.plan.dry_run import read_config
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.locomotion import task_named
 from triptych.rl.networks import Widths
 from triptych.rl.transitions import Transitions
 
 torch.set_num_threads(1)
+
+ROOT = Path(__file__).parents[1]
 
 
 def pytest_addoption(parser):
@@ -72,3 +77,15 @@ def transitions() -> Transitions:
         next_observations=normal(task.observation_size),
         terminals=(random.random(rows) < 0.05).astype(np.float32),
     )
+
+
+@pytest.fixture(scope="session")
+def paper_config():
+    """The config of the papers' scale, whole."""
+    return read_config(ROOT, [ROOT / "config" / "paper.yaml"])
+
+
+@pytest.fixture(scope="session")
+def sources():
+    """resources/sources.yaml."""
+    return yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))

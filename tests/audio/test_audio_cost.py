@@ -23,15 +23,8 @@ MAIN = {"pair": "passt_n-roberta_large", "corpus": "clean"}
 
 
 @pytest.fixture(scope="module")
-def paper():
-    files = (ROOT / "config.yaml", ROOT / "config" / "paper.yaml")
-    base, overlay = (yaml.safe_load(file.read_text()) for file in files)
-    return merged(base, overlay)["audio"]
-
-
-@pytest.fixture(scope="module")
-def sources():
-    return yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text())
+def paper(paper_config):
+    return paper_config["audio"]
 
 
 def transformer(tokens, dim, layers):

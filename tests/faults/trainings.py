@@ -17,6 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "style"))
 
 import style_training_job as style
 import tiny_retrieval as audio
+from stops import Never, StopAfter  # noqa: F401 (for the tests too)
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
@@ -39,22 +40,6 @@ SMALL = Architecture(4, "nearest", residual_blocks=1)
 # What came of running out of memory, for docs/reliability.md.
 HALVED = "halved, said so, same result but for rounding"
 NO_ROOM = "clear error where not even one fits"
-
-
-class Never:
-    reason = None
-
-
-class StopAfter:
-    """Asks to stop when it has been asked so often."""
-
-    def __init__(self, times):
-        self._left = times
-
-    @property
-    def reason(self):
-        self._left -= 1
-        return "SIGTERM" if self._left < 0 else None
 
 
 def train_audio(folder, stop=None, **changes):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
@@ -11,22 +12,6 @@ from triptych.rl.expert_training import train_expert
 from triptych.rl.experts import read_expert
 from triptych.rl.locomotion import TASKS, Locomotion
 from triptych.rl.ppo import Moments, PpoSettings, Trainer, advantages, clipped_surrogate
-
-
-class NeverStop:
-    reason = None
-
-
-class StopAfter:
-    """Asks to stop at the n-th look."""
-
-    def __init__(self, looks):
-        self.looks = looks
-
-    @property
-    def reason(self):
-        self.looks -= 1
-        return "SIGTERM" if self.looks < 0 else None
 
 
 def test_advantages_are_the_discounted_sum_of_temporal_differences():
@@ -101,8 +86,8 @@ def train(folder, name, stop, steps=3 * 4096):
 def test_a_stopped_training_resumes_to_the_same_bytes(tmp_path):
     with pytest.raises(Stopped):
         train(tmp_path, "broken", StopAfter(1))
-    resumed = train(tmp_path, "broken", NeverStop())
-    assert resumed == train(tmp_path, "unbroken", NeverStop())
+    resumed = train(tmp_path, "broken", Never())
+    assert resumed == train(tmp_path, "unbroken", Never())
     assert read_expert(tmp_path / "broken.safetensors", "hopper").biases["fc0"].shape == (64,)
 
 

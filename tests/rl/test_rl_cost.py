@@ -1,30 +1,18 @@
 """What the offline-RL study costs, against closed forms and the facts of its references."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 
-from triptych.core.cost import merged
 from triptych.rl.bcq import BcqSettings
 from triptych.rl.cost import acting_work, job_cost, parameter_count, rows, update_work
 from triptych.rl.networks import PAPER_WIDTHS, layer_shapes
 
-ROOT = Path(__file__).parents[2]
 BCQ = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
 TASK = {"task": "halfcheetah", "networks": "paper", "stack": "all"}
 
 
 @pytest.fixture(scope="module")
-def paper():
-    files = (ROOT / "config.yaml", ROOT / "config" / "paper.yaml")
-    base, overlay = (yaml.safe_load(file.read_text()) for file in files)
-    return merged(base, overlay)["rl"]
-
-
-@pytest.fixture(scope="module")
-def sources():
-    return yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text())
+def paper(paper_config):
+    return paper_config["rl"]
 
 
 def products(batch, *layers):

@@ -22,10 +22,6 @@ CPU = torch.device("cpu")
 RUNNER = Path(__file__).with_name("training_job.py")
 
 
-class NeverStop:
-    reason = None
-
-
 def start(folder):
     return subprocess.Popen(
         [sys.executable, str(RUNNER), str(folder)],

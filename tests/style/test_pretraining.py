@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from stops import StopAfter
 from torch.nn import functional
 
 from triptych.core.checkpoint import Checkpoint
@@ -37,18 +38,6 @@ TOY = PretrainingSettings(
     log_every=3,
     checkpoint_every=2,
 )
-
-
-class StopAfter:
-    """Asks to stop when it has been asked `steps` times."""
-
-    def __init__(self, steps):
-        self._left = steps
-
-    @property
-    def reason(self):
-        self._left -= 1
-        return "SIGTERM" if self._left < 0 else None
 
 
 def painted(seed, width=130, height=110):

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from triptych.core.cost import merged
 from triptych.core.operations import GPUS
 from triptych.style.backbones.architectures import ARCHITECTURES, Convolution
 from triptych.style.cost import closure_work, forward_work, job_cost, rows
@@ -17,15 +16,8 @@ PLAIN = {"painting": "great_wave", "variant": "plain"}
 
 
 @pytest.fixture(scope="module")
-def paper():
-    files = (ROOT / "config.yaml", ROOT / "config" / "paper.yaml")
-    base, overlay = (yaml.safe_load(file.read_text()) for file in files)
-    return merged(base, overlay)["style"]
-
-
-@pytest.fixture(scope="module")
-def sources():
-    return yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text())
+def paper(paper_config):
+    return paper_config["style"]
 
 
 def test_an_evaluation_of_version_1_is_vgg_twice_and_the_gram_matrices():

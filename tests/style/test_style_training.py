@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 import style_training_job as job
 import torch
+from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import training_precision
@@ -33,10 +34,6 @@ SMALL = Architecture(4, "nearest", residual_blocks=1)
 RUNNER = Path(job.__file__)
 
 
-class NeverStop:
-    reason = None
-
-
 def settings(**changes):
     return dataclasses.replace(job.TRAINING, **changes)
 
@@ -49,7 +46,7 @@ def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=Non
         chosen or settings(batches=4),
         CPU,
         Checkpoint(folder, "x"),
-        stop or NeverStop(),
+        stop or Never(),
     )
 
 
@@ -99,7 +96,7 @@ def test_a_run_that_is_killed_and_then_stopped_ends_with_an_unbroken_runs_bytes(
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert "resuming at batch" in output
-    job.main(unbroken, NeverStop())
+    job.main(unbroken, Never())
     assert files(folder) == files(unbroken)
 
 
@@ -323,8 +320,6 @@ def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
     device = torch.device("cuda")
     loss = PerceptualLoss(job.random_backbone().to(device), job.LOSSES, job.painting().to(device))
     chosen = settings(batches=40, precision=precision, log_every=10, learning_rate=0.01)
-    trained = train(
-        SMALL, loss, job.Noise(), chosen, device, Checkpoint(tmp_path, "x"), NeverStop()
-    )
+    trained = train(SMALL, loss, job.Noise(), chosen, device, Checkpoint(tmp_path, "x"), Never())
     assert trained.losses["total"].iloc[-1] < trained.losses["total"].iloc[0]
     assert isinstance(chosen, TrainingSettings)

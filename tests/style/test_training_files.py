@@ -8,6 +8,7 @@ import style_training_job as job
 import torch
 from PIL import Image
 from safetensors import safe_open
+from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
@@ -35,10 +36,6 @@ class Crops(job.Noise):
     held_out = range(40, 43)
 
 
-class NeverStop:
-    reason = None
-
-
 @pytest.fixture(scope="module")
 def loss():
     losses = dataclasses.replace(job.LOSSES, temporal_weight=0.0)
@@ -50,7 +47,7 @@ def folder(tmp_path_factory, loss):
     folder = tmp_path_factory.mktemp("network")
     chosen = dataclasses.replace(job.TRAINING, batches=7, checkpoint_every=3, log_every=2)
     checkpoint = Checkpoint(folder / "checkpoint", "x")
-    trained = train(SMALL, loss, Crops(), chosen, CPU, checkpoint, NeverStop())
+    trained = train(SMALL, loss, Crops(), chosen, CPU, checkpoint, Never())
     write_training(
         trained,
         SMALL,
