@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import tiny_corpus as tiny
 import torch
-from tiny_retrieval import Never, StopAfter
+from stops import Never, StopAfter
 from torch.nn import functional
 
 from triptych.audio.data.shards import ClipStore

@@ -10,6 +10,7 @@ import pytest
 import tiny_retrieval as job
 import torch
 from safetensors.torch import load_file, save_file
+from stops import Never, StopAfter
 
 from triptych.audio.training.launching import launch
 from triptych.audio.training.parallel import Alone
@@ -40,7 +41,7 @@ def test_a_step_of_two_processes_is_that_of_one_with_the_whole_batch(tmp_path, c
         save_file(found, tmp_path / f"{group.rank}.safetensors")
 
     expected = gradients(job.task(dropout=0.0), Alone(job.CPU))
-    launch(member, 2, "cpu", job.Never())
+    launch(member, 2, "cpu", Never())
     for rank in (0, 1):
         found = load_file(tmp_path / f"{rank}.safetensors")
         for name, gradient in expected.items():
@@ -59,11 +60,11 @@ def test_a_training_of_two_processes_is_stopped_and_resumed(tmp_path):
 
         launch(member, 2, "cpu", stop)
 
-    training("unbroken", job.Never())
+    training("unbroken", Never())
     with pytest.raises(Stopped):
-        training("broken", job.StopAfter(5))
+        training("broken", StopAfter(5))
     assert not (tmp_path / "broken.safetensors").exists()
-    training("broken", job.Never())
+    training("broken", Never())
     unbroken, broken = (load_file(tmp_path / f"{n}.safetensors") for n in ("unbroken", "broken"))
     assert all(torch.equal(unbroken[name], broken[name]) for name in unbroken)
 
@@ -97,7 +98,7 @@ def test_a_wish_to_stop_reaches_the_processes(tmp_path):
 def test_one_device_needs_neither_processes_nor_accelerate(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)  # importing it would fail
     seen = []
-    launch(lambda group: seen.append((os.getpid(), group.size)), 1, "cpu", job.Never())
+    launch(lambda group: seen.append((os.getpid(), group.size)), 1, "cpu", Never())
     assert seen == [(os.getpid(), 1)]
 
 
@@ -108,7 +109,7 @@ def test_a_failure_in_one_process_ends_all(tmp_path):
         group.any(False)
 
     with pytest.raises(Exception, match="the second one fails"):
-        launch(member, 2, "cpu", job.Never())
+        launch(member, 2, "cpu", Never())
 
 
 def test_a_batch_must_be_shareable():

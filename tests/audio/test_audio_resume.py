@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tiny_retrieval as job
 import torch
+from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
@@ -31,7 +32,7 @@ def unbroken(tmp_path_factory):
 def test_a_stopped_run_ends_with_an_unbroken_runs_bits(tmp_path, unbroken, times):
     """Stopped before the first step, within an epoch, at its end, in a validation."""
     with pytest.raises(Stopped, match="stopped by SIGTERM"):
-        job.run(tmp_path, job.StopAfter(times))
+        job.run(tmp_path, StopAfter(times))
     assert same(job.run(tmp_path), unbroken)
 
 
@@ -40,7 +41,7 @@ def test_a_run_that_is_stopped_at_every_step_ends_all_the_same(tmp_path, unbroke
     while True:
         attempts += 1
         try:
-            trained = job.run(tmp_path, job.StopAfter(2))
+            trained = job.run(tmp_path, StopAfter(2))
             break
         except Stopped:
             assert attempts < 40
@@ -52,7 +53,7 @@ def test_what_ran_before_in_the_process_makes_no_difference(tmp_path, unbroken):
     task = job.task()
     torch.manual_seed(99)
     torch.rand(7)
-    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), job.Never())
+    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), Never())
     assert same(trained, unbroken)
 
 
@@ -60,7 +61,7 @@ def test_a_finished_run_is_read_and_not_trained_again(tmp_path, unbroken):
     job.run(tmp_path)
     task = job.task()
     task.batches._store = None  # reading a clip would fail
-    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), job.Never())
+    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), Never())
     assert same(trained, unbroken)
 
 
@@ -100,7 +101,7 @@ def test_a_run_that_is_killed_ends_with_an_unbroken_runs_bytes(tmp_path):
     assert process.returncode == -signal.SIGKILL, output
     assert 0 < Checkpoint(folder / "checkpoint", "x").load()["done"] < 90
 
-    job.main(folder, job.Never())
-    job.main(unbroken, job.Never())
+    job.main(folder, Never())
+    job.main(unbroken, Never())
     for name in ("weights.safetensors", "history.csv"):
         assert (folder / name).read_bytes() == (unbroken / name).read_bytes()

@@ -9,7 +9,7 @@ import pytest
 import tiny_corpus as tiny
 import torch
 from safetensors.torch import load_file
-from tiny_retrieval import Never, StopAfter
+from stops import Never, StopAfter
 
 from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.models.model_files import build_model, load_model

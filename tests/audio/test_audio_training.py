@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import tiny_retrieval as job
 import torch
+from stops import Never
 
 from triptych.audio.training.batches import Batches, Pair, caption_of, crop, load, uniform
 from triptych.audio.training.schedule import learning_rate
@@ -169,7 +170,7 @@ def with_validation(tmp_path, values):
 
     task = dataclasses.replace(task, validate=validate)
     checkpoint = Checkpoint(tmp_path, "x")
-    return job.train(task, "", job.Alone(job.CPU), checkpoint, job.Never()), seen
+    return job.train(task, "", job.Alone(job.CPU), checkpoint, Never()), seen
 
 
 @pytest.mark.parametrize(
@@ -205,7 +206,7 @@ def test_a_loss_that_is_not_finite_is_told(tmp_path):
     task = job.task()
     task.model.audio.weight.data[0, 0] = math.nan
     with pytest.raises(DivergedError, match="not finite at step 0"):
-        job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), job.Never())
+        job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), Never())
 
 
 def test_half_precision_needs_a_gpu():

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
 
-from stops import Never, StopAfter  # noqa: F401 (for the tests too)
+from stops import Never
 
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.parallel import Alone

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 import trainings as small
+from stops import StopAfter
 
 from triptych.core.divergence import EXPLODED, DivergedError, all_finite, exploded
 from triptych.core.stopping import Stopped
@@ -93,7 +94,7 @@ def test_audio_weights_that_one_bad_gradient_spoilt_are_never_saved(tmp_path, mo
         lambda rows: rows * math.nan,
     )
     with pytest.raises(DivergedError, match=r"weights are not finite after step 3"):
-        small.train_audio(tmp_path, small.StopAfter(5))
+        small.train_audio(tmp_path, StopAfter(5))
     assert not (tmp_path / "state.pt").exists()
     tried("training", "audio: gradient not finite", STOPPED)
 
@@ -137,7 +138,7 @@ def test_a_style_training_keeps_the_weights_before(
 def test_a_stop_does_not_save_style_weights_that_are_not_finite(tmp_path, monkeypatch):
     spoil_style(monkeypatch, 9, math.nan)
     with pytest.raises(DivergedError, match="not finite at batch 9"):
-        small.train_style(tmp_path, small.StopAfter(10), log_every=8)
+        small.train_style(tmp_path, StopAfter(10), log_every=8)
     assert small.saved(tmp_path)["done"] == 8
 
 
@@ -169,7 +170,7 @@ def test_a_backbone_training_keeps_the_state_before(tmp_path, monkeypatch, capsy
 
 def test_an_absurd_rate_stops_a_backbone_training_even_while_it_stops(tmp_path, tried):
     with pytest.raises(DivergedError):
-        small.train_backbone(tmp_path, small.StopAfter(2), learning_rate=1e30)
+        small.train_backbone(tmp_path, StopAfter(2), learning_rate=1e30)
     assert not (tmp_path / "state.pt").exists()
     tried("training", "backbone: absurd learning rate", STOPPED)
 
@@ -256,7 +257,7 @@ def test_a_run_that_diverges_loses_its_scores_and_its_neighbours_nothing(
 def test_a_diverged_run_keeps_the_weights_of_the_last_checkpoint(tmp_path, monkeypatch):
     """Asked to stop at updates 10, 20 and 30, the other job's state is of update 30."""
     with pytest.raises(Stopped):
-        small.train_stack(tmp_path / "stopped", small.StopAfter(2))
+        small.train_stack(tmp_path / "stopped", StopAfter(2))
     at_30 = small.saved(tmp_path / "stopped")
     spoil_run(monkeypatch, 1, 35, math.nan)
     found = small.train_stack(tmp_path / "whole")
@@ -269,7 +270,7 @@ def test_a_diverged_run_keeps_the_weights_of_the_last_checkpoint(tmp_path, monke
 def test_a_stopped_stack_remembers_which_run_diverged(tmp_path, monkeypatch, undisturbed, caplog):
     spoil_run(monkeypatch, 1, 5, math.nan)
     with pytest.raises(Stopped):
-        small.train_stack(tmp_path, small.StopAfter(0))
+        small.train_stack(tmp_path, StopAfter(0))
     assert small.saved(tmp_path)["diverged"] == {1: 10}
     monkeypatch.undo()
     caplog.clear()

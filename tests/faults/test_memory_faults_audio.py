@@ -8,6 +8,7 @@ import pytest
 import torch
 import trainings as small
 from safetensors.torch import load_file, save_file
+from stops import Never, StopAfter
 
 from triptych.audio.embedding import embed_captions, embed_clips
 from triptych.audio.training.launching import launch
@@ -33,7 +34,7 @@ def test_an_audio_training_ends_with_the_same_weights(tmp_path, caplog, tried, o
 def test_a_resumed_audio_training_knows_what_fits(tmp_path, caplog):
     with small.room_for(small.audio.TinyModel, "embed_audio", 3):
         with pytest.raises(Stopped):
-            small.train_audio(tmp_path, small.StopAfter(2))
+            small.train_audio(tmp_path, StopAfter(2))
         assert len(small.halvings(caplog)) == 2
         caplog.clear()
         small.train_audio(tmp_path)
@@ -69,7 +70,7 @@ def test_processes_that_share_a_batch_agree_when_one_runs_out(tmp_path, tried):
         if trained:
             save_file(trained.weights, tmp_path / "parts.safetensors")
 
-    launch(member, 2, "cpu", small.Never())
+    launch(member, 2, "cpu", Never())
     expected = small.train_audio(tmp_path / "whole", dropout=0.0).weights
     for name, value in load_file(tmp_path / "parts.safetensors").items():
         torch.testing.assert_close(value, expected[name], rtol=0, atol=1e-5)

@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "style"))
 
 import style_training_job as style
 import tiny_retrieval as audio
-from stops import Never, StopAfter  # noqa: F401 (for the tests too)
+from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
