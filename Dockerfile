@@ -17,7 +17,7 @@ COPY requirements.lock /opt/triptych/
 ENV VIRTUAL_ENV=/opt/triptych/venv PATH=/opt/triptych/venv/bin:/usr/bin:/bin
 RUN python3.11 -m venv "$VIRTUAL_ENV" \
  && pip install --no-cache-dir "$(grep -o '^uv==[0-9.]*' /opt/triptych/requirements.lock)" \
- && uv pip sync --no-cache --require-hashes /opt/triptych/requirements.lock
+ && uv pip sync --no-cache --compile-bytecode --require-hashes /opt/triptych/requirements.lock
 
 # The checkout is mounted, not copied: code and results stay outside the image.
 #   docker run --rm --gpus all --volume "$PWD:$PWD" --workdir "$PWD" triptych snakemake --cores 8

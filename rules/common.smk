@@ -14,7 +14,7 @@ sys.path.insert(0, _LIBRARY)
 os.environ.update(PYTHONPATH=_LIBRARY)
 
 from triptych.core.config import ConfigError, check_config
-from triptych.core.provenance import code_digest
+from triptych.core.provenance import code_digests
 from triptych.rl.sweep import run_records, runs_of
 
 try:
@@ -23,12 +23,23 @@ except ConfigError as error:
     raise WorkflowError(str(error))
 
 
+onstart:
+    # Snakemake's default limit, 100 starts of jobs a second, limits nothing here and costs much: each
+    # job that ends leaves one more timer that has all waiting jobs looked at anew every second.
+    limit = getattr(workflow.scheduler, "job_rate_limiter", None)
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
+
+
 SCALE = config["scale"]
+
+
+_CODE = code_digests(memory=".snakemake/triptych/modules.json")
 
 
 def code(rule):
     """Digest of a rule's script and all it imports; in params, it reruns the rule when that changes."""
-    return code_digest(f"{rule}.py")
+    return _CODE[f"{rule}.py"]
 
 
 def figure_files(name):

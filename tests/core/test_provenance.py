@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from triptych.core.provenance import LIBRARY, code_digest, fingerprint, package_versions
+from triptych.core.provenance import LIBRARY, code_digests, fingerprint, package_versions
 
 
 @pytest.fixture
@@ -20,12 +20,8 @@ def library(tmp_path):
     return tmp_path
 
 
-def digest(library):
-    code_digest.cache_clear()
-    from triptych.core import provenance
-
-    provenance._module.cache_clear()
-    return code_digest("script.py", library)
+def digest(library, memory=None):
+    return code_digests(memory, library)["script.py"]
 
 
 def test_editing_a_module_that_is_imported_indirectly_changes_the_digest(library):
@@ -48,8 +44,32 @@ def test_comments_formatting_and_file_times_do_not_count(library):
     assert digest(library) == before
 
 
+@pytest.mark.parametrize("content", [None, "{", "written"])
+def test_the_memory_of_what_was_parsed_changes_no_digest(library, content):
+    memory = library / "memory" / "modules.json"
+    if content:
+        memory.parent.mkdir()
+        memory.write_text(content)
+    if content == "written":
+        digest(library, memory)
+    first = digest(library, memory)
+    assert first == digest(library, memory) == digest(library)
+    (library / "package" / "deep.py").write_text("VALUE = 3\n")
+    edited = digest(library, memory)
+    assert edited == digest(library) != first
+    (library / "package" / "deep.py").write_text("VALUE = 1\n")
+    assert digest(library, memory) == first
+
+
+def test_what_is_remembered_is_not_parsed_again(library, monkeypatch):
+    memory = library / "modules.json"
+    first = digest(library, memory)
+    monkeypatch.setattr("ast.parse", None)
+    assert digest(library, memory) == first
+
+
 def test_every_script_of_this_workflow_has_a_digest():
-    digests = {path.name: code_digest(path.name) for path in LIBRARY.glob("*.py")}
+    digests = code_digests()
     assert len(digests) > 10
     assert len(set(digests.values())) == len(digests)
 

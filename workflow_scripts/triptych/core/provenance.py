@@ -14,45 +14,92 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from triptych.core.files import sha256_of
+from triptych.core.files import atomic_path, sha256_of
 
 LIBRARY = Path(__file__).resolve().parents[2]
 """The folder that holds the scripts and, beside them, the package `triptych`."""
 
 
-@cache
-def code_digest(script: str | os.PathLike[str], root: Path = LIBRARY) -> str:
-    """Digest of a script and of every module below `root` that it imports, directly or not.
+def code_digests(
+    memory: str | os.PathLike[str] | None = None, root: Path = LIBRARY
+) -> dict[str, str]:
+    """Digest of each script in `root` and of every module below `root` that it imports,
+    directly or not, by the script's name.
 
-    Syntax trees are hashed, so comments and formatting don't count, and nor do file times.
+    Syntax trees are hashed, so comments and formatting don't count, and nor do file times. Parsing
+    them all takes a second; so `memory`, a file, keeps what each module's text was found to be,
+    by the text's own digest. It is made where it is missing or unreadable.
     """
-    modules: dict[Path, bytes] = {}
-    waiting = [root / script]
-    while waiting:
-        module = waiting.pop()
-        if module not in modules:
-            modules[module], imported = _module(module, root)
-            waiting += imported
-    digest = hashlib.sha256()
-    for module in sorted(modules):
-        digest.update(str(module.relative_to(root)).encode())
-        digest.update(modules[module])
-    return digest.hexdigest()[:16]
+    modules = _Modules(root, _remembered(memory))
+    digests = {script.name: modules.digest(script) for script in sorted(root.glob("*.py"))}
+    if memory is not None and modules.found != modules.known:
+        # Only a memory: where it can't be written, all is parsed again next time.
+        with contextlib.suppress(OSError), atomic_path(Path(memory)) as temporary:
+            temporary.write_text(json.dumps(modules.found, sort_keys=True))
+    return digests
 
 
-@cache
-def _module(module: Path, root: Path) -> tuple[bytes, list[Path]]:
-    """A module's syntax tree as text, and the files below `root` that importing it runs.
+def _remembered(memory: str | os.PathLike[str] | None) -> dict[str, list[Any]]:
+    if memory is not None:
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(Path(memory).read_text(encoding="utf-8"))
+    return {}
 
-    Each is read once for all rules: this is most of the time that Snakemake takes to start.
+
+class _Modules:
+    """The modules below a folder, each read once: what they contain and which files they import.
+
+    known, found: {digest of a module's text: [digest of its syntax tree, names it imports]}
     """
-    tree = ast.parse(module.read_text(encoding="utf-8"), filename=str(module))
-    files = [file for name in _imports(tree) for file in _files_of(name, root)]
-    return ast.dump(tree).encode(), list(dict.fromkeys(files))
+
+    def __init__(self, root: Path, known: dict[str, list[Any]]) -> None:
+        self.root, self.known = root, known
+        self.found: dict[str, list[Any]] = {}
+        self._read: dict[Path, tuple[str, list[Path]]] = {}
+        self._files: dict[str, list[Path]] = {}
+
+    def digest(self, script: Path) -> str:
+        """Of a file and all that it imports from below the folder."""
+        reached: dict[Path, str] = {}
+        waiting = [script]
+        while waiting:
+            module = waiting.pop()
+            if module not in reached:
+                reached[module], imported = self._module(module)
+                waiting += imported
+        lines = [f"{module.relative_to(self.root)} {reached[module]}" for module in sorted(reached)]
+        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+    def _module(self, module: Path) -> tuple[str, list[Path]]:
+        if module not in self._read:
+            text = module.read_bytes()
+            key = hashlib.sha256(text).hexdigest()
+            self.found[key] = self.known.get(key) or _parsed(text, module)
+            tree, names = self.found[key]
+            files = [file for name in names for file in self._files_of(name)]
+            self._read[module] = tree, list(dict.fromkeys(files))
+        return self._read[module]
+
+    def _files_of(self, name: str) -> list[Path]:
+        """The files that importing `name` runs, as far as they lie below the folder."""
+        if name not in self._files:
+            package, _, _ = name.rpartition(".")
+            base = self.root.joinpath(*name.split("."))
+            own = [base / "__init__.py", base.with_suffix(".py")]
+            self._files[name] = [
+                *(self._files_of(package) if package else ()),
+                *(file for file in own if file.is_file()),
+            ]
+        return self._files[name]
+
+
+def _parsed(text: bytes, module: Path) -> list[Any]:
+    """[digest of the syntax tree, every name that is imported]"""
+    tree = ast.parse(text, filename=str(module))
+    return [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree)))]
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
@@ -63,16 +110,6 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             yield node.module
             # `from package import module` names a file, `from module import function` does not.
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-
-
-def _files_of(name: str, root: Path) -> Iterator[Path]:
-    """The files that importing `name` runs, as far as they lie below `root`."""
-    parts = name.split(".")
-    for depth in range(1, len(parts) + 1):
-        base = root.joinpath(*parts[:depth])
-        for candidate in (base / "__init__.py", base.with_suffix(".py")):
-            if candidate.is_file():
-                yield candidate
 
 
 def parameters_digest(params: Mapping[str, Any]) -> str:
