@@ -91,13 +91,11 @@ def rl_runs(wildcards):
     return rl_runs_of(wildcards.task, wildcards.networks, wildcards.stack)
 
 
-def rl_files(name, trained=None, networks=None):
-    """Paths of the file `name` of every stack, or only of those trained or of these widths."""
+def rl_files(name, trained=None):
+    """Paths of the file `name` of every stack, or only of those trained, or only measured."""
     table = RL_RUNS
     if trained is not None:
         table = table[table["trained"] == trained]
-    if networks is not None:
-        table = table[table["networks"] == networks]
     stacks = table[["task", "networks", "stack"]].drop_duplicates()
     return [
         f"results/rl/{task}/{networks}/{stack}/{name}"
@@ -139,7 +137,7 @@ def rl_facts():
 # The one measured run whose speed is taken, and the stack that holds its mask.
 RL_TIMED = RL_RUNS[
     (RL_RUNS["task"] == RL["latency"]["task"])
-    & (RL_RUNS["networks"] == RL["measure"]["widths"])
+    & ~RL_RUNS["trained"]
     & (RL_RUNS["method"] == RL["latency"]["method"])
     & (RL_RUNS["sparsity_percent"] == RL["latency"]["sparsity"])
 ].head(1)

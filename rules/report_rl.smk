@@ -3,8 +3,8 @@
 RL_TASKS = list(RL["tasks"])
 RL_DATASETS = expand("results/rl/{task}/dataset.csv", task=RL_TASKS)
 RL_TRAINED_SCORES = rl_files("scores.csv", trained=True)
-RL_MEASURED_LAYERS = rl_files("layers.csv", networks=RL["measure"]["widths"])
-RL_MEASURED_SIZES = rl_files("sizes.csv", networks=RL["measure"]["widths"])
+RL_MEASURED_LAYERS = rl_files("layers.csv", trained=False)
+RL_MEASURED_SIZES = rl_files("sizes.csv", trained=False)
 RL_LATENCY = f"results/rl/{RL['latency']['task']}/latency.csv"
 RL_FIGURES = [
     "rl_figure1",

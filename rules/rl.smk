@@ -7,11 +7,11 @@ A job takes one stack of rows of the experiment table (rules/common.smk).
 wildcard_constraints:
     task="hopper|walker2d|halfcheetah",
     networks="[a-z][a-z0-9_]*",
-    stack="[a-z0-9-]+",
+    stack="measured|all|sp[0-9]+-[0-9]+",
 
 
 rule rl_prune:
-    """Prune a stack of runs at initialisation: masks, weights kept by layer, bytes stored."""
+    """Prune the measured runs at initialisation: masks, weights kept by layer, bytes stored."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
     output:
@@ -22,6 +22,8 @@ rule rl_prune:
         "results/logs/rl_prune/{task}-{networks}-{stack}.log",
     benchmark:
         "results/benchmarks/rl_prune/{task}-{networks}-{stack}.tsv"
+    wildcard_constraints:
+        stack="measured",
     conda:
         "../envs/rl.yaml"
     threads: 1
@@ -33,18 +35,19 @@ rule rl_prune:
         widths=rl_widths,
         bcq=RL["bcq"],
         pruning=RL["pruning"],
-        device="cpu",  # seconds of work, and the same masks on every machine
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl_prune.py"
 
 
 rule rl_train:
-    """Train and score a stack of runs, BCQ and the BC that it contains."""
+    """Prune, train and score a stack of runs, BCQ and the BC that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
-        masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
     output:
+        masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
+        layers="results/rl/{task}/{networks}/{stack}/layers.csv",
+        sizes="results/rl/{task}/{networks}/{stack}/sizes.csv",
         policies="results/rl/{task}/{networks}/{stack}/policies.safetensors",
         scores="results/rl/{task}/{networks}/{stack}/scores.csv",
         losses="results/rl/{task}/{networks}/{stack}/losses.csv",
@@ -52,6 +55,8 @@ rule rl_train:
         "results/logs/rl_train/{task}-{networks}-{stack}.log",
     benchmark:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
+    wildcard_constraints:
+        stack="(?!measured).+",
     retries: RETRIES
     conda:
         "../envs/rl.yaml"
@@ -65,6 +70,7 @@ rule rl_train:
         widths=rl_widths,
         algorithms=RL["sweep"]["algorithms"],
         bcq=RL["bcq"],
+        pruning=RL["pruning"],
         training=RL["training"],
         evaluation={
             key: value for key, value in RL["evaluation"].items() if key != "last"

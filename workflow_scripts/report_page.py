@@ -50,7 +50,7 @@ with job(snakemake):
         scores=pd.read_csv(given.scores),
         latency=pd.read_csv(given.latency),
         latency_task=params.latency_task,
-        layers=read_frames(given.layers),
+        layers=read_frames(given.layers).drop_duplicates(),  # some runs are trained and measured
         datasets=read_frames(given.datasets),
     )
     criteria = {

@@ -1,4 +1,4 @@
-"""Train and score a stack of runs, resuming where an interrupted attempt stopped."""
+"""Prune, train and score a stack of runs, resuming where an interrupted attempt stopped."""
 
 import pandas as pd
 
@@ -11,13 +11,15 @@ from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
+from triptych.rl.pruning import PruningSettings
+from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.training import TrainingSettings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     rows = pd.DataFrame(params.runs)
-    bcq = BcqSettings.from_table(params.bcq)
+    widths, bcq = Widths.from_table(params.widths), BcqSettings.from_table(params.bcq)
     steps = StepSettings(
         **{name: params.training[name] for name in ("batch", "learning_rate", "tau")}
     )
@@ -31,11 +33,20 @@ with job(snakemake):
     evaluation = EvaluationSettings(
         **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}
     )
+    pruned = prune_stack(
+        rows,
+        snakemake.wildcards.networks,
+        snakemake.input.transitions,
+        widths,
+        bcq,
+        PruningSettings(**params.pruning),
+    )
+    pruned.write(output.masks, output.layers, output.sizes)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
-        snakemake.input.masks,
-        Widths.from_table(params.widths),
+        pruned.masks,
+        widths,
         bcq,
         steps,
         training,

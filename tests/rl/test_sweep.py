@@ -50,8 +50,9 @@ def test_a_stack_of_all_holds_every_trained_run_of_a_task():
     assert trained.groupby(["task", "stack"]).ngroups == 2
 
 
-def test_a_run_of_both_grids_is_trained_once():
+def test_a_run_of_both_grids_is_trained_once_and_measured_without_training():
     both = Grid("narrow", ["snip"], [95], [0, 1, 2])
     table = experiment_table(["hopper"], SWEEP, both, "all")
-    assert not table.duplicated(["networks", *KEYS]).any()
-    assert len(table[~table["trained"]]) == 2  # seed 2: dense, and SNIP at 95%
+    assert not table.duplicated(["networks", "stack", *KEYS]).any()
+    assert len(table[~table["trained"]]) == 6  # three seeds: dense, and SNIP at 95%
+    assert set(table[table["trained"]]["stack"]) == {"all"}

@@ -13,7 +13,7 @@ from triptych.core.stopping import Stopped, StopRequest
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
-from triptych.rl.pruning import PruningSettings, write_masks
+from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.training import TrainingSettings
@@ -39,9 +39,8 @@ bcq = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
 steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
 pruned = prune_stack(
-    rows, folder / "data.safetensors", widths, bcq, PruningSettings(10, 20, "part"), device
+    rows, "narrow", folder / "data.safetensors", widths, bcq, PruningSettings(10, 20, "part")
 )
-write_masks(folder / "masks.safetensors", pruned.masks)
 training = TrainingSettings(
     updates=1200,
     evaluate_every=300,
@@ -54,7 +53,7 @@ try:
     trained = train_stack(
         rows,
         folder / "data.safetensors",
-        folder / "masks.safetensors",
+        pruned.masks,
         widths,
         bcq,
         steps,

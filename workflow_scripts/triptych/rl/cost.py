@@ -44,6 +44,7 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     files = {}
     for run in runs_of(config).itertuples():
         name = f"{run.task} {run.networks} {run.method} {run.sparsity_percent}% seed {run.seed}"
+        name += "" if run.trained else ", measured"
         made = "scores.csv" if run.trained else "sizes.csv"
         files[name] = f"results/rl/{run.task}/{run.networks}/{run.stack}/{made}"
     return files
@@ -144,7 +145,7 @@ def _train(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:
             ("float32", acts * evaluations * HORIZON),
         ),
         cpu_seconds=steps / STEPS_A_SECOND,
-        disk=parameters * FLOAT,
+        disk=parameters * (FLOAT + 1 / 8),  # and the masks
         scratch=parameters * FLOAT * 3.25,  # weights, two moments, targets of actor and critic
     )
 

@@ -1,4 +1,4 @@
-"""The rule rl_prune's work: masks of a stack of runs, and what they leave."""
+"""Masks of a stack of runs, and what they leave."""
 
 import os
 from collections.abc import Mapping
@@ -8,13 +8,16 @@ import numpy as np
 import pandas as pd
 import torch
 
+from triptych.core.files import write_csv
 from triptych.rl.bcq import BcqSettings, apply_masks
 from triptych.rl.networks import NETWORKS, Widths, network_of, torch_layout
-from triptych.rl.pruning import PruningSettings, layer_table, prune
+from triptych.rl.pruning import PruningSettings, layer_table, prune, write_masks
 from triptych.rl.sampling import DeviceData
 from triptych.rl.storage import coo_bytes, dense_bytes, packed_bytes
 from triptych.rl.sweep import run_records
 from triptych.rl.transitions import read_transitions
+
+PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -25,21 +28,34 @@ class PrunedStack:
     layers: pd.DataFrame
     sizes: pd.DataFrame
 
+    def write(self, masks: PathLike, layers: PathLike, sizes: PathLike) -> None:
+        """Write the masks and the two tables."""
+        write_masks(masks, self.masks)
+        write_csv(self.layers, layers)
+        write_csv(self.sizes, sizes)
+
 
 def prune_stack(
     rows: pd.DataFrame,
-    transitions: str | os.PathLike[str],
+    networks: str,
+    transitions: PathLike,
     widths: Widths,
     bcq: BcqSettings,
     pruning: PruningSettings,
-    device: torch.device,
 ) -> PrunedStack:
-    """Masks of a stack at initialisation, from one batch of `transitions`, and their tables."""
-    data = DeviceData(read_transitions(transitions), device, torch.float32)
+    """Masks of a stack at initialisation, from one batch of `transitions`, and their tables.
+
+    networks: the name of `widths`, for the tables. It is seconds of work and done on a CPU, which
+    makes the same masks on every machine.
+    """
+    data = DeviceData(read_transitions(transitions), torch.device("cpu"), torch.float32)
     parameters, masks = prune(rows, widths, data, bcq, pruning)
-    arrays = {name: mask.cpu().numpy() for name, mask in masks.items()}
-    pruned = {name: value.cpu().numpy() for name, value in apply_masks(parameters, masks).items()}
-    return PrunedStack(arrays, layer_table(rows, arrays, pruning.scope), _sizes(rows, pruned))
+    arrays = {name: mask.numpy() for name, mask in masks.items()}
+    pruned = {name: value.numpy() for name, value in apply_masks(parameters, masks).items()}
+    tables = layer_table(rows, arrays, pruning.scope), _sizes(rows, pruned)
+    for table in tables:
+        table.insert(1, "networks", networks)
+    return PrunedStack(arrays, *tables)
 
 
 def _sizes(rows: pd.DataFrame, arrays: Mapping[str, np.ndarray]) -> pd.DataFrame:

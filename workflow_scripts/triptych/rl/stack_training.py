@@ -1,7 +1,9 @@
 """The rule rl_train's work: a stack of runs, from its masks to policies and scores."""
 
 import os
+from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 import torch
 
@@ -17,19 +19,16 @@ from triptych.rl.networks import (
     Widths,
     initialise,
 )
-from triptych.rl.pruning import read_masks
 from triptych.rl.sampling import DeviceData
 from triptych.rl.sweep import run_records
 from triptych.rl.training import TrainedStack, TrainingSettings, train
 from triptych.rl.transitions import read_transitions
 
-PathLike = str | os.PathLike[str]
-
 
 def train_stack(
     rows: pd.DataFrame,
-    transitions: PathLike,
-    masks: PathLike,
+    transitions: str | os.PathLike[str],
+    masks: Mapping[str, np.ndarray],
     widths: Widths,
     bcq: BcqSettings,
     steps: StepSettings,
@@ -39,17 +38,16 @@ def train_stack(
     checkpoint: Checkpoint,
     stop: StopRequest,
 ) -> TrainedStack:
-    """Train a stack of runs from their own initialisations and the masks of `rl_prune`."""
+    """Train a stack of runs from their own initialisations and masks, [K, in, out] by name."""
     stored = read_transitions(transitions)
     data = DeviceData(stored, device, torch.float32)
     sizes = stored.observations.shape[1], stored.actions.shape[1]
     fresh = initialise(widths, *sizes, [int(seed) for seed in rows["seed"]])
-    read = read_masks(masks, widths, *sizes)
     all_dense = bool((rows["method"] == "dense").all())
     return train(
         rows,
         {name: value.to(device) for name, value in fresh.items()},
-        {} if all_dense else {n: torch.as_tensor(mask).to(device) for n, mask in read.items()},
+        {} if all_dense else {n: torch.as_tensor(mask).to(device) for n, mask in masks.items()},
         data,
         bcq,
         steps,

@@ -56,12 +56,11 @@ def experiment_table(
     (bool) and stack. A stack of trained runs holds at most `stack` rows of one sparsity, so that a
     sparsity added later leaves the other stacks as they were; with `stack` = "all" it holds
     every trained run of a task. The measured runs of a task are one stack. A run that both
-    grids name stands once, as trained.
+    grids name stands in both, so that what is measured waits for no training.
     """
     grids = ((trained, True), (measured, False))
     frames = [_runs(task, grid, to_train) for task in tasks for grid, to_train in grids]
     table = pd.concat(frames, ignore_index=True)
-    table = table.drop_duplicates(subset=["networks", *KEYS], keep="first", ignore_index=True)
     if stack == "all":
         table["stack"] = "all"
     else:
