@@ -54,6 +54,23 @@ def table_files(name):
     return [f"results/tables/{name}.{kind}" for kind in ("csv", "md", "tex")]
 
 
+def figure(name, category, product, shows):
+    """A figure's files as an output, the first of them shown in Snakemake's own report."""
+    return _in_report(name, figure_files(name), category, product, shows)
+
+
+def table(name, category, product, shows):
+    """A table's files as an output, likewise."""
+    return _in_report(name, table_files(name), category, product, shows)
+
+
+def _in_report(name, files, category, product, shows):
+    labels = {"product": product, "shows": shows}
+    caption = f"../resources/captions/{name}.rst"
+    first = report(files[0], caption=caption, category=category, labels=labels)
+    return [first, *files[1:]]
+
+
 SOURCES = yaml.safe_load(
     (Path(workflow.basedir) / "resources" / "sources.yaml").read_text(encoding="utf-8")
 )
@@ -77,6 +94,12 @@ if RL["evaluation"]["last"] > _evaluations:
     )
 
 RL_RUNS = runs_of(RL)
+
+
+# What is only measured, a table for each task.
+RL_MEASURED = [
+    RL_RUNS[(RL_RUNS["task"] == task) & ~RL_RUNS["trained"]] for task in RL["tasks"]
+]
 
 
 def rl_runs_of(task, networks, stack):
@@ -149,14 +172,16 @@ if RL_TIMED.empty:
     )
 
 
+def rl_tasks_from(*sources):
+    """A pattern for the tasks whose data come from one of these sources."""
+    tasks = RL["tasks"].items()
+    return "|".join(name for name, task in tasks if task["source"] in sources) or "none"
+
+
 def rl_source(wildcards):
-    """The HDF5 file of a task, by its source in config."""
-    task = config["rl"]["tasks"][wildcards.task]
-    return {
-        "d4rl": f"results/rl/{wildcards.task}/d4rl.hdf5",
-        "collected": f"results/rl/{wildcards.task}/collected.hdf5",
-        "path": task.get("path"),
-    }[task["source"]]
+    """The HDF5 file of a task whose data are downloaded or the user's own."""
+    task = RL["tasks"][wildcards.task]
+    return task.get("path") or f"results/rl/{wildcards.task}/d4rl.hdf5"
 
 
 def d4rl_file(key):

@@ -99,9 +99,8 @@ def activations(floats):
 # Offline RL ------------------------------------------------------------------------------------
 
 
-def rl_weights(wildcards):
+def rl_weights(widths):
     """Weights of one run's networks: actor, two critics, VAE; 25 inputs are HalfCheetah's."""
-    widths = rl_widths(wildcards)
     actor, critic = (
         25 * w[0] + w[0] * w[1] for w in (widths["actor"], widths["critic"])
     )
@@ -110,7 +109,13 @@ def rl_weights(wildcards):
 
 def rl_megabytes(wildcards):
     """Weights, targets, gradients and two moments of Adam of every run, and a copy to be saved."""
-    return BASE + 40e-6 * rl_weights(wildcards) * len(rl_runs(wildcards))
+    return BASE + 40e-6 * rl_weights(rl_widths(wildcards)) * len(rl_runs(wildcards))
+
+
+def rl_measured_megabytes(wildcards):
+    """The same for the measured runs of a task, one task after the other."""
+    weights = rl_weights(RL["widths"][RL["measure"]["widths"]])
+    return BASE + 40e-6 * weights * max(map(len, RL_MEASURED))
 
 
 def rl_minutes(wildcards):
@@ -125,7 +130,7 @@ def rl_minutes(wildcards):
     steps = 1000 * runs * len(RL["sweep"]["algorithms"]) * evaluation["episodes"]
     steps *= training["updates"] // evaluation["every"]
     acted = steps * evaluation["candidates"]
-    operations = 2 * rl_weights(wildcards) * (learnt + acted)
+    operations = 2 * rl_weights(rl_widths(wildcards)) * (learnt + acted)
     return computing(operations, training["precision"]) + steps / 5000 / 60
 
 

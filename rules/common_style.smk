@@ -123,12 +123,6 @@ def style_crops(*files):
     return [f"{folder}/{file}" for file in files]
 
 
-def style_content_source(wildcards):
-    """The file that a content is read from; none for a bundled photograph."""
-    path = STYLE["contents"][wildcards.content].get("path")
-    return [path] if path else []
-
-
 def style_content_size(position):
     """Height (0) or width (1) that a content is cropped and scaled to, if config says so."""
     return lambda wildcards: STYLE["contents"][wildcards.content].get(
@@ -152,6 +146,9 @@ STYLE_GENERATED = [
     name
     for name, painting in STYLE["paintings"].items()
     if painting["source"] == "generated"
+]
+STYLE_BUNDLED = [
+    name for name, each in STYLE["contents"].items() if each["source"] == "embedded"
 ]
 STYLE_FOUND = [name for name in STYLE["paintings"] if name not in STYLE_GENERATED]
 
@@ -182,7 +179,7 @@ def style_video_source():
 
 
 def style_timed(name):
-    """The files `name` of the experiments that compare backbones and optimizers."""
+    """The file or folder `name` of the experiments that compare backbones and optimizers."""
     return [
         f"results/style/optimize/{each}/{name}" for each in ("backbones", "optimizers")
     ]

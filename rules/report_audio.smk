@@ -14,13 +14,7 @@ rule audio_table1:
     input:
         example="results/audio/captions/example.json",
     output:
-        report(
-            "results/tables/audio_table1.csv",
-            caption="../resources/captions/audio_table1.rst",
-            category="Audio retrieval",
-            labels={"product": "Table 1", "shows": "a query and its answer"},
-        ),
-        table_files("audio_table1")[1:],
+        table("audio_table1", "Audio retrieval", "Table 1", "a query and its answer"),
     log:
         "results/logs/audio_table1/audio_table1.log",
     benchmark:
@@ -37,92 +31,45 @@ rule audio_table1:
         "../workflow_scripts/audio_table1.py"
 
 
-rule audio_table2:
-    """Table 2: retrieval by every system, published beside ours."""
-    input:
-        metrics="results/audio/metrics.csv",
-        ensembles="results/audio/ensembles.csv",
-        published="resources/published/audio_table2.csv",
-    output:
-        report(
-            "results/tables/audio_table2.csv",
-            caption="../resources/captions/audio_table2.rst",
-            category="Audio retrieval",
-            labels={"product": "Table 2", "shows": "retrieval by every system"},
-        ),
-        table_files("audio_table2")[1:],
-    log:
-        "results/logs/audio_table2/audio_table2.log",
-    benchmark:
-        "results/benchmarks/audio_table2/audio_table2.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        study=AUDIO_STUDY,
-        scale=SCALE,
-        code=code("audio_table2"),
-    script:
-        "../workflow_scripts/audio_table2.py"
-
-
-rule audio_figure2:
-    """Figure 2: validation loss during fine-tuning."""
-    input:
-        history="results/audio/history.csv",
-        metrics="results/audio/metrics.csv",
-    output:
-        report(
-            "results/figures/audio_figure2.svg",
-            caption="../resources/captions/audio_figure2.rst",
-            category="Audio retrieval",
-            labels={
-                "product": "Figure 2",
-                "shows": "validation loss during fine-tuning",
-            },
-        ),
-        figure_files("audio_figure2")[1:],
-    log:
-        "results/logs/audio_figure2/audio_figure2.log",
-    benchmark:
-        "results/benchmarks/audio_figure2/audio_figure2.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        study=AUDIO_STUDY,
-        scale=SCALE,
-        code=code("audio_figure2"),
-    script:
-        "../workflow_scripts/audio_figure2.py"
-
-
-rule audio_leaks:
-    """Results with and without leaks, and what was kept out of training."""
+rule audio_draw_scores:
+    """What the models scored: Table 2, Figure 2, leaks, and beyond the paper."""
     input:
         metrics="results/audio/metrics.csv",
         queries="results/audio/queries.csv",
+        history="results/audio/history.csv",
+        ensembles="results/audio/ensembles.csv",
         clips=AUDIO_CLIPS,
         removed=expand(
             "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO_CORPORA
         ),
         counts=expand("results/audio/corpora/{corpus}/counts.csv", corpus=AUDIO_CORPORA),
+        published="resources/published/audio_table2.csv",
     output:
-        report(
-            "results/tables/audio_leaks.csv",
-            caption="../resources/captions/audio_leaks.rst",
-            category="Audio retrieval",
-            labels={"product": "Leaks", "shows": "results with and without"},
+        table2=table(
+            "audio_table2", "Audio retrieval", "Table 2", "retrieval by every system"
         ),
-        table_files("audio_leaks")[1:],
+        figure2=figure(
+            "audio_figure2",
+            "Audio retrieval",
+            "Figure 2",
+            "validation loss during fine-tuning",
+        ),
+        leaks=table(
+            "audio_leaks", "Audio retrieval", "Leaks", "results with and without"
+        ),
+        beyond=[
+            *figure(
+                "audio_beyond",
+                "Audio retrieval",
+                "Beyond",
+                "several right clips, held-out combinations, order",
+            ),
+            *table_files("audio_beyond")[1:],
+        ],
     log:
-        "results/logs/audio_leaks/audio_leaks.log",
+        "results/logs/audio_draw_scores/audio_draw_scores.log",
     benchmark:
-        "results/benchmarks/audio_leaks/audio_leaks.tsv"
+        "results/benchmarks/audio_draw_scores/audio_draw_scores.tsv"
     conda:
         "../envs/report.yaml"
     resources:
@@ -132,39 +79,31 @@ rule audio_leaks:
         exclusions=AUDIO_EXCLUSIONS,
         study=AUDIO_STUDY,
         scale=SCALE,
-        code=code("audio_leaks"),
+        code=code("audio_draw_scores"),
     script:
-        "../workflow_scripts/audio_leaks.py"
+        "../workflow_scripts/audio_draw_scores.py"
+
+
+rule audio_table2:
+    """Table 2: retrieval by every system, published beside ours."""
+    input:
+        table_files("audio_table2"),
+
+
+rule audio_figure2:
+    """Figure 2: validation loss during fine-tuning."""
+    input:
+        figure_files("audio_figure2"),
+
+
+rule audio_leaks:
+    """Results with and without leaks, and what was kept out of training."""
+    input:
+        table_files("audio_leaks"),
 
 
 rule audio_beyond:
     """Beyond the paper: several right clips, held-out combinations, order."""
     input:
-        metrics="results/audio/metrics.csv",
-    output:
-        report(
-            "results/figures/audio_beyond.svg",
-            caption="../resources/captions/audio_beyond.rst",
-            category="Audio retrieval",
-            labels={
-                "product": "Beyond",
-                "shows": "several right clips, held-out combinations, order",
-            },
-        ),
-        figure_files("audio_beyond")[1:],
+        figure_files("audio_beyond"),
         table_files("audio_beyond")[1:],
-    log:
-        "results/logs/audio_beyond/audio_beyond.log",
-    benchmark:
-        "results/benchmarks/audio_beyond/audio_beyond.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        study=AUDIO_STUDY,
-        scale=SCALE,
-        code=code("audio_beyond"),
-    script:
-        "../workflow_scripts/audio_beyond.py"

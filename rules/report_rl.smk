@@ -27,23 +27,37 @@ RL_PRODUCTS = sorted(
 )
 
 
-rule rl_figure1:
-    """Figure 1: score against sparsity, SNIP."""
+rule rl_draw_scores:
+    """What the trained runs scored: Figures 1 and 2, learning curves, the table at 95% sparsity."""
     input:
         scores=RL_TRAINED_SCORES,
         datasets=RL_DATASETS,
     output:
-        report(
-            "results/figures/rl_figure1.svg",
-            caption="../resources/captions/rl_figure1.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Figure 1", "shows": "score against sparsity, SNIP"},
+        figure1=figure(
+            "rl_figure1",
+            "Offline-RL pruning",
+            "Figure 1",
+            "score against sparsity, SNIP",
         ),
-        figure_files("rl_figure1")[1:],
+        figure2=figure(
+            "rl_figure2",
+            "Offline-RL pruning",
+            "Figure 2",
+            "score against sparsity, GraSP",
+        ),
+        curves=figure(
+            "rl_curves",
+            "Offline-RL pruning",
+            "Learning curves",
+            "score against updates",
+        ),
+        scores=table(
+            "rl_scores", "Offline-RL pruning", "Scores", "dense and pruned runs"
+        ),
     log:
-        "results/logs/rl_figure1/rl_figure1.log",
+        "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
-        "results/benchmarks/rl_figure1/rl_figure1.tsv"
+        "results/benchmarks/rl_draw_scores/rl_draw_scores.tsv"
     conda:
         "../envs/report.yaml"
     resources:
@@ -52,184 +66,87 @@ rule rl_figure1:
     params:
         last_evaluations=RL["evaluation"]["last"],
         scale=SCALE,
-        code=code("rl_figure1"),
+        code=code("rl_draw_scores"),
     script:
-        "../workflow_scripts/rl_figure1.py"
+        "../workflow_scripts/rl_draw_scores.py"
+
+
+rule rl_figure1:
+    """Figure 1: score against sparsity, SNIP."""
+    input:
+        figure_files("rl_figure1"),
 
 
 rule rl_figure2:
     """Figure 2: score against sparsity, GraSP."""
     input:
-        scores=RL_TRAINED_SCORES,
-        datasets=RL_DATASETS,
-    output:
-        report(
-            "results/figures/rl_figure2.svg",
-            caption="../resources/captions/rl_figure2.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Figure 2", "shows": "score against sparsity, GraSP"},
-        ),
-        figure_files("rl_figure2")[1:],
-    log:
-        "results/logs/rl_figure2/rl_figure2.log",
-    benchmark:
-        "results/benchmarks/rl_figure2/rl_figure2.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        last_evaluations=RL["evaluation"]["last"],
-        scale=SCALE,
-        code=code("rl_figure2"),
-    script:
-        "../workflow_scripts/rl_figure2.py"
-
-
-rule rl_figure3:
-    """Figure 3: weights kept by layer at 95% sparsity."""
-    input:
-        layers=RL_MEASURED_LAYERS,
-    output:
-        report(
-            "results/figures/rl_figure3.svg",
-            caption="../resources/captions/rl_figure3.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Figure 3", "shows": "weights kept by layer"},
-        ),
-        figure_files("rl_figure3")[1:],
-    log:
-        "results/logs/rl_figure3/rl_figure3.log",
-    benchmark:
-        "results/benchmarks/rl_figure3/rl_figure3.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("rl_figure3"),
-    script:
-        "../workflow_scripts/rl_figure3.py"
-
-
-rule rl_figure4:
-    """Figure 4: memory against sparsity, dense and sparse."""
-    input:
-        sizes=RL_MEASURED_SIZES,
-        published="resources/published/rl_table1_megabytes.csv",
-    output:
-        report(
-            "results/figures/rl_figure4.svg",
-            caption="../resources/captions/rl_figure4.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Figure 4", "shows": "memory against sparsity"},
-        ),
-        figure_files("rl_figure4")[1:],
-    log:
-        "results/logs/rl_figure4/rl_figure4.log",
-    benchmark:
-        "results/benchmarks/rl_figure4/rl_figure4.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        task=RL_TABLE1_TASK,
-        scale=SCALE,
-        code=code("rl_figure4"),
-    script:
-        "../workflow_scripts/rl_figure4.py"
-
-
-rule rl_table1:
-    """Table 1: megabytes of the stored networks, published beside ours."""
-    input:
-        sizes=RL_MEASURED_SIZES,
-        published="resources/published/rl_table1_megabytes.csv",
-    output:
-        report(
-            "results/tables/rl_table1.csv",
-            caption="../resources/captions/rl_table1.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Table 1", "shows": "megabytes of the stored networks"},
-        ),
-        table_files("rl_table1")[1:],
-    log:
-        "results/logs/rl_table1/rl_table1.log",
-    benchmark:
-        "results/benchmarks/rl_table1/rl_table1.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        task=RL_TABLE1_TASK,
-        scale=SCALE,
-        code=code("rl_table1"),
-    script:
-        "../workflow_scripts/rl_table1.py"
+        figure_files("rl_figure2"),
 
 
 rule rl_curves:
     """Learning curves: score against updates."""
     input:
-        scores=RL_TRAINED_SCORES,
-    output:
-        report(
-            "results/figures/rl_curves.svg",
-            caption="../resources/captions/rl_curves.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Learning curves", "shows": "score against updates"},
-        ),
-        figure_files("rl_curves")[1:],
-    log:
-        "results/logs/rl_curves/rl_curves.log",
-    benchmark:
-        "results/benchmarks/rl_curves/rl_curves.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("rl_curves"),
-    script:
-        "../workflow_scripts/rl_curves.py"
+        figure_files("rl_curves"),
 
 
 rule rl_scores:
     """Table of scores at 95% sparsity, by method and task."""
     input:
-        scores=RL_TRAINED_SCORES,
+        table_files("rl_scores"),
+
+
+rule rl_draw_masks:
+    """What the masks leave: Figures 3 and 4, Table 1."""
+    input:
+        layers=RL_MEASURED_LAYERS,
+        sizes=RL_MEASURED_SIZES,
+        published="resources/published/rl_table1_megabytes.csv",
     output:
-        report(
-            "results/tables/rl_scores.csv",
-            caption="../resources/captions/rl_scores.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Scores", "shows": "dense and pruned runs"},
+        figure3=figure(
+            "rl_figure3", "Offline-RL pruning", "Figure 3", "weights kept by layer"
         ),
-        table_files("rl_scores")[1:],
+        figure4=figure(
+            "rl_figure4", "Offline-RL pruning", "Figure 4", "memory against sparsity"
+        ),
+        table1=table(
+            "rl_table1",
+            "Offline-RL pruning",
+            "Table 1",
+            "megabytes of the stored networks",
+        ),
     log:
-        "results/logs/rl_scores/rl_scores.log",
+        "results/logs/rl_draw_masks/rl_draw_masks.log",
     benchmark:
-        "results/benchmarks/rl_scores/rl_scores.tsv"
+        "results/benchmarks/rl_draw_masks/rl_draw_masks.tsv"
     conda:
         "../envs/report.yaml"
     resources:
         mem_mb=1000,
         runtime=10,
     params:
-        last_evaluations=RL["evaluation"]["last"],
+        task=RL_TABLE1_TASK,
         scale=SCALE,
-        code=code("rl_scores"),
+        code=code("rl_draw_masks"),
     script:
-        "../workflow_scripts/rl_scores.py"
+        "../workflow_scripts/rl_draw_masks.py"
+
+
+rule rl_figure3:
+    """Figure 3: weights kept by layer at 95% sparsity."""
+    input:
+        figure_files("rl_figure3"),
+
+
+rule rl_figure4:
+    """Figure 4: memory against sparsity, dense and sparse."""
+    input:
+        figure_files("rl_figure4"),
+
+
+rule rl_table1:
+    """Table 1: megabytes of the stored networks, published beside ours."""
+    input:
+        table_files("rl_table1"),
 
 
 rule rl_inference:
@@ -237,13 +154,12 @@ rule rl_inference:
     input:
         latency=[RL_LATENCY],
     output:
-        report(
-            "results/figures/rl_inference.svg",
-            caption="../resources/captions/rl_inference.rst",
-            category="Offline-RL pruning",
-            labels={"product": "Inference", "shows": "time to act, dense and sparse"},
+        figure(
+            "rl_inference",
+            "Offline-RL pruning",
+            "Inference",
+            "time to act, dense and sparse",
         ),
-        figure_files("rl_inference")[1:],
         table_files("rl_inference")[1:],
     log:
         "results/logs/rl_inference/rl_inference.log",

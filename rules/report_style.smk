@@ -34,13 +34,7 @@ rule style_table1:
         timing=["results/style/timing/images.csv"],
         published="resources/published/style_table1_seconds.csv",
     output:
-        report(
-            "results/tables/style_table1.csv",
-            caption="../resources/captions/style_table1.rst",
-            category="Style transfer",
-            labels={"product": "Table I", "shows": "seconds an image"},
-        ),
-        table_files("style_table1")[1:],
+        table("style_table1", "Style transfer", "Table I", "seconds an image"),
     log:
         "results/logs/style_table1/style_table1.log",
     benchmark:
@@ -59,100 +53,61 @@ rule style_table1:
         "../workflow_scripts/style_table1.py"
 
 
-rule style_figure1:
-    """Figure 1: both versions of one photograph and style."""
+rule style_draw_optimisation:
+    """Version 1 by backbone and optimizer: Figures 2, 3, 5 and 6, seconds to a given loss."""
     input:
-        runs="results/style/optimize/paintings/runs.csv",
-        stylised_runs=STYLE_STYLISED_RUNS,
-        quality="results/style/quality.csv",
-        images="results/style/optimize/paintings/images",
-        stylised=STYLE_STYLISED_IMAGES,
-        contents=style_experiment_pictures("contents", "content", "paintings"),
-        paintings=style_experiment_pictures("paintings", "painting", "paintings"),
+        runs=style_timed("runs.csv"),
+        history=style_timed("history.csv"),
+        images=style_timed("images"),
+        contents=style_pictures("contents", STYLE_RUNS["content"]),
+        paintings=style_pictures("paintings", STYLE_RUNS["painting"]),
     output:
-        report(
-            "results/figures/style_figure1.svg",
-            caption="../resources/captions/style_figure1.rst",
-            category="Style transfer",
-            labels={"product": "Figure 1", "shows": "both versions side by side"},
+        figure2=figure(
+            "style_figure2", "Style transfer", "Figure 2", "loss history by backbone"
         ),
-        figure_files("style_figure1")[1:],
+        figure3=figure(
+            "style_figure3", "Style transfer", "Figure 3", "results by backbone"
+        ),
+        figure5=figure(
+            "style_figure5", "Style transfer", "Figure 5", "loss history by optimizer"
+        ),
+        figure6=figure(
+            "style_figure6", "Style transfer", "Figure 6", "results by optimizer"
+        ),
+        times="results/style/timing/targets.csv",
+        targets=table(
+            "style_targets",
+            "Style transfer",
+            "Time to a loss",
+            "seconds to reach a given loss",
+        ),
     log:
-        "results/logs/style_figure1/style_figure1.log",
+        "results/logs/style_draw_optimisation/style_draw_optimisation.log",
     benchmark:
-        "results/benchmarks/style_figure1/style_figure1.tsv"
+        "results/benchmarks/style_draw_optimisation/style_draw_optimisation.tsv"
     conda:
         "../envs/report.yaml"
     resources:
         mem_mb=2000,
         runtime=10,
     params:
-        content=STYLE["stylised"]["contents"][0],
-        painting=STYLE_NETWORKS["main"],
+        parts=STYLE["timing"]["targets"],
         scale=SCALE,
-        code=code("style_figure1"),
+        code=code("style_draw_optimisation"),
     script:
-        "../workflow_scripts/style_figure1.py"
+        "../workflow_scripts/style_draw_optimisation.py"
 
 
 rule style_figure2:
     """Figure 2: loss history by backbone."""
     input:
-        history="results/style/optimize/backbones/history.csv",
-        runs="results/style/optimize/backbones/runs.csv",
-    output:
-        report(
-            "results/figures/style_figure2.svg",
-            caption="../resources/captions/style_figure2.rst",
-            category="Style transfer",
-            labels={"product": "Figure 2", "shows": "loss history by backbone"},
-        ),
-        figure_files("style_figure2")[1:],
-    log:
-        "results/logs/style_figure2/style_figure2.log",
-    benchmark:
-        "results/benchmarks/style_figure2/style_figure2.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_figure2"),
-    script:
-        "../workflow_scripts/style_figure2.py"
+        figure_files("style_figure2"),
 
 
 rule style_figure3:
     """Figure 3: results by backbone."""
     input:
-        runs="results/style/optimize/backbones/runs.csv",
-        images="results/style/optimize/backbones/images",
-        contents=style_experiment_pictures("contents", "content", "backbones"),
-        paintings=style_experiment_pictures("paintings", "painting", "backbones"),
-    output:
-        report(
-            "results/figures/style_figure3.svg",
-            caption="../resources/captions/style_figure3.rst",
-            category="Style transfer",
-            labels={"product": "Figure 3", "shows": "results by backbone"},
-        ),
-        figure_files("style_figure3")[1:],
-    log:
-        "results/logs/style_figure3/style_figure3.log",
-    benchmark:
-        "results/benchmarks/style_figure3/style_figure3.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_figure3"),
-    script:
-        "../workflow_scripts/style_figure3.py"
+        figure_files("style_figure3"),
 
 
 rule style_figure4:
@@ -162,13 +117,9 @@ rule style_figure4:
         runs="results/style/optimize/losses/runs.csv",
         history="results/style/optimize/losses/history.csv",
     output:
-        report(
-            "results/figures/style_figure4.svg",
-            caption="../resources/captions/style_figure4.rst",
-            category="Style transfer",
-            labels={"product": "Figure 4", "shows": "run times by content loss"},
+        figure(
+            "style_figure4", "Style transfer", "Figure 4", "run times by content loss"
         ),
-        figure_files("style_figure4")[1:],
     log:
         "results/logs/style_figure4/style_figure4.log",
     benchmark:
@@ -188,61 +139,13 @@ rule style_figure4:
 rule style_figure5:
     """Figure 5: loss history by optimizer."""
     input:
-        history="results/style/optimize/optimizers/history.csv",
-        runs="results/style/optimize/optimizers/runs.csv",
-    output:
-        report(
-            "results/figures/style_figure5.svg",
-            caption="../resources/captions/style_figure5.rst",
-            category="Style transfer",
-            labels={"product": "Figure 5", "shows": "loss history by optimizer"},
-        ),
-        figure_files("style_figure5")[1:],
-    log:
-        "results/logs/style_figure5/style_figure5.log",
-    benchmark:
-        "results/benchmarks/style_figure5/style_figure5.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_figure5"),
-    script:
-        "../workflow_scripts/style_figure5.py"
+        figure_files("style_figure5"),
 
 
 rule style_figure6:
     """Figure 6: results by optimizer."""
     input:
-        runs="results/style/optimize/optimizers/runs.csv",
-        images="results/style/optimize/optimizers/images",
-        contents=style_experiment_pictures("contents", "content", "optimizers"),
-        paintings=style_experiment_pictures("paintings", "painting", "optimizers"),
-    output:
-        report(
-            "results/figures/style_figure6.svg",
-            caption="../resources/captions/style_figure6.rst",
-            category="Style transfer",
-            labels={"product": "Figure 6", "shows": "results by optimizer"},
-        ),
-        figure_files("style_figure6")[1:],
-    log:
-        "results/logs/style_figure6/style_figure6.log",
-    benchmark:
-        "results/benchmarks/style_figure6/style_figure6.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_figure6"),
-    script:
-        "../workflow_scripts/style_figure6.py"
+        figure_files("style_figure6"),
 
 
 rule style_figure7:
@@ -253,13 +156,7 @@ rule style_figure7:
         contents=style_experiment_pictures("contents", "content", "paintings"),
         paintings=style_experiment_pictures("paintings", "painting", "paintings"),
     output:
-        report(
-            "results/figures/style_figure7.svg",
-            caption="../resources/captions/style_figure7.rst",
-            category="Style transfer",
-            labels={"product": "Figure 7", "shows": "several styles"},
-        ),
-        figure_files("style_figure7")[1:],
+        figure("style_figure7", "Style transfer", "Figure 7", "several styles"),
     log:
         "results/logs/style_figure7/style_figure7.log",
     benchmark:
@@ -284,13 +181,7 @@ rule style_figure8:
         content=STYLE_LARGE_CONTENT,
         painting=STYLE_LARGE_PAINTING,
     output:
-        report(
-            "results/figures/style_figure8.svg",
-            caption="../resources/captions/style_figure8.rst",
-            category="Style transfer",
-            labels={"product": "Figure 8", "shows": "a large photograph"},
-        ),
-        figure_files("style_figure8")[1:],
+        figure("style_figure8", "Style transfer", "Figure 8", "a large photograph"),
     log:
         "results/logs/style_figure8/style_figure8.log",
     benchmark:

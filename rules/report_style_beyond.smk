@@ -10,13 +10,12 @@ rule style_presets:
         contents=style_experiment_pictures("contents", "content", "presets"),
         paintings=style_experiment_pictures("paintings", "painting", "presets"),
     output:
-        report(
-            "results/figures/style_presets.svg",
-            caption="../resources/captions/style_presets.rst",
-            category="Style transfer",
-            labels={"product": "Presets", "shows": "text, code and tuned settings"},
+        figure(
+            "style_presets",
+            "Style transfer",
+            "Presets",
+            "text, code and tuned settings",
         ),
-        figure_files("style_presets")[1:],
     log:
         "results/logs/style_presets/style_presets.log",
     benchmark:
@@ -33,40 +32,8 @@ rule style_presets:
         "../workflow_scripts/style_presets.py"
 
 
-rule style_initialisations:
-    """Results from each initialisation."""
-    input:
-        runs="results/style/optimize/initialisations/runs.csv",
-        quality="results/style/quality.csv",
-        images="results/style/optimize/initialisations/images",
-        contents=style_experiment_pictures("contents", "content", "initialisations"),
-        paintings=style_experiment_pictures("paintings", "painting", "initialisations"),
-    output:
-        report(
-            "results/figures/style_initialisations.svg",
-            caption="../resources/captions/style_initialisations.rst",
-            category="Style transfer",
-            labels={"product": "Initialisations", "shows": "results from each start"},
-        ),
-        figure_files("style_initialisations")[1:],
-    log:
-        "results/logs/style_initialisations/style_initialisations.log",
-    benchmark:
-        "results/benchmarks/style_initialisations/style_initialisations.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_initialisations"),
-    script:
-        "../workflow_scripts/style_initialisations.py"
-
-
-rule style_training:
-    """Losses of the networks that this run trained."""
+rule style_draw_networks:
+    """The networks that this run trained: losses and checkpoints."""
     input:
         losses=style_variants(
             "results/style/networks/{painting}/{variant}/losses.csv", STYLE_TRAINED
@@ -77,56 +44,25 @@ rule style_training:
         samples=style_variants(
             "results/style/networks/{painting}/{variant}/samples.png", STYLE_TRAINED
         ),
-    output:
-        report(
-            "results/figures/style_training.svg",
-            caption="../resources/captions/style_training.rst",
-            category="Style transfer",
-            labels={"product": "Training", "shows": "losses of Version 2"},
-        ),
-        figure_files("style_training")[1:],
-    log:
-        "results/logs/style_training/style_training.log",
-    benchmark:
-        "results/benchmarks/style_training/style_training.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_training"),
-    script:
-        "../workflow_scripts/style_training.py"
-
-
-rule style_checkpoints:
-    """One photograph through all checkpoints."""
-    input:
-        selection=style_variants(
-            "results/style/networks/{painting}/{variant}/selection.csv", STYLE_TRAINED
-        ),
-        trained=style_variants(
+        sheets=style_variants(
             "results/style/networks/{painting}/{variant}/checkpoints.png",
             STYLE_TRAINED,
         ),
         shipped=style_shipped("png"),
     output:
-        report(
-            "results/figures/style_checkpoints.svg",
-            caption="../resources/captions/style_checkpoints.rst",
-            category="Style transfer",
-            labels={
-                "product": "Checkpoints",
-                "shows": "one photograph through training",
-            },
+        training=figure(
+            "style_training", "Style transfer", "Training", "losses of Version 2"
         ),
-        figure_files("style_checkpoints")[1:],
+        checkpoints=figure(
+            "style_checkpoints",
+            "Style transfer",
+            "Checkpoints",
+            "one photograph through training",
+        ),
     log:
-        "results/logs/style_checkpoints/style_checkpoints.log",
+        "results/logs/style_draw_networks/style_draw_networks.log",
     benchmark:
-        "results/benchmarks/style_checkpoints/style_checkpoints.tsv"
+        "results/benchmarks/style_draw_networks/style_draw_networks.tsv"
     conda:
         "../envs/report.yaml"
     resources:
@@ -134,9 +70,21 @@ rule style_checkpoints:
         runtime=10,
     params:
         scale=SCALE,
-        code=code("style_checkpoints"),
+        code=code("style_draw_networks"),
     script:
-        "../workflow_scripts/style_checkpoints.py"
+        "../workflow_scripts/style_draw_networks.py"
+
+
+rule style_training:
+    """Losses of the networks that this run trained."""
+    input:
+        figure_files("style_training"),
+
+
+rule style_checkpoints:
+    """One photograph through all checkpoints."""
+    input:
+        figure_files("style_checkpoints"),
 
 
 rule style_motion:
@@ -146,13 +94,7 @@ rule style_motion:
         speed=style_videos("speed.csv"),
         strips=style_videos("strip.png"),
     output:
-        report(
-            "results/figures/style_motion.svg",
-            caption="../resources/captions/style_motion.rst",
-            category="Style transfer",
-            labels={"product": "Video", "shows": "frames, flicker, speed"},
-        ),
-        figure_files("style_motion")[1:],
+        figure("style_motion", "Style transfer", "Video", "frames, flicker, speed"),
     log:
         "results/logs/style_motion/style_motion.log",
     benchmark:
@@ -169,69 +111,6 @@ rule style_motion:
         "../workflow_scripts/style_motion.py"
 
 
-rule style_scores:
-    """Quality of every result, without downloads."""
-    input:
-        quality=["results/style/quality.csv"],
-        stylised_runs=STYLE_STYLISED_RUNS,
-    output:
-        report(
-            "results/tables/style_scores.csv",
-            caption="../resources/captions/style_scores.rst",
-            category="Style transfer",
-            labels={
-                "product": "Quality",
-                "shows": "structure, edges, texture, colours",
-            },
-        ),
-        table_files("style_scores")[1:],
-    log:
-        "results/logs/style_scores/style_scores.log",
-    benchmark:
-        "results/benchmarks/style_scores/style_scores.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_scores"),
-    script:
-        "../workflow_scripts/style_scores.py"
-
-
-rule style_targets:
-    """Seconds to reach a given loss."""
-    input:
-        targets=["results/style/timing/targets.csv"],
-    output:
-        report(
-            "results/tables/style_targets.csv",
-            caption="../resources/captions/style_targets.rst",
-            category="Style transfer",
-            labels={
-                "product": "Time to a loss",
-                "shows": "seconds to reach a given loss",
-            },
-        ),
-        table_files("style_targets")[1:],
-    log:
-        "results/logs/style_targets/style_targets.log",
-    benchmark:
-        "results/benchmarks/style_targets/style_targets.tsv"
-    conda:
-        "../envs/report.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        scale=SCALE,
-        code=code("style_targets"),
-    script:
-        "../workflow_scripts/style_targets.py"
-
-
 rule style_breakeven:
     """Images after which a network's training has paid."""
     input:
@@ -241,13 +120,9 @@ rule style_breakeven:
         shipped=style_shipped("csv"),
         table1="results/tables/style_table1.csv",
     output:
-        report(
-            "results/tables/style_breakeven.csv",
-            caption="../resources/captions/style_breakeven.rst",
-            category="Style transfer",
-            labels={"product": "Break-even", "shows": "when training has paid"},
+        table(
+            "style_breakeven", "Style transfer", "Break-even", "when training has paid"
         ),
-        table_files("style_breakeven")[1:],
     log:
         "results/logs/style_breakeven/style_breakeven.log",
     benchmark:
@@ -262,3 +137,73 @@ rule style_breakeven:
         code=code("style_breakeven"),
     script:
         "../workflow_scripts/style_breakeven.py"
+
+
+rule style_draw_results:
+    """Results measured and side by side: Figure 1, initialisations, the table of quality."""
+    input:
+        quality=["results/style/quality.csv"],
+        stylised_runs=STYLE_STYLISED_RUNS,
+        stylised=STYLE_STYLISED_IMAGES,
+        paintings_runs="results/style/optimize/paintings/runs.csv",
+        paintings_images="results/style/optimize/paintings/images",
+        initialisations_runs="results/style/optimize/initialisations/runs.csv",
+        initialisations_images="results/style/optimize/initialisations/images",
+        contents=style_pictures("contents", STYLE_RUNS["content"]),
+        paintings=style_pictures("paintings", STYLE_RUNS["painting"]),
+    output:
+        figure1=figure(
+            "style_figure1", "Style transfer", "Figure 1", "both versions side by side"
+        ),
+        initialisations=figure(
+            "style_initialisations",
+            "Style transfer",
+            "Initialisations",
+            "results from each start",
+        ),
+        scores=table(
+            "style_scores",
+            "Style transfer",
+            "Quality",
+            "structure, edges, texture, colours",
+        ),
+    log:
+        "results/logs/style_draw_results/style_draw_results.log",
+    benchmark:
+        "results/benchmarks/style_draw_results/style_draw_results.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        content=STYLE["stylised"]["contents"][0],
+        painting=STYLE_NETWORKS["main"],
+        scale=SCALE,
+        code=code("style_draw_results"),
+    script:
+        "../workflow_scripts/style_draw_results.py"
+
+
+rule style_figure1:
+    """Figure 1: both versions of one photograph and style."""
+    input:
+        figure_files("style_figure1"),
+
+
+rule style_initialisations:
+    """Results from each initialisation."""
+    input:
+        figure_files("style_initialisations"),
+
+
+rule style_scores:
+    """Quality of every result, without downloads."""
+    input:
+        table_files("style_scores"),
+
+
+rule style_targets:
+    """Seconds to reach a given loss."""
+    input:
+        table_files("style_targets"),

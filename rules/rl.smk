@@ -7,32 +7,33 @@ A job takes one stack of rows of the experiment table (rules/common.smk).
 wildcard_constraints:
     task="hopper|walker2d|halfcheetah",
     networks="[a-z][a-z0-9_]*",
-    stack="measured|all|sp[0-9]+-[0-9]+",
+    stack="all|sp[0-9]+-[0-9]+",
 
 
 rule rl_prune:
     """Prune the measured runs at initialisation: masks, weights kept by layer, bytes stored."""
     input:
-        transitions="results/rl/{task}/transitions.safetensors",
+        transitions=expand(
+            "results/rl/{task}/transitions.safetensors", task=RL["tasks"]
+        ),
     output:
-        masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
-        layers="results/rl/{task}/{networks}/{stack}/layers.csv",
-        sizes="results/rl/{task}/{networks}/{stack}/sizes.csv",
+        masks=rl_files("masks.safetensors", trained=False),
+        layers=rl_files("layers.csv", trained=False),
+        sizes=rl_files("sizes.csv", trained=False),
     log:
-        "results/logs/rl_prune/{task}-{networks}-{stack}.log",
+        "results/logs/rl_prune/rl_prune.log",
     benchmark:
-        "results/benchmarks/rl_prune/{task}-{networks}-{stack}.tsv"
-    wildcard_constraints:
-        stack="measured",
+        "results/benchmarks/rl_prune/rl_prune.tsv"
     conda:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(rl_megabytes),
-        runtime=minutes(30),
+        mem_mb=megabytes(rl_measured_megabytes),
+        runtime=minutes(30 * len(RL["tasks"])),
     params:
-        runs=rl_runs,
-        widths=rl_widths,
+        runs=[run_records(rows) for rows in RL_MEASURED],
+        networks=RL["measure"]["widths"],
+        widths=RL["widths"][RL["measure"]["widths"]],
         bcq=RL["bcq"],
         pruning=RL["pruning"],
         code=code("rl_prune"),
@@ -55,8 +56,6 @@ rule rl_train:
         "results/logs/rl_train/{task}-{networks}-{stack}.log",
     benchmark:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
-    wildcard_constraints:
-        stack="(?!measured).+",
     retries: RETRIES
     conda:
         "../envs/rl.yaml"

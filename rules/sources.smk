@@ -52,15 +52,19 @@ rule rl_train_expert:
 
 
 rule rl_collect:
-    """Record a noisy expert in MuJoCo, in D4RL's layout."""
+    """Record a noisy expert in MuJoCo, in D4RL's layout, and prepare what was recorded."""
     input:
         expert="resources/experts/{task}.safetensors",
     output:
-        "results/rl/{task}/collected.hdf5",
+        recorded="results/rl/{task}/collected.hdf5",
+        transitions="results/rl/{task}/transitions.safetensors",
+        dataset="results/rl/{task}/dataset.csv",
     log:
         "results/logs/rl_collect/{task}.log",
     benchmark:
         "results/benchmarks/rl_collect/{task}.tsv"
+    wildcard_constraints:
+        task=rl_tasks_from("collected"),
     conda:
         "../envs/rl.yaml"
     threads: 1
@@ -88,6 +92,8 @@ rule rl_prepare:
         "results/logs/rl_prepare/{task}.log",
     benchmark:
         "results/benchmarks/rl_prepare/{task}.tsv"
+    wildcard_constraints:
+        task=rl_tasks_from("d4rl", "path"),
     conda:
         "../envs/rl.yaml"
     threads: 1

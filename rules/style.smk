@@ -265,7 +265,7 @@ rule style_video:
 
 
 rule style_encode:
-    """The stylised video as H.264 with the source's sound."""
+    """The stylised video as H.264 with the source's sound, and how much it flickers."""
     input:
         source="results/style/video/source.mp4",
         frames="results/style/video/{painting}/{variant}/frames.mkv",
@@ -274,6 +274,7 @@ rule style_encode:
         video="results/style/video/{painting}/{variant}/video.mp4",
         properties="results/style/video/{painting}/{variant}/properties.csv",
         strip="results/style/video/{painting}/{variant}/strip.png",
+        flicker="results/style/video/{painting}/{variant}/flicker.csv",
     log:
         "results/logs/style_encode/{painting}-{variant}.log",
     benchmark:
@@ -285,36 +286,13 @@ rule style_encode:
         mem_mb=megabytes(2000),
         runtime=minutes(120),
     params:
+        painting="{painting}",
+        variant="{variant}",
         crf=STYLE["video"]["crf"],
         strip=STYLE["video"]["strip"],
         code=code("style_encode"),
     script:
         "../workflow_scripts/style_encode.py"
-
-
-rule style_flicker:
-    """How much a stylised video flickers, relative to its source."""
-    input:
-        source="results/style/video/source.mp4",
-        frames="results/style/video/{painting}/{variant}/frames.mkv",
-    output:
-        "results/style/video/{painting}/{variant}/flicker.csv",
-    log:
-        "results/logs/style_flicker/{painting}-{variant}.log",
-    benchmark:
-        "results/benchmarks/style_flicker/{painting}-{variant}.tsv"
-    conda:
-        "../envs/style.yaml"
-    threads: 1
-    resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(120),
-    params:
-        painting="{painting}",
-        variant="{variant}",
-        code=code("style_flicker"),
-    script:
-        "../workflow_scripts/style_flicker.py"
 
 
 rule style_time:
@@ -349,30 +327,6 @@ rule style_time:
         code=code("style_time"),
     script:
         "../workflow_scripts/style_time.py"
-
-
-rule style_time_targets:
-    """Seconds until Version 1 reaches given losses."""
-    input:
-        runs=style_timed("runs.csv"),
-        history=style_timed("history.csv"),
-    output:
-        "results/style/timing/targets.csv",
-    log:
-        "results/logs/style_time_targets/style_time_targets.log",
-    benchmark:
-        "results/benchmarks/style_time_targets/style_time_targets.tsv"
-    conda:
-        "../envs/report.yaml"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        parts=STYLE["timing"]["targets"],
-        code=code("style_time_targets"),
-    script:
-        "../workflow_scripts/style_time_targets.py"
 
 
 rule style_bench:

@@ -193,41 +193,18 @@ rule style_prepare_painting:
         "../workflow_scripts/style_prepare_painting.py"
 
 
-rule style_paint:
-    """Paint a style image, from a seed."""
-    output:
-        "results/style/paintings/{painting}.png",
-    log:
-        "results/logs/style_paint/{painting}.log",
-    benchmark:
-        "results/benchmarks/style_paint/{painting}.tsv"
-    wildcard_constraints:
-        painting="|".join(STYLE_GENERATED) or "none",
-    conda:
-        "../envs/style.yaml"
-    threads: 1
-    resources:
-        mem_mb=2000,
-        runtime=10,
-    params:
-        name="{painting}",
-        size=STYLE["painting_size"],
-        seed=lambda wildcards: STYLE["paintings"][wildcards.painting]["seed"],
-        code=code("style_paint"),
-    script:
-        "../workflow_scripts/style_paint.py"
-
-
 rule style_prepare_content:
-    """Prepare a photograph to be stylised: a bundled one, or the user's own."""
+    """Prepare a photograph of the user's own to be stylised."""
     input:
-        style_content_source,
+        lambda wildcards: STYLE["contents"][wildcards.content]["path"],
     output:
         "results/style/contents/{content}.png",
     log:
         "results/logs/style_prepare_content/{content}.log",
     benchmark:
         "results/benchmarks/style_prepare_content/{content}.tsv"
+    wildcard_constraints:
+        content="|".join(set(STYLE["contents"]) - set(STYLE_BUNDLED)) or "none",
     conda:
         "../envs/style.yaml"
     threads: 1
@@ -235,11 +212,57 @@ rule style_prepare_content:
         mem_mb=2000,
         runtime=10,
     params:
-        photograph=lambda wildcards: STYLE["contents"][wildcards.content].get(
-            "photograph", wildcards.content
-        ),
         height=style_content_size(0),
         width=style_content_size(1),
         code=code("style_prepare_content"),
     script:
         "../workflow_scripts/style_prepare_content.py"
+
+
+if STYLE_GENERATED:
+
+    rule style_paint:
+        """Paint the generated style images, each from its seed."""
+        output:
+            style_pictures("paintings", STYLE_GENERATED),
+        log:
+            "results/logs/style_paint/style_paint.log",
+        benchmark:
+            "results/benchmarks/style_paint/style_paint.tsv"
+        conda:
+            "../envs/style.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=10,
+        params:
+            seeds={name: STYLE["paintings"][name]["seed"] for name in STYLE_GENERATED},
+            size=STYLE["painting_size"],
+            code=code("style_paint"),
+        script:
+            "../workflow_scripts/style_paint.py"
+
+
+if STYLE_BUNDLED:
+
+    rule style_cut_contents:
+        """Prepare the bundled photographs that are to be stylised."""
+        output:
+            style_pictures("contents", STYLE_BUNDLED),
+        log:
+            "results/logs/style_cut_contents/style_cut_contents.log",
+        benchmark:
+            "results/benchmarks/style_cut_contents/style_cut_contents.tsv"
+        conda:
+            "../envs/style.yaml"
+        threads: 1
+        resources:
+            mem_mb=2000,
+            runtime=10,
+        params:
+            photographs=[
+                STYLE["contents"][name] | {"name": name} for name in STYLE_BUNDLED
+            ],
+            code=code("style_cut_contents"),
+        script:
+            "../workflow_scripts/style_cut_contents.py"

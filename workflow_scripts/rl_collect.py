@@ -1,14 +1,17 @@
-"""Record a noisy expert's episodes in MuJoCo as an HDF5 file in D4RL's layout."""
+"""Record a noisy expert's episodes in MuJoCo in D4RL's layout; turn them into transitions."""
 
 from triptych.core.job import job
 from triptych.rl.collection import collect
+from triptych.rl.transitions import prepare
 
 with job(snakemake):
+    params, output = snakemake.params, snakemake.output
     collect(
-        snakemake.params.task,
+        params.task,
         snakemake.input.expert,
-        snakemake.output[0],
-        transitions=snakemake.params.transitions,
-        sigma=snakemake.params.noise,
-        seed=snakemake.params.seed,
+        output.recorded,
+        transitions=params.transitions,
+        sigma=params.noise,
+        seed=params.seed,
     )
+    prepare(output.recorded, params.task, "collected", output.transitions, output.dataset)

@@ -1,4 +1,4 @@
-"""Prune a stack of runs at initialisation; count what each layer keeps and what storage takes."""
+"""Prune runs at initialisation; count what each layer keeps and what storage takes."""
 
 import pandas as pd
 
@@ -10,12 +10,20 @@ from triptych.rl.stack_pruning import prune_stack
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    pruned = prune_stack(
-        pd.DataFrame(params.runs),
-        snakemake.wildcards.networks,
+    for runs, transitions, *files in zip(
+        params.runs,
         snakemake.input.transitions,
-        Widths.from_table(params.widths),
-        BcqSettings.from_table(params.bcq),
-        PruningSettings(**params.pruning),
-    )
-    pruned.write(output.masks, output.layers, output.sizes)
+        output.masks,
+        output.layers,
+        output.sizes,
+        strict=True,
+    ):
+        pruned = prune_stack(
+            pd.DataFrame(runs),
+            params.networks,
+            transitions,
+            Widths.from_table(params.widths),
+            BcqSettings.from_table(params.bcq),
+            PruningSettings(**params.pruning),
+        )
+        pruned.write(*files)

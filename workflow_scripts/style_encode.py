@@ -1,13 +1,19 @@
-"""Turn stylised frames into H.264 with the source's sound, and read back what was written."""
+"""Turn stylised frames into H.264 with the source's sound, read it back, measure its flicker."""
 
 from triptych.core.files import write_csv
 from triptych.core.job import job
+from triptych.style.video.flicker import flicker
 from triptych.style.video.measures import properties, write_strip
 from triptych.style.video.transfer import encode
 
 with job(snakemake):
     source, frames, output = snakemake.input.source, snakemake.input.frames, snakemake.output
-    encode(frames, snakemake.input.times, source, output.video, crf=snakemake.params.crf)
+    params = snakemake.params
+    encode(frames, snakemake.input.times, source, output.video, crf=params.crf)
     table = properties({"source": source, "frames": frames, "video": output.video})
     write_csv(table, output.properties)
-    write_strip(output.strip, source, frames, count=snakemake.params.strip)
+    write_strip(output.strip, source, frames, count=params.strip)
+    moved = flicker(source, frames)
+    moved.insert(0, "variant", params.variant)
+    moved.insert(0, "painting", params.painting)
+    write_csv(moved, output.flicker)

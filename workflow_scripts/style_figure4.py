@@ -1,14 +1,11 @@
 """Figure 4: run time by content loss, paired and repeated, with the numbers that it draws."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_curves import loss_times_figure
 from triptych.report.scores import read_frames
-from triptych.report.style import save_figure
+from triptych.report.style import write_figure
 from triptych.report.tables_style_history import history_long
 from triptych.report.tables_style_times import loss_times_long
 
@@ -17,6 +14,8 @@ with job(snakemake):
     times = loss_times_long(read_frames(given.timing), scale=scale)
     runs, history = read_frames(given.runs), read_frames(given.history)
     trends = history_long(history, runs, experiment="losses", scale=scale)
-    svg, _, _, numbers = snakemake.output
-    save_figure(loss_times_figure(times, trends), Path(svg).with_suffix(""))
-    write_csv(pd.concat([times, trends], ignore_index=True), numbers)
+    write_figure(
+        loss_times_figure(times, trends),
+        pd.concat([times, trends], ignore_index=True),
+        snakemake.output,
+    )

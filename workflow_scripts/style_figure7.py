@@ -1,13 +1,10 @@
 """Figure 7: one photograph in several styles, by Version 1."""
 
-from pathlib import Path
-
-from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_images import paintings_figure
 from triptych.report.figures_style_panels import files_by_stem
 from triptych.report.scores import read_frames
-from triptych.report.style import save_figure
+from triptych.report.style import write_figure
 from triptych.report.tables_style_results import results_long
 
 with job(snakemake):
@@ -23,6 +20,4 @@ with job(snakemake):
         contents=files_by_stem(given.contents),
         paintings=files_by_stem(given.paintings),
     )
-    svg, _, _, numbers = snakemake.output
-    save_figure(figure, Path(svg).with_suffix(""), photographs=True)
-    write_csv(long, numbers)
+    write_figure(figure, long, snakemake.output, photographs=True)

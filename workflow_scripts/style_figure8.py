@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_images import high_resolution_figure
 from triptych.report.scores import read_frames
-from triptych.report.style import save_figure
+from triptych.report.style import write_figure
 from triptych.report.tables_style_results import stylised_long
 
 with job(snakemake):
@@ -20,6 +19,4 @@ with job(snakemake):
     figure = high_resolution_figure(
         long.iloc[0], content=Path(given.content), painting=Path(given.painting), result=result
     )
-    svg, _, _, numbers = snakemake.output
-    save_figure(figure, Path(svg).with_suffix(""), photographs=True)
-    write_csv(long, numbers)
+    write_figure(figure, long, snakemake.output, photographs=True)

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_network import network_title, video_figure, video_long
 from triptych.report.scores import read_frames
-from triptych.report.style import save_figure
+from triptych.report.style import write_figure
 from triptych.report.tables_style_beyond import read_variants
 
 with job(snakemake):
@@ -15,6 +14,4 @@ with job(snakemake):
         read_frames(given.flicker), read_variants(given.speed), scale=snakemake.params.scale
     )
     strips = [(Path(path), network_title(path)) for path in given.strips]
-    svg, _, _, numbers = snakemake.output
-    save_figure(video_figure(long, strips), Path(svg).with_suffix(""), photographs=True)
-    write_csv(long, numbers)
+    write_figure(video_figure(long, strips), long, snakemake.output, photographs=True)

@@ -1,10 +1,13 @@
-"""Paint one of the generated style images."""
+"""Paint the generated style images."""
+
+from pathlib import Path
 
 from triptych.core.job import job
 from triptych.style.images import write_image
 from triptych.style.paintings.paint import paint
 
 with job(snakemake):
-    params = snakemake.params
-    height, width = params.size
-    write_image(snakemake.output[0], paint(params.name, (height, width), params.seed))
+    height, width = snakemake.params.size
+    for path in snakemake.output:
+        name = Path(path).stem
+        write_image(path, paint(name, (height, width), snakemake.params.seeds[name]))

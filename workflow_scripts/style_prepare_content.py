@@ -1,4 +1,4 @@
-"""Write one photograph as PNG, at its own size or cropped and scaled: a bundled one or a file."""
+"""Write a photograph of the user's own as PNG, at its own size or cropped and scaled."""
 
 from triptych.core.job import job
 from triptych.style.inputs.prepare import prepare_content
@@ -7,8 +7,7 @@ with job(snakemake):
     params = snakemake.params
     prepare_content(
         snakemake.output[0],
-        source=snakemake.input[0] if len(snakemake.input) else None,
-        name=params.photograph,
+        source=snakemake.input[0],
         height=params.height,
         width=params.width,
     )

@@ -1,15 +1,12 @@
 """The paper's text, its authors' code and tuned settings: images above losses."""
 
-from pathlib import Path
-
 import pandas as pd
 
-from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.report.figures_style_images import presets_figure
 from triptych.report.figures_style_panels import files_by_stem
 from triptych.report.scores import read_frames
-from triptych.report.style import save_figure
+from triptych.report.style import write_figure
 from triptych.report.tables_style_history import history_long
 from triptych.report.tables_style_results import results_long
 
@@ -25,6 +22,6 @@ with job(snakemake):
         contents=files_by_stem(given.contents),
         paintings=files_by_stem(given.paintings),
     )
-    svg, _, _, numbers = snakemake.output
-    save_figure(figure, Path(svg).with_suffix(""), photographs=True)
-    write_csv(pd.concat([long, history], ignore_index=True), numbers)
+    write_figure(
+        figure, pd.concat([long, history], ignore_index=True), snakemake.output, photographs=True
+    )

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from triptych.core.provenance import LIBRARY, code_digests, fingerprint, package_versions
+from triptych.core.provenance import code_digests, fingerprint, package_versions
 
 
 @pytest.fixture

@@ -3,16 +3,18 @@
 import base64
 import io
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from PIL import Image
 
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, write_csv
 
 INK = "#1f2933"
 MUTED = "#6b7785"
@@ -188,6 +190,17 @@ def save_figure(figure: Figure, base: str | Path, *, photographs: bool = False) 
             if photographs and suffix == "svg":
                 text = temporary.read_text(encoding="utf-8")
                 temporary.write_text(_PNG_DATA.sub(_as_jpeg, text), encoding="utf-8")
+
+
+def write_figure(
+    figure: Figure, long: pd.DataFrame, files: Sequence[str], *, photographs: bool = False
+) -> None:
+    """Write a figure as `save_figure` does, and the numbers that it draws.
+
+    files: svg, pdf, png and csv, in this order.
+    """
+    save_figure(figure, Path(files[0]).with_suffix(""), photographs=photographs)
+    write_csv(long, files[3])
 
 
 _PIXELS = {"jpeg": 1_700_000, "lossless": 700_000}

@@ -33,7 +33,7 @@ def job_cost(
             disk=_dataset_bytes(wildcards["task"], config),
         ),
         "rl_prepare": lambda: Cost(disk=_dataset_bytes(wildcards["task"], config)),
-        "rl_prune": lambda: _prune(config, wildcards),
+        "rl_prune": lambda: _prune(config),
         "rl_train": lambda: _train(config, wildcards),
     }
     return kinds[rule]() if rule in kinds else Cost()
@@ -118,10 +118,11 @@ def _stack(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> pd.DataFr
     return table[(table[keys] == [wildcards[key] for key in keys]).all(axis=1)]
 
 
-def _prune(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:
-    widths = Widths.from_table(config["widths"][wildcards["networks"]])
-    stack = _stack(config, wildcards)
-    return Cost(disk=len(stack) * parameter_count(widths, wildcards["task"]) / 8)
+def _prune(config: Mapping[str, Any]) -> Cost:
+    widths = Widths.from_table(config["widths"][config["measure"]["widths"]])
+    runs = runs_of(config)
+    measured = runs[~runs["trained"]]["task"]
+    return Cost(disk=sum(parameter_count(widths, task) for task in measured) / 8)
 
 
 def _train(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:

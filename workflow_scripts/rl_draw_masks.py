@@ -1,0 +1,25 @@
+"""Figure 3 (weights kept by layer), Figure 4 and Table 1 (what storing them takes)."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.core.job import job
+from triptych.report.figures_masks import layers_figure
+from triptych.report.figures_storage import memory_figure
+from triptych.report.scores import read_frames
+from triptych.report.style import write_figure
+from triptych.report.tables import write_table
+from triptych.report.tables_masks import layers_long
+from triptych.report.tables_rl import sizes_long, table1_long, table1_table
+
+with job(snakemake):
+    given, output = snakemake.input, snakemake.output
+    task, scale = snakemake.params.task, snakemake.params.scale
+    sizes, published = read_frames(given.sizes), pd.read_csv(given.published)
+    layers = layers_long(read_frames(given.layers), sparsity_percent=95, scale=scale)
+    write_figure(layers_figure(layers), layers, output.figure3)
+    memory = sizes_long(sizes, published, scale=scale)
+    write_figure(memory_figure(memory, task=task), memory, output.figure4)
+    stored = table1_long(sizes, published, task=task, scale=scale)
+    write_table(stored, table1_table(stored), Path(output.table1[0]).with_suffix(""))

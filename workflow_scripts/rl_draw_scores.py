@@ -1,0 +1,29 @@
+"""Figures 1 and 2, learning curves and the table of scores at 95%, from the trained runs."""
+
+from pathlib import Path
+
+from triptych.core.job import job
+from triptych.report.figures import sparsity_figure
+from triptych.report.figures_curves import curves_figure, curves_long
+from triptych.report.scores import read_frames, run_scores, summarise_scores
+from triptych.report.style import write_figure
+from triptych.report.tables import with_cells, write_table
+from triptych.report.tables_rl import scores_long, scores_table
+
+with job(snakemake):
+    output, scale = snakemake.output, snakemake.params.scale
+    evaluations = read_frames(snakemake.input.scores)
+    behaviour = read_frames(snakemake.input.datasets)
+    runs = run_scores(evaluations, snakemake.params.last_evaluations)
+    summary = summarise_scores(runs)
+    for method, other, files in (
+        ("snip", "grasp", output.figure1),
+        ("grasp", "snip", output.figure2),
+    ):
+        shown = summary[summary["method"] != other]
+        numbers = with_cells(shown, unit="D4RL-normalised score", scale=scale)
+        write_figure(sparsity_figure(shown, behaviour, method), numbers, files)
+    curves = curves_long(evaluations, scale=scale)
+    write_figure(curves_figure(curves), curves, output.curves)
+    scores = scores_long(runs, sparsity_percent=95, scale=scale)
+    write_table(scores, scores_table(scores), Path(output.scores[0]).with_suffix(""))
