@@ -26,11 +26,24 @@ AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_leaks")
 EXCLUSIONS = {"clean": "strict", "leaky": "none"}
 
 
-def run(script, given, output, **params):
-    """Run one script with these inputs, outputs and params, at demo scale."""
-    stand_in.run(script, given, Named(*map(str, output)), **{"scale": "demo", **params})
-    for path in output:
+def run(script, given, output=(), named=None, **params):
+    """Run one script with these inputs, outputs and params, at demo scale.
+
+    output: files without a name; named: a file, or a list of them, by name.
+    """
+    named = {name: _paths(files) for name, files in (named or {}).items()}
+    every = [*map(str, output), *(path for files in named.values() for path in _each(files))]
+    stand_in.run(script, given, Named(*every, **named), **{"scale": "demo", **params})
+    for path in every:
         assert Path(path).stat().st_size > 0
+
+
+def _paths(files):
+    return str(files) if isinstance(files, str | Path) else list(map(str, files))
+
+
+def _each(files):
+    return [files] if isinstance(files, str) else files
 
 
 def figure_files(name):
@@ -49,7 +62,6 @@ def run_style_scripts(files, *, architectures=None, width=16, scale="demo"):
     files: as `synthetic_style.write_results` returns them.
     """
     pictures = {name: files[name] for name in ("contents", "paintings")}
-    chosen = {"stylised_runs": files["stylised_runs"]}
 
     def draw(name, given, **params):
         run(name, given, figure_files(name), **{"scale": scale, **params})
@@ -60,6 +72,9 @@ def run_style_scripts(files, *, architectures=None, width=16, scale="demo"):
     def of(experiment, *kinds):
         return {kind: files[f"{experiment}_{kind}"] for kind in kinds}
 
+    def both(kind):
+        return [files[f"{experiment}_{kind}"] for experiment in ("backbones", "optimizers")]
+
     published = str(PUBLISHED / "style_table1_seconds.csv")
     write(
         "style_table1",
@@ -67,29 +82,57 @@ def run_style_scripts(files, *, architectures=None, width=16, scale="demo"):
         architectures=architectures or ARCHITECTURES,
         width=width,
     )
-    pair = {"content": "lake", "painting": "swirls"}
-    second = {"stylised": files["stylised"], "quality": files["quality"], **chosen}
-    draw("style_figure1", {**of("paintings", "runs", "images"), **pictures, **second}, **pair)
-    draw("style_figure2", of("backbones", "runs", "history"))
-    draw("style_figure3", {**of("backbones", "runs", "images"), **pictures})
+    run(
+        "style_draw_optimisation",
+        {
+            **{kind: both(kind) for kind in ("runs", "history", "images")},
+            **pictures,
+        },
+        named={
+            **{f"figure{n}": figure_files(f"style_figure{n}") for n in (2, 3, 5, 6)},
+            "times": "results/style/timing/targets.csv",
+            "targets": table_files("style_targets"),
+        },
+        parts=[0.5, 0.2],
+        scale=scale,
+    )
     draw("style_figure4", {"timing": files["losses"], **of("losses", "runs", "history")})
-    draw("style_figure5", of("optimizers", "runs", "history"))
-    draw("style_figure6", {**of("optimizers", "runs", "images"), **pictures})
     draw("style_figure7", {**of("paintings", "runs", "images"), **pictures})
     large = {"content": files["contents"][1], "painting": files["paintings"][1]}
+    chosen = {"stylised_runs": files["stylised_runs"]}
     draw("style_figure8", {**large, "result": files["stylised"][-1], **chosen})
     draw("style_presets", {**of("presets", "runs", "history", "images"), **pictures})
-    draw(
-        "style_initialisations",
-        {**of("initialisations", "runs", "images"), **pictures, "quality": files["quality"]},
+    run(
+        "style_draw_results",
+        {
+            **{
+                f"{experiment}_{kind}": files[f"{experiment}_{kind}"]
+                for experiment in ("paintings", "initialisations")
+                for kind in ("runs", "images")
+            },
+            **{name: files[name] for name in ("quality", "stylised_runs", "stylised")},
+            **pictures,
+        },
+        named={
+            "figure1": figure_files("style_figure1"),
+            "initialisations": figure_files("style_initialisations"),
+            "scores": table_files("style_scores"),
+        },
+        content="lake",
+        painting="swirls",
+        scale=scale,
     )
-    trained = {"losses": files["trained"], "selection": files["selection"]}
-    draw("style_training", {**trained, "samples": files["samples"]})
-    sheets = {"trained": files["sheets"], "shipped": files["shipped_sheets"]}
-    draw("style_checkpoints", {**sheets, "selection": files["selection"]})
+    trained = {name: files[name] for name in ("selection", "samples", "sheets")}
+    run(
+        "style_draw_networks",
+        {**trained, "losses": files["trained"], "shipped": files["shipped_sheets"]},
+        named={
+            "training": figure_files("style_training"),
+            "checkpoints": figure_files("style_checkpoints"),
+        },
+        scale=scale,
+    )
     draw("style_motion", {kind: files[kind] for kind in ("strips", "flicker", "speed")})
-    write("style_scores", {"quality": files["quality"], **chosen})
-    write("style_targets", {"targets": files["targets"]})
     costs = {"trained": files["trained"], "shipped": files["shipped"]}
     write("style_breakeven", {**costs, "table1": str(TABLES / "style_table1.csv")})
 
@@ -135,21 +178,21 @@ def run_audio_scripts(files, study, *, scale="demo"):
     run("audio_table1", of("example"), table_files("audio_table1"), scale=scale)
     printed = {"published": str(PUBLISHED / "audio_table2.csv")}
     run(
-        "audio_table2",
-        {**of("metrics", "ensembles"), **printed},
-        table_files("audio_table2"),
-        **both,
-    )
-    run("audio_figure2", of("history", "metrics"), figure_files("audio_figure2"), **both)
-    run(
-        "audio_leaks",
-        {**of("metrics", "queries", "removed", "counts"), "clips": files["clotho"]},
-        table_files("audio_leaks"),
+        "audio_draw_scores",
+        {
+            **of("metrics", "ensembles", "history", "queries", "removed", "counts"),
+            "clips": files["clotho"],
+            **printed,
+        },
+        named={
+            "table2": table_files("audio_table2"),
+            "figure2": figure_files("audio_figure2"),
+            "leaks": table_files("audio_leaks"),
+            "beyond": [*figure_files("audio_beyond"), *table_files("audio_beyond")[1:]],
+        },
         exclusions=EXCLUSIONS,
         **both,
     )
-    beyond = [*figure_files("audio_beyond"), *table_files("audio_beyond")[1:]]
-    run("audio_beyond", of("metrics"), beyond, **both)
 
 
 def audio_claim_inputs(files):

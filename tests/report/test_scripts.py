@@ -56,13 +56,25 @@ def results(tmp_path_factory):
     scored = {name: files[name] for name in ("scores", "datasets")}
     published = str(PUBLISHED / "rl_table1_megabytes.csv")
     sized = {"sizes": files["sizes"], "published": published}
-    run("rl_figure1", scored, figure_files("rl_figure1"), last_evaluations=2)
-    run("rl_figure2", scored, figure_files("rl_figure2"), last_evaluations=2)
-    run("rl_figure3", {"layers": files["layers"]}, figure_files("rl_figure3"))
-    run("rl_figure4", sized, figure_files("rl_figure4"), task="halfcheetah")
-    run("rl_curves", {"scores": files["scores"]}, figure_files("rl_curves"))
-    run("rl_table1", sized, table_files("rl_table1"), task="halfcheetah")
-    run("rl_scores", scored, table_files("rl_scores"), last_evaluations=2)
+    run(
+        "rl_draw_scores",
+        scored,
+        named={
+            **{f"figure{n}": figure_files(f"rl_figure{n}") for n in (1, 2)},
+            "curves": figure_files("rl_curves"),
+            "scores": table_files("rl_scores"),
+        },
+        last_evaluations=2,
+    )
+    run(
+        "rl_draw_masks",
+        {"layers": files["layers"], **sized},
+        named={
+            **{f"figure{n}": figure_files(f"rl_figure{n}") for n in (3, 4)},
+            "table1": table_files("rl_table1"),
+        },
+        task="halfcheetah",
+    )
     run(
         "rl_inference",
         {"latency": files["latency"]},
@@ -135,7 +147,7 @@ def test_the_page_shows_what_the_scripts_made(results):
 
 def test_the_page_times_the_jobs_before_it(results):
     html = (results / "results" / "report.html").read_text()
-    assert "rl_figure4" in html[html.index('id="timings"') :]
+    assert "rl_draw_masks" in html[html.index('id="timings"') :]
 
 
 @pytest.mark.parametrize("name", [*PICTURES, *STYLE_TABLES, *AUDIO_TABLES, *RL_FIGURES])
