@@ -128,7 +128,7 @@ rule report_page:
         audio_study=AUDIO_STUDY,
         packages=[
             "torch",
-            "transformers",
+            "tokenizers",
             "opencv-python-headless",
             "av",
             "mujoco",

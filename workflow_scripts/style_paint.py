@@ -2,12 +2,17 @@
 
 from pathlib import Path
 
+from PIL import Image
+
+from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.images import write_image
+from triptych.style.image_files import bytes_of
 from triptych.style.paintings.paint import paint
 
 with job(snakemake):
     height, width = snakemake.params.size
     for path in snakemake.output:
         name = Path(path).stem
-        write_image(path, paint(name, (height, width), snakemake.params.seeds[name]))
+        pixels = paint(name, (height, width), snakemake.params.seeds[name])
+        with atomic_path(path) as temporary:
+            Image.fromarray(bytes_of(pixels)).save(temporary, format="PNG")

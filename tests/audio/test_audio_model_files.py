@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from triptych.audio.models.model_files import build_model, load_model, save_model
 from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
-from triptych.audio.models.sentences import write_scratch_model
+from triptych.audio.models.text_files import write_scratch_model
 from triptych.audio.models.weights import convert_passt, download_passt, load_passt
 from triptych.core.errors import InputError
 

@@ -18,8 +18,8 @@ from triptych.audio.search.index import read_index
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
     from triptych.audio.models.model_files import build_model, save_model
-    from triptych.audio.models.sentences import write_scratch_model
     from triptych.audio.models.settings import ModelSettings
+    from triptych.audio.models.text_files import write_scratch_model
 
     folder = tmp_path_factory.mktemp("model")
     captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]

@@ -1,8 +1,10 @@
 """The text side: cleaning, tokens, both classes against plain transformers, folders, the hub."""
 
 import hashlib
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -15,8 +17,8 @@ from download_server import Behaviour, flipped, serving, status
 from hub_site import REVISION, hub_site
 
 import triptych
-from triptych.audio.models.sentences import (
-    SentenceEncoder,
+from triptych.audio.models.sentences import SentenceEncoder, check_with_library
+from triptych.audio.models.text_files import (
     clean_caption,
     read_config,
     read_tokenizer,
@@ -69,6 +71,53 @@ def test_embeddings_equal_a_plain_call_of_transformers(folder):
     with torch.no_grad():
         expected = plain(**tokens).last_hidden_state[:, 0]
         assert torch.allclose(encoder(mine), expected, atol=1e-5)
+
+
+def test_gradients_equal_those_of_transformers(folder):
+    transformers = pytest.importorskip("transformers")
+    mine = SentenceEncoder.from_folder(folder, dropout=0.0).double()
+    plain = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").double()
+    tokens = mine.tokenize([*CAPTIONS, LONG])
+    direction = torch.randn(5, 24, dtype=torch.float64, generator=torch.manual_seed(1))
+    (mine(tokens) * direction).sum().backward()
+    (plain.eval()(**tokens).last_hidden_state[:, 0] * direction).sum().backward()
+    expected = {name: p.grad for name, p in plain.named_parameters() if "pooler" not in name}
+    found = {name: p.grad for name, p in mine.model.named_parameters()}
+    assert found.keys() == expected.keys()
+    for name, gradient in expected.items():
+        assert torch.allclose(found[name], gradient, atol=1e-12), name
+
+
+def test_a_fetched_model_is_compared_with_the_library(folder, tmp_path):
+    check_with_library(folder)
+    shutil.copytree(folder, tmp_path / "other")
+    config = json.loads((folder / "config.json").read_text())
+    (tmp_path / "other" / "config.json").write_text(json.dumps(config | {"hidden_act": "relu"}))
+    with pytest.raises(InputError, match="hidden_act is 'relu', expected gelu"):
+        check_with_library(tmp_path / "other")
+
+
+def test_an_encoder_that_differs_from_the_library_is_refused(folder, monkeypatch):
+    plain = SentenceEncoder.forward
+    monkeypatch.setattr(SentenceEncoder, "forward", lambda self, tokens: 1.01 * plain(self, tokens))
+    with pytest.raises(InputError, match=r"differ from the transformers library's by 1\.0e-02"):
+        check_with_library(folder)
+
+
+def test_files_with_the_oldest_names_are_read(folder, tmp_path):
+    from safetensors.torch import load_file, save_file
+
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    old = {
+        name.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): value
+        for name, value in load_file(folder / "model.safetensors").items()
+    }
+    save_file(old, tmp_path / "model.safetensors")
+    states = [SentenceEncoder.from_folder(each, 0.0).state_dict() for each in (folder, tmp_path)]
+    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())
 
 
 def test_long_captions_are_cut_and_lose_their_last_token(folder):

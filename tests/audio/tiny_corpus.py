@@ -7,8 +7,8 @@ import pandas as pd
 import tiny_retrieval
 
 from triptych.audio.models.passt import PasstSettings
-from triptych.audio.models.sentences import write_scratch_model
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.text_files import write_scratch_model
 from triptych.audio.training.runs import Corpus, FromParts, Plan
 
 SPLITS = (

@@ -11,7 +11,6 @@ from script_runner import SCRIPTS
 LATER = (
     *("av", "cv2", "networkx", "onnxscript.function_libs.torch_lib.ops"),
     *("torch._dynamo", "torch.onnx._internal.exporter._core"),
-    *("transformers.models.bert.modeling_bert", "transformers.models.roberta.modeling_roberta"),
 )
 """What the library imports within functions."""
 

@@ -11,10 +11,8 @@ from PIL import Image, ImageCms
 from torch import Tensor
 
 from triptych.core.errors import InputError
+from triptych.style.image_files import image_files, opaque, open_image
 from triptych.style.images import (
-    image_files,
-    opaque,
-    open_image,
     read_image,
     read_image_alpha,
     resize,

@@ -8,14 +8,21 @@ import pytest
 import torch
 
 from triptych.core.errors import InputError
+from triptych.style.paintings import paint as paintings
 from triptych.style.paintings.canvas import Canvas, sample, unit_grid
 from triptych.style.paintings.flow import line_integral, trace
 from triptych.style.paintings.mosaic import GROUT, design, lay_tiles, paint_mosaic
-from triptych.style.paintings.paint import PAINTINGS, paint
+from triptych.style.paintings.paint import PAINTINGS
 from triptych.style.paintings.swirls import night_scene
 from triptych.style.paintings.waves import curl, spline
 
 STYLES = tuple(PAINTINGS)
+
+
+def paint(*arguments, **settings):
+    """A painting as [3, H, W]."""
+    pixels = torch.from_numpy(paintings.paint(*arguments, **settings))
+    return pixels.permute(2, 0, 1).contiguous()
 
 
 @pytest.fixture(scope="module")

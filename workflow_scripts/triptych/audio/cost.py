@@ -25,8 +25,9 @@ from triptych.audio.embedding import BATCH_SECONDS, CAPTIONS
 from triptych.audio.experiments import audio_runs, run_records
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt, PasstSettings
-from triptych.audio.models.sentences import LONGEST_TOKENS, SentenceEncoder
+from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.text_files import LONGEST_TOKENS
 from triptych.core.cost import Cost, download
 from triptych.core.device import training_precision
 from triptych.core.operations import Work, counted, shaped, shapes_only

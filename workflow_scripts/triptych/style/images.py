@@ -3,54 +3,21 @@
 Everywhere in the style study an image is float32, [3, H, W] or [N, 3, H, W], RGB, in [0, 1].
 """
 
-import io
-import logging
 import os
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 import numpy as np
 import torch
-from PIL import Image, ImageCms, ImageOps
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-
-logger = logging.getLogger(__name__)
+from triptych.style.image_files import DEEP, FORMATS, open_image, srgb
 
 Aspect = Literal["kept", "squashed"]
-
-FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
-"""What `write_image` writes, by suffix."""
-
-SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".ppm", ".tif", ".tiff"}
-"""What `image_files` takes for an image, in lower case."""
-
-DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
-"""Pillow's grey modes of more than 8 bits, which its conversions would clip."""
-
-EXPECTED = (
-    "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file: open it in a viewer, or fetch it "
-    "again."
-)
-
-
-def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
-    """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
-
-    Hidden files are left out. Raises InputError when `folder` isn't a folder.
-    """
-    where = Path(folder)
-    if not where.is_dir():
-        raise InputError(f"{where}: expected a folder of images, and there is no such folder")
-    found = where.rglob("*") if recursive else where.iterdir()
-    return sorted(
-        path
-        for path in found
-        if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
-    )
 
 
 def read_image(path: str | os.PathLike[str]) -> Tensor:
@@ -73,58 +40,6 @@ def read_image_alpha(path: str | os.PathLike[str]) -> tuple[Tensor, Tensor | Non
     return image_tensors(open_image(path))
 
 
-def open_image(
-    source: str | os.PathLike[str] | bytes, name: str = "", at_least: int | None = None
-) -> Image.Image:
-    """The image of a file, or of a file's bytes called `name`, fully decoded and upright.
-
-    With `at_least`, a JPEG may come at a half, a quarter or an eighth of its size, which decodes
-    faster, so long as both sides keep that many pixels. Raises InputError for what is absent,
-    damaged or no image.
-    """
-    what = name or ("an image in memory" if isinstance(source, bytes) else str(Path(source)))
-    stream: BinaryIO | Path
-    if isinstance(source, bytes):
-        stream = io.BytesIO(source)
-    else:
-        stream = Path(source)
-        if not stream.exists():
-            raise InputError(f"{what}: no such file; expected an image")
-        if stream.is_dir():
-            raise InputError(f"{what} is a folder; expected an image file")
-    try:
-        with Image.open(stream) as image:
-            if at_least is not None:
-                image.draft(None, (at_least, at_least))
-            image.load()
-            if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
-                raise InputError(f"{what}: holds NaN or infinity; expected numbers in [0, 1]")
-            return _upright(image, what)
-    except InputError:
-        raise
-    except Image.UnidentifiedImageError as error:
-        # Pillow's own text has a memory address in it, which would differ from run to run.
-        raise InputError(
-            f"{what} cannot be read as an image (of no known format). {EXPECTED}"
-        ) from error
-    except Image.DecompressionBombError as error:
-        raise InputError(
-            f"{what} claims more pixels than are read at once ({error}). Make it smaller."
-        ) from error
-    except Exception as error:  # Pillow raises many kinds for a damaged file
-        raise InputError(
-            f"{what} cannot be read as an image ({type(error).__name__}: {error}). {EXPECTED}"
-        ) from error
-
-
-def _upright(image: Image.Image, what: str) -> Image.Image:
-    try:
-        return ImageOps.exif_transpose(image)
-    except Exception as error:  # a damaged EXIF block is no reason to refuse a sound image
-        logger.warning("%s: its EXIF orientation cannot be read (%s)", what, error)
-        return image.copy()
-
-
 def image_tensors(image: Image.Image) -> tuple[Tensor, Tensor | None]:
     """Pillow's image, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None."""
     if image.mode in DEEP:
@@ -132,17 +47,9 @@ def image_tensors(image: Image.Image) -> tuple[Tensor, Tensor | None]:
     if image.has_transparency_data:
         image = image.convert("RGBA")
         alpha = _scaled(np.asarray(image.getchannel("A"))[:, :, None])
-        rgb = _scaled(np.asarray(_rgb(image.convert("RGB"))))
+        rgb = _scaled(np.asarray(srgb(image.convert("RGB"))))
         return torch.where(alpha > 0, rgb, torch.ones(())), alpha
-    return _scaled(np.asarray(_rgb(image))), None
-
-
-def opaque(image: Image.Image) -> Image.Image:
-    """Pillow's image, of any mode, as RGB of 8 bits; what is transparent shows white."""
-    if image.mode in DEEP or image.has_transparency_data:
-        rgb, alpha = image_tensors(image)
-        return pil_image(rgb if alpha is None else on_white(rgb, alpha))
-    return _rgb(image)
+    return _scaled(np.asarray(srgb(image))), None
 
 
 def on_white(rgb: Tensor, alpha: Tensor) -> Tensor:
@@ -166,30 +73,6 @@ def _scaled(pixels: np.ndarray) -> Tensor:
     """uint8 [H, W, C] as float32 [C, H, W] in [0, 1]."""
     planes = torch.from_numpy(np.array(pixels.transpose(2, 0, 1), order="C"))
     return planes.float().div_(255)
-
-
-def _rgb(image: Image.Image) -> Image.Image:
-    """The image in sRGB, by its embedded profile if it has a usable one."""
-    profile = image.info.get("icc_profile")
-    if profile:
-        try:
-            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
-            # Converting sRGB to itself would only add rounding.
-            if "srgb" not in ImageCms.getProfileDescription(source).lower():
-                if image.mode == "P":
-                    image = image.convert("RGB")
-                converted = ImageCms.profileToProfile(
-                    image, source, ImageCms.createProfile("sRGB"), outputMode="RGB"
-                )
-                return image if converted is None else converted
-        except Exception as error:  # nor is a damaged profile
-            logger.warning("a colour profile cannot be used and is left out (%s)", error)
-    if image.mode == "LAB":  # which Pillow's own conversion doesn't know
-        lab, srgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
-        converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
-        assert converted is not None  # it is converted in place only if that is asked for
-        return converted
-    return image.convert("RGB")
 
 
 def to_bytes(images: Tensor) -> Tensor:

@@ -232,7 +232,7 @@ def _painting(style: str) -> Tensor:
     """The painting of a file, or a generated one by name."""
 
     if style in PAINTINGS and not Path(style).is_file():
-        return paint(style, (512, 512), seed=0)
+        return torch.from_numpy(paint(style, (512, 512), seed=0)).permute(2, 0, 1)
     if not Path(style).is_file():
         raise InputError(
             f"{style} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"

@@ -55,7 +55,7 @@ def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
 def _expanded(given: Path) -> list[Path]:
     if not given.is_dir():
         return [given]
-    from triptych.style.images import image_files
+    from triptych.style.image_files import image_files
 
     videos = [p for p in given.iterdir() if p.suffix.lower() in VIDEOS and p.is_file()]
     videos = [path for path in videos if not path.name.startswith(".")]

@@ -18,8 +18,9 @@ from torch import nn
 from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel
-from triptych.audio.models.sentences import SentenceEncoder, read_tokenizer
+from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.text_files import read_tokenizer
 from triptych.audio.models.weights import load_passt
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, link_or_copy

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.audio.data.tables import read_table
-from triptych.audio.models.sentences import TextClass, read_config, write_scratch_model
+from triptych.audio.models.text_files import TextClass, read_config, write_scratch_model
 from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
 from triptych.core.hub import download_hub, list_hub

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from triptych.core.errors import InputError
-from triptych.style.images import DEEP, opaque, open_image
+from triptych.style.image_files import DEEP, opaque, open_image
 from triptych.style.inputs.image_sources import Collection, archive, folder
 from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.shards import Crop, ShardFiles, Skipped, check_held_out, write_shards

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from triptych.core.errors import InputError
-from triptych.style.images import SUFFIXES, image_files
+from triptych.style.image_files import SUFFIXES, image_files
 
 LARGEST_MEMBER_BYTES = 200_000_000
 """A member of an archive that claims more is left out rather than read into memory."""

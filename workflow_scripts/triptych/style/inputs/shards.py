@@ -14,14 +14,16 @@ from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.progress import Progress
+
+if TYPE_CHECKING:
+    from torch import Tensor  # writing shards needs no PyTorch
 
 logger = logging.getLogger(__name__)
 
@@ -160,12 +162,13 @@ class Shards:
     def __len__(self) -> int:
         return len(self._spans)
 
-    def batch(self, indices: Iterable[int]) -> Tensor:
+    def batch(self, indices: Iterable[int]) -> "Tensor":
         """uint8 [n, 3, size, size] of the crops with these numbers, in this order.
 
         Raises IndexError for a number that there isn't.
         """
         import cv2
+        import torch
 
         numbers = [int(index) for index in indices]
         crops = np.empty((len(numbers), 3, self.size, self.size), np.uint8)

@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 import cv2
 import numpy as np
-import torch
-from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.style.paintings.canvas import Canvas
@@ -26,8 +24,8 @@ PAINTINGS: dict[str, Callable[[Canvas, np.random.Generator], None]] = {
 SMALLEST, LONGEST_RATIO = 16, 4
 
 
-def paint(name: str, size: tuple[int, int], seed: int) -> Tensor:
-    """The painting `name` as float32 [3, H, W], RGB in [0, 1].
+def paint(name: str, size: tuple[int, int], seed: int) -> np.ndarray:
+    """The painting `name` as float32 [H, W, 3], RGB in [0, 1].
 
     size: (height, width) in pixels, at least 16, one at most 4 times the other. A seed gives the
     same picture at every size of one shape, and the same bytes whenever it is painted at one.
@@ -47,4 +45,4 @@ def paint(name: str, size: tuple[int, int], seed: int) -> Tensor:
     pixels = cv2.resize(
         canvas.pixels.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA
     )
-    return torch.from_numpy(pixels).permute(2, 0, 1).div(255).clamp(0, 1).contiguous()
+    return np.clip(pixels / np.float32(255), 0, 1)

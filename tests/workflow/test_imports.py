@@ -1,0 +1,49 @@
+"""Which scripts import PyTorch, which takes seconds: none that can do without."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
+WITH_TORCH = {
+    *("audio_bench", "audio_distill", "audio_download_passt", "audio_finetune", "audio_pretrain"),
+    *("rl_bench", "rl_latency", "rl_prune", "rl_train", "rl_train_expert"),
+    *("style_bench", "style_download_weights", "style_export", "style_optimize", "style_quality"),
+    *("style_select", "style_stylize", "style_time", "style_train", "style_train_backbone"),
+    "style_video",
+    # They resize as everything else does, by PyTorch's bicubic.
+    *("style_cut_contents", "style_prepare_content", "style_prepare_painting"),
+}
+PROGRAM = """
+import importlib, re, sys
+from pathlib import Path
+for name in sys.argv[1:]:
+    for module in re.findall(r"^from (triptych[\\w.]*) import", Path(name).read_text(), re.M):
+        importlib.import_module(module)
+    heavy = {"torch", "transformers"} & set(sys.modules)
+    if heavy:
+        sys.exit(f"{name} imports {', '.join(sorted(heavy))}")
+"""
+
+
+def imports(names):
+    """What a process that imports what these scripts import says of PyTorch and transformers."""
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, *(f"{name}.py" for name in names)],
+        cwd=SCRIPTS,
+        env={"PYTHONPATH": str(SCRIPTS)},
+        stderr=subprocess.PIPE,
+        text=True,
+    ).stderr.strip()
+
+
+def test_jobs_that_compute_without_pytorch_do_not_import_it():
+    """Tables, figures, claims, page, lists and inputs, whatever they import."""
+    others = sorted({path.stem for path in SCRIPTS.glob("*.py")} - WITH_TORCH)
+    assert len(others) > 40
+    assert imports(others) == ""
+
+
+def test_no_training_imports_the_transformers_library():
+    said = imports(["audio_pretrain"])
+    assert "torch" in said and "transformers" not in said

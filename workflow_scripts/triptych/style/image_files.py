@@ -1,0 +1,146 @@
+"""Image files: which there are, decoded upright and in sRGB by Pillow. No PyTorch."""
+
+import io
+import logging
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from PIL import Image, ImageCms, ImageOps
+
+from triptych.core.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
+"""What `write_image` writes, by suffix."""
+
+SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".ppm", ".tif", ".tiff"}
+"""What `image_files` takes for an image, in lower case."""
+
+DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
+"""Pillow's grey modes of more than 8 bits, which its conversions would clip."""
+
+EXPECTED = (
+    "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file: open it in a viewer, or fetch it "
+    "again."
+)
+
+
+def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
+    """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
+
+    Hidden files are left out. Raises InputError when `folder` isn't a folder.
+    """
+    where = Path(folder)
+    if not where.is_dir():
+        raise InputError(f"{where}: expected a folder of images, and there is no such folder")
+    found = where.rglob("*") if recursive else where.iterdir()
+    return sorted(
+        path
+        for path in found
+        if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
+    )
+
+
+def open_image(
+    source: str | os.PathLike[str] | bytes, name: str = "", at_least: int | None = None
+) -> Image.Image:
+    """The image of a file, or of a file's bytes called `name`, fully decoded and upright.
+
+    With `at_least`, a JPEG may come at a half, a quarter or an eighth of its size, which decodes
+    faster, so long as both sides keep that many pixels. Raises InputError for what is absent,
+    damaged or no image.
+    """
+    what = name or ("an image in memory" if isinstance(source, bytes) else str(Path(source)))
+    stream: BinaryIO | Path
+    if isinstance(source, bytes):
+        stream = io.BytesIO(source)
+    else:
+        stream = Path(source)
+        if not stream.exists():
+            raise InputError(f"{what}: no such file; expected an image")
+        if stream.is_dir():
+            raise InputError(f"{what} is a folder; expected an image file")
+    try:
+        with Image.open(stream) as image:
+            if at_least is not None:
+                image.draft(None, (at_least, at_least))
+            image.load()
+            if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
+                raise InputError(f"{what}: holds NaN or infinity; expected numbers in [0, 1]")
+            return _upright(image, what)
+    except InputError:
+        raise
+    except Image.UnidentifiedImageError as error:
+        # Pillow's own text has a memory address in it, which would differ from run to run.
+        raise InputError(
+            f"{what} cannot be read as an image (of no known format). {EXPECTED}"
+        ) from error
+    except Image.DecompressionBombError as error:
+        raise InputError(
+            f"{what} claims more pixels than are read at once ({error}). Make it smaller."
+        ) from error
+    except Exception as error:  # Pillow raises many kinds for a damaged file
+        raise InputError(
+            f"{what} cannot be read as an image ({type(error).__name__}: {error}). {EXPECTED}"
+        ) from error
+
+
+def _upright(image: Image.Image, what: str) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception as error:  # a damaged EXIF block is no reason to refuse a sound image
+        logger.warning("%s: its EXIF orientation cannot be read (%s)", what, error)
+        return image.copy()
+
+
+def srgb(image: Image.Image) -> Image.Image:
+    """The image in sRGB, by its embedded profile if it has a usable one."""
+    profile = image.info.get("icc_profile")
+    if profile:
+        try:
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            # Converting sRGB to itself would only add rounding.
+            if "srgb" not in ImageCms.getProfileDescription(source).lower():
+                if image.mode == "P":
+                    image = image.convert("RGB")
+                converted = ImageCms.profileToProfile(
+                    image, source, ImageCms.createProfile("sRGB"), outputMode="RGB"
+                )
+                return image if converted is None else converted
+        except Exception as error:  # nor is a damaged profile
+            logger.warning("a colour profile cannot be used and is left out (%s)", error)
+    if image.mode == "LAB":  # which Pillow's own conversion doesn't know
+        lab, srgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
+        converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
+        assert converted is not None  # it is converted in place only if that is asked for
+        return converted
+    return image.convert("RGB")
+
+
+def opaque(image: Image.Image) -> Image.Image:
+    """Pillow's image, of any mode, as RGB of 8 bits; what is transparent shows white."""
+    if image.mode in DEEP:
+        values = np.asarray(image)
+        grey = values.astype(np.float32) / np.float32(1 if image.mode == "F" else 65535)
+        rgb = np.clip(grey, 0, 1)[..., None].repeat(3, axis=2)
+        key = image.info.get("transparency")
+        alpha = (values != key).astype(np.float32) if isinstance(key, int) else None
+    elif image.has_transparency_data:
+        image = image.convert("RGBA")
+        rgb = np.asarray(srgb(image.convert("RGB"))).astype(np.float32) / np.float32(255)
+        alpha = np.asarray(image.getchannel("A")).astype(np.float32) / np.float32(255)
+    else:
+        return srgb(image)
+    if alpha is not None:
+        # Where nothing is to be seen, files hold any colour.
+        rgb = np.where(alpha[..., None] > 0, rgb, np.float32(1)) * alpha[..., None]
+        rgb += 1 - alpha[..., None]
+    return Image.fromarray(bytes_of(rgb))
+
+
+def bytes_of(pixels: np.ndarray) -> np.ndarray:
+    """Floats in [0, 1] as uint8 of the same shape: clamped, times 255, rounded to the nearest."""
+    return np.rint(np.clip(pixels, 0, 1) * np.float32(255)).astype(np.uint8)
