@@ -253,6 +253,7 @@ if STYLE_BUNDLED:
             "results/logs/style_cut_contents/style_cut_contents.log",
         benchmark:
             "results/benchmarks/style_cut_contents/style_cut_contents.tsv"
+        priority: 50  # what is stylised first
         conda:
             "../envs/style.yaml"
         threads: 1
