@@ -17,11 +17,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 COMMAND = [sys.executable, "-IS", os.path.abspath(__file__)]
-TESTS = Path(__file__).resolve().parent
-LIBRARY = TESTS.parent / "workflow_scripts"
+FAULTS = Path(__file__).resolve().parent / "faults"
 
 
 def ask(arguments: list[str]) -> int:
@@ -42,10 +42,9 @@ def _connected(address: str) -> socket.socket:
         server = _connection(address)
         if server is None:
             with open(f"{address}.log", "w") as log:
-                path = f"{TESTS / 'faults'}:{LIBRARY}"
                 process = subprocess.Popen(
                     [sys.executable, __file__, "--serve", address],
-                    env={**os.environ, "PYTHONPATH": path},
+                    env={**os.environ, "PYTHONPATH": str(FAULTS)},
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -100,8 +99,7 @@ def _load() -> list[str]:
         if name.split(".")[0] in ("triptych", "loaded", "script_runner"):
             del sys.modules[name]
     gc.freeze()  # or a fork's first collection would copy all of it
-    own = (str(TESTS), str(TESTS / "faults"), str(LIBRARY))
-    return [each for each in sys.path if each not in own]
+    return [each for each in sys.path if each not in (str(FAULTS), str(FAULTS.parent))]
 
 
 def _alive(process: int) -> bool:
@@ -131,7 +129,8 @@ def _attend(connection: socket.socket, path: list[str]) -> None:
     def watch() -> None:
         while number := connection.recv(1):
             os.kill(child, number[0])
-        os.killpg(child, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended
+            os.killpg(child, signal.SIGKILL)
 
     threading.Thread(target=watch, daemon=True).start()
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
