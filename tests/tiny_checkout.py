@@ -13,7 +13,8 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 COLD = [sys.executable]
-"""The interpreter for what is to be compared with a warm run: another process for every job."""
+"""The interpreter of a run to be compared with a warm one: each job in a process of its own, which
+starts anew and hashes anew."""
 
 TINY = {
     "scale": "custom",
