@@ -40,9 +40,8 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	@echo "Done. Open results/report.html in a browser."
 	@echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"
 
-test: $(READY) ## the test suite, fast tests first
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
-	$(BIN)/python -m pytest -q -n auto --dist loadfile -m slow
+test: $(READY) ## the test suite, the longest files first
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
 faults: $(READY) ## what can go wrong, tried; the table of docs/reliability.md (after make cluster)
 	rm -f results/reliability/*.jsonl

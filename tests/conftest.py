@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import tempfile
+from collections import Counter
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -35,6 +37,14 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     # Before any worker starts, so that all draw from one seed.
     os.environ.setdefault("TRIPTYCH_SEED", str(secrets.randbelow(1_000_000)))
+    address = Path(tempfile.gettempdir()) / f"triptych-warm-{os.getpid()}"
+    os.environ.setdefault("TRIPTYCH_WARM", str(address))
+
+
+def pytest_collection_modifyitems(items):
+    # The files that take longest first, so that no worker is left with one of them at the end.
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
 
 
 def pytest_terminal_summary(terminalreporter):

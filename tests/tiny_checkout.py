@@ -8,9 +8,13 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import warm
 import yaml
 
 ROOT = Path(__file__).parents[1]
+COLD = [sys.executable]
+"""The interpreter of a run to be compared with a warm one: each job in a process of its own, which
+starts anew and hashes anew."""
 
 TINY = {
     "scale": "custom",
@@ -54,9 +58,9 @@ class Checkout:
 
     root: Path
 
-    def snakemake(self, *arguments, config="tiny.yaml", check=True):
-        """Run snakemake there; stdout and stderr as one text."""
-        command = [sys.executable, "-m", "snakemake", *arguments, "--cores", "2"]
+    def snakemake(self, *arguments, config="tiny.yaml", check=True, python=warm.COMMAND):
+        """Run snakemake there, with its jobs in warm processes; stdout and stderr as one text."""
+        command = [*python, "-m", "snakemake", *arguments, "--cores", "2"]
         command += ["--configfile", config] if config else []
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         done = subprocess.run(
@@ -86,12 +90,14 @@ class Checkout:
 
 
 def copy_checkout(target):
+    """A checkout of one task in a folder."""
+    target.mkdir(exist_ok=True)
     names = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs")
     names += ("profiles", "resources", "docs")
     for name in names:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target / name)  # compiled modules too, and files' times
         else:
             shutil.copy(source, target / name)
     (target / "tiny.yaml").write_text(yaml.safe_dump(TINY))

@@ -2,13 +2,13 @@
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 import tiny_retrieval as job
 import torch
+import warm
 from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
@@ -86,7 +86,7 @@ def test_a_run_that_is_killed_ends_with_an_unbroken_runs_bytes(tmp_path):
     folder.mkdir()
     unbroken.mkdir()
     process = subprocess.Popen(
-        [sys.executable, str(RUNNER), str(folder)],
+        [*warm.COMMAND, str(RUNNER), str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -1,8 +1,7 @@
-"""The demo's RL study on a real SLURM, disturbed, ends with an undisturbed run's bytes.
+"""A small RL study on a real SLURM, disturbed, ends with an undisturbed run's bytes.
 
 Run by `make cluster`, as root: it brings a private SLURM of one node up, and down again. The
-undisturbed run is the demo's in this checkout, made by `make demo`, or one that the test makes.
-Left out of the comparison are latency.csv, what is drawn from it, logs and benchmarks: times.
+undisturbed run is one of the same study (study.yaml), on the same machine at the same time.
 """
 
 import json
@@ -15,22 +14,20 @@ import time
 from pathlib import Path
 
 import pytest
+from tiny_checkout import copy_checkout
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
-CORES = 3  # that the node claims to have: on two, trainings last long enough to be disturbed
+STUDY = HERE / "study.yaml"
+CORES = 2  # that the node claims to have
 MINUTES = 60  # after which a run hangs
-COMPARED = [
-    *("transitions.safetensors", "dataset.csv", "masks.safetensors", "layers.csv", "sizes.csv"),
-    *("policies.safetensors", "scores.csv", "losses.csv"),
-]
-PRODUCTS = ["tables/rl_table1.csv", "tables/rl_scores.csv", "tables/rl_curves.csv"]
+TARGETS = [f"results/tables/rl_{name}.csv" for name in ("table1", "scores", "curves")]
 
 # What happens to which training job (task, networks, stack).
-PREEMPTED = ("halfcheetah", "narrow", "sp95-1")
+CANCELLED = ("hopper", "narrow", "sp0-1")
+PREEMPTED = ("hopper", "narrow", "sp50-1")
+TIMED_OUT = ("hopper", "narrow", "sp80-1")  # SLURM's limit, of which the job doesn't know
 SHORT = ("hopper", "narrow", "sp95-1")  # asks for one minute at first, and knows
-TIMED_OUT = ("walker2d", "narrow", "sp95-1")  # SLURM's limit, of which the job doesn't know
-CANCELLED = ("walker2d", "narrow", "sp80-1")
 
 
 @pytest.fixture(scope="module")
@@ -42,14 +39,6 @@ def cluster():
     subprocess.run(["bash", script, "up"], check=True, env={**os.environ, "SLURM_CPUS": f"{CORES}"})
     yield
     subprocess.run(["bash", script, "down"], check=True)
-
-
-def copy_checkout(target):
-    for name in ("config", "rules", "workflow_scripts", "envs", "profiles", "resources", "docs"):
-        shutil.copytree(ROOT / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("Snakefile", "config.yaml"):
-        shutil.copy(ROOT / name, target / name)
-    return target
 
 
 def environment(root):
@@ -67,10 +56,10 @@ def environment(root):
 
 
 def snakemake(root, *arguments):
-    """A started run of the RL study in a checkout, its output in run.log there."""
+    """A started run of the study in a checkout, its output in run.log there."""
     with (root / "run.log").open("w") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", "rl", *arguments],
+            [sys.executable, "-m", "snakemake", *arguments, "--configfile", STUDY],
             cwd=root,
             env=environment(root),
             stdout=log,
@@ -84,23 +73,29 @@ def on_slurm(root):
     short = f"wildcards.task == {task!r} and wildcards.stack == {stack!r} and attempt == 1"
     return snakemake(
         root,
+        "rl",
         *("--workflow-profile", "profiles/slurm"),
         *("--slurm-partition-config", HERE / "partitions.yaml"),
         *("--slurm-init-seconds-before-status-checks", "2"),
-        *("--set-threads", "rl_latency=2", "rl_bench=1", "style_bench=1", "style_time=1"),
+        *("--set-threads", "rl_latency=1", "rl_bench=1", "style_bench=1", "style_time=1"),
         *("style_video=1", "audio_bench=1"),
         *("--set-resources", f"rl_train:runtime=1 if {short} else 60"),
     )
 
 
-@pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory):
-    """Results of a local run: the demo's, or one made here."""
-    if (ROOT / "results" / "tables" / "rl_scores.csv").exists():
-        return ROOT / "results"
-    root = copy_checkout(tmp_path_factory.mktemp("undisturbed"))
-    assert snakemake(root, "--cores", "2").wait() == 0, (root / "run.log").read_text()
-    return root / "results"
+@pytest.fixture
+def undisturbed(tmp_path):
+    """Waits for the results of a local run, which starts now."""
+    root = copy_checkout(tmp_path / "undisturbed").root
+    running = snakemake(root, *TARGETS, "--cores", "2")
+
+    def results():
+        assert running.wait() == 0, (root / "run.log").read_text()
+        return root / "results"
+
+    yield results
+    running.terminate()
+    running.wait()
 
 
 def jobs():
@@ -127,8 +122,8 @@ def disturb(root, job, name):
         # It wants the whole node, which only pre-emption can give it.
         urgent = ["sbatch", "-p", "urgent", "-n", "1", "-c", str(CORES), "-o", "/dev/null"]
         return done(*urgent, "--comment", "urgent", "--wrap", "sleep 2")
-    if job == TIMED_OUT:  # enforced within half a minute
-        return done("scontrol", "update", f"JobId={name}", "TimeLimit=1")
+    if job == TIMED_OUT:  # its limit is now; SLURM looks every half a minute
+        return done("scontrol", "update", f"JobId={name}", "EndTime=now")
     return done("scancel", name)
 
 
@@ -160,9 +155,10 @@ def run_disturbed(root):
 
 
 def files(results):
-    """Bytes of all that must not depend on what happened to the jobs."""
-    found = [path for name in COMPARED for path in results.glob(f"rl/**/{name}")]
-    found += [results / name for name in PRODUCTS]
+    """Bytes of the tables, and of all that the study computes but latencies, which are times."""
+    found = {path for path in results.glob("rl/**/*") if path.is_file()}
+    found -= set(results.glob("rl/*/latency.csv"))
+    found |= {results.parent / name for name in TARGETS}
     return {str(path.relative_to(results)): path.read_bytes() for path in found}
 
 
@@ -170,7 +166,7 @@ def files(results):
 def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_bytes(
     cluster, undisturbed, tmp_path, request
 ):
-    root = copy_checkout(tmp_path)
+    root = copy_checkout(tmp_path / "disturbed").root
     text = run_disturbed(root)
 
     def resumed(job):
@@ -184,8 +180,9 @@ def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_byte
     for status in ("FAILED", "TIMEOUT", "CANCELLED"):  # the three that Snakemake has to retry
         assert f"SLURM status is: '{status}'" in text
 
-    ours, theirs = files(root / "results"), files(undisturbed)
+    ours, theirs = files(root / "results"), files(undisturbed())
     assert ours.keys() == theirs.keys()
+    assert sum(name.endswith("policies.safetensors") for name in ours) == 4
     assert [name for name in ours if ours[name] != theirs[name]] == []
     record(request)
 

@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 import yaml
 from safetensors.torch import load_file
-from test_cluster import HERE, ROOT, cluster, copy_checkout, environment  # noqa: F401
+from test_cluster import HERE, ROOT, cluster, environment  # noqa: F401
+from tiny_checkout import copy_checkout
 from torch.testing import assert_close
 
 MODEL = "results/audio/models/mini_n-mini_bert/clean/pretrained"
@@ -36,7 +37,7 @@ CONFIG = {
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
     """The workflow with a tiny corpus, as the rules before the training leave it."""
-    root = copy_checkout(tmp_path_factory.mktemp("processes"))
+    root = copy_checkout(tmp_path_factory.mktemp("processes")).root
     sys.path.append(str(ROOT / "tests" / "audio"))
     import tiny_corpus
 

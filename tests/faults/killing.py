@@ -11,13 +11,13 @@ import random
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pandas as pd
+import warm
 import yaml
 from script_runner import start_script
 from slow_rules import SECONDS
@@ -73,7 +73,7 @@ class Workplace:
         copy_checkout(root)
         (root / "tiny.yaml").write_text(yaml.safe_dump(_laid_over(TINY, SHORT)))
         plan = root / "jobs.pickle"
-        command = [sys.executable, str(PLANNER), "tiny.yaml", str(plan), *targets]
+        command = [*warm.COMMAND, str(PLANNER), "tiny.yaml", str(plan), *targets]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True)
         assert not done.returncode, done.stderr
         self._jobs = pickle.loads(plan.read_bytes())

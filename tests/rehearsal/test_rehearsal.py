@@ -11,6 +11,7 @@ import h5py
 import pytest
 import requests
 import torch
+import warm
 import yaml
 from PIL import Image
 from run import PAPER, REHEARSAL, ROOT, copy_checkout, planned_rules
@@ -60,8 +61,12 @@ def leaves(value: Any, path: str = "") -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_the_rehearsal_runs_the_rules_of_the_papers_scale(tmp_path: Path) -> None:
+def test_the_rehearsal_runs_the_rules_of_the_papers_scale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy_checkout(tmp_path)
+    python = [*warm.COMMAND, "-m", "snakemake"]
+    monkeypatch.setattr("run.snakemake", lambda *arguments: [*python, *arguments])
     with ThreadPoolExecutor() as pool:
         paper = pool.submit(planned_rules, tmp_path, ["all"], PAPER)
         rehearsal = pool.submit(planned_rules, tmp_path, ["all"], PAPER, REHEARSAL)

@@ -2,13 +2,13 @@
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+import warm
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
@@ -24,7 +24,7 @@ RUNNER = Path(__file__).with_name("training_job.py")
 
 def start(folder):
     return subprocess.Popen(
-        [sys.executable, str(RUNNER), str(folder)],
+        [*warm.COMMAND, str(RUNNER), str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

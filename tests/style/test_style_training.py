@@ -4,7 +4,6 @@ import dataclasses
 import math
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 import style_training_job as job
 import torch
+import warm
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
@@ -52,7 +52,7 @@ def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=Non
 
 def start(folder):
     return subprocess.Popen(
-        [sys.executable, str(RUNNER), str(folder)],
+        [*warm.COMMAND, str(RUNNER), str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -3,10 +3,10 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ def jobs(tmp_path_factory):
     file = tmp_path_factory.mktemp("planned") / "jobs.json"
     script = Path(__file__).with_name("planned_resources.py")
     subprocess.run(
-        [sys.executable, script, "config/paper.yaml", file],
+        [*warm.COMMAND, script, "config/paper.yaml", file],
         cwd=ROOT,
         check=True,
         capture_output=True,

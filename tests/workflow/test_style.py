@@ -1,6 +1,7 @@
 """The style study under Snakemake, at a tiny size."""
 
 import pytest
+from tiny_checkout import COLD
 
 pytestmark = pytest.mark.slow
 
@@ -19,7 +20,7 @@ def test_nothing_is_to_be_done_after_a_run(styled):
 
 
 def test_a_run_again_makes_the_same_images_and_networks(styled, fresh):
-    fresh.snakemake(*TARGETS)
+    fresh.snakemake(*TARGETS, python=COLD)
     patterns = ("optimize/*/images/*.png", "networks/**/*.safetensors", "photographs/**/*.bin")
     found = [path for pattern in patterns for path in (fresh.root / "results/style").glob(pattern)]
     assert len(found) == 5

@@ -5,6 +5,7 @@ import re
 
 import pytest
 import yaml
+from tiny_checkout import COLD
 
 TARGETS = ["rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4", "rl_table1"]
 TARGETS += ["style_table1", *(f"style_figure{number}" for number in range(1, 9))]
@@ -105,7 +106,7 @@ def test_every_job_has_a_log_a_benchmark_and_provenance_under_its_rules_name(fin
 @pytest.mark.slow
 def test_two_runs_of_one_config_make_the_same_files(finished_once, fresh):
     targets = ["rl_figure1", "rl_figure3", "rl_table1"]
-    fresh.snakemake(*targets)
+    fresh.snakemake(*targets, python=COLD)
     for folder in ("tables", "figures"):
         for path in (fresh.root / "results" / folder).iterdir():
             twin = finished_once.root / "results" / folder / path.name
