@@ -39,6 +39,9 @@ def measure(trial: Trial, seconds: float, device: torch.device) -> dict[str, Any
     Keys: task, size, precision, seconds (of a call, the mean), per_second, calls, peak_bytes (of
     tensors on a GPU, of the process elsewhere), operations, traffic and kernels (`Work`).
     """
+    on_gpu = device.type == "cuda"
+    if on_gpu:
+        torch.cuda.reset_peak_memory_stats(device)
     for number in range(3):
         trial.call(number)
     synchronise(device)
@@ -51,7 +54,6 @@ def measure(trial: Trial, seconds: float, device: torch.device) -> dict[str, Any
     synchronise(device)
     each = (time.perf_counter() - began) / calls
     trial.check()
-    on_gpu = device.type == "cuda"
     peak = torch.cuda.max_memory_allocated(device) if on_gpu else peak_memory()
     work = trial.work()
     return {

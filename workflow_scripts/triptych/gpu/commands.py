@@ -46,8 +46,8 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--seconds",
         type=float,
-        default=40.0,
-        help="for which a training is timed, about (default: 40)",
+        default=30.0,
+        help="for which a training is timed, about (default: 30)",
     )
     parser.set_defaults(run=_gpu)
 

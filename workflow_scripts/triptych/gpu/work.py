@@ -22,6 +22,9 @@ RL_SECONDS, ROUNDS = 2.0, 3
 """Of a bench, at most: a config's own may take longer than there is time."""
 
 
+AUDIO_TASKS = {"forward": ("front_end", "forward"), "training": ("step", "embedding")}
+
+
 def gpu_tests() -> Rows:
     """The tests marked gpu. Raises SystemExit with pytest's status where one fails."""
     files = [
@@ -107,12 +110,13 @@ def style_bench(config: Config, task: str) -> Rows:
         }
 
 
-def audio_bench(config: Config, what: str) -> Rows:
-    """The tasks of the audio study's bench that are called `what`; the loader needs no GPU."""
+def audio_bench(config: Config, half: str) -> Rows:
+    """Half of the audio study's bench, "forward" or "training"; its loader needs no GPU."""
     from triptych.audio.measures import bench
 
     settings = config["audio"]["bench"]
-    tasks = [task for task in bench.tasks_of(settings) if task[0] == what]
+    wanted = AUDIO_TASKS[half]
+    tasks = [task for task in bench.tasks_of(settings) if task[0] in wanted]
     rounds, device = min(settings["rounds"], ROUNDS), choose_device(config["device"])
     for row in bench.compared(tasks, settings["precisions"], rounds, device, _threads()):
         common = {"study": "audio", "task": f"{row['what']} {row['model']}".strip()}
@@ -131,17 +135,23 @@ def audio_bench(config: Config, what: str) -> Rows:
 def trials(config: Config, study: str, name: str, seconds: float) -> Rows:
     """The trials of that name of a study, each for so many seconds."""
     device = choose_device(config["device"])
-    for trial in studies_trials(config)[study][name](config[study], device):
+    for trial in study_trials(config, study)[name](config[study], device):
         yield {"study": study} | measure(trial, seconds, device)
 
 
-def studies_trials(config: Config) -> dict[str, dict[str, Any]]:
-    """What each study tries, by name."""
-    from triptych.audio.measures import trials as audio
-    from triptych.rl import trials as rl
-    from triptych.style.measures import trials as style
+def study_trials(config: Config, study: str) -> dict[str, Any]:
+    """What makes a study's trials, by name."""
+    if study == "rl":
+        from triptych.rl.trials import TRIALS as rl
 
-    return {"rl": rl.TRIALS, "style": style.TRIALS, "audio": audio.trials(config["audio"])}
+        return rl
+    if study == "style":
+        from triptych.style.measures.trials import TRIALS as style
+
+        return style
+    from triptych.audio.measures.trials import trials as audio
+
+    return audio(config["audio"])
 
 
 def _threads() -> int:

@@ -2,7 +2,7 @@
 
 import logging
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
@@ -41,7 +41,7 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
     """
     chosen = choose_device(device)
     rounds = settings["rounds"]
-    rows = compared(tasks_of(settings), settings["precisions"], rounds, chosen, threads)
+    rows = list(compared(tasks_of(settings), settings["precisions"], rounds, chosen, threads))
     rows += _loading(settings["files"], rounds)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(chosen), threads
@@ -66,14 +66,15 @@ def compared(
     rounds: int,
     device: torch.device,
     threads: int,
-) -> list[dict[str, Any]]:
-    """Each task on every side, in turn: rows of the table."""
+) -> Iterator[dict[str, Any]]:
+    """Each task on every side, in turn: rows of the table, as soon as a task is measured."""
     with ExitStack() as stack:
         workers = {
             side: stack.enter_context(Worker(WORKER, side, device.type, threads=threads))
             for side in (PLAIN, *precisions)
         }
-        return [row for task in tasks for row in _compare(task, workers, rounds)]
+        for task in tasks:
+            yield from _compare(task, workers, rounds)
 
 
 def _compare(task: Task, workers: dict[str, Worker], rounds: int) -> list[dict[str, Any]]:
