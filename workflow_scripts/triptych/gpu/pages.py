@@ -7,9 +7,10 @@ from triptych.core.operations import GPUS, Work
 from triptych.gpu.records import FAILED, NOT_REACHED, Row
 from triptych.plan.commands import page_text
 from triptych.plan.measured import name_of
-from triptych.plan.pages import insert, table
+from triptych.plan.pages import BEGIN, END, insert, table
 
 MARKS = ("<!-- gpu: begin -->", "<!-- gpu: end -->")
+PLAN_MARKS = (BEGIN, END)
 PERFORMANCE = Path("docs") / "performance.md"
 PLAN = Path("docs") / "paper-scale.md"
 PLAN_SECONDS = 90
@@ -24,7 +25,7 @@ def rewrite(
     """Write both pages of the folder `root` anew; the plan's only with trainings among `new`."""
     insert(root / PERFORMANCE, performance(kept) + "\n", MARKS)
     if any(row["operations"] for row in new):
-        insert(root / PLAN, page_text(root, configfiles)[1])
+        insert(root / PLAN, page_text(root, configfiles)[1], PLAN_MARKS)
 
 
 def performance(rows: Sequence[Row]) -> str:
