@@ -3,7 +3,7 @@
 # make bench   speed against plain code   make help   the other targets
 # Each target first makes .venv from requirements.lock, once.
 
-PYTHON ?= python3.11
+PYTHON ?= $(firstword $(shell command -v python3.11 || command -v python3.12) python3.11)
 CORES  ?= all
 SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
@@ -18,7 +18,7 @@ setup: $(READY) ## make .venv, with the command `triptych` in it
 
 $(READY): requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
-	  echo "Triptych needs Python 3.11, and there is no $(PYTHON) here."; \
+	  echo "Triptych needs Python 3.11 (or 3.12, untested), and there is no $(PYTHON) here."; \
 	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Setting up .venv from requirements.lock: about 7 GB, PyTorch with CUDA being most of it."
 	$(PYTHON) -m venv --clear .venv
