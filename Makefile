@@ -3,7 +3,7 @@
 # make bench   speed against plain code   make help   the other targets
 # Each target first makes .venv from requirements.lock, once.
 
-PYTHON ?= python3.11
+PYTHON ?= $(firstword $(shell command -v python3.11 || command -v python3.12) python3.11)
 CORES  ?= all
 SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
@@ -12,7 +12,7 @@ READY  := .venv/ready
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal cluster lint format bench plan experts backbones networks lock envs clean
+.PHONY: help setup demo test faults rehearsal cluster lint format bench gpu gpu_part gpu_docs plan experts backbones networks lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -21,7 +21,7 @@ setup: $(READY) ## make .venv, with the command `triptych` in it
 
 $(READY): requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
-	  echo "Triptych needs Python 3.11, and there is no $(PYTHON) here."; \
+	  echo "Triptych needs Python 3.11 (or 3.12, untested), and there is no $(PYTHON) here."; \
 	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
 	@echo "Setting up .venv from requirements.lock: about 7 GB, PyTorch with CUDA being most of it."
 	$(PYTHON) -m venv --clear .venv
@@ -73,6 +73,21 @@ format: $(READY) ## rewrite code in the house's format
 bench: $(READY) ## each study's speed and memory against plain code
 	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
 	  --forcerun rl_bench style_bench audio_bench -- rl_bench style_bench audio_bench
+
+gpu: ## measure the GPU here, in 3 parts of 9 minutes (PART=1, 2, 3); docs: PART=docs
+	@test "$(PART)" = docs || nvidia-smi -L >/dev/null 2>&1 || test -e /dev/nvidiactl || test -e /dev/dxg || { \
+	  echo "There is no NVIDIA GPU here (nvidia-smi finds none), and nothing was set up."; \
+	  echo "Run this on a machine with one; in a container, start it with: docker run --gpus all"; exit 1; }
+	@test "$(PART)" != docs || $(MAKE) --no-print-directory gpu_docs
+	@failed=0; for part in $(filter-out docs,$(or $(PART),1 2 3)); do \
+	  $(MAKE) --no-print-directory gpu_part PART=$$part BEGAN=$$(date +%s) || failed=1; \
+	done; exit $$failed
+
+gpu_part: $(READY)
+	$(BIN)/triptych gpu $(PART) --configfile config/paper.yaml --began $(BEGAN)
+
+gpu_docs: $(READY)
+	$(BIN)/triptych gpu docs --configfile config/paper.yaml
 
 plan: $(READY) ## what the papers' scale takes: the tables of docs/paper-scale.md
 	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md

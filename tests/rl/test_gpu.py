@@ -1,12 +1,18 @@
 """On a GPU: the captured graph trains as the plain calls do, and resumes; the whole job runs."""
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
+from stops import Never, StopAfter
 
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import Stopped
 from triptych.rl.bcq import Learner, StepSettings
+from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import initialise
 from triptych.rl.sampling import DeviceData, Draws
-from triptych.rl.training import update_stepper
+from triptych.rl.training import TrainingSettings, train, update_stepper
 
 pytestmark = [
     pytest.mark.gpu,
@@ -40,3 +46,37 @@ def test_replaying_the_captured_graph_equals_calling_the_update(narrow, bcq_sett
         replay(update)
     for name, value in called.state().items():
         torch.testing.assert_close(replayed.state()[name], value, rtol=1e-4, atol=1e-5)
+
+
+def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
+    tmp_path, narrow, bcq_settings, transitions
+):
+    gpu, seeds = torch.device("cuda"), [0, 1]
+    rows = pd.DataFrame(
+        [{"task": "hopper", "method": "dense", "sparsity_percent": 0, "seed": s} for s in seeds]
+    )
+
+    def trained(folder, stop):
+        fresh = initialise(narrow, 11, 3, seeds)
+        return train(
+            rows,
+            {name: value.to(gpu) for name, value in fresh.items()},
+            {},
+            DeviceData(transitions, gpu, torch.float32),
+            bcq_settings,
+            StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
+            TrainingSettings(60, 30, 20, "float32", ("BCQ", "BC")),
+            EvaluationSettings(episodes=1, candidates=4, seed=0),
+            Checkpoint(tmp_path / folder, "fixed"),
+            stop,
+        )
+
+    expected = trained("unbroken", Never())
+    with pytest.raises(Stopped):
+        trained("broken", StopAfter(3))
+    found = trained("broken", Never())
+    assert np.isfinite(expected.scores["return"]).all()
+    for name, value in expected.arrays.items():
+        np.testing.assert_allclose(found.arrays[name], value, rtol=1e-3, atol=1e-4)
+    of_vae = (each.losses["vae_loss"].astype(float) for each in (found, expected))
+    np.testing.assert_allclose(*of_vae, rtol=1e-2)

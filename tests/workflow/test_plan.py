@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,8 @@ import pytest
 from triptych.cli import main
 from triptych.core.cost import Cost
 from triptych.core.errors import InputError
-from triptych.core.operations import Work
+from triptych.core.operations import GPUS, Work
+from triptych.gpu import records
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing, parents, read_config, read_jobs
 from triptych.plan.pages import BEGIN, END, insert, plan_page
 from triptych.plan.planned import STUDIES, Plan, measured_seconds
@@ -175,6 +177,49 @@ def test_what_was_measured_stands_in_the_place_of_what_was_computed():
     assert "| 4.00 | 2.00 |  |  | 6.00 GB | measured |" in plan_page(
         plan, found, "a100", {1: 3600.0, 2: 3600.0}
     )
+
+
+def test_a_step_measured_on_a_gpu_stands_with_the_device_s_name():
+    plan, found = small_plan()
+    plan = replace(plan, costs=[replace(cost, step="rl update") for cost in plan.costs])
+    factors = {("rl update", "tf32"): 1.5}
+    gpus = GPUS | {"a100": replace(GPUS["a100"], measured_on="NVIDIA A100", factors=factors)}
+    page = plan_page(plan, found, "a100", {}, gpus)
+    assert "| rl update, tf32 | A100 80 GB | NVIDIA A100 | 1.50 |" in page
+    assert "| 6.00 | 6.00 |  |  | 6.00 GB | measured on NVIDIA A100 |" in page
+    assert "measured (1), measured on NVIDIA A100 |" in plan_page(
+        plan, found, "a100", {1: 3600.0}, gpus
+    )
+    # What another precision takes is still computed, and so is another GPU.
+    mixed = [replace(cost, work={**cost.work, "bf16": Work(1.0)}) for cost in plan.costs]
+    page = plan_page(replace(plan, costs=mixed), found, "a100", {}, gpus)
+    assert "measured on NVIDIA A100, computed |" in page
+    assert "No step has been measured" in plan_page(plan, found, "h100", {}, GPUS)
+    assert "measured on" not in plan_page(plan, found, "t4", {}, gpus).partition("### By rule")[2]
+
+
+def test_the_gpu_that_was_measured_is_the_one_that_is_shown(
+    paper, paper_checkout, counted_at_once, monkeypatch, capsys
+):
+    operations = str(0.5 * 494.7e12)
+    measured = dict.fromkeys(records.COLUMNS, "") | {
+        **{"device": "NVIDIA H100 80GB HBM3", "scale": "paper", "task": "audio training step"},
+        **{"precision": "bf16", "seconds": "2", "operations": operations},
+        **{"traffic": "0", "kernels": "1"},
+    }
+    kept = paper_checkout / records.KEPT
+    records.write(kept, [measured])
+    monkeypatch.chdir(paper_checkout)
+    monkeypatch.setattr("triptych.plan.dry_run.dry_run", lambda *_: paper)
+    try:
+        assert main(["plan", "--configfile", str(PAPER[0])]) == 0
+    finally:
+        kept.unlink()
+    page = capsys.readouterr().out
+    assert "GPU computes, h (H100 SXM)" in page
+    # Twice the seconds at half of the peak in tf32 are four times those in bf16.
+    assert "| audio training step, bf16 | H100 SXM | NVIDIA H100 80GB HBM3 | 4.00 |" in page
+    assert page.count("| measured on NVIDIA H100 80GB HBM3 |") == 2  # pretraining, fine-tuning
 
 
 def test_rows_without_a_job_are_named():

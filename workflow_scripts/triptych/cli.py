@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from triptych.audio import commands as audio
 from triptych.core.errors import InputError
+from triptych.gpu import commands as gpu
 from triptych.plan import commands as plan
 from triptych.rl import commands as rl
 from triptych.style import commands as style
@@ -65,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     audio.add_commands(commands)
     rl.add_commands(commands)
     plan.add_commands(commands)
+    gpu.add_commands(commands)
     return parser
 
 

@@ -34,6 +34,8 @@ from triptych.core.operations import Work, counted, shaped, shapes_only
 
 CPU = torch.device("cpu")
 FLOAT = 4
+STEP = "audio training step"
+"""`Cost.step` of the trainings."""
 MOST_TOKENS = 14
 """Of a caption; those of a batch in training are padded to its longest."""
 
@@ -105,6 +107,31 @@ def text_work(size: TextSize, captions: int, tokens: int, training: bool, precis
             return counted(lambda: model(asked))
 
 
+def text_config(size: TextSize) -> dict[str, Any]:
+    """What of a published encoder's `config.json` says how large it is."""
+    return {
+        "model_type": size.kind,
+        "vocab_size": size.vocabulary,
+        "hidden_size": size.hidden,
+        "num_hidden_layers": size.layers,
+        "num_attention_heads": size.heads,
+        "intermediate_size": 4 * size.hidden,
+        "max_position_embeddings": 514 if size.kind == "roberta" else 512,
+        "type_vocab_size": 1 if size.kind == "roberta" else 2,
+        "pad_token_id": 1 if size.kind == "roberta" else 0,
+    }
+
+
+def step_work(
+    model: ModelSettings, text: TextSize, segments: int, captions: int, precision: str
+) -> Work:
+    """One step of a training: both sides forward and backward, and Adam."""
+    work = audio_work(model, segments, True, precision)
+    work += text_work(text, captions, LONGEST_TOKENS, True, precision)
+    # Adam reads weights, gradients and moments, and writes all but the gradients.
+    return work + Work(0, 7 * FLOAT * parameter_count(model.audio, text), 1)
+
+
 @lru_cache(maxsize=32)
 def parameter_count(audio: PasstSettings, text: TextSize) -> int:
     """Numbers in a joint model's file, without the projections."""
@@ -117,19 +144,8 @@ def _encoder(size: TextSize) -> SentenceEncoder:
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
 
-    config = {
-        "model_type": size.kind,
-        "vocab_size": size.vocabulary,
-        "hidden_size": size.hidden,
-        "num_hidden_layers": size.layers,
-        "num_attention_heads": size.heads,
-        "intermediate_size": 4 * size.hidden,
-        "max_position_embeddings": 514 if size.kind == "roberta" else 512,
-        "type_vocab_size": 1 if size.kind == "roberta" else 2,
-        "pad_token_id": 1 if size.kind == "roberta" else 0,
-    }
     words = Tokenizer(WordLevel({"a": 0, "b": 1}, unk_token="a"))  # nothing is tokenized
-    return shaped(lambda: SentenceEncoder(config, words, 0.0))
+    return shaped(lambda: SentenceEncoder(text_config(size), words, 0.0))
 
 
 class _Jobs:
@@ -252,11 +268,8 @@ class _Jobs:
         batch, epochs = settings["batch"], settings["epochs"]
         steps = sum(clips.captions for _, clips in parts) // batch
         heard = sum(clips.captions * segments(clips) for _, clips in parts)
-        step = audio_work(model, round(heard / steps), True, precision)
-        step += text_work(text, batch, LONGEST_TOKENS, True, precision)
+        step = step_work(model, text, round(heard / steps), batch, precision)
         numbers = parameter_count(model.audio, text)
-        # Adam reads weights, gradients and moments, and writes all but the gradients.
-        step += Work(0, 7 * FLOAT * numbers, 1)
         validation = embedding(clips for split, clips in judges.items() if split == "validation")
         work = (step * steps + validation) * epochs + embedding(judges.values())
         if name == "distilled":
@@ -271,6 +284,7 @@ class _Jobs:
         runs = int((audio_runs(config)[keys] == own).all(axis=1).sum())
         return Cost(
             work={precision: work * runs},
+            step=STEP,
             cpu_seconds=reading * epochs * runs,
             cores=max(1, settings["workers"]),
             ahead=settings["workers"] > 0,

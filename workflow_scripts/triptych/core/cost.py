@@ -14,6 +14,7 @@ class Cost:
     """A job's demands; zero is nothing to speak of.
 
     work: counted, for a GPU, by precision
+    step: what most of the work is made of, by the name under which a GPU's seconds were measured
     cpu_seconds: of one core, at rates that were measured unless `assumed` says otherwise
     cores: how many share them
     ahead: the CPU works while the GPU does (readers), not in turn with it (simulations)
@@ -24,6 +25,7 @@ class Cost:
     """
 
     work: Mapping[str, Work] = field(default_factory=dict)
+    step: str = ""
     cpu_seconds: float = 0.0
     cores: int = 1
     ahead: bool = False
@@ -35,8 +37,11 @@ class Cost:
     about: bool = False
 
     def gpu_seconds(self, gpu: Gpu) -> float:
-        """Seconds in which the GPU computes."""
-        return sum(gpu.seconds(work, precision) for precision, work in self.work.items())
+        """Seconds in which the GPU computes, as far as measured by what it took for such steps."""
+        return sum(
+            gpu.seconds(work, precision) * gpu.factors.get((self.step, precision), 1.0)
+            for precision, work in self.work.items()
+        )
 
     def seconds(self, gpu: Gpu, download_rate: float) -> float:
         """Seconds from the job's start to its end, without what starting it takes."""

@@ -8,7 +8,7 @@ kernels count the bytes that they read and write.
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
@@ -64,11 +64,17 @@ class Work:
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU by its maker's figures: operations a second by precision (dense), bytes a second."""
+    """A GPU by its maker's figures: operations a second by precision (dense), bytes a second.
+
+    measured_on: the device that has been measured, as its driver calls it; "" for none
+    factors: by step and precision, its measured seconds over those that `seconds` computes
+    """
 
     name: str
     peak: Mapping[str, float]
     bandwidth: float
+    measured_on: str = ""
+    factors: Mapping[tuple[str, str], float] = field(default_factory=dict)
 
     def seconds(self, work: Work, precision: str) -> float:
         """How long it takes, at the shares of its peak that are assumed above."""

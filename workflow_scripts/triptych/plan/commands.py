@@ -1,6 +1,7 @@
 """The console command `triptych plan`."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,9 @@ def add_commands(commands: Any) -> None:
         help="laid over config.yaml, as for snakemake",
     )
     parser.add_argument(
-        "--gpu", choices=GPU_NAMES, default="a100", help="of the table by rule (default: a100)"
+        "--gpu",
+        choices=GPU_NAMES,
+        help="of the table by rule (default: one that was measured, else a100)",
     )
     parser.add_argument(
         "--write",
@@ -53,24 +56,34 @@ def add_commands(commands: Any) -> None:
 
 
 def _plan(options: argparse.Namespace) -> int:
-    from triptych.plan.dry_run import dry_run, read_config
-
     for file in options.configfile:
         if not file.exists():
             raise InputError(f"--configfile {file}: there is no such file")
-    root = Path.cwd()
-    found = dry_run(root, options.configfile)
-    config = read_config(root, options.configfile)
-
-    # Only now, since counting imports PyTorch and a child's memory is measured above.
-    from triptych.plan.pages import insert, plan_page
-    from triptych.plan.planned import measured_seconds, planned
-
-    plan = planned(found, config, root / "resources" / "sources.yaml")
-    measured = measured_seconds(root, found, options.configfile)
-    text = plan_page(plan, found, options.gpu, measured)
+    complete, text = page_text(Path.cwd(), options.configfile, options.gpu)
     if options.write:
+        from triptych.plan.pages import insert
+
         insert(options.write, text)
     else:
         print(text, end="")
-    return 1 if plan.missing else 0
+    return 0 if complete else 1
+
+
+def page_text(root: Path, configfiles: Sequence[Path], gpu: str | None = None) -> tuple[bool, str]:
+    """Whether every row of the studies' tables has its job, and the plan as Markdown."""
+    from triptych.plan.dry_run import dry_run, read_config
+
+    found = dry_run(root, configfiles)
+    config = read_config(root, configfiles)
+
+    # Only now, since counting imports PyTorch and a child's memory is measured above.
+    from triptych.gpu.records import KEPT, read
+    from triptych.plan.measured import calibrated
+    from triptych.plan.pages import plan_page
+    from triptych.plan.planned import measured_seconds, planned
+
+    gpus = calibrated(read(root / KEPT))
+    default = next((name for name, each in gpus.items() if each.measured_on), "a100")
+    plan = planned(found, config, root / "resources" / "sources.yaml")
+    measured = measured_seconds(root, found, configfiles)
+    return not plan.missing, plan_page(plan, found, gpu or default, measured, gpus)

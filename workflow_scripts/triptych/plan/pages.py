@@ -1,6 +1,6 @@
 """The plan as Markdown."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from triptych.core.cost import Cost
@@ -22,26 +22,36 @@ CORES = 8
 SUMMARY_GPUS = ("a40", "a100", "h100")
 
 
-def plan_page(plan: Plan, found: DryRun, gpu: str, measured: dict[int, float]) -> str:
-    """Summary by study, time by number of GPUs, and the table by rule."""
-    chosen = GPUS[gpu]
-    parts = [_graph(plan, found), _summary(plan), _time(plan, chosen, measured)]
-    parts += [_money(plan), _rules(plan, chosen, measured)]
+def plan_page(
+    plan: Plan,
+    found: DryRun,
+    gpu: str,
+    measured: dict[int, float],
+    gpus: Mapping[str, Gpu] = GPUS,
+) -> str:
+    """Summary by study, time by number of GPUs, what is known of them, and the table by rule.
+
+    measured: seconds of jobs that ran here, by number;  gpus: with what was measured on them
+    """
+    chosen = gpus[gpu]
+    shown = [gpus[name] for name in dict.fromkeys((*SUMMARY_GPUS, gpu))]
+    parts = [_graph(plan, found), _summary(plan, shown), _time(plan, chosen, measured)]
+    parts += [_money(plan), _known(shown), _rules(plan, chosen, measured)]
     return "\n\n".join(parts) + "\n"
 
 
-def insert(page: Path, text: str) -> None:
+def insert(page: Path, text: str, marks: tuple[str, str] = (BEGIN, END)) -> None:
     """Put `text` between the marks of a page. Raises InputError where it hasn't both."""
     try:
         old = page.read_text(encoding="utf-8")
     except OSError as error:
-        raise InputError(f"--write {page}: cannot be read ({error.strerror})") from error
-    before, begin, rest = old.partition(BEGIN)
-    _, end, after = rest.partition(END)
+        raise InputError(f"{page}: cannot be read ({error.strerror})") from error
+    before, begin, rest = old.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
     if not (begin and end):
-        raise InputError(f"--write {page}: expected the lines {BEGIN} and {END} in it")
+        raise InputError(f"{page}: expected the lines {marks[0]} and {marks[1]} in it")
     with atomic_path(page) as temporary:
-        temporary.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
+        temporary.write_text(f"{before}{begin}\n\n{text}\n{end}{after}", encoding="utf-8")
 
 
 def _graph(plan: Plan, found: DryRun) -> str:
@@ -58,27 +68,24 @@ def _graph(plan: Plan, found: DryRun) -> str:
     )
 
 
-def _summary(plan: Plan) -> str:
-    head = ["study", "jobs", "EFLOP", *(f"GPU h, {GPUS[gpu].name}" for gpu in SUMMARY_GPUS)]
+def _summary(plan: Plan, gpus: Sequence[Gpu]) -> str:
+    head = ["study", "jobs", "EFLOP", *(f"GPU h, {gpu.name}" for gpu in gpus)]
     head += ["CPU core h", "downloads", "disk at the end", "checkpoints, at most"]
     lines = []
     for study in (*NAMES, OTHERS):
         costs = [
             c for job, c in zip(plan.jobs, plan.costs, strict=True) if study_of(job.rule) == study
         ]
-        lines.append([NAMES.get(study, "Report"), *_totals(costs)])
-    lines.append(["**all**", *_totals(plan.costs)])
-    return "### By study\n\n" + _table(head, lines)
+        lines.append([NAMES.get(study, "Report"), *_totals(costs, gpus)])
+    lines.append(["**all**", *_totals(plan.costs, gpus)])
+    return "### By study\n\n" + table(head, lines)
 
 
-def _totals(costs: Sequence[Cost]) -> list[str]:
+def _totals(costs: Sequence[Cost], gpus: Sequence[Gpu]) -> list[str]:
     return [
         str(len(costs)),
         _number(sum(cost.operations for cost in costs) / 1e18),
-        *(
-            _number(sum(cost.gpu_seconds(GPUS[gpu]) for cost in costs) / 3600)
-            for gpu in SUMMARY_GPUS
-        ),
+        *(_number(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600) for gpu in gpus),
         _number(sum(cost.cpu_seconds for cost in costs) / 3600),
         _size(sum(cost.download for cost in costs)),
         _size(sum(cost.disk for cost in costs)),
@@ -99,7 +106,7 @@ def _time(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
             cells.append(_duration(makespan(tasks, count, CORES * count)))
         lines.append([f"{count} x {gpu.name}, {CORES * count} cores", *cells])
     head = ["machine", "from nothing", "with all downloads there"]
-    return "### From the first job to the last\n\n" + _table(head, lines)
+    return "### From the first job to the last\n\n" + table(head, lines)
 
 
 def _task(
@@ -129,6 +136,21 @@ def _money(plan: Plan) -> str:
     )
 
 
+def _known(gpus: Sequence[Gpu]) -> str:
+    """Which steps were measured, and how far they were from what is computed at assumed shares."""
+    lines = [
+        [f"{step}, {precision}", gpu.name, gpu.measured_on, _number(factor)]
+        for gpu in gpus
+        for (step, precision), factor in sorted(gpu.factors.items())
+    ]
+    text = "No step has been measured: all GPU hours are computed at the assumed shares."
+    if lines:
+        head = ["step", "GPU", "measured on", "times the seconds computed"]
+        text = "Hours of these steps are multiplied by what was measured; all others are computed "
+        text += f"at the assumed shares.\n\n{table(head, lines)}"
+    return f"### What was measured\n\n{text}"
+
+
 def _rules(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
     by_rule: dict[str, list[int]] = {}
     for number, job in enumerate(plan.jobs):
@@ -151,13 +173,13 @@ def _rules(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
                 _number(sum(cost.cpu_seconds for cost in costs) / 3600),
                 _approximately(costs, [cost.download for cost in costs]),
                 _approximately(costs, [cost.disk for cost in costs]),
-                _how(costs, numbers, any(held), measured),
+                _how(costs, numbers, any(held), measured, gpu),
             ]
         )
     head = ["rule", "jobs", "PFLOP", f"GPU computes, h ({gpu.name})", "GPU is taken, h"]
     head += ["CPU core h", "downloads", "disk", "GPU hours are"]
     rest = f"Minutes at most, and no GPU (jobs in brackets): {', '.join(small)}."
-    return f"### By rule\n\n{_table(head, lines)}\n\n{rest}"
+    return f"### By rule\n\n{table(head, lines)}\n\n{rest}"
 
 
 def _held(plan: Plan, numbers: Iterable[int], gpu: Gpu, measured: dict[int, float]) -> float:
@@ -168,16 +190,26 @@ def _held(plan: Plan, numbers: Iterable[int], gpu: Gpu, measured: dict[int, floa
 
 
 def _how(
-    costs: Sequence[Cost], numbers: Sequence[int], on_gpu: bool, measured: dict[int, float]
+    costs: Sequence[Cost],
+    numbers: Sequence[int],
+    on_gpu: bool,
+    measured: dict[int, float],
+    gpu: Gpu,
 ) -> str:
+    """In a word or two how a rule's GPU hours are known."""
     if not on_gpu:
         return ""
     known = sum(number in measured for number in numbers)
     if known == len(numbers):
         return "measured"
-    if any(cost.work for cost in costs):
-        return f"measured ({known}), computed" if known else "computed"
-    return "not counted"
+    steps = {(cost.step, precision) for cost in costs for precision in cost.work}
+    if not steps:
+        return "not counted"
+    of_steps = steps & gpu.factors.keys()
+    ways = [f"measured ({known})"] * (known > 0)
+    ways += [f"measured on {gpu.measured_on}"] * bool(of_steps)
+    ways += ["computed"] * (of_steps != steps)
+    return ", ".join(ways)
 
 
 def _place(rule: str) -> tuple[int, str]:
@@ -210,6 +242,7 @@ def _duration(seconds: float) -> str:
     return f"{hours / 24:.1f} days" if hours >= 48 else f"{hours:.1f} h"
 
 
-def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """A Markdown table whose columns but the first are numbers."""
     rule = ["---", *["---:"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *lines))

@@ -45,7 +45,7 @@ def bench(
     updates, the median over rounds), ratio, ratio_minimum, ratio_maximum (to the plain loop of the
     same round). The data are random: the cost of an update does not depend on them.
     """
-    data = _random_data(task, device)
+    data = random_data(task, device)
     action_size = task_named(task).action_size
     observation_size = task_named(task).observation_size
     kinds: dict[tuple[str, int, str], tuple[int, Callable[[int], object]]] = {}
@@ -115,7 +115,8 @@ def _single(data: DeviceData, draws: Draws, update: int) -> tuple[Batch, Noise]:
     return batch, Noise(noise.encoder[0], noise.target[0], noise.actor[0])
 
 
-def _random_data(task: str, device: torch.device) -> DeviceData:
+def random_data(task: str, device: torch.device) -> DeviceData:
+    """Made-up transitions of the task's sizes, on the device."""
     definition, random = task_named(task), np.random.default_rng(0)
 
     def normal(*shape: int) -> np.ndarray:

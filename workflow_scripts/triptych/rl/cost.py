@@ -20,6 +20,8 @@ STEPS_A_SECOND = 18_000
 TRANSITIONS = {"d4rl": 1_000_000, "path": 1_000_000}
 """Of a task's data set; D4RL's have a million rows, a user's own are taken to have as many."""
 FLOAT = 4
+UPDATE = "rl update"
+"""`Cost.step` of the trainings."""
 
 
 def job_cost(
@@ -71,6 +73,17 @@ def update_work(widths: Widths, task: str, bcq: BcqSettings, batch: int, masked:
         encoder, target, actor = latents
         noise = Noise(encoder=encoder, target=target, actor=actor)
         return counted(lambda: learner.update(data, noise))
+
+
+def stack_work(
+    widths: Widths, task: str, bcq: BcqSettings, batch: int, masked: bool, networks: int
+) -> Work:
+    """One update of a stack of networks on a GPU.
+
+    It replays an update as one CUDA graph, so that its kernels needn't be started singly.
+    """
+    work = update_work(widths, task, bcq, batch, masked).together(networks)
+    return replace(work, kernels=1.0)
 
 
 def acting_work(widths: Widths, task: str, episodes: int, candidates: int) -> dict[str, Work]:
@@ -131,9 +144,7 @@ def _train(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:
     runs = _stack(config, wildcards)
     bcq, algorithms = BcqSettings.from_table(config["bcq"]), config["sweep"]["algorithms"]
     masked = bool((runs["method"] != "dense").any())
-    update = update_work(widths, task, bcq, training["batch"], masked).together(len(runs))
-    # A GPU replays an update as one CUDA graph, so that its kernels needn't be started singly.
-    update = replace(update, kernels=1.0)
+    update = stack_work(widths, task, bcq, training["batch"], masked, len(runs))
     evaluations = -(-training["updates"] // evaluation["every"])
     acting = acting_work(widths, task, evaluation["episodes"], evaluation["candidates"])
     acts = sum((acting[name] for name in algorithms), Work()).together(len(runs))
@@ -145,6 +156,7 @@ def _train(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:
             (training["precision"], update * training["updates"]),
             ("float32", acts * evaluations * HORIZON),
         ),
+        step=UPDATE,
         cpu_seconds=steps / STEPS_A_SECOND,
         disk=parameters * (FLOAT + 1 / 8),  # and the masks
         scratch=parameters * FLOAT * 3.25,  # weights, two moments, targets of actor and critic

@@ -33,6 +33,8 @@ PHOTOGRAPH = (427, 640)
 FLOAT = 4
 WEIGHTS_BYTES = {"vgg16": 553e6, "vgg19": 575e6, "alexnet": 244e6}
 CPU = torch.device("cpu")
+TRAINING, CLOSURE, FORWARD = "style training step", "style closure", "style forward"
+"""`Cost.step` of Version 2's trainings, of Version 1 and of stylising."""
 
 
 def job_cost(
@@ -180,6 +182,7 @@ class _Jobs:
             work[kind] = work.get(kind, Work()) + one.together(count) * row.evaluations
         return Cost(
             work=work,
+            step=CLOSURE,
             disk=sum(2 * record["size"] ** 2 for record in own),
         )
 
@@ -189,6 +192,7 @@ class _Jobs:
         weights = FLOAT * _parameters(self._network)
         return Cost(
             work={schedule["precision"]: self._step(schedule["batch"]) * schedule["batches"]},
+            step=TRAINING,
             disk=kept * weights,
             scratch=(kept + 3) * weights,
         )
@@ -200,6 +204,7 @@ class _Jobs:
         step = self._step(self._schedule["batch"]) * (1 / 3)
         return Cost(
             work={self._schedule["precision"]: step * (kept * batches)},
+            step=TRAINING,
             disk=FLOAT * _parameters(self._network),
         )
 
@@ -209,7 +214,7 @@ class _Jobs:
         sizes = [self._config["contents"][name].get("size") or PHOTOGRAPH for name in names]
         work = sum((forward_work(self._network, *size) for size in sizes), Work())
         pixels = sum(height * width for height, width in sizes)
-        return Cost(work={shown["precision"]: work}, disk=2 * pixels)
+        return Cost(work={shown["precision"]: work}, step=FORWARD, disk=2 * pixels)
 
     def style_video(self) -> Cost:
         video, film = self._config["video"], self._config["video"]["film"]
@@ -218,6 +223,7 @@ class _Jobs:
         pixels = film["height"] * film["width"]
         return Cost(
             work={self._config["stylised"]["precision"]: frame * (film["frames"] + timed)},
+            step=FORWARD,
             cpu_seconds=film["frames"] * FRAME_SECONDS * pixels / 1e6,
             disk=film["frames"] * pixels * 2,
         )
@@ -243,8 +249,8 @@ class _Jobs:
             forward = forward_work(self._network, size, size)
             second += forward * (timing["repeats"] * timing["photographs"])
         if precision == "float32":
-            return Cost(work={"float32": first + second})
-        return Cost(work={"float32": first, precision: second})
+            return Cost(work={"float32": first + second}, step=CLOSURE)
+        return Cost(work={"float32": first, precision: second}, step=CLOSURE)
 
     def _step(self, batch: int) -> Work:
         losses = self._config["losses"]

@@ -2,11 +2,12 @@
 
 import logging
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import pandas as pd
+import torch
 
 from triptych.audio.measures.bench_worker import SEGMENT_SECONDS
 from triptych.audio.measures.loading import FILES, SHARDS, clips_per_second
@@ -16,6 +17,9 @@ from triptych.core.worker import Worker
 logger = logging.getLogger(__name__)
 
 WORKER = "triptych.audio.measures.bench_worker"
+
+Task = tuple[str, str, dict[str, int]]
+"""What is measured, of which model, at which size."""
 
 PLAIN = "plain"
 """measures/plain.py: eager float32; evaluation embeds a clip once for each caption."""
@@ -36,33 +40,44 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
     clips_per_second_plain, clips_per_second (embedding and loader), device, threads.
     """
     chosen = choose_device(device)
-    rounds, step = settings["rounds"], settings["step"]
-    first = settings["models"][0]
-    split = {"clips": settings["clips"], "captions": settings["captions"]}
-    tasks: list[tuple[str, str, dict[str, int]]] = [
-        ("front_end", "", step),
-        *(("forward", name, {"seconds": SEGMENT_SECONDS[name]}) for name in settings["models"]),
-        ("step", first, step),
-        ("embedding", first, split),
-    ]
-    rows = []
-    with ExitStack() as stack:
-        sides = (PLAIN, *settings["precisions"])
-        workers = {
-            side: stack.enter_context(Worker(WORKER, side, chosen.type, threads=threads))
-            for side in sides
-        }
-        for task in tasks:
-            rows += _compare(task, workers, rounds)
+    rounds = settings["rounds"]
+    rows = list(compared(tasks_of(settings), settings["precisions"], rounds, chosen, threads))
     rows += _loading(settings["files"], rounds)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(chosen), threads
     return table
 
 
-def _compare(
-    task: tuple[str, str, dict[str, int]], workers: dict[str, Worker], rounds: int
-) -> list[dict[str, Any]]:
+def tasks_of(settings: dict[str, Any]) -> list[Task]:
+    """The tasks but the loader, as `bench` describes them."""
+    step, first = settings["step"], settings["models"][0]
+    split = {"clips": settings["clips"], "captions": settings["captions"]}
+    return [
+        ("front_end", "", step),
+        *(("forward", name, {"seconds": SEGMENT_SECONDS[name]}) for name in settings["models"]),
+        ("step", first, step),
+        ("embedding", first, split),
+    ]
+
+
+def compared(
+    tasks: Sequence[Task],
+    precisions: Sequence[str],
+    rounds: int,
+    device: torch.device,
+    threads: int,
+) -> Iterator[dict[str, Any]]:
+    """Each task on every side, in turn: rows of the table, as soon as a task is measured."""
+    with ExitStack() as stack:
+        workers = {
+            side: stack.enter_context(Worker(WORKER, side, device.type, threads=threads))
+            for side in (PLAIN, *precisions)
+        }
+        for task in tasks:
+            yield from _compare(task, workers, rounds)
+
+
+def _compare(task: Task, workers: dict[str, Worker], rounds: int) -> list[dict[str, Any]]:
     what, model, size = task
     if what == "front_end":  # it computes in float32 whatever the precision around
         workers = {side: workers[side] for side in list(workers)[:2]}

@@ -43,19 +43,20 @@ def bench(
     rows = []
     for name, chosen in sizes.items():
         for size in chosen:
-            rows += _compare(name, size, width, sides, rounds, threads)
-    rows += _large(width, threads)
+            rows += compare(name, size, width, sides, rounds, threads)
+    rows += large_photograph(width, threads)
     device = choose_device("auto")
     if device.type == "cuda":
-        rows += _on_gpu(width, precisions, threads)
+        rows += beside_paper(width, precisions, threads)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(device), threads
     return table
 
 
-def _compare(
+def compare(
     name: str, size: int, width: int, sides: Sequence[str], rounds: int, threads: int
 ) -> list[dict[str, Any]]:
+    """One task at one size, every side in turn: rows of the table."""
     measured: dict[str, list[float]] = {side: [] for side in sides}
     with ExitStack() as stack:
         workers = {
@@ -84,7 +85,8 @@ def _compare(
     return rows
 
 
-def _large(width: int, threads: int) -> list[dict[str, Any]]:
+def large_photograph(width: int, threads: int) -> list[dict[str, Any]]:
+    """4032 x 2480 once, plain and in float32: rows whose ratio is that of the peak memory."""
     rows = []
     for side in (PLAIN, "float32"):
         with Worker(WORKER, side, threads=threads) as worker:
@@ -104,7 +106,7 @@ def _large(width: int, threads: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _on_gpu(width: int, precisions: Sequence[str], threads: int) -> list[dict[str, Any]]:
+def beside_paper(width: int, precisions: Sequence[str], threads: int) -> list[dict[str, Any]]:
     """What the paper printed seconds for: its large photograph, and an image of Version 1."""
     rows = []
     for side in precisions:

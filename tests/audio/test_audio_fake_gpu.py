@@ -1,0 +1,82 @@
+"""Every forward pass of the audio study on a GPU without values: no tensor is left on the CPU."""
+
+import dataclasses
+
+import audio_small_models as small
+import pytest
+import torch
+from fake_gpu import CUDA, fake_gpu, moved
+
+from triptych.audio.amounts import TextSize
+from triptych.audio.cost import text_config
+from triptych.audio.measures.trials import tokenizer
+from triptych.audio.models import mel
+from triptych.audio.models.losses import nt_xent
+from triptych.audio.models.passt import Kept, Passt, PasstSettings
+from triptych.audio.models.retrieval import Draws, RetrievalModel
+from triptych.audio.models.sentences import SentenceEncoder
+from triptych.core.device import training_precision
+
+PRECISIONS = ["float32", "tf32", "bf16", "fp16"]
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    # The filters and the clips' counts come of values, which there are none of.
+    band = (0.0, 15000.0)
+    filters = mel._groups(mel.mel_filters(mel.MelSettings(), band), torch.device("cpu"))
+    shapes = [(group, group.weights.shape) for group in filters]
+
+    def groups(_, device):
+        return [
+            dataclasses.replace(group, weights=torch.empty(shape).to(device))
+            for group, shape in shapes
+        ]
+
+    def bincount(owners, minlength):
+        return owners.new_zeros(minlength)
+
+    with fake_gpu():
+        monkeypatch.setattr(mel, "_groups", groups)
+        monkeypatch.setattr(mel, "mel_filters", lambda *_: torch.empty(1))
+        monkeypatch.setattr(torch, "bincount", bincount)
+        monkeypatch.setattr(torch.Tensor, "repeat_interleave", lambda each, counts: each)
+        yield
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_passt_stays_on_the_gpu(gpu, precision):
+    model = moved(lambda: Passt(PasstSettings((10, 10), 100, dim=48, depth=3, heads=4)))
+    kept = Kept(torch.arange(5), torch.arange(3))  # drawn on the CPU
+    with training_precision(CUDA, precision):
+        assert model(torch.rand(2, 1, 128, 100, device=CUDA), kept).device.type == "cuda"
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_sentence_encoders_take_tokens_from_the_cpu(gpu, kind, precision):
+    model = moved(lambda: encoder(kind))
+    tokens = torch.zeros(3, 7, dtype=torch.long)
+    with training_precision(CUDA, precision):
+        found = model({"input_ids": tokens, "attention_mask": torch.ones_like(tokens)})
+    assert (found.device.type, found.shape) == ("cuda", (3, 48))
+
+
+def encoder(kind):
+    size = TextSize(kind, 48, 2, 4, 100)
+    return SentenceEncoder(text_config(size), tokenizer(size), 0.0)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_recordings_sentences_and_their_loss_stay_on_the_gpu(gpu, precision):
+    settings = small.SMALL
+    kept = Kept(torch.arange(5), torch.arange(2))
+    draws = Draws((3.0, 14500.0), mel.Masks((4, 9), (2, 30)), kept)  # drawn on the CPU
+    model = moved(lambda: RetrievalModel(settings, Passt(settings.audio), encoder("bert")))
+    lengths = [16_000, 9_000, 12_000]  # one segment each
+    tokens = torch.zeros(3, 7, dtype=torch.long).to(CUDA)
+    with training_precision(CUDA, precision):
+        audio = model.embed_audio(torch.rand(3, 16_000).to(CUDA), lengths, draws)
+        text = model.embed_text({"input_ids": tokens, "attention_mask": torch.ones_like(tokens)})
+    loss = nt_xent(audio, text, model.temperature)
+    assert {audio.device.type, text.device.type, loss.device.type} == {"cuda"}

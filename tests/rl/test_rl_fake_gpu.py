@@ -1,0 +1,51 @@
+"""BCQ's losses and policies on a GPU without values: no tensor is left on the CPU."""
+
+import pytest
+import torch
+from fake_gpu import CUDA, fake_gpu
+
+from triptych.core.device import PRECISIONS, precision_context
+from triptych.rl.bcq import actor_loss, apply_masks, critic_loss, critic_target, vae_loss
+from triptych.rl.cost import _parameters
+from triptych.rl.evaluation import act_bcq
+from triptych.rl.networks import MAX_ACTION, decode
+from triptych.rl.sampling import DeviceData
+
+OBSERVATION, ACTION, BATCH = 11, 3, 20
+
+
+@pytest.fixture(autouse=True)
+def gpu():
+    with fake_gpu():
+        yield
+
+
+@pytest.fixture
+def parameters(gpu, narrow):
+    made = _parameters(narrow, (OBSERVATION, ACTION))
+    return {name: value.to(CUDA) for name, value in made.items()}
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_losses_stay_on_the_gpu(parameters, transitions, bcq_settings, precision):
+    masks = {name: torch.ones(value.shape, dtype=torch.bool) for name, value in parameters.items()}
+    masked = apply_masks(parameters, {name: mask.to(CUDA) for name, mask in masks.items()})
+    data = DeviceData(transitions, CUDA, torch.float32)
+    batch = data.batch(torch.zeros(1, BATCH, dtype=torch.long, device=CUDA))
+    samples = bcq_settings.target_samples
+    noise, many = (torch.empty(1, n, 2 * ACTION, device=CUDA) for n in (BATCH, BATCH * samples))
+    with precision_context(CUDA, precision):
+        target = critic_target(masked, masked, batch, many, bcq_settings)
+        losses = (
+            vae_loss(masked, batch, noise),
+            critic_loss(masked, batch, target),
+            actor_loss(masked, batch, noise, bcq_settings),
+        )
+    assert {loss.device.type for loss in losses} == {"cuda"}
+
+
+def test_policies_act_on_the_gpu(parameters):
+    state = torch.empty(1, 4, OBSERVATION).to(CUDA)
+    latent = torch.empty(1, 4, 7, 2 * ACTION).to(CUDA)
+    assert act_bcq(parameters, state, latent, 0.05).device.type == "cuda"
+    assert decode(parameters, state, latent[:, :, 0], MAX_ACTION).device.type == "cuda"

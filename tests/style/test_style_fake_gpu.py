@@ -1,0 +1,71 @@
+"""Every forward pass of the style study on a GPU without values: no tensor is left on the CPU."""
+
+import pytest
+import torch
+from fake_gpu import CUDA, fake_gpu, moved
+
+from triptych.core.device import training_precision
+from triptych.style.cost import _backbone
+from triptych.style.feedforward.fast import PreparedNetwork
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
+from triptych.style.feedforward.tiling import stylise_tiled
+from triptych.style.optimisation.gatys import initial_images
+from triptych.style.optimisation.objective import Objective
+from triptych.style.optimisation.presets import PRESETS, preset
+
+
+@pytest.fixture(autouse=True)
+def gpu():
+    with fake_gpu():
+        yield
+
+
+def images(*shape):
+    return torch.rand(*shape, device=CUDA)
+
+
+def network(**choices):
+    return moved(lambda: TransformationNetwork(Architecture(**{"width": 8, **choices})))
+
+
+def test_a_tensor_left_behind_is_found():
+    with pytest.raises(RuntimeError, match="same device"):
+        images(3) + torch.rand(3)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16", "fp16"])
+@pytest.mark.parametrize("identity_start", [False, True])
+@pytest.mark.parametrize("upsampling", ["nearest", "transposed"])
+def test_a_prepared_network_stays_on_the_gpu(upsampling, identity_start, precision):
+    prepared = PreparedNetwork(
+        network(upsampling=upsampling, identity_start=identity_start), precision
+    )
+    stylised = prepared(images(2, 3, 64, 72))
+    assert (stylised.device.type, stylised.shape) == ("cuda", (2, 3, 64, 72))
+
+
+def test_tiles_stay_on_the_gpu():
+    assert stylise_tiled(network(), images(3, 300, 260)).device.type == "cuda"
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bf16", "fp16"])
+def test_a_training_s_losses_stay_on_the_gpu(precision, paper_config):
+    settings = LossSettings.from_table(paper_config["style"]["losses"])
+    loss = PerceptualLoss(_backbone("vgg16", "max").to(CUDA), settings, images(3, 64, 85))
+    photographs = torch.zeros(2, 3, 64, 64, dtype=torch.uint8).to(CUDA).float() / 255
+    with training_precision(CUDA, precision):
+        terms = loss.terms(photographs, network()(photographs))
+    assert {term.device.type for term in terms.values()} == {"cuda"}
+
+
+@pytest.mark.parametrize("precision", ["float32", "tf32", "bf16"])
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("architecture", ["vgg19", "alexnet"])
+def test_version_1_s_losses_stay_on_the_gpu(architecture, name, precision):
+    choices = preset(name, architecture, precision=precision)
+    content, painting = [images(3, 96, 96)], [images(3, 96, 96)]
+    backbone = _backbone(architecture, choices.pooling).to(CUDA)
+    objective = Objective(backbone, choices, content, painting)
+    start = initial_images(content, painting, choices, [0])
+    assert objective.terms(start).total.device.type == "cuda"

@@ -1,0 +1,1 @@
+"""What a GPU does with the three studies: tests, benches and trainings, in parts of minutes."""

@@ -1,0 +1,68 @@
+"""The offline-RL study's training step at a config's sizes, on made-up transitions."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+
+from triptych.core.divergence import DivergedError, all_finite
+from triptych.core.trial import Trial
+from triptych.rl.bcq import BcqSettings, Learner, StepSettings
+from triptych.rl.bench import random_data
+from triptych.rl.cost import UPDATE, stack_work
+from triptych.rl.locomotion import task_named
+from triptych.rl.networks import Parameters, Widths, initialise
+from triptych.rl.sampling import Draws
+from triptych.rl.sweep import runs_of
+from triptych.rl.training import update_stepper
+
+
+def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[Trial]:
+    """An update of the first stack that the sweep trains. config: the section `rl`."""
+    table = runs_of(config)
+    trained = table[table["trained"]]
+    first = trained.iloc[0]
+    keys = ["task", "networks", "stack"]
+    runs = trained[(trained[keys] == first[keys]).all(axis=1)]
+    task, widths = str(first["task"]), Widths.from_table(config["widths"][first["networks"]])
+    bcq, training = BcqSettings.from_table(config["bcq"]), config["training"]
+    steps = StepSettings(**{name: training[name] for name in ("batch", "learning_rate", "tau")})
+    seeds, sparsities = runs["seed"].tolist(), runs["sparsity_percent"].tolist()
+    sizes = task_named(task).observation_size, task_named(task).action_size
+    fresh = initialise(widths, *sizes, seeds)
+    parameters = {name: value.to(device) for name, value in fresh.items()}
+    masks = _masks(fresh, sparsities, device)
+    learner = Learner(parameters, masks, bcq, steps, "BCQ" not in config["sweep"]["algorithms"])
+    data = random_data(task, device)
+    drawn = len(data), sizes[1], steps.batch, bcq.target_samples
+    draws = Draws(seeds, *drawn, device, torch.float32)
+    precision = training["precision"]
+    yield Trial(
+        UPDATE,
+        f"{len(runs)} networks, batch {steps.batch}",
+        precision,
+        update_stepper(learner, data, draws, precision),
+        lambda: stack_work(widths, task, bcq, steps.batch, True, len(runs)),
+        lambda: _check(learner),
+    )
+
+
+def _masks(parameters: Parameters, sparsities: list[int], device: torch.device) -> Parameters:
+    """For each network of the stack random masks of its sparsity: where zeros lie costs nothing."""
+    generator = torch.Generator().manual_seed(0)
+    kept = 1 - torch.tensor(sparsities)[:, None, None] / 100
+    return {
+        name: (torch.rand(value.shape, generator=generator) < kept).to(device)
+        for name, value in parameters.items()
+        if name.endswith(".weight")
+    }
+
+
+def _check(learner: Learner) -> None:
+    if not all_finite(learner.parameters.values()):
+        raise DivergedError("a network's weights are not finite")
+
+
+TRIALS: dict[str, Callable[[Mapping[str, Any], torch.device], Iterator[Trial]]] = {
+    "update": update_trials
+}
