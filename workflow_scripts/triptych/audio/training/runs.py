@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +29,7 @@ from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Objective
 from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_precision
 from triptych.core.files import write_csv
 from triptych.core.provenance import fingerprint, parameters_digest
 from triptych.core.stopping import Stopped
@@ -127,10 +128,13 @@ def _train_runs(
     stop: Stop,
     group: Group,
 ) -> None:
-    store = ClipStore(plan.corpus.shards)
+    store, wanted = ClipStore(plan.corpus.shards), plan.training.precision
+    precision = choose_precision(wanted, group.device, "training")
+    plan = replace(plan, training=replace(plan.training, precision=precision))
     for run, folder in zip(runs, folders, strict=True):
         place = checkpoint / Path(run["folder"]).name
-        own = Checkpoint(place, parameters_digest({"all": digest, "run": dict(run)}))
+        made_of = {"all": digest, "run": dict(run), "precision": precision}
+        own = Checkpoint(place, parameters_digest(made_of))
         _train_run(run, Path(folder), plan, store, group, own, stop)
 
 

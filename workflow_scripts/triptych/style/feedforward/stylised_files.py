@@ -11,9 +11,15 @@ from torch import Tensor
 
 from triptych.core.device import describe_device
 from triptych.core.progress import Progress
-from triptych.style.feedforward.fast import Precision, PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network_files import load_network
-from triptych.style.feedforward.stylize import plan_for, precision_error, stylise
+from triptych.style.feedforward.stylize import (
+    checked_precision,
+    middle,
+    plan_for,
+    precision_error,
+    stylise,
+)
 from triptych.style.images import read_image, write_image
 
 logger = logging.getLogger(__name__)
@@ -42,20 +48,22 @@ def stylise_files(
     *,
     painting: str,
     variant: str,
-    precision: Precision,
+    precision: str,
     device: torch.device,
     memory_bytes: float | None = None,
 ) -> pd.DataFrame:
     """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
 
     A content's name is its file's; `seconds` are the network's alone, the image being on its
-    device; `origin` is "shipped" for the variant of that name and else "trained".
-    `psnr_to_float32` (decibels, in a part of at most 512 pixels a side) says what the precision
-    costs, infinite for none.
+    device; `origin` is "shipped" for the variant of that name and else "trained". precision: a
+    name, or "auto", which is checked on the first photograph; the column has what it stood for.
+    `psnr_to_float32` (decibels, in a part of at most 512 pixels a side) says what that costs,
+    infinite for nothing.
     """
     network, record = load_network(network_path)
     network = network.to(device)
-    prepared = PreparedNetwork(network, precision)
+    chosen = checked_precision(network, read_image(contents[0]).to(device), precision)
+    prepared = PreparedNetwork(network, chosen)
     prepared(torch.zeros(1, 3, 64, 64, device=device))  # the first call of all is slow
     rows = []
     with Progress(f"stylised: {painting}", len(contents), "images") as progress:
@@ -75,11 +83,11 @@ def stylise_files(
                     "height": height,
                     "width_px": width,
                     "seconds": seconds,
-                    "precision": precision,
+                    "precision": chosen,
                     "tiled": plan_for(prepared, height, width, memory_bytes).tiled,
                     "device": describe_device(device),
                     "variant": variant,
-                    "psnr_to_float32": precision_error(network, _middle(image), precision).psnr,
+                    "psnr_to_float32": precision_error(network, middle(image, 512), chosen).psnr,
                 }
             )
             progress.advance()
@@ -94,9 +102,3 @@ def _timed(
     if result.is_cuda:
         torch.cuda.synchronize(result.device)
     return result, time.perf_counter() - began
-
-
-def _middle(image: Tensor, side: int = 512) -> Tensor:
-    height, width = image.shape[1:]
-    top, left = max(0, height - side) // 2, max(0, width - side) // 2
-    return image[:, top : top + side, left : left + side]
