@@ -22,9 +22,7 @@ with job(snakemake):
         photographs,
         PretrainingSettings.from_table(settings),
         device,
-        Checkpoint(
-            params.checkpoint, fingerprint(given, [])
-        ),
+        Checkpoint(params.checkpoint, fingerprint(given, [])),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
     write_csv(trained.log, output.log)

@@ -32,11 +32,16 @@ class _Recorder(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name in LENGTHS and torch.is_autocast_enabled("cpu"):  # the rest is float32 always
             given = [*args, *kwargs.values()]
-            key = name, *(
-                (each.shape, each.stride()) if isinstance(each, Tensor) else str(each)
-                for each in given
+            key = (
+                name,
+                *(
+                    (each.shape, each.stride()) if isinstance(each, Tensor) else str(each)
+                    for each in given
+                ),
             )
-            kept = tuple(each.detach().clone() if isinstance(each, Tensor) else each for each in args)
+            kept = tuple(
+                each.detach().clone() if isinstance(each, Tensor) else each for each in args
+            )
             named = {n: v.detach() if isinstance(v, Tensor) else v for n, v in kwargs.items()}
             self.calls.setdefault(key, (func, kept, named))
         return func(*args, **kwargs)
