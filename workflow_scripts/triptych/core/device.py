@@ -81,8 +81,13 @@ def choose_precision(
         return _noted(wanted, wanted, work, f"asked for, though {why}" if slow else "asked for")
     trouble = wrong(best) if wrong is not None and best != "float32" else None
     if trouble:
-        return _noted(wanted, "float32", work, f"{best} gives way: {trouble}")
+        return gives_way(best, work, trouble)
     return _noted(wanted, best, work, why)
+
+
+def gives_way(precision: str, work: Work, trouble: str) -> str:
+    """Record that "auto" computes in float32 from here on, because of the trouble; "float32"."""
+    return _noted("auto", "float32", work, f"{precision} gives way: {trouble}")
 
 
 def chosen_precisions() -> list[dict[str, str]]:

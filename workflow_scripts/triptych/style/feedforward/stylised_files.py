@@ -1,6 +1,7 @@
 """One painting's network put to a list of photographs: the images, and a row about each."""
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,12 +10,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.core.device import describe_device
+from triptych.core.device import choose_precision, describe_device, gives_way
 from triptych.core.progress import Progress
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network_files import load_network
 from triptych.style.feedforward.stylize import (
-    checked_precision,
+    LEAST_DECIBELS,
     middle,
     plan_for,
     precision_error,
@@ -56,14 +57,14 @@ def stylise_files(
 
     A content's name is its file's; `seconds` are the network's alone, the image being on its
     device; `origin` is "shipped" for the variant of that name and else "trained". precision: a
-    name, or "auto", which is checked on the first photograph; the column has what it stood for.
-    `psnr_to_float32` (decibels, in a part of at most 512 pixels a side) says what that costs,
-    infinite for nothing.
+    name, or "auto", which gives way to float32 at the first photograph whose result is under
+    `LEAST_DECIBELS` from float32's; the column has what was computed in. `psnr_to_float32`
+    (decibels, in a part of at most 512 pixels a side) says what that costs, infinite for nothing.
     """
     network, record = load_network(network_path)
     network = network.to(device)
-    chosen = checked_precision(network, read_image(contents[0]).to(device), precision)
-    prepared = PreparedNetwork(network, chosen)
+    chosen = choose_precision(precision, device, "inference")
+    prepared = PreparedNetwork(network, chosen)  # type: ignore[arg-type]
     prepared(torch.zeros(1, 3, 64, 64, device=device))  # the first call of all is slow
     rows = []
     with Progress(f"stylised: {painting}", len(contents), "images") as progress:
@@ -71,6 +72,12 @@ def stylise_files(
             name = Path(path).stem
             image = read_image(path).to(device)
             result, seconds = _timed(prepared, image, memory_bytes)
+            psnr = precision_error(network, middle(image, 512), prepared.precision).psnr
+            if precision == "auto" and psnr < LEAST_DECIBELS:  # this one and all after it
+                trouble = f"{name} would be {psnr:.0f} dB from float32's result"
+                gives_way(prepared.precision, "inference", trouble)
+                prepared, psnr = PreparedNetwork(network), math.inf
+                result, seconds = _timed(prepared, image, memory_bytes)
             write_image(Path(folder) / f"{name}.png", result)
             height, width = image.shape[1:]
             rows.append(
@@ -83,11 +90,11 @@ def stylise_files(
                     "height": height,
                     "width_px": width,
                     "seconds": seconds,
-                    "precision": chosen,
+                    "precision": prepared.precision,
                     "tiled": plan_for(prepared, height, width, memory_bytes).tiled,
                     "device": describe_device(device),
                     "variant": variant,
-                    "psnr_to_float32": precision_error(network, middle(image, 512), chosen).psnr,
+                    "psnr_to_float32": psnr,
                 }
             )
             progress.advance()
