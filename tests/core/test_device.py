@@ -59,6 +59,12 @@ def test_auto_is_bf16_only_where_a_processor_gains_from_it(
     assert choose_precision("auto", CPU, work) == precision
 
 
+def test_narrow_layers_stay_in_float32_on_every_processor(processor):
+    processor(AMX, INTEL)
+    assert choose_precision("auto", CPU, "narrow") == "float32"
+    assert choose_precision("bf16", CPU, "narrow") == "bf16"
+
+
 @pytest.mark.parametrize(
     ("capability", "expected"),
     [
@@ -71,6 +77,7 @@ def test_auto_is_bf16_only_where_a_processor_gains_from_it(
 def test_auto_on_a_gpu_is_what_its_generation_multiplies_fastest(monkeypatch, capability, expected):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     works = ("inference", "training", "unscaled")
+    assert choose_precision("auto", GPU, "narrow") == expected[1]
     assert [choose_precision("auto", GPU, work) for work in works] == expected
 
 
@@ -103,7 +110,7 @@ def test_plans_without_a_gpu_count_on_one_of_2020_or_later():
 
 
 def test_an_unknown_kind_of_work_is_named():
-    with pytest.raises(ValueError, match="'sums' is not one of inference, training, unscaled"):
+    with pytest.raises(ValueError, match="'sums' is not one of inference, training, narrow, unscaled"):
         choose_precision("auto", CPU, "sums")
 
 

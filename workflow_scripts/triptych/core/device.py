@@ -22,9 +22,10 @@ logger = logging.getLogger(__name__)
 
 PRECISIONS = ("float32", "tf32", "bf16")
 
-Work = Literal["inference", "training", "unscaled"]
+Work = Literal["inference", "training", "narrow", "unscaled"]
 """What is computed: forward passes alone; updates whose gradients a scaler keeps from
-underflowing; gradients without one, which fp16 doesn't suit."""
+underflowing, and these of linear layers too narrow for a processor to gain; gradients without a
+scaler, which fp16 doesn't suit."""
 
 LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
 """Environment variables by which oneDNN is kept from newer instructions, the first one first."""
@@ -113,6 +114,8 @@ def _best(device: torch.device, work: Work) -> tuple[str, str]:
     """The precision from which the device gains most, and why."""
     if device.type == "cuda":
         return _on_a_gpu(torch.cuda.get_device_capability(device), work)
+    if work == "narrow":
+        return "float32", "its layers are too narrow for a processor to gain from bf16"
     return _on_a_processor()
 
 
@@ -121,6 +124,7 @@ def _on_a_gpu(capability: tuple[int, int], work: Work) -> tuple[str, str]:
     by_work = {
         "inference": "fp16" if half else "float32",
         "training": "bf16" if newer else "fp16" if half else "float32",
+        "narrow": "bf16" if newer else "fp16" if half else "float32",
         "unscaled": "tf32" if newer else "float32",
     }
     version = ".".join(map(str, capability))

@@ -17,6 +17,7 @@ from triptych.audio.embedding_files import write_embeddings
 from triptych.audio.experiments import KEYS
 from triptych.audio.models.losses import nt_xent, same_audio
 from triptych.audio.models.model_files import build_model, load_model, save_model
+from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.retrieval import RetrievalModel, draw
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batches, Pair
@@ -35,6 +36,10 @@ from triptych.core.provenance import fingerprint, parameters_digest
 from triptych.core.stopping import Stopped
 
 StrPath = str | Path
+WIDE = 256
+"""Units of an audio model's layers from which a processor's training step may gain from bf16: at
+128 it takes 1.03 to 1.15 times as long, at 768 it's 1.28 times as fast."""
+
 Run = Mapping[str, Any]
 """A row of the experiment table."""
 
@@ -65,6 +70,11 @@ class FromParts:
     def model(self, seed: int) -> RetrievalModel:
         return build_model(self.settings, self.text, self.audio_weights, seed)
 
+    @property
+    def dim(self) -> int:
+        """Width of the audio side's layers."""
+        return self.settings.audio.dim
+
 
 @dataclass(frozen=True)
 class FromModel:
@@ -74,6 +84,11 @@ class FromModel:
 
     def model(self, seed: int) -> RetrievalModel:
         return load_model(self.folder)
+
+    @property
+    def dim(self) -> int:
+        """Width of the audio side's layers."""
+        return int(read_model_table(Path(self.folder))["settings"]["audio"]["dim"])
 
 
 @dataclass(frozen=True)
@@ -129,7 +144,8 @@ def _train_runs(
     group: Group,
 ) -> None:
     store, wanted = ClipStore(plan.corpus.shards), plan.training.precision
-    precision = choose_precision(wanted, group.device, "training")
+    narrow = plan.start.dim < WIDE
+    precision = choose_precision(wanted, group.device, "narrow" if narrow else "training")
     plan = replace(plan, training=replace(plan.training, precision=precision))
     for run, folder in zip(runs, folders, strict=True):
         place = checkpoint / Path(run["folder"]).name
