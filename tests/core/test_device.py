@@ -110,7 +110,7 @@ def test_plans_without_a_gpu_count_on_one_of_2020_or_later():
 
 
 def test_an_unknown_kind_of_work_is_named():
-    with pytest.raises(ValueError, match="'sums' is not one of inference, training, narrow, unscaled"):
+    with pytest.raises(ValueError, match="'sums' is not one of inference, training, narrow"):
         choose_precision("auto", CPU, "sums")
 
 
