@@ -60,6 +60,8 @@ def audio_tasks():
 # Operations a second that a slow one sustains. An A40 did 25e12 of PaSST's in half precision; two
 # cores of the demo's machine did 1e11 of the stacked networks'.
 GPU_SPEED = {"float32": 1e13, "tf32": 2e13, "bf16": 2.5e13, "fp16": 2.5e13}
+# The slowest that auto stands for on a GPU of 2020 or later.
+GPU_SPEED["auto"] = GPU_SPEED["tf32"]
 CORE_SPEED = 2e10
 LONGEST = 5760  # minutes; four days, about as long as clusters let a job run
 DOWNLOAD_SPEED = 5e6  # bytes a second

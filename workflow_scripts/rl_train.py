@@ -3,7 +3,7 @@
 import pandas as pd
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import choose_device
+from triptych.core.device import choose_device, choose_precision
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
@@ -18,7 +18,9 @@ from triptych.rl.training import TrainingSettings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    rows = pd.DataFrame(params.runs)
+    rows, device = pd.DataFrame(params.runs), choose_device(params.device)
+    precision = choose_precision(params.training["precision"], device, "unscaled")
+    given = {**dict(params.items()), "training": {**params.training, "precision": precision}}
     widths, bcq = Widths.from_table(params.widths), BcqSettings.from_table(params.bcq)
     steps = StepSettings(
         **{name: params.training[name] for name in ("batch", "learning_rate", "tau")}
@@ -27,7 +29,7 @@ with job(snakemake):
         updates=params.training["updates"],
         evaluate_every=params.evaluation["every"],
         checkpoint_every=params.training["checkpoint_every"],
-        precision=params.training["precision"],
+        precision=precision,
         algorithms=tuple(params.algorithms),
     )
     evaluation = EvaluationSettings(
@@ -51,8 +53,8 @@ with job(snakemake):
         steps,
         training,
         evaluation,
-        choose_device(params.device),
-        Checkpoint(params.checkpoint, fingerprint(dict(params.items()), snakemake.input)),
+        device,
+        Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):

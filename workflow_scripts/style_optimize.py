@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import choose_device
+from triptych.core.device import choose_device, choose_precision
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
@@ -26,12 +26,17 @@ with job(snakemake):
         calibration=shards.batch(range(count)).float() / 255,
     )
     device, resources = choose_device(params.device), snakemake.resources
+    runs = [
+        {**run, "precision": choose_precision(run["precision"], device, "unscaled")}
+        for run in params.runs
+    ]
+    settled = {**dict(params.items()), "runs": runs}
     optimised = run_experiment(
-        params.runs,
+        runs,
         inputs,
         device,
         usable_memory(device, resources.get("mem_mb")),
-        Checkpoint(params.checkpoint, fingerprint(dict(params.items()), snakemake.input)),
+        Checkpoint(params.checkpoint, fingerprint(settled, snakemake.input)),
         StopRequest(scheduler_limit(resources.get("runtime"))),
     )
     for table, path in ((optimised.runs, output.runs), (optimised.history, output.history)):

@@ -1,6 +1,6 @@
 """Choose the checkpoint of the lowest loss on held-out photographs, and show them all."""
 
-from triptych.core.device import choose_device
+from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.style.feedforward.perceptual import LossSettings
@@ -26,7 +26,7 @@ with job(snakemake):
         Shards(files.crops, files.index),
         resize(read_image(files.content), params.sheet_size),
         params.batch,
-        params.precision,
+        choose_precision(params.precision, device, "training"),
         device,
         network=output.network,
         selection=output.selection,

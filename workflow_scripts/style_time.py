@@ -9,6 +9,7 @@ from triptych.core.memory import keep_freed_memory
 from triptych.style.backbones.backbone import load_backbone
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network_files import load_network
+from triptych.style.feedforward.stylize import checked_precision
 from triptych.style.images import read_image, resize
 from triptych.style.inputs.shards import Shards
 from triptych.style.measures.timing import loss_times, network_times, optimisation_times
@@ -27,7 +28,9 @@ with job(snakemake):
         backbone = load_backbone(given[name], pooling=choices.pooling).to(device)
         backbones[name] = backbone, choices
     network, _ = load_network(given.network)
-    prepared = PreparedNetwork(network.to(device), params.precision)
+    network = network.to(device)
+    precision = checked_precision(network, photographs[0].to(device), params.precision)
+    prepared = PreparedNetwork(network, precision)
     images = [
         optimisation_times(
             photographs,
@@ -40,7 +43,7 @@ with job(snakemake):
             device,
         ),
         network_times(
-            photographs, prepared, settings["sizes"], settings["repeats"], params.precision, device
+            photographs, prepared, settings["sizes"], settings["repeats"], precision, device
         ),
     ]
     backbone, choices = backbones["vgg"]

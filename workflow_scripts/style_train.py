@@ -1,7 +1,7 @@
 """Train a transformation network for a painting, resuming where an interrupted attempt stopped."""
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import choose_device
+from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -15,6 +15,9 @@ from triptych.style.inputs.shards import Shards
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output
     device = choose_device(params.device)
+    precision = choose_precision(params.training["precision"], device, "training")
+    training = {**params.training, "precision": precision}
+    given = {**dict(params.items()), "training": training}
     architecture = Architecture(**params.architecture)
     loss = read_loss(
         files.backbone,
@@ -28,16 +31,16 @@ with job(snakemake):
         architecture,
         loss,
         Shards(files.crops, files.index),
-        TrainingSettings(**params.training),
+        TrainingSettings(**training),
         device,
-        Checkpoint(params.checkpoint, fingerprint(dict(params.items()), files)),
+        Checkpoint(params.checkpoint, fingerprint(given, files)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
     write_training(
         trained,
         architecture,
         Style(params.painting, params.variant),
-        {name: params[name] for name in ("origin", "losses", "training", "painting_size")},
+        {name: given[name] for name in ("origin", "losses", "training", "painting_size")},
         weights=output.weights,
         losses=output.losses,
         samples=output.samples,

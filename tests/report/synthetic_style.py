@@ -271,6 +271,7 @@ def stylised_runs(
             "precision": "float32",
             "tiled": "false",
             "device": device,
+            "psnr_to_float32": np.inf,
         }
     )
 

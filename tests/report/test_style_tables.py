@@ -212,7 +212,11 @@ def test_networks_are_listed_with_their_origin_and_parity():
     parity = pd.DataFrame(
         {"painting": ["swirls"] * 2, "variant": "plain", "largest_difference": [1e-6, 4e-6]}
     )
+    waves = stylised["painting"] == "waves"
+    stylised.loc[waves, "precision"] = "bf16"
+    stylised.loc[waves, "psnr_to_float32"] = [41.2, 33.4]
     rows = networks_table(stylised, parity).rows
+    assert [row[-2] for row in rows] == ["float32", "bf16, 33 dB"]
     assert rows[0][:2] == ("Swirls", "trained in this run") and rows[0][-1] == "4.0e-06"
     assert rows[1][:2] == ("Waves", "shipped") and rows[1][-1] == DASH
 

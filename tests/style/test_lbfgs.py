@@ -59,6 +59,32 @@ def separately(
     return x.detach(), losses
 
 
+def rounding(problem: Problem, start: Tensor, iterations: int, **options: float) -> float:
+    """How far torch's own run ends from itself when its start is moved by one rounding.
+
+    No other order of the same sums can be asked to end nearer: where L-BFGS meets a step and a
+    change of gradient that are nearly perpendicular, the next step is long, and what was rounded
+    grows with it.
+    """
+    ends, generator = [], torch.Generator().manual_seed(0)
+    for _ in range(8):
+        signs = torch.randn(start.shape, generator=generator, dtype=start.dtype).sign()
+        moved = start * (1 + torch.finfo(start.dtype).eps * signs)
+        ends.append(separately(problem, moved, iterations, **options)[0])
+    exact, _ = separately(problem, start, iterations, **options)
+    return max(float((end - exact).abs().max()) for end in ends)
+
+
+def assert_rounding_apart(
+    found: Tensor, problem: Problem, start: Tensor, iterations: int, **options: float
+) -> None:
+    """That `found` is where torch's own run ends, but for a hundred times its own rounding."""
+    expected, _ = separately(problem, start, iterations, **options)
+    allowed = 100 * rounding(problem, start, iterations, **options) + 1e-12
+    assert allowed < 1e-6  # or the problem amplifies so much that this tests nothing
+    torch.testing.assert_close(found, expected, rtol=0, atol=allowed)
+
+
 def evaluate(problems: list[Problem], rows: Tensor) -> tuple[Tensor, Tensor]:
     rows = rows.detach().requires_grad_()
     losses = torch.stack([problem(row) for problem, row in zip(problems, rows, strict=True)])
@@ -109,8 +135,7 @@ def test_rows_equal_separate_runs_of_torch_after_40_steps(options: dict[str, flo
     begin = starts(len(PROBLEMS))
     found = together(PROBLEMS, begin, 40, **options).rows
     for row, problem in enumerate(PROBLEMS):
-        expected, _ = separately(problem, begin[row], 40, **options)
-        torch.testing.assert_close(found[row], expected, rtol=1e-8, atol=1e-8)
+        assert_rounding_apart(found[row], problem, begin[row], 40, **options)
 
 
 def test_a_row_that_converges_early_is_frozen_and_the_others_are_not() -> None:
@@ -135,8 +160,7 @@ def test_pairs_without_curvature_are_skipped_row_by_row(history: int) -> None:
     assert remembered[2:] == [39, 0]
     found = together(problems, begin, 40, **options).rows
     for row, problem in enumerate(problems):
-        expected, _ = separately(problem, begin[row], 40, **options)
-        torch.testing.assert_close(found[row], expected, rtol=1e-8, atol=1e-8)
+        assert_rounding_apart(found[row], problem, begin[row], 40, **options)
 
 
 def _remembered(problem: Problem, start: Tensor, iterations: int, **options: float) -> int:
@@ -163,15 +187,26 @@ def _closure(optimizer: torch.optim.Optimizer, problem: Problem, x: Tensor) -> C
 
 
 def test_several_steps_of_torch_are_one_continuous_history() -> None:
-    begin = starts(1)[0]
-    x = begin.clone().requires_grad_()
-    optimizer = torch.optim.LBFGS([x], history_size=10, tolerance_change=0, tolerance_grad=0)
-    for _ in range(2):
-        optimizer.step(_closure(optimizer, rosenbrock, x))  # max_iter is 20
-    found = together(
-        [rosenbrock], begin[None], 40, history_size=10, tolerance_change=0, tolerance_grad=0
-    )
-    torch.testing.assert_close(found.rows[0], x.detach(), rtol=1e-8, atol=1e-8)
+    """On a strongly convex problem, where rounding doesn't grow from step to step.
+
+    (The chained Rosenbrock function from a far start leaps, at its twelfth step, 1,500 to where
+    gradients are 1e9 long: one rounding of the start then moves the end by 1e-4.)
+    """
+    begin, problem = starts(1)[0], quadratic(100, 4)
+    options = {"history_size": 10, "tolerance_change": 0, "tolerance_grad": 0}
+
+    def in_steps(forgetting: bool) -> Tensor:
+        x = begin.clone().requires_grad_()
+        optimizer = torch.optim.LBFGS([x], max_iter=10, **options)
+        for _ in range(2):
+            optimizer.step(_closure(optimizer, problem, x))
+            if forgetting:
+                optimizer = torch.optim.LBFGS([x], max_iter=10, **options)
+        return x.detach()
+
+    found = together([problem], begin[None], 20, **options).rows[0]
+    torch.testing.assert_close(found, in_steps(forgetting=False), rtol=0, atol=1e-12)
+    assert (found - in_steps(forgetting=True)).abs().max() > 1e-3
 
 
 def test_a_row_without_a_number_does_not_touch_the_others() -> None:

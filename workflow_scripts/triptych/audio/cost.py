@@ -29,7 +29,7 @@ from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_files import LONGEST_TOKENS
 from triptych.core.cost import Cost, download
-from triptych.core.device import training_precision
+from triptych.core.device import precision_on_gpus, training_precision
 from triptych.core.operations import Work, counted, shaped, shapes_only
 
 CPU = torch.device("cpu")
@@ -241,7 +241,8 @@ class _Jobs:
         """All runs of a job: epochs, a validation after each, embeddings at the end."""
         config, corpus = self._config, self._wildcards["corpus"]
         settings = {**config["stages"]["common"], **config["stages"][stage]}
-        precision, longest = settings["precision"], settings["longest_seconds"]
+        precision = precision_on_gpus(settings["precision"], "training")
+        longest = settings["longest_seconds"]
         audio_name, text_name = self._wildcards["pair"].split("-")
         model = ModelSettings.from_config(
             config["audio_models"][audio_name], config["model"], config["model"]["text_dropout"]

@@ -1,15 +1,50 @@
-"""The device that a job computes on, and in which precision."""
+"""The device that a job computes on, and in which precision.
+
+`precision: auto` has one meaning everywhere, `choose_precision`: what the device is good at, by a
+table of what was measured (docs/performance.md, "Precision"), and never one in which it is slower
+than in float32. Nothing is timed at run time: two runs on one machine must choose alike.
+"""
 
 import contextlib
+import logging
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from typing import Literal, get_args
 
 import torch
 
 from triptych.core.errors import InputError
 from triptych.core.provenance import cpu_name
 
+logger = logging.getLogger(__name__)
+
 PRECISIONS = ("float32", "tf32", "bf16")
+
+Work = Literal["inference", "training", "narrow", "unscaled"]
+"""What is computed: forward passes alone; updates whose gradients a scaler keeps from
+underflowing, and these of linear layers too narrow for a processor to gain; gradients without a
+scaler, which fp16 doesn't suit."""
+
+LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
+"""Environment variables by which oneDNN is kept from newer instructions, the first one first."""
+
+AMPERE, VOLTA = (8, 0), (7, 0)
+"""Compute capabilities from which GPUs multiply in tf32 and bf16, and in fp16."""
+
+
+@dataclass(frozen=True)
+class ChosenPrecision:
+    """What was asked for, what is computed in, and why: a line of a job's provenance."""
+
+    wanted: str
+    precision: str
+    work: Work
+    why: str
+
+
+_chosen: dict[ChosenPrecision, None] = {}
 
 
 def choose_device(wanted: str) -> torch.device:
@@ -25,6 +60,93 @@ def choose_device(wanted: str) -> torch.device:
             "Set device: auto or cpu in the config, or check the driver with nvidia-smi."
         )
     return torch.device(wanted)
+
+
+def choose_precision(
+    wanted: str,
+    device: torch.device,
+    work: Work,
+    wrong: Callable[[str], str | None] | None = None,
+) -> str:
+    """The precision that `wanted` stands for on this device: itself, or for "auto" the best one.
+
+    wrong: what is wrong with the results in a precision other than float32, as a part of a
+    sentence, or None; then "auto" gives way to float32. What is chosen is logged once, and stands
+    in the job's provenance.
+    """
+    if work not in get_args(Work):
+        raise ValueError(f"work {work!r} is not one of {', '.join(get_args(Work))}")
+    best, why = _best(device, work)
+    if wanted != "auto":
+        slow = device.type == "cpu" and wanted == "bf16" and best == "float32"
+        return _noted(wanted, wanted, work, f"asked for, though {why}" if slow else "asked for")
+    trouble = wrong(best) if wrong is not None and best != "float32" else None
+    if trouble:
+        return gives_way(best, work, trouble)
+    return _noted(wanted, best, work, why)
+
+
+def gives_way(precision: str, work: Work, trouble: str) -> str:
+    """Record that "auto" computes in float32 from here on, because of the trouble; "float32"."""
+    return _noted("auto", "float32", work, f"{precision} gives way: {trouble}")
+
+
+def chosen_precisions() -> list[dict[str, str]]:
+    """What this process chose so far, and why, in order; for provenance."""
+    return [asdict(each) for each in _chosen]
+
+
+def precision_on_gpus(wanted: str, work: Work) -> str:
+    """What `wanted` stands for on a GPU of 2020 or later, for plans that are made without one."""
+    return _on_a_gpu(AMPERE, work)[0] if wanted == "auto" else wanted
+
+
+def _noted(wanted: str, precision: str, work: Work, why: str) -> str:
+    chosen = ChosenPrecision(wanted, precision, work, why)
+    if chosen not in _chosen:
+        _chosen[chosen] = None
+        if wanted == "auto" or why != "asked for":
+            logger.info("precision %s (%s): %s, %s", wanted, work, precision, why)
+    return precision
+
+
+def _best(device: torch.device, work: Work) -> tuple[str, str]:
+    """The precision from which the device gains most, and why."""
+    if device.type == "cuda":
+        return _on_a_gpu(torch.cuda.get_device_capability(device), work)
+    if work == "narrow":
+        return "float32", "its layers are too narrow for a processor to gain from bf16"
+    return _on_a_processor()
+
+
+def _on_a_gpu(capability: tuple[int, int], work: Work) -> tuple[str, str]:
+    newer, half = capability >= AMPERE, capability >= VOLTA
+    by_work = {
+        "inference": "fp16" if half else "float32",
+        "training": "bf16" if newer else "fp16" if half else "float32",
+        "narrow": "bf16" if newer else "fp16" if half else "float32",
+        "unscaled": "tf32" if newer else "float32",
+    }
+    version = ".".join(map(str, capability))
+    return by_work[work], f"a GPU of compute capability {version}"
+
+
+def _on_a_processor() -> tuple[str, str]:
+    """bf16 where the processor multiplies in it faster, and oneDNN may use that; else float32."""
+    known = torch.cpu.get_capabilities()
+    limit = next((os.environ[name].upper() for name in LIMITS if os.environ.get(name)), "ALL")
+    everything = limit in ("ALL", "DEFAULT")
+    if known.get("amx_bf16") and (everything or "AMX" in limit):
+        return "bf16", "the processor has AMX"
+    allowed = everything or any(part in limit for part in ("BF16", "FP16", "AMX", "AVX10"))
+    if known.get("avx512_bf16") and allowed:
+        # AMD's multiply twice as many numbers an instruction in bf16; Intel's gained nothing.
+        if "AMD" in cpu_name():
+            return "bf16", "an AMD processor with AVX512-bf16"
+        return "float32", "AVX512-bf16 without AMX gains nothing on this processor"
+    if known.get("amx_bf16") or known.get("avx512_bf16"):
+        return "float32", f"oneDNN is limited to {limit}, which has no bf16"
+    return "float32", "the processor has no instructions for bf16"
 
 
 def precision_context(device: torch.device, precision: str) -> AbstractContextManager[object]:

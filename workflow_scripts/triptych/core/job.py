@@ -165,6 +165,9 @@ def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds
         "seconds": round(seconds, 3),
         "peak_memory_bytes": peak_memory(),
     }
+    device = sys.modules.get("triptych.core.device")
+    if device is not None:
+        record["precision"] = device.chosen_precisions()
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_initialized():
         record["device"] = torch.cuda.get_device_name()

@@ -234,23 +234,33 @@ def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
                 f"{largest_image['width_px']:.0f} {TIMES} {largest_image['height']:.0f}",
                 duration(float(largest_image["seconds"])),
                 "yes" if str(largest_image["tiled"]).lower() == "true" else "no",
+                _precisions(group),
                 DASH if exported is None else f"{exported:.1e}",
             )
         )
-    headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time", "Tiled", "ONNX")
+    headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time", "Tiled")
+    columns = (*headers, "Precision", "ONNX")
     return Table(
         name="style_networks",
         title="Networks.",
         caption=(
             "Shipped networks come with the repository, trained by the same rules in a longer run; "
             "the others were trained by this run. Time: of the largest image stylised, on "
-            f"{stylised['device'].iloc[0]}. ONNX: largest difference of an output (0 to 1) "
-            "between PyTorch and onnxruntime."
+            f"{stylised['device'].iloc[0]}. Precision: what its photographs were computed in, and "
+            "the lowest likeness to float32's result among them (decibels, in the middle of the "
+            "image; what is under 30 is computed in float32 instead). ONNX: largest difference "
+            "of an output (0 to 1) between PyTorch and onnxruntime."
         ),
-        columns=tuple(("", header) for header in headers),
+        columns=tuple(("", each) for each in columns),
         rows=tuple(rows),
         keys=2,
     )
+
+
+def _precisions(group: pd.DataFrame) -> str:
+    """What a network's photographs were computed in, and the lowest likeness to float32's."""
+    names, lowest = ", ".join(sorted(set(group["precision"]))), group["psnr_to_float32"].min()
+    return f"{names}, {lowest:.0f} dB" if np.isfinite(lowest) else names
 
 
 def read_variants(paths: Sequence[str | Path]) -> pd.DataFrame:

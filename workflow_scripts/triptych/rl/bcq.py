@@ -150,7 +150,8 @@ class Learner:
 
     `masks` holds one boolean tensor [K, in, out] for each weight, or is empty for dense networks.
     The masked weights are set to zero once; their gradients are masked at every update, so Adam's
-    moments, and with them the weights, stay exactly zero.
+    moments, and with them the weights, stay exactly zero. `parameters` may lie in memory in any
+    order, and are copied.
     """
 
     def __init__(
@@ -166,8 +167,9 @@ class Learner:
         self.networks: Sequence[str] = ("vae",) if only_vae else ("vae", "critic", "actor")
         # As numbers: multiplying by booleans would convert them at every update.
         self._kept = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
+        # Fused Adam reads parameters and moments by memory order, and a clone keeps its source's.
         self.parameters = {
-            name: value.clone().requires_grad_()
+            name: value.clone(memory_format=torch.contiguous_format).requires_grad_()
             for name, value in apply_masks(parameters, masks).items()
         }
         self.targets = {

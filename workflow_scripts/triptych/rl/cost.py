@@ -8,6 +8,7 @@ import pandas as pd
 import torch
 
 from triptych.core.cost import Cost, download
+from triptych.core.device import precision_on_gpus
 from triptych.core.operations import Work, counted, shapes_only
 from triptych.rl.bcq import Batch, BcqSettings, Learner, Noise, StepSettings
 from triptych.rl.evaluation import act_bcq
@@ -153,7 +154,7 @@ def _train(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:
     return Cost(
         # Acting is outside `precision_context`, in float32.
         work=_by_precision(
-            (training["precision"], update * training["updates"]),
+            (precision_on_gpus(training["precision"], "unscaled"), update * training["updates"]),
             ("float32", acts * evaluations * HORIZON),
         ),
         step=UPDATE,

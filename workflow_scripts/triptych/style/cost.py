@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from triptych.core.cost import GB, Cost, download
-from triptych.core.device import training_precision
+from triptych.core.device import precision_on_gpus, training_precision
 from triptych.core.operations import Work, counted, shapes_only
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
@@ -140,6 +140,8 @@ class _Jobs:
         self._config, self._sources, self._wildcards = config, sources, wildcards
         self._network = Architecture(**config["network"])
         self._schedule = config["training"]["schedule"]
+        self._training = precision_on_gpus(self._schedule["precision"], "training")
+        self._inference = precision_on_gpus(config["stylised"]["precision"], "inference")
 
     def style_download_coco(self) -> Cost:
         return download(self._sources["coco"]["files"]["train2017"]["size"], 19.3 * GB)
@@ -178,7 +180,7 @@ class _Jobs:
         work: dict[str, Work] = {}
         for row, count in groups.items():
             one = closure_work(row.architecture, row.choices, row.size)
-            kind = row.choices.precision
+            kind = precision_on_gpus(row.choices.precision, "unscaled")
             work[kind] = work.get(kind, Work()) + one.together(count) * row.evaluations
         return Cost(
             work=work,
@@ -191,7 +193,7 @@ class _Jobs:
         kept = -(-schedule["batches"] // schedule["checkpoint_every"])
         weights = FLOAT * _parameters(self._network)
         return Cost(
-            work={schedule["precision"]: self._step(schedule["batch"]) * schedule["batches"]},
+            work={self._training: self._step(schedule["batch"]) * schedule["batches"]},
             step=TRAINING,
             disk=kept * weights,
             scratch=(kept + 3) * weights,
@@ -203,7 +205,7 @@ class _Jobs:
         batches = -(-self._config["photographs"]["held_out"] // self._schedule["batch"])
         step = self._step(self._schedule["batch"]) * (1 / 3)
         return Cost(
-            work={self._schedule["precision"]: step * (kept * batches)},
+            work={self._training: step * (kept * batches)},
             step=TRAINING,
             disk=FLOAT * _parameters(self._network),
         )
@@ -214,7 +216,7 @@ class _Jobs:
         sizes = [self._config["contents"][name].get("size") or PHOTOGRAPH for name in names]
         work = sum((forward_work(self._network, *size) for size in sizes), Work())
         pixels = sum(height * width for height, width in sizes)
-        return Cost(work={shown["precision"]: work}, step=FORWARD, disk=2 * pixels)
+        return Cost(work={self._inference: work}, step=FORWARD, disk=2 * pixels)
 
     def style_video(self) -> Cost:
         video, film = self._config["video"], self._config["video"]["film"]
@@ -222,7 +224,7 @@ class _Jobs:
         timed = 2 * video["speed"]["repeats"] * video["speed"]["frames"]
         pixels = film["height"] * film["width"]
         return Cost(
-            work={self._config["stylised"]["precision"]: frame * (film["frames"] + timed)},
+            work={self._inference: frame * (film["frames"] + timed)},
             step=FORWARD,
             cpu_seconds=film["frames"] * FRAME_SECONDS * pixels / 1e6,
             disk=film["frames"] * pixels * 2,
@@ -230,7 +232,6 @@ class _Jobs:
 
     def style_time(self) -> Cost:
         timing, backbones = self._config["timing"], self._config["backbones"]
-        precision = self._config["stylised"]["precision"]
         first = second = Work()
         for role in ("alexnet", "vgg"):
             name = backbones[role]["architecture"]
@@ -248,9 +249,9 @@ class _Jobs:
         for size in timing["sizes"]:
             forward = forward_work(self._network, size, size)
             second += forward * (timing["repeats"] * timing["photographs"])
-        if precision == "float32":
+        if self._inference == "float32":
             return Cost(work={"float32": first + second}, step=CLOSURE)
-        return Cost(work={"float32": first, precision: second}, step=CLOSURE)
+        return Cost(work={"float32": first, self._inference: second}, step=CLOSURE)
 
     def _step(self, batch: int) -> Work:
         losses = self._config["losses"]
@@ -264,7 +265,7 @@ class _Jobs:
             self._config["training"]["painting_size"],
             batch,
             self._schedule["size"],
-            self._schedule["precision"],
+            self._training,
         )
 
     def _crop_bytes(self) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from triptych.core.device import choose_device
+from triptych.core.device import choose_device, chosen_precisions
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
 from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
@@ -18,8 +18,9 @@ from triptych.style.catalogue import CHECKOUT, network_named
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.memory import parse_bytes, resident_memory
 from triptych.style.feedforward.stylize import (
-    fastest_precision,
+    checked_precision,
     keep_colours,
+    middle,
     precision_error,
     stylise,
 )
@@ -146,23 +147,19 @@ class NetworkPainter(Painter):
 
         limit = parse_bytes(options.memory) if options.memory else None
         network, _, sentence = network_named(options.style)
-        precision = options.precision
-        if precision == "auto":
-            precision = fastest_precision(self.device)
         self.batch = options.batch
         self.network = network.to(self.device)
-        self.prepared = PreparedNetwork(self.network, precision)
-        self.told = precision == "float32"
+        self.prepared: PreparedNetwork | None = None
         self.limit = None if limit is None else limit - resident_memory()
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
-        self._tell_error(images)
+        prepared = self.prepared or self._prepare(images[0])
         if self.limit is None:
-            return stylise(self.prepared, images)
+            return stylise(prepared, images)
         # The images as read, as stacked and as floats of the result.
         allowed = max(0.0, self.limit - 3 * images.nbytes)
-        return stylise(self.prepared, images, memory_bytes=allowed)
+        return stylise(prepared, images, memory_bytes=allowed)
 
     def film(self, item: Item) -> None:
         stylise_to_mp4(item.source, item.target, self._stylist(), self.batch)
@@ -174,17 +171,16 @@ class NetworkPainter(Painter):
 
         return stylist
 
-    def _tell_error(self, images: Tensor) -> None:
-        """Once, what half precision costs, on the first image or the middle of a large one."""
-        if self.told:
-            return
-        self.told = True
-
-        height, width = images.shape[-2:]
-        top, left = max(0, height - 512) // 2, max(0, width - 512) // 2
-        part = images[0, :, top : top + 512, left : left + 512]
-        error = precision_error(self.network, part, self.prepared.precision)
-        print(f"precision {self.prepared.precision}: {error}", file=sys.stderr)
+    def _prepare(self, image: Tensor) -> PreparedNetwork:
+        """Once, on the first image: choose the precision, and say what half precision costs."""
+        precision = checked_precision(self.network, image, self.options.precision)
+        if precision != "float32":
+            error = precision_error(self.network, middle(image, 512), precision)
+            print(f"precision {precision}: {error}", file=sys.stderr)
+        elif self.options.precision == "auto":
+            print(f"precision float32: {chosen_precisions()[-1]['why']}", file=sys.stderr)
+        self.prepared = PreparedNetwork(self.network, precision)
+        return self.prepared
 
 
 class OptimisingPainter(Painter):

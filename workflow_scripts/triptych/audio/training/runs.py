@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from triptych.audio.embedding_files import write_embeddings
 from triptych.audio.experiments import KEYS
 from triptych.audio.models.losses import nt_xent, same_audio
 from triptych.audio.models.model_files import build_model, load_model, save_model
+from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.retrieval import RetrievalModel, draw
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batches, Pair
@@ -29,11 +30,16 @@ from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Objective
 from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_precision
 from triptych.core.files import write_csv
 from triptych.core.provenance import fingerprint, parameters_digest
 from triptych.core.stopping import Stopped
 
 StrPath = str | Path
+WIDE = 256
+"""Units of an audio model's layers from which a processor's training step may gain from bf16: at
+128 it takes 1.03 to 1.15 times as long, at 768 it's 1.28 times as fast."""
+
 Run = Mapping[str, Any]
 """A row of the experiment table."""
 
@@ -64,6 +70,11 @@ class FromParts:
     def model(self, seed: int) -> RetrievalModel:
         return build_model(self.settings, self.text, self.audio_weights, seed)
 
+    @property
+    def dim(self) -> int:
+        """Width of the audio side's layers."""
+        return self.settings.audio.dim
+
 
 @dataclass(frozen=True)
 class FromModel:
@@ -73,6 +84,11 @@ class FromModel:
 
     def model(self, seed: int) -> RetrievalModel:
         return load_model(self.folder)
+
+    @property
+    def dim(self) -> int:
+        """Width of the audio side's layers."""
+        return int(read_model_table(Path(self.folder))["settings"]["audio"]["dim"])
 
 
 @dataclass(frozen=True)
@@ -127,10 +143,14 @@ def _train_runs(
     stop: Stop,
     group: Group,
 ) -> None:
-    store = ClipStore(plan.corpus.shards)
+    store, wanted = ClipStore(plan.corpus.shards), plan.training.precision
+    narrow = plan.start.dim < WIDE
+    precision = choose_precision(wanted, group.device, "narrow" if narrow else "training")
+    plan = replace(plan, training=replace(plan.training, precision=precision))
     for run, folder in zip(runs, folders, strict=True):
         place = checkpoint / Path(run["folder"]).name
-        own = Checkpoint(place, parameters_digest({"all": digest, "run": dict(run)}))
+        made_of = {"all": digest, "run": dict(run), "precision": precision}
+        own = Checkpoint(place, parameters_digest(made_of))
         _train_run(run, Path(folder), plan, store, group, own, stop)
 
 

@@ -43,14 +43,18 @@ DTYPES = {
 NEIGHBOURS = 4
 """Pixels of a row that the last convolution makes at once; widths are multiples of it."""
 
+WRONG_ON_AMX = range(9, 32)
+"""Input channels at which the last convolution in bf16, 12 columns wide, gives garbage by oneDNN's
+kernels for AMX (16 and 24 do, 8, 32, 48 and 64 don't). With a column of zeros it is right."""
+
 
 @dataclass(frozen=True)
 class Stage:
     """One convolution with its border, for whole images and for parts of them alike.
 
     Output rows [top, bottom) need the input rows [top * down / up - before, bottom * down / up +
-    after); what of those lies outside the image is made by `border`. Columns likewise. Both ends
-    are multiples of `align`.
+    after); what of those lies outside the image is made by `border`. Columns likewise, and `spare`
+    ones more at the right.
     """
 
     weight: Tensor
@@ -63,6 +67,8 @@ class Stage:
     stride: tuple[int, int] = (1, 1)
     block: tuple[int, int] = (1, 1)
     crop: int = 0
+    spare: int = 0
+    """Columns of zeros at the right of the weight, which reach as far beyond the input."""
     down: int = 1
     up: int = 1
 
@@ -73,7 +79,8 @@ class Stage:
 
     def pad(self, x: Tensor) -> Tensor:
         """The whole input with its border."""
-        return self.pad_sides(x, self.before, self.after, self.before, self.after)
+        right = self.after + self.spare
+        return self.pad_sides(x, self.before, right, self.before, self.after)
 
     def pad_sides(self, x: Tensor, left: int, right: int, top: int, bottom: int) -> Tensor:
         """Part of the input with as much border as lies outside the image on each side."""
@@ -261,7 +268,8 @@ def _last(module: ReflectedConvolution, dtype: torch.dtype) -> Stage:
     weight, bias = module.conv2d.weight.detach(), module.conv2d.bias
     assert bias is not None
     outputs, inputs, side, _ = weight.shape
-    wide = weight.new_zeros(NEIGHBOURS, outputs, inputs, side, side + NEIGHBOURS - 1)
+    spare = 1 if dtype == torch.bfloat16 and inputs in WRONG_ON_AMX else 0
+    wide = weight.new_zeros(NEIGHBOURS, outputs, inputs, side, side + NEIGHBOURS - 1 + spare)
     for pixel in range(NEIGHBOURS):
         wide[pixel, ..., pixel : pixel + side] = weight
     return Stage(
@@ -273,4 +281,5 @@ def _last(module: ReflectedConvolution, dtype: torch.dtype) -> Stage:
         after=module.margin,
         stride=(1, NEIGHBOURS),
         block=(1, NEIGHBOURS),
+        spare=spare,
     )

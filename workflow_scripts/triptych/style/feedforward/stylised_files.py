@@ -1,6 +1,7 @@
 """One painting's network put to a list of photographs: the images, and a row about each."""
 
 import logging
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,11 +10,17 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.core.device import describe_device
+from triptych.core.device import choose_precision, describe_device, gives_way
 from triptych.core.progress import Progress
-from triptych.style.feedforward.fast import Precision, PreparedNetwork
+from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network_files import load_network
-from triptych.style.feedforward.stylize import plan_for, precision_error, stylise
+from triptych.style.feedforward.stylize import (
+    LEAST_DECIBELS,
+    middle,
+    plan_for,
+    precision_error,
+    stylise,
+)
 from triptych.style.images import read_image, write_image
 
 logger = logging.getLogger(__name__)
@@ -42,20 +49,22 @@ def stylise_files(
     *,
     painting: str,
     variant: str,
-    precision: Precision,
+    precision: str,
     device: torch.device,
     memory_bytes: float | None = None,
 ) -> pd.DataFrame:
     """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
 
     A content's name is its file's; `seconds` are the network's alone, the image being on its
-    device; `origin` is "shipped" for the variant of that name and else "trained".
-    `psnr_to_float32` (decibels, in a part of at most 512 pixels a side) says what the precision
-    costs, infinite for none.
+    device; `origin` is "shipped" for the variant of that name and else "trained". precision: a
+    name, or "auto", which gives way to float32 at the first photograph whose result is under
+    `LEAST_DECIBELS` from float32's; the column has what was computed in. `psnr_to_float32`
+    (decibels, in a part of at most 512 pixels a side) says what that costs, infinite for nothing.
     """
     network, record = load_network(network_path)
     network = network.to(device)
-    prepared = PreparedNetwork(network, precision)
+    chosen = choose_precision(precision, device, "inference")
+    prepared = PreparedNetwork(network, chosen)  # type: ignore[arg-type]
     prepared(torch.zeros(1, 3, 64, 64, device=device))  # the first call of all is slow
     rows = []
     with Progress(f"stylised: {painting}", len(contents), "images") as progress:
@@ -63,6 +72,12 @@ def stylise_files(
             name = Path(path).stem
             image = read_image(path).to(device)
             result, seconds = _timed(prepared, image, memory_bytes)
+            psnr = precision_error(network, middle(image, 512), prepared.precision).psnr
+            if precision == "auto" and psnr < LEAST_DECIBELS:  # this one and all after it
+                trouble = f"{name} would be {psnr:.0f} dB from float32's result"
+                gives_way(prepared.precision, "inference", trouble)
+                prepared, psnr = PreparedNetwork(network), math.inf
+                result, seconds = _timed(prepared, image, memory_bytes)
             write_image(Path(folder) / f"{name}.png", result)
             height, width = image.shape[1:]
             rows.append(
@@ -75,11 +90,11 @@ def stylise_files(
                     "height": height,
                     "width_px": width,
                     "seconds": seconds,
-                    "precision": precision,
+                    "precision": prepared.precision,
                     "tiled": plan_for(prepared, height, width, memory_bytes).tiled,
                     "device": describe_device(device),
                     "variant": variant,
-                    "psnr_to_float32": precision_error(network, _middle(image), precision).psnr,
+                    "psnr_to_float32": psnr,
                 }
             )
             progress.advance()
@@ -94,9 +109,3 @@ def _timed(
     if result.is_cuda:
         torch.cuda.synchronize(result.device)
     return result, time.perf_counter() - began
-
-
-def _middle(image: Tensor, side: int = 512) -> Tensor:
-    height, width = image.shape[1:]
-    top, left = max(0, height - side) // 2, max(0, width - side) // 2
-    return image[:, top : top + side, left : left + side]

@@ -212,16 +212,18 @@ def _memory(
 def _convolved(source: Source, stage: Stage, box: Box) -> Tensor:
     """The stage's convolution, not normalised, for one box of its output."""
     rows = _needed(box.top, box.bottom, stage, source.height)
-    columns = _needed(box.left, box.right, stage, source.width)
+    columns = _needed(box.left, box.right, stage, source.width, stage.spare)
     (top, bottom, above, below), (left, right, before, after) = rows, columns
     x = source.read(Box(top, bottom, left, right))
     return stage.convolve(stage.pad_sides(x, before, after, above, below))
 
 
-def _needed(start: int, stop: int, stage: Stage, length: int) -> tuple[int, int, int, int]:
+def _needed(
+    start: int, stop: int, stage: Stage, length: int, spare: int = 0
+) -> tuple[int, int, int, int]:
     """The input's range for an output's, and how much of its halo lies outside at either end."""
     first = start * stage.down // stage.up - stage.before
-    last = stop * stage.down // stage.up + stage.after
+    last = stop * stage.down // stage.up + stage.after + spare
     inside_first, inside_last = max(first, 0), min(last, length)
     return inside_first, inside_last, inside_first - first, last - inside_last
 

@@ -20,7 +20,8 @@ Optimizer = Literal["lbfgs", "adam", "sgd"]
 Rates = Literal["authors", "tuned"]
 Clamp = Literal["closure", "end"]
 Aspect = Literal["kept", "squashed"]
-Precision = Literal["float32", "tf32", "bf16"]
+Precision = Literal["auto", "float32", "tf32", "bf16"]
+"""auto: what the device is good at, settled before anything is computed (`choose_precision`)."""
 
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 CONTENT_LOSSES: tuple[ContentLoss, ...] = get_args(ContentLoss)

@@ -29,7 +29,6 @@ from triptych.style.video.writing import VideoWriter
 if TYPE_CHECKING:
     import torch
 
-    from triptych.style.feedforward.fast import Precision
     from triptych.style.feedforward.network import TransformationNetwork
 
 logger = logging.getLogger(__name__)
@@ -48,20 +47,27 @@ class Stylised:
 
 
 def network_stylist(
-    network: "TransformationNetwork", device: "torch.device", precision: "Precision" = "float32"
+    network: "TransformationNetwork", device: "torch.device", precision: str = "float32"
 ) -> Stylist:
-    """A stylist by a transformation network; frames cross to the device and back as bytes."""
+    """A stylist by a transformation network; frames cross to the device and back as bytes.
+
+    precision: a name, or "auto", checked on the first frame.
+    """
     import torch
 
     from triptych.style.feedforward.fast import PreparedNetwork
-    from triptych.style.feedforward.stylize import stylise
+    from triptych.style.feedforward.stylize import checked_precision, stylise
 
-    prepared = PreparedNetwork(network.to(device).eval(), precision)
+    network = network.to(device).eval()
+    ready: list[PreparedNetwork] = []  # once the first frame has been seen
 
     def stylist(frames: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
             images = torch.from_numpy(frames).to(device).permute(0, 3, 1, 2).float() / 255
-            styled = (stylise(prepared, images) * 255).round().to(torch.uint8)
+            if not ready:
+                chosen = checked_precision(network, images[0], precision)
+                ready.append(PreparedNetwork(network, chosen))
+            styled = (stylise(ready[0], images) * 255).round().to(torch.uint8)
             return styled.permute(0, 2, 3, 1).contiguous().cpu().numpy()
 
     return stylist
