@@ -190,7 +190,7 @@ def test_a_broken_picture_is_refused_by_the_rules_that_need_it(sandbox, folder, 
         path.mkdir()
     given = {"image": path}
     sandbox.refuses("style_prepare_painting", given, Named("results/p.png"), name, longest=None)
-    size = {"photograph": None, "height": None, "width": None}
+    size = {"height": None, "width": None}
     sandbox.refuses("style_prepare_content", given, Named("results/c.png"), name, **size)
     arguments = ("photographs/named otherwise.png", "--optimize", "--style", path, "-o", "x.png")
     sandbox.command_refuses("stylize", *arguments, said=(name,))

@@ -67,14 +67,12 @@ def results(tmp_path_factory: pytest.TempPathFactory):
         run(
             "style_encode",
             {"source": "source.mp4", "frames": "frames.mkv", "times": "times.csv"},
-            {"video": "video.mp4", "properties": "properties.csv", "strip": "strip.png"},
+            {
+                **{"video": "video.mp4", "properties": "properties.csv", "strip": "strip.png"},
+                "flicker": "flicker.csv",
+            },
             crf=18,
             strip=3,
-        )
-        run(
-            "style_flicker",
-            {"source": "source.mp4", "frames": "frames.mkv"},
-            {"flicker": "flicker.csv"},
             painting="swirls",
             variant="plain",
         )

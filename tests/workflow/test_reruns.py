@@ -9,7 +9,7 @@ import yaml
 
 pytestmark = pytest.mark.slow
 
-SCORES = {"rl_scores", "rl_figure1", "rl_figure2"}
+SCORES = {"rl_draw_scores"}
 
 
 def test_a_finished_workflow_has_nothing_to_do(finished):
@@ -38,7 +38,7 @@ def test_editing_a_module_makes_exactly_its_users_stale(finished):
     finished.edit(
         "workflow_scripts/triptych/report/figures_masks.py", "\nimport ", "\nEDITED = 1\nimport "
     )
-    assert finished.stale() == {"rl_figure3"}
+    assert finished.stale() == {"rl_draw_masks"}
 
 
 def test_editing_the_evaluation_makes_training_stale_and_what_follows(finished):
@@ -46,8 +46,8 @@ def test_editing_the_evaluation_makes_training_stale_and_what_follows(finished):
         "workflow_scripts/triptych/rl/evaluation.py", "STEPS_DRAWN = 100", "STEPS_DRAWN = 101"
     )
     stale = finished.stale()
-    assert {"rl_train", "rl_figure1", "rl_figure2", "rl_scores"} <= stale
-    assert not stale & {"rl_collect", "rl_prepare", "rl_figure3", "rl_figure4", "rl_table1"}
+    assert {"rl_train", "rl_draw_scores"} <= stale
+    assert not stale & {"rl_collect", "rl_prune", "rl_draw_masks"}
 
 
 def test_editing_a_comment_makes_nothing_stale(finished):
@@ -59,7 +59,7 @@ def test_editing_a_comment_makes_nothing_stale(finished):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("updates: 100", "updates: 110", {"rl_train", "rl_curves"} | SCORES),
+        ("updates: 100", "updates: 110", {"rl_train"} | SCORES),
         ("repeats: 2", "repeats: 3", {"rl_latency", "rl_inference"}),
         ("last: 1", "last: 2", SCORES),
     ],

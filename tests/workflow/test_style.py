@@ -32,5 +32,5 @@ def test_editing_the_optimizer_of_version_1_leaves_networks_alone(styled):
     path = styled.root / "workflow_scripts/triptych/style/optimisation/lbfgs.py"
     text = path.read_text()
     path.write_text(text + "\nEDITED = 1\n")
-    assert styled.stale(*TARGETS) == {"style_optimize", "style_figure2"}
+    assert styled.stale(*TARGETS) == {"style_optimize", "style_draw_optimisation"}
     path.write_text(text)

@@ -94,7 +94,7 @@ def test_a_users_file_that_lacks_a_key_fails_by_name_and_loses_nothing(fresh):
 def test_every_job_has_a_log_a_benchmark_and_provenance_under_its_rules_name(finished_once):
     results = finished_once.root / "results"
     rules = {path.name for path in (results / "provenance").iterdir()}
-    assert {"rl_collect", "rl_train", "rl_table1"} <= rules
+    assert {"rl_collect", "rl_train", "rl_draw_masks"} <= rules
     for rule in rules:
         names = {path.stem for path in (results / "provenance" / rule).iterdir()}
         assert names == {path.stem for path in (results / "logs" / rule).iterdir()}

@@ -33,7 +33,7 @@ def job_cost(
         "rl_download": lambda: _download(sources, wildcards["task"]),
         "rl_collect": lambda: Cost(
             cpu_seconds=config["collect"]["transitions"] / STEPS_A_SECOND,
-            disk=_dataset_bytes(wildcards["task"], config),
+            disk=2 * _dataset_bytes(wildcards["task"], config),  # recorded, and prepared
         ),
         "rl_prepare": lambda: Cost(disk=_dataset_bytes(wildcards["task"], config)),
         "rl_prune": lambda: _prune(config),

@@ -51,15 +51,14 @@ class Encoder(nn.Module):
                 f"num_attention_heads {config['num_attention_heads']}"
             )
         self.embeddings = _Embeddings(config, dropout)
-        layers = [_Layer(config, dropout) for _ in range(config["num_hidden_layers"])]
-        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(layers)})
+        self.encoder = _Layers(config, dropout)
         self.apply(lambda module: _initialise(module, config["initializer_range"]))
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """ids, mask: [N, tokens], where the mask is 0 for padding. Returns [N, hidden_size]."""
         x = self.embeddings(ids)
         seen = mask.bool()[:, None, None]
-        *layers, last = self.encoder["layer"]
+        *layers, last = self.encoder.layer
         for layer in layers:
             x = layer(x, x, seen)
         return last(x[:, :1], x, seen)[:, 0]
@@ -91,55 +90,67 @@ class _Embeddings(nn.Module):
         return self.dropout(self.LayerNorm(x + self.position_embeddings(positions)))
 
 
+class _Layers(nn.Module):
+    def __init__(self, config: Mapping[str, Any], dropout: float) -> None:
+        super().__init__()
+        layers = (_Layer(config, dropout) for _ in range(config["num_hidden_layers"]))
+        self.layer = nn.ModuleList(layers)
+
+
 class _Layer(nn.Module):
     """Attention, then a network of two layers on each token; a residual and a norm after each."""
 
     def __init__(self, config: Mapping[str, Any], dropout: float) -> None:
         super().__init__()
         width, inner = config["hidden_size"], config["intermediate_size"]
-        self.heads, self.dropped = config["num_attention_heads"], dropout
-        projections = {name: nn.Linear(width, width) for name in ("query", "key", "value")}
-        self.attention = nn.ModuleDict(
-            {
-                "self": nn.ModuleDict(projections),
-                "output": _residual(width, width, config, dropout),
-            }
-        )
+        self.attention = _Attention(config, dropout)
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(width, inner)})
-        self.output = _residual(inner, width, config, dropout)
+        self.output = _Residual(inner, width, config, dropout)
 
     def forward(self, x: Tensor, context: Tensor, seen: Tensor) -> Tensor:
         """x [N, q, width] looks at context [N, tokens, width], where `seen` [N, 1, 1, tokens]."""
-        projections = self.attention["self"]
+        x = self.attention(x, context, seen)
+        return self.output(functional.gelu(self.intermediate["dense"](x)), x)
 
-        def by_head(name: str, tokens: Tensor) -> Tensor:
-            return projections[name](tokens).unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
+class _Attention(nn.Module):
+    def __init__(self, config: Mapping[str, Any], dropout: float) -> None:
+        super().__init__()
+        width = config["hidden_size"]
+        self.heads, self.dropped = config["num_attention_heads"], dropout
+        self.self = nn.ModuleDict(
+            {name: nn.Linear(width, width) for name in ("query", "key", "value")}
+        )
+        self.output = _Residual(width, width, config, dropout)
+
+    def forward(self, x: Tensor, context: Tensor, seen: Tensor) -> Tensor:
         attended = functional.scaled_dot_product_attention(
-            by_head("query", x),
-            by_head("key", context),
-            by_head("value", context),
+            self._by_head("query", x),
+            self._by_head("key", context),
+            self._by_head("value", context),
             attn_mask=seen,
             dropout_p=self.dropped if self.training else 0.0,
         )
-        x = _added(self.attention["output"], attended.transpose(1, 2).flatten(2), x)
-        return _added(self.output, functional.gelu(self.intermediate["dense"](x)), x)
+        return self.output(attended.transpose(1, 2).flatten(2), x)
+
+    def _by_head(self, name: str, tokens: Tensor) -> Tensor:
+        """[N, tokens, width] as [N, heads, tokens, width / heads]."""
+        return self.self[name](tokens).unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def _residual(
-    inputs: int, outputs: int, config: Mapping[str, Any], dropout: float
-) -> nn.ModuleDict:
-    return nn.ModuleDict(
-        {
-            "dense": nn.Linear(inputs, outputs),
-            "LayerNorm": nn.LayerNorm(outputs, eps=config["layer_norm_eps"]),
-            "dropout": nn.Dropout(dropout),
-        }
-    )
+class _Residual(nn.Module):
+    """A linear layer, dropout, and the norm of the sum with what went by."""
 
+    def __init__(
+        self, inputs: int, outputs: int, config: Mapping[str, Any], dropout: float
+    ) -> None:
+        super().__init__()
+        self.dense = nn.Linear(inputs, outputs)
+        self.LayerNorm = nn.LayerNorm(outputs, eps=config["layer_norm_eps"])
+        self.dropout = nn.Dropout(dropout)
 
-def _added(block: nn.ModuleDict, x: Tensor, residual: Tensor) -> Tensor:
-    return block["LayerNorm"](block["dropout"](block["dense"](x)) + residual)
+    def forward(self, x: Tensor, residual: Tensor) -> Tensor:
+        return self.LayerNorm(self.dropout(self.dense(x)) + residual)
 
 
 def _initialise(module: nn.Module, deviation: float) -> None:
