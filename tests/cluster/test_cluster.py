@@ -1,7 +1,7 @@
 """A small RL study on a real SLURM, disturbed, ends with an undisturbed run's bytes.
 
 Run by `make cluster`, as root: it brings a private SLURM of one node up, and down again. The
-undisturbed run is one of the same study (study.yaml), on the same machine at the same time.
+undisturbed run is one of the same study (study.yaml), by Snakemake alone.
 """
 
 import json
@@ -9,17 +9,17 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from tiny_checkout import copy_checkout
+import warm
+from tiny_checkout import COLD, copy_checkout
 
 ROOT = Path(__file__).parents[2]
 HERE = Path(__file__).parent
 STUDY = HERE / "study.yaml"
-CORES = 2  # that the node claims to have
+CORES = 3  # that the node claims to have: on two, trainings last long enough to be disturbed
 MINUTES = 60  # after which a run hangs
 TARGETS = [f"results/tables/rl_{name}.csv" for name in ("table1", "scores", "curves")]
 
@@ -27,7 +27,7 @@ TARGETS = [f"results/tables/rl_{name}.csv" for name in ("table1", "scores", "cur
 CANCELLED = ("hopper", "narrow", "sp0-1")
 PREEMPTED = ("hopper", "narrow", "sp50-1")
 TIMED_OUT = ("hopper", "narrow", "sp80-1")  # SLURM's limit, of which the job doesn't know
-SHORT = ("hopper", "narrow", "sp95-1")  # asks for one minute at first, and knows
+SHORT = ("hopper", "narrow", "sp95-1")  # asks for two minutes at first, and knows
 
 
 @pytest.fixture(scope="module")
@@ -55,11 +55,11 @@ def environment(root):
     return {**kept, "PATH": f"{which.parent}:{kept['PATH']}"}
 
 
-def snakemake(root, *arguments):
+def snakemake(root, *arguments, python=COLD):
     """A started run of the study in a checkout, its output in run.log there."""
     with (root / "run.log").open("w") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", "snakemake", *arguments, "--configfile", STUDY],
+            [*python, "-m", "snakemake", *arguments, "--configfile", STUDY],
             cwd=root,
             env=environment(root),
             stdout=log,
@@ -79,23 +79,17 @@ def on_slurm(root):
         *("--slurm-init-seconds-before-status-checks", "2"),
         *("--set-threads", "rl_latency=1", "rl_bench=1", "style_bench=1", "style_time=1"),
         *("style_video=1", "audio_bench=1"),
-        *("--set-resources", f"rl_train:runtime=1 if {short} else 60"),
+        *("--set-resources", f"rl_train:runtime=2 if {short} else 60"),
     )
 
 
-@pytest.fixture
-def undisturbed(tmp_path):
-    """Waits for the results of a local run, which starts now."""
-    root = copy_checkout(tmp_path / "undisturbed").root
-    running = snakemake(root, *TARGETS, "--cores", "2")
-
-    def results():
-        assert running.wait() == 0, (root / "run.log").read_text()
-        return root / "results"
-
-    yield results
-    running.terminate()
-    running.wait()
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Results of a local run of the same study."""
+    root = copy_checkout(tmp_path_factory.mktemp("undisturbed")).root
+    running = snakemake(root, *TARGETS, "--cores", "2", python=warm.COMMAND)
+    assert running.wait() == 0, (root / "run.log").read_text()
+    return root / "results"
 
 
 def jobs():
@@ -166,7 +160,7 @@ def files(results):
 def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_bytes(
     cluster, undisturbed, tmp_path, request
 ):
-    root = copy_checkout(tmp_path / "disturbed").root
+    root = copy_checkout(tmp_path).root
     text = run_disturbed(root)
 
     def resumed(job):
@@ -180,7 +174,7 @@ def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_byte
     for status in ("FAILED", "TIMEOUT", "CANCELLED"):  # the three that Snakemake has to retry
         assert f"SLURM status is: '{status}'" in text
 
-    ours, theirs = files(root / "results"), files(undisturbed())
+    ours, theirs = files(root / "results"), files(undisturbed)
     assert ours.keys() == theirs.keys()
     assert sum(name.endswith("policies.safetensors") for name in ours) == 4
     assert [name for name in ours if ours[name] != theirs[name]] == []
