@@ -14,6 +14,7 @@ from stops import Never, StopAfter
 from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.models.model_files import build_model, load_model
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
+from triptych.audio.training import runs
 from triptych.audio.training.batches import Batches
 from triptych.audio.training.corpus import read_pairs, read_splits
 from triptych.audio.training.runs import FromModel, result_digest, train_runs
@@ -126,6 +127,22 @@ def test_a_stopped_run_leaves_no_folder_and_ends_with_the_same_bytes(
     folder = pretrain(corpus, tmp_path)
     for file in (*FILES, "untrained/embeddings.npz"):
         assert (folder / file).read_bytes() == (pretrained / file).read_bytes()
+
+
+@pytest.mark.slow
+def test_what_was_begun_in_another_precision_is_not_continued(
+    corpus, tmp_path, monkeypatch, caplog
+):
+    """Auto may stand for another one after a job has moved to another machine."""
+    training = dataclasses.replace(tiny.TRAINING, precision="auto")
+    monkeypatch.setattr(runs, "choose_precision", lambda *_: "bf16")
+    with pytest.raises(Stopped):
+        pretrain(corpus, tmp_path, StopAfter(3), training=training)
+    monkeypatch.setattr(runs, "choose_precision", lambda *_: "float32")
+    folder = pretrain(corpus, tmp_path, training=training)
+    assert "starting afresh" in caplog.text
+    about = json.loads((folder / "model.json").read_text())["about"]
+    assert about["training"]["precision"] == "float32"
 
 
 @pytest.mark.slow

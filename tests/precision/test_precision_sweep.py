@@ -45,5 +45,5 @@ def swept(limit: str | None) -> dict:
 def test_every_product_in_every_precision_is_near_to_float64(limit: str | None) -> None:
     """On AMX, a last layer of 12 columns was 1.2 from the truth at widths 16 and 24."""
     found = swept(limit)
-    assert found["count"] > 2000
+    assert found["count"] > 1000
     assert not found["wrong"], "\n".join(found["wrong"][:40])
