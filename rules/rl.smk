@@ -7,7 +7,7 @@ A job takes one stack of rows of the experiment table (rules/common.smk).
 wildcard_constraints:
     task="hopper|walker2d|halfcheetah",
     networks="[a-z][a-z0-9_]*",
-    stack="all|sp[0-9]+-[0-9]+",
+    stack="all|measured|sp[0-9]+-[0-9]+",
 
 
 rule rl_prune:
@@ -56,6 +56,8 @@ rule rl_train:
         "results/logs/rl_train/{task}-{networks}-{stack}.log",
     benchmark:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
+    wildcard_constraints:
+        stack="all|sp[0-9]+-[0-9]+",
     retries: RETRIES
     conda:
         "../envs/rl.yaml"

@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 
+from triptych.core.device import choose_precision
 from triptych.core.divergence import DivergedError, all_finite
 from triptych.core.trial import Trial
 from triptych.rl.bcq import BcqSettings, Learner, StepSettings
@@ -36,7 +37,7 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
     data = random_data(task, device)
     drawn = len(data), sizes[1], steps.batch, bcq.target_samples
     draws = Draws(seeds, *drawn, device, torch.float32)
-    precision = training["precision"]
+    precision = choose_precision(training["precision"], device, "unscaled")
     yield Trial(
         UPDATE,
         f"{len(runs)} networks, batch {steps.batch}",

@@ -25,6 +25,7 @@ from triptych.audio.training.parallel import Alone
 from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_precision
 from triptych.core.trial import Trial
 
 Config = Mapping[str, Any]
@@ -40,7 +41,9 @@ def pretraining_trials(config: Config, audio: str, device: torch.device) -> Iter
     text = [pair[1] for pair in config["pairs"] if pair[0] == audio][-1]
     size = text_size(config, text)
     stage = {**config["stages"]["common"], **config["stages"]["pretraining"]}
-    settings = TrainingSettings.from_table({**stage, "checkpoint_minutes": math.inf})
+    precision = choose_precision(stage["precision"], device, "training")
+    stage |= {"precision": precision, "checkpoint_minutes": math.inf}
+    settings = TrainingSettings.from_table(stage)
     sizes = ModelSettings.from_config(
         config["audio_models"][audio], config["model"], config["model"]["text_dropout"]
     )

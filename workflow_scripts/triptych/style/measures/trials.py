@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from triptych.core.device import choose_precision
 from triptych.core.divergence import DivergedError
 from triptych.core.operations import Work
 from triptych.core.trial import Trial
@@ -39,7 +40,8 @@ MANY = 10**9
 def training_trials(config: Config, device: torch.device) -> Iterator[Trial]:
     """A step of Version 2's training without temporal term. config: the section `style`."""
     training, name = config["training"], config["backbones"]["loss"]["architecture"]
-    schedule = TrainingSettings(**{**training["schedule"], "batches": MANY})
+    precision = choose_precision(training["schedule"]["precision"], device, "training")
+    schedule = TrainingSettings(**{**training["schedule"], "precision": precision, "batches": MANY})
     architecture = Architecture(**config["network"])
     losses = LossSettings.from_table({**config["losses"], "temporal_weight": 0.0})
     painting = training["painting_size"]
@@ -84,6 +86,8 @@ def closure_trials(config: Config, device: torch.device) -> Iterator[Trial]:
 
 
 def _closure(name: str, choices: Choices, size: int, count: int, device: torch.device) -> Trial:
+    precision: Any = choose_precision(choices.precision, device, "unscaled")
+    choices = replace(choices, precision=precision)
     contents = list(images(count, 3, size, size).to(device))
     paintings = list(images(1, 3, size, size).to(device)) * count
     backbone = random_backbone(name, choices.pooling, device)
@@ -110,7 +114,8 @@ def _closure(name: str, choices: Choices, size: int, count: int, device: torch.d
 
 def forward_trials(config: Config, device: torch.device) -> Iterator[Trial]:
     """One image through the network of Version 2, at Table I's sizes."""
-    architecture, precision = Architecture(**config["network"]), config["stylised"]["precision"]
+    architecture = Architecture(**config["network"])
+    precision: Any = choose_precision(config["stylised"]["precision"], device, "inference")
     network = PreparedNetwork(TransformationNetwork(architecture).to(device), precision)
     for size in config["timing"]["sizes"]:
         yield _forward(network, architecture, precision, images(1, 3, size, size).to(device))
