@@ -74,5 +74,5 @@ def test_a_sparsity_added_to_the_sweep_trains_only_the_new_runs(finished):
     overlay["rl"]["sweep"]["sparsities"].append(80)
     (finished.root / "tiny.yaml").write_text(yaml.safe_dump(overlay))
     text = finished.snakemake("rl", "--dry-run")
-    stacks = re.findall(r"output: results/rl/\w+/narrow/([\w-]+)/policies", text)
+    stacks = re.findall(r"output: results/rl/\w+/narrow/([\w-]+)/masks", text)
     assert sorted(stacks) == ["sp80-1"]
