@@ -30,7 +30,6 @@ PACKAGES = {
         "tokenizers",
         "torch",
         "tqdm",
-        "transformers",
     ],
     "captions": ["numpy", "openai", "pandas", "tqdm"],
     "rl": [

@@ -219,51 +219,45 @@ rule style_prepare_content:
         "../workflow_scripts/style_prepare_content.py"
 
 
-if STYLE_GENERATED:
-
-    rule style_paint:
-        """Paint the generated style images, each from its seed."""
-        output:
-            style_pictures("paintings", STYLE_GENERATED),
-        log:
-            "results/logs/style_paint/style_paint.log",
-        benchmark:
-            "results/benchmarks/style_paint/style_paint.tsv"
-        conda:
-            "../envs/style.yaml"
-        threads: 1
-        resources:
-            mem_mb=2000,
-            runtime=10,
-        params:
-            seeds={name: STYLE["paintings"][name]["seed"] for name in STYLE_GENERATED},
-            size=STYLE["painting_size"],
-            code=code("style_paint"),
-        script:
-            "../workflow_scripts/style_paint.py"
+rule style_paint:
+    """Paint the generated style images, each from its seed."""
+    output:
+        style_pictures("paintings", STYLE_GENERATED),
+    log:
+        "results/logs/style_paint/style_paint.log",
+    benchmark:
+        "results/benchmarks/style_paint/style_paint.tsv"
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        seeds={name: STYLE["paintings"][name]["seed"] for name in STYLE_GENERATED},
+        size=STYLE["painting_size"],
+        code=code("style_paint"),
+    script:
+        "../workflow_scripts/style_paint.py"
 
 
-if STYLE_BUNDLED:
-
-    rule style_cut_contents:
-        """Prepare the bundled photographs that are to be stylised."""
-        output:
-            style_pictures("contents", STYLE_BUNDLED),
-        log:
-            "results/logs/style_cut_contents/style_cut_contents.log",
-        benchmark:
-            "results/benchmarks/style_cut_contents/style_cut_contents.tsv"
-        priority: 50  # what is stylised first
-        conda:
-            "../envs/style.yaml"
-        threads: 1
-        resources:
-            mem_mb=2000,
-            runtime=10,
-        params:
-            photographs=[
-                STYLE["contents"][name] | {"name": name} for name in STYLE_BUNDLED
-            ],
-            code=code("style_cut_contents"),
-        script:
-            "../workflow_scripts/style_cut_contents.py"
+rule style_cut_contents:
+    """Prepare the bundled photographs that are to be stylised."""
+    output:
+        style_pictures("contents", STYLE_BUNDLED),
+    log:
+        "results/logs/style_cut_contents/style_cut_contents.log",
+    benchmark:
+        "results/benchmarks/style_cut_contents/style_cut_contents.tsv"
+    priority: 50  # what is stylised first
+    conda:
+        "../envs/style.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        photographs=[STYLE["contents"][name] | {"name": name} for name in STYLE_BUNDLED],
+        code=code("style_cut_contents"),
+    script:
+        "../workflow_scripts/style_cut_contents.py"

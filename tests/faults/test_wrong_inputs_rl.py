@@ -235,7 +235,7 @@ def test_a_pickle_is_no_policy_and_no_expert_and_no_transitions(sandbox, tried):
     sandbox.refuses(
         "rl_collect",
         {"expert": path.name},
-        Named("results/c.hdf5"),
+        Named(recorded="results/c.hdf5", transitions="results/t", dataset="results/d.csv"),
         path.name,
         "rl_train_expert",
         task="hopper",

@@ -5,7 +5,7 @@ from tiny_checkout import COLD
 
 pytestmark = pytest.mark.slow
 
-TARGETS = ["style_figure2", "results/style/networks/mosaic/plain/network.safetensors"]
+TARGETS = ["style_presets", "results/style/networks/mosaic/plain/network.safetensors"]
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def test_a_run_again_makes_the_same_images_and_networks(styled, fresh):
     fresh.snakemake(*TARGETS, python=COLD)
     patterns = ("optimize/*/images/*.png", "networks/**/*.safetensors", "photographs/**/*.bin")
     found = [path for pattern in patterns for path in (fresh.root / "results/style").glob(pattern)]
-    assert len(found) == 5
+    assert len(found) == 6
     for path in found:
         assert path.read_bytes() == (styled.root / path.relative_to(fresh.root)).read_bytes(), path
 
@@ -32,5 +32,5 @@ def test_editing_the_optimizer_of_version_1_leaves_networks_alone(styled):
     path = styled.root / "workflow_scripts/triptych/style/optimisation/lbfgs.py"
     text = path.read_text()
     path.write_text(text + "\nEDITED = 1\n")
-    assert styled.stale(*TARGETS) == {"style_optimize", "style_draw_optimisation"}
+    assert styled.stale(*TARGETS) == {"style_optimize", "style_presets"}
     path.write_text(text)

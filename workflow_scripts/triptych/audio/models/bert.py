@@ -21,14 +21,14 @@ CONFIG_KEYS = (
     "num_hidden_layers",
     "num_attention_heads",
     "intermediate_size",
-    "hidden_act",
     "max_position_embeddings",
     "type_vocab_size",
-    "initializer_range",
-    "layer_norm_eps",
     "pad_token_id",
 )
 """What of a `config.json` makes the encoder; the rest says where the model came from."""
+
+DEFAULTS = {"hidden_act": "gelu", "initializer_range": 0.02, "layer_norm_eps": 1e-12}
+"""BERT's as published, where a `config.json` doesn't say otherwise."""
 
 
 class Encoder(nn.Module):
@@ -43,6 +43,7 @@ class Encoder(nn.Module):
         super().__init__()
         if missing := [key for key in CONFIG_KEYS if key not in config]:
             raise InputError(f"config.json: {', '.join(missing)} not found. Fetch it again.")
+        config = {**DEFAULTS, **config}
         if config["hidden_act"] != "gelu":
             raise InputError(f"config.json: hidden_act is {config['hidden_act']!r}, expected gelu")
         if config["hidden_size"] % config["num_attention_heads"]:

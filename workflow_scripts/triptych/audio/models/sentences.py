@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from triptych.audio.models.bert import CONFIG_KEYS, Encoder, published_tensors
+from triptych.audio.models.bert import CONFIG_KEYS, DEFAULTS, Encoder, published_tensors
 from triptych.audio.models.text_files import (
     LONGEST_TOKENS,
     clean_caption,
@@ -30,7 +30,7 @@ class SentenceEncoder(nn.Module):
     def __init__(self, config: Mapping[str, Any], tokenizer: Tokenizer, dropout: float) -> None:
         """An encoder with random weights. config: at least CONFIG_KEYS of a `config.json`."""
         super().__init__()
-        self.config = {key: config[key] for key in CONFIG_KEYS if key in config}
+        self.config = {key: config[key] for key in (*CONFIG_KEYS, *DEFAULTS) if key in config}
         self.tokenizer = tokenizer
         self.model = Encoder(self.config, dropout)
         tokenizer.no_truncation()
@@ -83,26 +83,3 @@ def _load(model: Encoder, path: Path) -> None:
             f"says, the first is {missing[0]}. Fetch the folder again."
         )
     model.load_state_dict({name: state[name] for name in wanted})
-
-
-def check_with_library(folder: str | os.PathLike[str]) -> None:
-    """Compare our encoder with the transformers library's on the weights in `folder`.
-
-    For a published model, once, when it is fetched. Raises InputError where an embedding differs by
-    more than 1e-4 of the largest one's entries.
-    """
-    from transformers import AutoModel
-
-    captions = ["rain falls on a tin roof", "a dog barks twice while a siren fades far away"]
-    encoder = SentenceEncoder.from_folder(folder, dropout=0.0).eval()
-    library = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True)
-    tokens = encoder.tokenize(captions)
-    with torch.no_grad():
-        expected = library.float().eval()(**tokens).last_hidden_state[:, 0]
-        difference = (encoder(tokens) - expected).abs().max() / expected.abs().max()
-    if not difference < 1e-4:
-        raise InputError(
-            f"{folder}: our encoder's embeddings differ from the transformers library's by "
-            f"{float(difference):.1e} of the largest; expected at most 1e-4. The model's "
-            "config.json asks for something that triptych/audio/models/bert.py doesn't do."
-        )
