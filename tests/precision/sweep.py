@@ -111,7 +111,8 @@ def audio() -> None:
 
 def sentences() -> None:
     """A caption's way through BERT and RoBERTa, at the demo's width and at BERT's."""
-    from triptych.audio.models.sentences import CLASSES, SentenceEncoder, write_scratch_model
+    from triptych.audio.models.sentences import SentenceEncoder
+    from triptych.audio.models.text_files import CLASSES, write_scratch_model
 
     captions = [f"rain falls on a roof, and a dog barks {n} times" for n in range(9)]
     for number, class_ in enumerate(CLASSES):
