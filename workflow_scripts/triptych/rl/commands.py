@@ -200,6 +200,9 @@ def _read_policy(path: Path, options: argparse.Namespace) -> _Policy:
             if "policies" in (stored.metadata() or {}):
                 return _row_of(path, filters)
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        # Where some package has told numpy of bfloat16, safetensors reads what it refuses otherwise.
+        if strange := [name for name, array in arrays.items() if array.dtype.kind == "V"]:
+            raise TypeError(f"{strange[0]} is {arrays[strange[0]].dtype}")
     except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as problem:
         raise InputError(
             f"{path} cannot be read ({problem}); expected a packed file (.tpk) or a "
