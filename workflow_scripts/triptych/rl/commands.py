@@ -200,7 +200,7 @@ def _read_policy(path: Path, options: argparse.Namespace) -> _Policy:
             if "policies" in (stored.metadata() or {}):
                 return _row_of(path, filters)
             arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        # Where some package has told numpy of bfloat16, safetensors reads what it refuses otherwise.
+        # Where a package has told numpy of bfloat16, safetensors reads what it refuses elsewhere.
         if strange := [name for name, array in arrays.items() if array.dtype.kind == "V"]:
             raise TypeError(f"{strange[0]} is {arrays[strange[0]].dtype}")
     except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as problem:
