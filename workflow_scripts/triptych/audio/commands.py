@@ -151,7 +151,7 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _embedder(model: Path, device: str) -> "Embedder":
-    """PyTorch and transformers are imported here and nowhere before: they take seconds."""
+    """PyTorch is imported here and nowhere before: it takes seconds."""
     from triptych.audio.search.embedder import Embedder
 
     return Embedder(model, device)
