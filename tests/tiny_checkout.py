@@ -21,7 +21,12 @@ TINY = {
     "rl": {
         "collect": {"transitions": 2000},
         "widths": {"narrow": {"actor": [8, 8], "critic": [8, 8], "vae": 8}},
-        "sweep": {"methods": ["snip", "grasp"], "sparsities": [50, 95], "seeds": [0, 1]},
+        "sweep": {
+            "methods": ["snip", "grasp"],
+            "sparsities": [50, 95],
+            "seeds": [0, 1],
+            "stack": 10,
+        },
         "measure": {"sparsities": [50, 95], "seeds": [0, 1]},
         "training": {"updates": 100, "batch": 10, "checkpoint_every": 50},
         "evaluation": {"every": 50, "episodes": 1, "candidates": 2, "last": 1},

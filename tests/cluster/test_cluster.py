@@ -28,6 +28,7 @@ CANCELLED = ("hopper", "narrow", "sp0-1")
 PREEMPTED = ("hopper", "narrow", "sp50-1")
 TIMED_OUT = ("hopper", "narrow", "sp80-1")  # SLURM's limit, of which the job doesn't know
 SHORT = ("hopper", "narrow", "sp95-1")  # asks for two minutes at first, and knows
+OWN_LIMIT = 60  # seconds after which a job of two minutes stops by its own clock
 
 
 @pytest.fixture(scope="module")
@@ -118,14 +119,16 @@ def disturb(root, job, name):
         return done(*urgent, "--comment", "urgent", "--wrap", "sleep 2")
     if job == TIMED_OUT:  # its limit is now; SLURM looks every half a minute
         return done("scontrol", "update", f"JobId={name}", "EndTime=now")
+    if job == SHORT:  # so that no machine is too fast: its own clock goes on, SLURM's doesn't
+        return done("scontrol", "suspend", name)
     return done("scancel", name)
 
 
 def run_disturbed(root):
     """The study on SLURM; each job is disturbed once, when it has trained for a while."""
-    waiting = {PREEMPTED, TIMED_OUT, CANCELLED}
+    waiting = {PREEMPTED, TIMED_OUT, CANCELLED, SHORT}
     running = on_slurm(root)
-    deadline = time.monotonic() + 60 * MINUTES
+    deadline, suspended = time.monotonic() + 60 * MINUTES, 0.0
     try:
         while running.poll() is None and time.monotonic() < deadline:
             known = jobs()
@@ -134,6 +137,10 @@ def run_disturbed(root):
                 if state == "RUNNING" and re.search(r"update \d+: ", attempts(root, job)):
                     waiting -= {job} if disturb(root, job, name) else set()
             for name, state, reason in known.values():
+                if state == "SUSPENDED":
+                    suspended = suspended or time.monotonic()
+                    if time.monotonic() - suspended > OWN_LIMIT:
+                        done("scontrol", "resume", name)
                 if state == "PENDING" and reason == "BeginTime":
                     # After a requeue, SLURM would wait for two minutes.
                     done("scontrol", "update", f"JobId={name}", "StartTime=now")

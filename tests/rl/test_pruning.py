@@ -140,6 +140,21 @@ def test_the_kept_weights_are_those_of_the_largest_scores():
     assert score[mask].min() > score[~mask].max()
 
 
+@pytest.mark.parametrize("sparsity", [0, 10, 37, 50, 95, 99.99])
+def test_of_equal_scores_the_earlier_are_kept_as_by_a_stable_sort(sparsity):
+    score = torch.randint(4, (5, 23, 17), generator=torch.Generator().manual_seed(2)).float()
+    mask = keep_largest({"w": score}, sparsity)["w"].flatten(1).numpy()
+    kept = round(23 * 17 * (1 - sparsity / 100))
+    for row, values in zip(mask, score.flatten(1).numpy(), strict=True):
+        first = np.argsort(-values, kind="stable")[:kept]
+        assert set(np.flatnonzero(row)) == set(first)
+
+
+def test_scores_that_are_not_numbers_are_refused():
+    with pytest.raises(ValueError, match="overflowed"):
+        keep_largest({"w": torch.full((1, 3, 3), torch.nan)}, 50)
+
+
 def test_scope_part_ranks_encoder_and_decoder_apart():
     names = ["actor.l1.weight", "vae.e1.weight", "vae.log_std.weight", "vae.d2.weight"]
     assert groups(names, "part") == {

@@ -28,7 +28,7 @@ examples:
     triptych search "rain on a tin roof" --index ~/sounds/triptych-index.npz
 
   write one pruned policy as a packed file, a small part of the size of its dense arrays:
-    triptych prune-export results/rl/hopper/narrow/sp95-1/policies.safetensors \\
+    triptych prune-export results/rl/hopper/narrow/all/policies.safetensors \\
         --method snip --sparsity 95 --seed 0 -o hopper.tpk
 
   measure how fast it acts, in dense and in sparse kernels:

@@ -101,12 +101,19 @@ def keep_largest(scores: Scores, sparsity_percent: float) -> Parameters:
 
     Ranks decide, not a threshold: among equal scores the earlier weight (in the order of
     `scores`, then of memory) is kept. A threshold would keep too many or too few where many
-    scores are equal, as they are for weights behind dead units.
+    scores are equal, as they are for weights behind dead units. Raises ValueError for scores
+    that are no numbers.
     """
     flat = torch.cat([score.flatten(1) for score in scores.values()], 1)
+    if flat.isnan().any():
+        raise ValueError(f"scores of {', '.join(scores)} are not numbers: a loss overflowed")
     kept = round(flat.shape[1] * (1 - sparsity_percent / 100))
-    order = flat.sort(dim=1, descending=True, stable=True).indices[:, :kept]
-    mask = torch.zeros_like(flat, dtype=torch.bool).scatter_(1, order, True)
+    if 0 < kept < flat.shape[1]:  # by selection: a sort takes ten times as long
+        least = flat.kthvalue(flat.shape[1] - kept + 1, 1, keepdim=True).values
+        mask, equal = flat > least, flat == least
+        mask |= equal & (equal.cumsum(1) <= kept - mask.sum(1, keepdim=True))
+    else:
+        mask = torch.full_like(flat, kept > 0, dtype=torch.bool)
     sizes = [score[0].numel() for score in scores.values()]
     return {
         name: part.reshape(score.shape)

@@ -19,6 +19,7 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -134,7 +135,7 @@ def _encode(
             # Row-major, least significant bit first; != also drops -0.0.
             kept = stored.ravel() != 0
             bits = np.packbits(kept, bitorder="little").tobytes()
-            deflated = zlib.compress(bits, level=9)
+            deflated = _deflated(bits)
             smaller = len(deflated) < len(bits)
             mask = deflated if smaller else bits
             entry |= {"mask": "zlib" if smaller else "raw", "mask_bytes": len(mask)}
@@ -154,6 +155,11 @@ def _encode(
     digest = hashlib.sha256(header + payload).digest()
     preamble = PREAMBLE.pack(MAGIC, VERSION, len(header), len(payload), digest)
     return preamble + header + bytes(payload), largest_error
+
+
+@lru_cache(maxsize=32)  # one policy's masks, which are the same in fp32 and fp16
+def _deflated(bits: bytes) -> bytes:
+    return zlib.compress(bits, level=9)
 
 
 def _rounded(name: str, array: np.ndarray, stored: np.dtype[Any]) -> tuple[np.ndarray, float]:
