@@ -14,7 +14,9 @@ sys.path.insert(0, _LIBRARY)
 os.environ.update(PYTHONPATH=_LIBRARY)
 
 from triptych.core.config import ConfigError, check_config
-from triptych.core.provenance import code_digests
+from triptych.core.imported import PLAN
+from triptych.core.lease import SNAKEMAKE, this_process
+from triptych.core.provenance import changed_since, read_code, write_plan
 from triptych.rl.sweep import run_records, runs_of
 
 try:
@@ -34,12 +36,28 @@ onstart:
 SCALE = config["scale"]
 
 
-_CODE = code_digests(memory=".snakemake/triptych/modules.json")
+_CODE = read_code(memory=".snakemake/triptych/modules.json")
+
+# What a cluster's job reads again, hours later.
+_READ = [
+    *(Path(workflow.basedir, name) for name in ("Snakefile", "config/schema.yaml")),
+    *sorted(Path(workflow.basedir, "rules").glob("*.smk")),
+    Path(workflow.basedir, "resources", "sources.yaml"),
+    *(Path(file).resolve() for file in workflow.configfiles),
+]
+if workflow.is_main_process:
+    os.environ[PLAN] = write_plan(".snakemake/triptych/plans", _CODE, _READ)
+elif PLAN in os.environ and (_changed := changed_since(os.environ[PLAN], _READ)):
+    raise WorkflowError(
+        f"{', '.join(_changed)} was changed after Snakemake had read it for this run, so this job "
+        "would not do what was planned. Nothing was written; run snakemake again."
+    )
+os.environ[SNAKEMAKE] = this_process()
 
 
 def code(rule):
     """Digest of a rule's script and all it imports; in params, it reruns the rule when that changes."""
-    return _CODE[f"{rule}.py"]
+    return _CODE.digests[f"{rule}.py"]
 
 
 def figure_files(name):

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from triptych.core.provenance import code_digests, fingerprint, package_versions
+from triptych.core.provenance import fingerprint, package_versions, read_code
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def library(tmp_path):
 
 
 def digest(library, memory=None):
-    return code_digests(memory, library)["script.py"]
+    return read_code(memory, library).digests["script.py"]
 
 
 def test_editing_a_module_that_is_imported_indirectly_changes_the_digest(library):
@@ -69,7 +69,7 @@ def test_what_is_remembered_is_not_parsed_again(library, monkeypatch):
 
 
 def test_every_script_of_this_workflow_has_a_digest():
-    digests = code_digests()
+    digests = read_code().digests
     assert len(digests) > 10
     assert len(set(digests.values())) == len(digests)
 

@@ -1,0 +1,3 @@
+from triptych.core.imported import watch_imports
+
+watch_imports()

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from triptych.core.files import atomic_path, clear_partial, remove_partial
+from triptych.core.imported import check_against_plan
+from triptych.core.lease import owning
 from triptych.core.memory import peak_memory
 from triptych.core.provenance import cpu_name, package_versions, parameters_digest
 from triptych.core.stopping import Stopped
@@ -32,7 +34,7 @@ class _Log:
         self._stream = path.open(mode, buffering=1, encoding="utf-8")
 
     def write(self, text: str) -> int:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # ValueError: a thread's last words, after its end
             self._stream.write(text)
         return len(text)
 
@@ -48,18 +50,20 @@ class _Log:
 class _Tee:
     """Writes to several streams; is a terminal when the first one is."""
 
-    def __init__(self, first: IO[str], *others: _Log) -> None:
+    def __init__(self, first: IO[str], others: list[_Log]) -> None:
         self._first = first
-        self._streams: tuple[IO[str] | _Log, ...] = (first, *others)
+        self._others = others  # to which more may be added
 
     def write(self, text: str) -> int:
-        for stream in self._streams:
-            stream.write(text)
+        self._first.write(text)
+        for log in self._others:
+            log.write(text)
         return len(text)
 
     def flush(self) -> None:
-        for stream in self._streams:
-            stream.flush()
+        self._first.flush()
+        for log in self._others:
+            log.flush()
 
     def isatty(self) -> bool:
         return self._first.isatty()
@@ -72,26 +76,31 @@ def job(snakemake: Any) -> Iterator[None]:
     What the body prints or logs goes to the terminal and to the rule's log. A job with a
     checkpoint (params.checkpoint) also appends it to attempts.log there, since Snakemake deletes
     the log at each new attempt. An exception leaves its traceback in the log and its message on
-    the terminal, and exits with 1, or with the code of `Stopped`. What an attempt that was killed
-    left half written is removed first: Snakemake deletes whole outputs only.
+    the terminal, and exits with 1, or with the code of `Stopped`.
+
+    The body runs when the code is what Snakemake planned with, and no other process is at this job
+    any more. What an attempt that was killed left half written is removed first: Snakemake deletes
+    whole outputs only.
     """
     log = Path(snakemake.log[0])
     params = dict(snakemake.params.items())
-    began = time.monotonic()
-    _remove_leftovers([*map(Path, snakemake.output), _provenance_path(log)], params)
     with ExitStack() as stack:
         logs = [_Log(log, "w")]
         stack.callback(logs[0].close)
-        if "checkpoint" in params:
-            logs.append(_Log(Path(params["checkpoint"]) / "attempts.log", "a"))
-            stack.callback(logs[1].close)
         terminal = sys.stderr
-        stack.enter_context(redirect_stdout(_Tee(sys.stdout, *logs)))
-        stack.enter_context(redirect_stderr(_Tee(terminal, *logs)))
+        stack.enter_context(redirect_stdout(_Tee(sys.stdout, logs)))
+        stack.enter_context(redirect_stderr(_Tee(terminal, logs)))
         log_to_stderr()
         stack.callback(logging.getLogger().handlers.clear)  # it writes to what is closed next
         _use_threads(snakemake.threads)
         try:
+            check_against_plan()
+            stack.enter_context(owning(_beside(log, "leases").with_suffix("")))
+            began = time.monotonic()
+            _remove_leftovers([*map(Path, snakemake.output), _provenance_path(log)], params)
+            if "checkpoint" in params:
+                logs.append(_Log(Path(params["checkpoint"]) / "attempts.log", "a"))
+                stack.callback(logs[1].close)
             yield
         except Stopped as stopped:
             logger.warning("%s: %s", snakemake.rule, stopped)
@@ -141,10 +150,13 @@ def _use_threads(threads: int) -> None:
         sys.modules["torch"].set_num_threads(threads)
 
 
+def _beside(log: Path, folder: str) -> Path:
+    """results/logs/<rule>/<name>.log -> results/<folder>/<rule>/<name>.log"""
+    return Path(*(folder if part == "logs" else part for part in log.parts))
+
+
 def _provenance_path(log: Path) -> Path:
-    """results/logs/<rule>/<name>.log -> results/provenance/<rule>/<name>.json"""
-    parts = ["provenance" if part == "logs" else part for part in log.parts]
-    return Path(*parts).with_suffix(".json")
+    return _beside(log, "provenance").with_suffix(".json")
 
 
 def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds: float) -> None:

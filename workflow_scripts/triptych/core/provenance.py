@@ -14,20 +14,28 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from triptych.core.files import atomic_path, sha256_of
-
-LIBRARY = Path(__file__).resolve().parents[2]
-"""The folder that holds the scripts and, beside them, the package `triptych`."""
+from triptych.core.imported import LIBRARY, tree_digest
 
 
-def code_digests(
-    memory: str | os.PathLike[str] | None = None, root: Path = LIBRARY
-) -> dict[str, str]:
-    """Digest of each script in `root` and of every module below `root` that it imports,
-    directly or not, by the script's name.
+@dataclass(frozen=True)
+class Code:
+    """Scripts and modules as they are on disk.
+
+    digests: of each script and of every module that it imports, directly or not, by its name.
+    files: digests of text and syntax tree of each of them, by path below the folder.
+    """
+
+    digests: dict[str, str]
+    files: dict[str, tuple[str, str]]
+
+
+def read_code(memory: str | os.PathLike[str] | None = None, root: Path = LIBRARY) -> Code:
+    """The scripts in `root` and the modules below it that they import.
 
     Syntax trees are hashed, so comments and formatting don't count, and nor do file times. Parsing
     them all takes a second; so `memory`, a file, keeps what each module's text was found to be,
@@ -39,7 +47,7 @@ def code_digests(
         # Only a memory: where it can't be written, all is parsed again next time.
         with contextlib.suppress(OSError), atomic_path(Path(memory)) as temporary:
             temporary.write_text(json.dumps(modules.found, sort_keys=True))
-    return digests
+    return Code(digests, modules.files)
 
 
 def _remembered(memory: str | os.PathLike[str] | None) -> dict[str, list[Any]]:
@@ -58,6 +66,7 @@ class _Modules:
     def __init__(self, root: Path, known: dict[str, list[Any]]) -> None:
         self.root, self.known = root, known
         self.found: dict[str, list[Any]] = {}
+        self.files: dict[str, tuple[str, str]] = {}
         self._read: dict[Path, tuple[str, list[Path]]] = {}
         self._files: dict[str, list[Path]] = {}
 
@@ -79,6 +88,7 @@ class _Modules:
             key = hashlib.sha256(text).hexdigest()
             self.found[key] = self.known.get(key) or _parsed(text, module)
             tree, names = self.found[key]
+            self.files[str(module.relative_to(self.root))] = key, tree
             files = [file for name in names for file in self._files_of(name)]
             self._read[module] = tree, list(dict.fromkeys(files))
         return self._read[module]
@@ -99,7 +109,7 @@ class _Modules:
 def _parsed(text: bytes, module: Path) -> list[Any]:
     """[digest of the syntax tree, every name that is imported]"""
     tree = ast.parse(text, filename=str(module))
-    return [hashlib.sha256(ast.dump(tree).encode()).hexdigest(), sorted(set(_imports(tree)))]
+    return [tree_digest(tree), sorted(set(_imports(tree)))]
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
@@ -110,6 +120,28 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             yield node.module
             # `from package import module` names a file, `from module import function` does not.
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def write_plan(
+    folder: str | os.PathLike[str], code: Code, read: Iterable[str | os.PathLike[str]]
+) -> str:
+    """Write what Snakemake has read for its run, code and other files; the path of what is written.
+
+    Jobs compare themselves with it (`core/imported.py`); it is named by its content.
+    """
+    plan = {"code": code.files, "read": {str(file): sha256_of(file) for file in read}}
+    text = json.dumps(plan, sort_keys=True)
+    path = Path(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json").resolve()
+    if not path.exists():
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def changed_since(plan: str, read: Iterable[str | os.PathLike[str]]) -> list[str]:
+    """Those files that are not as they were, or weren't there, when a plan was written."""
+    then = json.loads(Path(plan).read_text(encoding="utf-8"))["read"]
+    return [str(file) for file in read if then.get(str(file)) != sha256_of(file)]
 
 
 def parameters_digest(params: Mapping[str, Any]) -> str:
