@@ -125,6 +125,12 @@ def rl_runs_of(task, networks, stack):
     of_stack = (RL_RUNS[["task", "networks", "stack"]] == [task, networks, stack]).all(
         axis=1
     )
+    if not of_stack.any():
+        known = ", ".join(sorted(set(RL_RUNS["stack"])))
+        raise WorkflowError(
+            f"no runs of {task} with networks {networks} make a stack {stack!r}: with this config "
+            f"(rl.sweep, rl.measure) stacks are {known}"
+        )
     return run_records(RL_RUNS[of_stack])
 
 

@@ -19,6 +19,7 @@ KINDS = {
     "kill": "SIGKILL, then run again",
     "stop": "SIGTERM, then run again",
     "two runs": "a second run in the same folder",
+    "edit": "code that changes meanwhile",
     "download": "a download",
     "wrong input": "a wrong input",
     "training": "a training gone wrong",

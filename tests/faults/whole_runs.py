@@ -42,6 +42,15 @@ class Run:
             assert self._process.poll() is None, self._printed.read_text()
             time.sleep(0.01)
 
+    def ended(self) -> bool:
+        """Whether it has."""
+        return self._process.poll() is not None
+
+    def kill_alone(self) -> None:
+        """SIGKILL for Snakemake, of which the jobs know nothing."""
+        self._process.kill()
+        self._process.wait()
+
     def kill(self) -> None:
         """SIGKILL for Snakemake and all its jobs."""
         kill_group(self._process.pid)
