@@ -30,6 +30,10 @@ TIMED_OUT = ("hopper", "narrow", "sp80-1")  # SLURM's limit, of which the job do
 SHORT = ("hopper", "narrow", "sp95-1")  # asks for two minutes at first, and knows
 OWN_LIMIT = 60  # seconds after which a job of two minutes stops by its own clock
 
+EDITED = "workflow_scripts/triptych/rl/evaluation.py"  # for so many seconds, in the run
+EDIT = ("STEPS_DRAWN = 100", "STEPS_DRAWN = 101")
+SECONDS_EDITED = 8
+
 
 @pytest.fixture(scope="module")
 def cluster():
@@ -125,10 +129,14 @@ def disturb(root, job, name):
 
 
 def run_disturbed(root):
-    """The study on SLURM; each job is disturbed once, when it has trained for a while."""
+    """The study on SLURM; each job is disturbed once, when it has trained for a while.
+
+    Once they all were, and start again, a module is edited for some seconds.
+    """
     waiting = {PREEMPTED, TIMED_OUT, CANCELLED, SHORT}
     running = on_slurm(root)
-    deadline, suspended = time.monotonic() + 60 * MINUTES, 0.0
+    deadline, suspended, edited = time.monotonic() + 60 * MINUTES, 0.0, 0.0
+    text = (root / EDITED).read_text()
     try:
         while running.poll() is None and time.monotonic() < deadline:
             known = jobs()
@@ -144,6 +152,11 @@ def run_disturbed(root):
                 if state == "PENDING" and reason == "BeginTime":
                     # After a requeue, SLURM would wait for two minutes.
                     done("scontrol", "update", f"JobId={name}", "StartTime=now")
+            if not waiting and not edited:
+                edited = time.monotonic()
+                (root / EDITED).write_text(text.replace(*EDIT))
+            if edited and time.monotonic() - edited > SECONDS_EDITED:
+                (root / EDITED).write_text(text)
             time.sleep(1)
     finally:
         if running.poll() is None:

@@ -73,6 +73,26 @@ def test_widths_that_do_not_exist_are_named(fresh):
     assert "rl.sweep.widths is 'wide'; allowed is a name from rl.widths: narrow, paper" in text
 
 
+@pytest.mark.parametrize("file", ["config.yaml", "tiny.yaml", "rules/rl.smk"])
+def test_a_clusters_job_fails_when_what_it_reads_again_has_changed(fresh, monkeypatch, file):
+    """A job on a cluster is a Snakemake of its own, told of the plan by an environment variable."""
+    fresh.snakemake("--dry-run")
+    (plan,) = (fresh.root / ".snakemake/triptych/plans").iterdir()
+    monkeypatch.setenv("TRIPTYCH_PLAN", str(plan))
+    remote = ("rl", "--mode", "remote", "--dry-run")
+    assert "rl_train" in fresh.snakemake(*remote)
+    with (fresh.root / file).open("a") as stream:
+        stream.write("\n# edited\n")
+    said = fresh.snakemake(*remote, check=False)
+    assert f"{fresh.root / file} was changed after Snakemake had read it" in said
+    assert "Traceback" not in said
+
+
+def test_a_stack_that_the_config_does_not_make_is_refused_by_name(fresh):
+    said = fresh.snakemake("results/rl/hopper/narrow/sp80-1/scores.csv", "--dry-run", check=False)
+    assert "make a stack 'sp80-1': with this config" in said and "sp95-1" in said
+
+
 @pytest.mark.slow
 def test_a_users_file_that_lacks_a_key_fails_by_name_and_loses_nothing(fresh):
     import h5py
