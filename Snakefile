@@ -41,6 +41,7 @@ rule all:
         "results/report.html",
         "results/claims.csv",
         AUDIO_SUBMISSIONS,
+        "results/manifest.json",
 
 
 rule style:

@@ -72,6 +72,7 @@ rule report_page:
         audio_usage="results/audio/captions/usage.csv",
         audio_clips=AUDIO_CLIPS,
         search="results/search.html",
+        submissions=AUDIO_SUBMISSIONS,
         table1="results/tables/rl_table1.csv",
         scores="results/tables/rl_scores.csv",
         latency="results/tables/rl_inference.csv",
@@ -142,3 +143,29 @@ rule report_page:
         code=code("report_page"),
     script:
         "../workflow_scripts/report_page.py"
+
+
+rule report_manifest:
+    """What the run made, and from what: results/manifest.json, for `triptych verify`."""
+    input:
+        page="results/report.html",
+        claims="results/claims.csv",
+        submissions=AUDIO_SUBMISSIONS,
+    output:
+        "results/manifest.json",
+    log:
+        "results/logs/report_manifest/report_manifest.log",
+    benchmark:
+        "results/benchmarks/report_manifest/report_manifest.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=60,
+    params:
+        provenance="results/provenance",
+        config=config,
+        scale=SCALE,
+        code=code("report_manifest"),
+    script:
+        "../workflow_scripts/report_manifest.py"

@@ -8,17 +8,18 @@ from triptych.core.files import atomic_path
 from triptych.core.job import job
 from triptych.report import claims_audio, claims_rl, claims_style
 from triptych.report.audio_study import AudioStudy, read_rows
+from triptych.report.manifest import of_this_run, read_records
 from triptych.report.page import Page, Study, page_claims, render_page
 from triptych.report.page_audio import audio_sections
 from triptych.report.page_rl import rl_sections
 from triptych.report.page_style import style_sections
 from triptych.report.scores import read_frames
 from triptych.report.tables_style_beyond import read_variants
-from triptych.report.timings import read_provenance, timing_table, versions
+from triptych.report.timings import job_table, timing_table, versions
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params
-    jobs = read_provenance(list(Path(params.provenance).rglob("*.json")))
+    jobs = job_table(of_this_run(read_records(params.provenance), map(str, given)))
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
     verdicts = pd.read_csv(given.claims)
     published = pd.read_csv(given.published_claims)

@@ -2,12 +2,14 @@
 
 import json
 import logging
+import time
 from types import SimpleNamespace
 
 import pytest
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
+from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import SAVED_EXIT_CODE, Stopped
 
 
@@ -16,6 +18,7 @@ def snakemake(tmp_path):
     return SimpleNamespace(
         rule="rl_something",
         log=[str(tmp_path / "results/logs/rl_something/hopper.log")],
+        input=[],
         output=[str(tmp_path / "out.csv")],
         wildcards={"task": "hopper"},
         params={"code": "abc", "updates": 3},
@@ -96,3 +99,42 @@ def test_attempts_pile_up_beside_the_checkpoint(snakemake, tmp_path):
     assert history.index("SIGTERM") < history.index("second attempt")
     log = (tmp_path / "results/logs/rl_something/hopper.log").read_text()
     assert "first attempt" not in log
+
+
+def seconds(tmp_path):
+    record = json.loads((tmp_path / "results/provenance/rl_something/hopper.json").read_text())
+    assert record["seconds"] == pytest.approx(sum(record["attempts"]))
+    return record["attempts"]
+
+
+def test_a_resumed_jobs_seconds_are_those_of_all_attempts(snakemake, tmp_path):
+    for _ in range(2):
+        with pytest.raises(SystemExit), job(snakemake):
+            time.sleep(0.05)
+            raise Stopped("SIGTERM")
+    with job(snakemake):
+        pass
+    assert [each >= 0.05 for each in seconds(tmp_path)] == [True, True, False]
+    with job(snakemake):  # what it is run again for is another story
+        pass
+    assert len(seconds(tmp_path)) == 1
+
+
+def test_attempts_with_other_parameters_were_at_another_job(snakemake, tmp_path):
+    with pytest.raises(SystemExit), job(snakemake):
+        raise Stopped("SIGTERM")
+    snakemake.params["updates"] = 4
+    with job(snakemake):
+        pass
+    assert len(seconds(tmp_path)) == 1
+
+
+def test_what_a_killed_attempt_took_is_counted_up_to_its_last_beat(snakemake, tmp_path):
+    killed = tmp_path / "results/leases/rl_something/hopper/attempts"
+    killed.parent.mkdir(parents=True)
+    killed.write_text(
+        json.dumps({"job": parameters_digest(snakemake.params), "seconds": [7.0, 5.0]})
+    )
+    with job(snakemake):
+        pass
+    assert seconds(tmp_path)[:2] == [7.0, 5.0]

@@ -8,6 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from triptych import cli
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 FIGURES = (
@@ -209,3 +211,8 @@ def test_the_search_page_fetches_nothing_and_plays_ten_clips_a_query() -> None:
     links.feed(text)
     assert all(address.startswith("data:") for address in links.fetched)
     assert text.count("<audio") >= 10 * text.count("<section")
+
+
+def test_results_are_what_the_run_made(monkeypatch, capsys) -> None:
+    monkeypatch.chdir(ROOT)
+    assert cli.main(["verify"]) == 0, capsys.readouterr().out

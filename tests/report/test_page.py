@@ -1,6 +1,5 @@
 """The page: whole, self-contained, and safe whatever the data say."""
 
-import json
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from triptych.report.scores import run_scores
 from triptych.report.tables import Table
 from triptych.report.tables_latency import latency_long
 from triptych.report.tables_rl import scores_long, table1_long
-from triptych.report.timings import duration, read_provenance, timing_table, versions
+from triptych.report.timings import duration, job_table, timing_table, versions
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 EVIL = "<script>alert(1)</script>"
@@ -105,7 +104,7 @@ def study(**changes):
 
 
 def page(claims=(), sections=(), **changes):
-    jobs = read_provenance([])
+    jobs = job_table({})
     fields = {
         "title": "Studies",
         "subtitle": "What they are.",
@@ -236,33 +235,20 @@ def test_links_run_no_script_and_leave_their_attribute_alone():
     assert not any("onclick" in attrs for _, attrs in Elements(f"<p>{html}</p>").seen)
 
 
-def test_timings_sum_the_jobs_of_a_rule(tmp_path):
-    for i, seconds in enumerate((30.0, 90.0)):
-        record = {"rule": "rl_train", "seconds": seconds, "peak_memory_bytes": 2e9, "device": "cpu"}
-        (tmp_path / f"{i}.json").write_text(json.dumps(record))
-    table = timing_table(read_provenance(tmp_path.glob("*.json")))
+def test_timings_sum_the_jobs_of_a_rule():
+    record = {"rule": "rl_train", "peak_memory_bytes": 2e9, "device": "cpu"}
+    records = {f"{seconds}": {**record, "seconds": seconds} for seconds in (30.0, 90.0)}
+    table = timing_table(job_table(records))
     assert table.rows[0][:5] == ("rl_train", "2", "2 min 00 s", "1 min 30 s", "2.00 GB")
 
 
-def test_a_sidecar_without_keys_is_shown_as_unknown(tmp_path):
-    (tmp_path / "rl_prune").mkdir()
-    (tmp_path / "rl_prune" / "a.json").write_text("{}")
-    jobs = read_provenance([tmp_path / "rl_prune" / "a.json"])
-    row = timing_table(jobs).rows[0]
+def test_a_sidecar_without_keys_is_shown_as_unknown():
+    row = timing_table(job_table({"provenance/rl_prune/a.json": {}})).rows[0]
     assert row[0] == "rl_prune" and row[5] == "unknown"
 
 
-def test_a_broken_sidecar_is_named(tmp_path):
-    path = tmp_path / "broken.json"
-    path.write_text("{")
-    with pytest.raises(ValueError, match=r"broken\.json"):
-        read_provenance([path])
-
-
-def test_versions_that_differ_between_jobs_are_all_shown(tmp_path):
-    for i, version in enumerate(("2.1", "2.2")):
-        (tmp_path / f"{i}.json").write_text(json.dumps({"packages": {"torch": version}}))
-    jobs = read_provenance(tmp_path.glob("*.json"))
+def test_versions_that_differ_between_jobs_are_all_shown():
+    jobs = job_table({version: {"packages": {"torch": version}} for version in ("2.1", "2.2")})
     assert versions(jobs, ["torch", "mujoco"]) == {"torch": "2.1, 2.2"}
 
 

@@ -13,6 +13,7 @@ from triptych.audio import commands as audio
 from triptych.core.errors import InputError
 from triptych.gpu import commands as gpu
 from triptych.plan import commands as plan
+from triptych.report import commands as report
 from triptych.rl import commands as rl
 from triptych.style import commands as style
 
@@ -41,7 +42,7 @@ specifies the packed file.
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; return the exit code (0, or 2 for input that cannot be used)."""
+    """Run the command; return the exit code (2 for input that cannot be used)."""
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may hold bytes that are no text
         sys.stdout.reconfigure(errors="backslashreplace")
@@ -67,6 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     rl.add_commands(commands)
     plan.add_commands(commands)
     gpu.add_commands(commands)
+    report.add_commands(commands)
     return parser
 
 

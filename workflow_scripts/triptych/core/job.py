@@ -95,14 +95,18 @@ def job(snakemake: Any) -> Iterator[None]:
         _use_threads(snakemake.threads)
         try:
             check_against_plan()
-            stack.enter_context(owning(_beside(log, "leases").with_suffix("")))
-            began = time.monotonic()
+            lease = _beside(log, "leases").with_suffix("")
+            attempts = _Attempts(lease / "attempts", parameters_digest(params))
+            stack.enter_context(owning(lease, attempts.note))
+            attempts.begin()
             _remove_leftovers([*map(Path, snakemake.output), _provenance_path(log)], params)
             if "checkpoint" in params:
                 logs.append(_Log(Path(params["checkpoint"]) / "attempts.log", "a"))
                 stack.callback(logs[1].close)
             yield
+            attempts.note()
         except Stopped as stopped:
+            attempts.note()
             logger.warning("%s: %s", snakemake.rule, stopped)
             raise
         except (Exception, KeyboardInterrupt) as error:
@@ -114,7 +118,41 @@ def job(snakemake: Any) -> Iterator[None]:
                 file=terminal,
             )
             raise SystemExit(1) from None
-        _write_provenance(snakemake, log, params, time.monotonic() - began)
+        _write_provenance(snakemake, log, params, attempts.seconds)
+        attempts.forget()
+
+
+class _Attempts:
+    """Seconds of all attempts at a job since it last ended well, those too that were killed.
+
+    Attempts with other parameters, or other code, were at another job.
+    """
+
+    def __init__(self, path: Path, job: str) -> None:
+        self._path, self._job = path, job
+        self._earlier: list[float] = []
+        self._began = time.monotonic()
+
+    def begin(self) -> None:
+        """Read what the earlier ones took; the time of this one begins."""
+        with suppress(OSError, ValueError, KeyError):
+            known = json.loads(self._path.read_text(encoding="utf-8"))
+            self._earlier = [*known["seconds"]] if known["job"] == self._job else []
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> list[float]:
+        """Of each attempt, this one last."""
+        return [*self._earlier, round(time.monotonic() - self._began, 3)]
+
+    def note(self) -> None:
+        """Write them down, for the next attempt."""
+        with suppress(OSError), atomic_path(self._path) as temporary:
+            temporary.write_text(json.dumps({"job": self._job, "seconds": self.seconds}))
+
+    def forget(self) -> None:
+        """The job has ended well."""
+        self._path.unlink(missing_ok=True)
 
 
 def log_to_stderr() -> None:
@@ -159,10 +197,13 @@ def _provenance_path(log: Path) -> Path:
     return _beside(log, "provenance").with_suffix(".json")
 
 
-def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds: float) -> None:
+def _write_provenance(
+    snakemake: Any, log: Path, params: dict[str, Any], attempts: list[float]
+) -> None:
     record = {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
+        "inputs": [str(file) for file in snakemake.input],
         "outputs": [str(output) for output in snakemake.output],
         "params": params,
         "config_digest": parameters_digest(
@@ -174,7 +215,8 @@ def _write_provenance(snakemake: Any, log: Path, params: dict[str, Any], seconds
         "device": cpu_name(),
         "seed": params.get("seed"),
         "threads": snakemake.threads,
-        "seconds": round(seconds, 3),
+        "seconds": round(sum(attempts), 3),
+        "attempts": attempts,
         "peak_memory_bytes": peak_memory(),
     }
     device = sys.modules.get("triptych.core.device")

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -54,12 +54,13 @@ class Owner:
 
 
 @contextmanager
-def owning(folder: Path) -> Iterator[None]:
+def owning(folder: Path, on_beat: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Own what `folder` stands for while the block runs, once its owner before has ended.
 
-    Meanwhile it is watched that nobody else took it, in a pause longer than SILENCE: then the
-    process ends at once. When the Snakemake that started this process is gone, it is asked to end
-    by SIGTERM, and killed if it hasn't within SAVING.
+    `on_beat` is called every BEAT seconds, in another thread. Meanwhile it is watched that nobody
+    else took it, in a pause longer than SILENCE: then the process ends at once. When the Snakemake
+    that started this process is gone, it is asked to end by SIGTERM, and killed if it hasn't within
+    SAVING.
     """
     owner = Owner(
         token=uuid.uuid4().hex,
@@ -70,7 +71,7 @@ def owning(folder: Path) -> Iterator[None]:
     )
     mine = _acquire(folder, owner)
     done = threading.Event()
-    watch = threading.Thread(target=_watch, args=(mine, owner, done), daemon=True)
+    watch = threading.Thread(target=_watch, args=(mine, owner, done, on_beat), daemon=True)
     watch.start()
     try:
         yield
@@ -206,7 +207,7 @@ def _rewrite(path: Path, owner: Owner) -> None:
     _written(path.parent, owner).replace(path)
 
 
-def _watch(mine: Path, owner: Owner, done: threading.Event) -> None:
+def _watch(mine: Path, owner: Owner, done: threading.Event, on_beat: Callable[[], object]) -> None:
     """Every BEAT seconds: show that the owner lives, and look whether it should."""
     snakemake = os.environ.get(SNAKEMAKE)
     asked: float | None = None
@@ -218,6 +219,7 @@ def _watch(mine: Path, owner: Owner, done: threading.Event) -> None:
                 os._exit(SAVED_EXIT_CODE)
             owner = replace(owner, beat=owner.beat + 1)
             _rewrite(mine, owner)
+            on_beat()
         if snakemake and _alive(snakemake) is False:
             if asked is None:
                 logger.warning("the Snakemake that started this job is gone: saving and ending")

@@ -1,7 +1,6 @@
 """How long everything took and on what device, from the provenance sidecars."""
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,12 @@ from triptych.report.tables import DASH, Table
 UNKNOWN = "unknown"
 
 
-def read_provenance(paths: Sequence[str | Path]) -> pd.DataFrame:
+def job_table(records: Mapping[str, dict[str, Any]]) -> pd.DataFrame:
     """One row a job: rule, seconds, peak_memory_bytes, device, cpu, threads, packages.
 
-    A sidecar that lacks a key gives nan or "unknown" there. Raises ValueError naming a file
-    that is not a JSON object.
+    `records` by path. One that lacks a key gives nan or "unknown" there.
     """
-    rows = []
-    for path in sorted(map(str, paths)):
-        try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{path}: not JSON ({error}); delete it and rerun its job") from error
-        if not isinstance(record, dict):
-            raise ValueError(f"{path}: a JSON object expected, got {type(record).__name__}")
-        rows.append(_row(record, path))
+    rows = [_row(record, path) for path, record in records.items()]
     columns = ["rule", "seconds", "peak_memory_bytes", "device", "cpu", "threads", "packages"]
     return pd.DataFrame(rows, columns=columns)
 

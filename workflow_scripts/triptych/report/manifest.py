@@ -1,0 +1,195 @@
+"""results/manifest.json: what a run made, from what, by which jobs; and whether it is still so."""
+
+import hashlib
+import json
+import os
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path, sha256_of
+
+Record = dict[str, Any]
+THREADS = 4  # that hash files side by side
+
+
+def read_records(folder: str | os.PathLike[str]) -> dict[str, Record]:
+    """The provenance of all jobs below a folder, by path.
+
+    Raises ValueError naming a file that is not a JSON object.
+    """
+    records = {}
+    for path in sorted(map(str, Path(folder).rglob("*.json"))):
+        try:
+            record = json.loads(Path(path).read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path}: not JSON ({error}); delete it and rerun its job") from error
+        if not isinstance(record, dict):
+            raise ValueError(f"{path}: a JSON object expected, got {type(record).__name__}")
+        records[path] = record
+    return records
+
+
+def of_this_run(records: Mapping[str, Record], wanted: Iterable[str]) -> dict[str, Record]:
+    """The records of the jobs that `wanted` files come from, directly or not.
+
+    Others lie there of earlier configs.
+    """
+    maker = {output: path for path, each in records.items() for output in each.get("outputs", ())}
+    found: dict[str, Record] = {}
+    waiting = list(wanted)
+    while waiting:
+        path = _maker(waiting.pop(), maker)
+        if path is not None and path not in found:
+            found[path] = records[path]
+            waiting += records[path].get("inputs", ())
+    return dict(sorted(found.items()))
+
+
+def _maker(file: str, maker: Mapping[str, str]) -> str | None:
+    """The record of the job that made a file, or the folder that it lies in."""
+    for name in (file, *map(str, Path(file).parents)):
+        if name in maker:
+            return maker[name]
+    return None
+
+
+def write_manifest(
+    path: str | os.PathLike[str],
+    records: Mapping[str, Record],
+    wanted: Iterable[str],
+    config: Mapping[str, Any],
+    scale: str,
+) -> None:
+    """Write what the run of `wanted` files is: jobs, hashes of outputs and sources, commit, config.
+
+    Sources are the inputs that no job made.
+    """
+    jobs = of_this_run(records, wanted)
+    made = [output for each in jobs.values() for output in each["outputs"]]
+    read = {file for each in jobs.values() for file in each.get("inputs", ())}
+    maker = dict.fromkeys(made, "")
+    sources = [file for file in sorted(read) if _maker(file, maker) is None]
+    manifest = {
+        "scale": scale,
+        "config": config,
+        **_commit(),
+        "jobs": {
+            name: {"rule": each["rule"], "attempts": each["attempts"], "sha256": sha256_of(name)}
+            for name, each in jobs.items()
+        },
+        "outputs": _hashes(made),
+        "sources": _hashes(sources),
+    }
+    manifest["sha256"] = _digest(manifest)
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was looked at, and what isn't as it was: a sentence each."""
+
+    files: int
+    jobs: int
+    scale: str
+    commit: str
+    problems: list[str]
+
+
+def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str]) -> Verified:
+    """Compare the files of a run with its manifest.
+
+    Looks for outputs and sources that are gone or changed, records of jobs that are gone, changed
+    or of other runs, files among tables and figures that the run didn't make, and scales that
+    tables claim and the run doesn't have. Raises InputError without a readable manifest.
+    """
+    path = Path(manifest)
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        claimed = known.pop("sha256")
+    except FileNotFoundError:
+        raise InputError(
+            f"{path} is missing: it is the last thing that a whole run makes (make demo, or "
+            "snakemake without a target)"
+        ) from None
+    except (ValueError, KeyError, AttributeError, TypeError):
+        raise InputError(f"{path} is not a manifest; delete it and run snakemake again") from None
+    problems = [] if claimed == _digest(known) else [f"{path} was edited: its own hash differs"]
+    for kind in ("outputs", "sources"):
+        problems += _differences(known[kind], kind[:-1])
+    records = {name: job["sha256"] for name, job in known["jobs"].items()}
+    problems += _differences(records, "record")
+    for record in sorted(map(str, Path(provenance).rglob("*.json"))):
+        if record not in records and Path(record).parent.name != "report_manifest":
+            problems.append(f"{record}: the record of a job of another run (an earlier config?)")
+    problems += _left_over(known["outputs"])
+    problems += _wrong_scales(known["outputs"], known["scale"])
+    clean = "" if known["clean"] else ", with changes" if known["commit"] else ""
+    commit = f"{known['commit'] or 'no commit'}{clean}"
+    return Verified(len(known["outputs"]), len(records), known["scale"], commit, problems)
+
+
+def _differences(known: Mapping[str, str], kind: str) -> Iterator[str]:
+    files = {name for name in known if Path(name).is_file()}
+    now = _hashes(files)
+    for name, digest in known.items():
+        if name not in files:
+            yield f"{name}: this {kind} is gone"
+        elif now[name] != digest:
+            yield f"{name}: this {kind} isn't what it was when the run ended"
+
+
+def _left_over(outputs: Mapping[str, str]) -> Iterator[str]:
+    """Files beside the tables and figures that no job of the run made."""
+    for folder in sorted({Path(name).parent for name in outputs}):
+        if folder.name in ("tables", "figures", "submissions"):
+            for file in sorted(folder.iterdir()):
+                if file.is_file() and str(file) not in outputs:
+                    yield f"{file}: no job of this run made it"
+
+
+def _wrong_scales(outputs: Iterable[str], scale: str) -> Iterator[str]:
+    for name in outputs:
+        if Path(name).parent.name == "tables" and name.endswith(".csv") and Path(name).is_file():
+            try:
+                table = pd.read_csv(name)
+            except (ValueError, UnicodeDecodeError):
+                continue  # its hash differs
+            others = set(table.get("scale", pd.Series(dtype=str)).astype(str)) - {scale}
+            if others:
+                yield f"{name}: says scale {', '.join(sorted(others))}; the run is {scale}"
+
+
+def _hashes(paths: Iterable[str]) -> dict[str, str]:
+    """Hexadecimal SHA-256 of each file, and of each below a folder, by path."""
+    files = []
+    for path in sorted(paths):
+        below = sorted(Path(path).rglob("*")) if Path(path).is_dir() else [Path(path)]
+        files += [str(file) for file in below if file.is_file()]
+    with ThreadPoolExecutor(THREADS) as pool:
+        return dict(zip(files, pool.map(sha256_of, files), strict=True))
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def _commit() -> dict[str, Any]:
+    """The commit of the working folder, None where there is none, and whether it is unchanged."""
+
+    def git(*arguments: str) -> str | None:
+        try:
+            done = subprocess.run(["git", *arguments], capture_output=True, text=True)
+        except OSError:
+            return None
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    commit = git("rev-parse", "HEAD")
+    return {"commit": commit, "clean": commit is not None and not git("status", "--porcelain")}
