@@ -88,13 +88,18 @@ def on_slurm(root):
     )
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def undisturbed(tmp_path_factory):
-    """Results of a local run of the same study."""
+    """A started local run of the same study: its folder and process.
+
+    It has time while SLURM waits for this and that, and slows what is to be disturbed.
+    """
     root = copy_checkout(tmp_path_factory.mktemp("undisturbed")).root
     running = snakemake(root, *TARGETS, "--cores", "2", python=warm.COMMAND)
-    assert running.wait() == 0, (root / "run.log").read_text()
-    return root / "results"
+    yield root, running
+    if running.poll() is None:
+        running.kill()
+        running.wait()
 
 
 def jobs():
@@ -141,6 +146,8 @@ def run_disturbed(root):
         while running.poll() is None and time.monotonic() < deadline:
             known = jobs()
             for job in list(waiting):
+                if job == TIMED_OUT and PREEMPTED in waiting:
+                    continue  # which takes all jobs off the node, and gives them new limits
                 name, state, _ = known.get("rule_rl_train_wildcards_" + "_".join(job), [""] * 3)
                 if state == "RUNNING" and re.search(r"update \d+: ", attempts(root, job)):
                     waiting -= {job} if disturb(root, job, name) else set()
@@ -194,7 +201,9 @@ def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_byte
     for status in ("FAILED", "TIMEOUT", "CANCELLED"):  # the three that Snakemake has to retry
         assert f"SLURM status is: '{status}'" in text
 
-    ours, theirs = files(root / "results"), files(undisturbed)
+    alone, running = undisturbed
+    assert running.wait() == 0, (alone / "run.log").read_text()
+    ours, theirs = files(root / "results"), files(alone / "results")
     assert ours.keys() == theirs.keys()
     assert sum(name.endswith("policies.safetensors") for name in ours) == 4
     assert [name for name in ours if ours[name] != theirs[name]] == []
