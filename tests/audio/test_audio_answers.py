@@ -1,15 +1,15 @@
 """Answers of language models: read in whatever form they come, checked without mercy."""
 
 import pytest
+from adversarial_answers import ANSWERS, CAPTION
 from chat_server import GOOD
 
 from triptych.audio.captions.answers import (
     choose,
     parse_answer,
-    problem_of,
     same_words,
-    words_of,
 )
+from triptych.audio.captions.rules import problem_of, words_of
 
 WORDS = ["one", "two", "three", "four", "five"]
 
@@ -172,3 +172,16 @@ def test_the_sentence_at_which_an_answer_was_cut_off_is_bad():
     result = choose([(number([*GOOD[:4], "A dog barks and then"]), "length")], "", 5, 20)
     assert result.variations == tuple(GOOD[:4])
     assert [bad.problem for bad in result.rejected] == ["4 of 5 captions (length)", "cut off"]
+
+
+@pytest.mark.parametrize(("text", "found"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_of_an_adversarial_answer_nothing_but_its_captions_is_let_in(text, found, reason):
+    kept = choose([(text, reason)], CAPTION, 5, 20).variations
+    assert set(kept) <= set(GOOD)
+    if reason == "stop":
+        assert len(kept) == found
+
+
+def test_the_adversarial_corpus_is_as_large_as_promised():
+    assert len({text for text, _ in ANSWERS.values()}) >= 60
