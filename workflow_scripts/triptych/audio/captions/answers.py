@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from triptych.audio.captions.rules import is_thought, problem_of, words_of
-from triptych.audio.captions.thoughts import without_thoughts
+from triptych.audio.captions.thoughts import is_name_of_thoughts, without_thoughts
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DASHES = "\u2013\u2014"
@@ -123,7 +123,8 @@ def _listed(text: str) -> list[str] | None:
         return None
     if isinstance(data, dict):
         named = [data[name] for name in _LIST_NAMES if isinstance(data.get(name), list)]
-        data = named[0] if named else next(iter(data.values())) if len(data) == 1 else None
+        others = [value for name, value in data.items() if not is_name_of_thoughts(name)]
+        data = named[0] if named else others[0] if len(others) == 1 else []
     if not isinstance(data, list):
         return None
     each = [next(iter(one.values())) if isinstance(one, dict) and len(one) == 1 else one

@@ -34,7 +34,7 @@ _ENGLISH = _words(
     rain wind thunder wave waves stream music voice voices footsteps door bell bells machine
     metal wood wooden glass paper metallic object surface room street road floor tone tones siren
     sirens applause laughter speech crowd give gives giving gun gunshot gunshots explosion
-    somewhere twice once away far
+    somewhere twice once away far press presses pressing computer keys
     """
 ) | {*VERBS, *BY_GERUND, *BY_THIRD}
 _WEAK = _words("a an in on is as of at for to over under he she all was or but one")

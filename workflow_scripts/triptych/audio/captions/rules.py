@@ -20,6 +20,7 @@ _REFUSAL = re.compile(
     r"\b(?:language model|as an ai|unable to (?:help|assist|comply|generate|provide)|"
     r"(?:can(?:no|')t|cannot) (?:help|assist|comply|generate|provide|fulfill)|"
     r"against (?:my|the) (?:policy|policies|guidelines)|content policy|"
+    r"(?:not |im)possible to (?:describe|tell|determine|say|rephrase|generate)|"
     r"(?:not|no \w+ (?:was|is|were)) (?:given|provided))\b",
     re.IGNORECASE,
 )
@@ -41,13 +42,14 @@ _TIME = re.compile(
     r"\b(?:\d{1,2}[:.]\d{2}|\d{1,2}\s*(?:[ap]\.?m\b|o'?clock)|(?:19|20)\d\d)", re.IGNORECASE
 )
 
-# A caption tells of sounds; who writes one tells of captions, of rules and of himself.
+# A caption tells of sounds; who writes one tells of captions, of rules and of oneself.
 _ABOUT_THE_TASK = re.compile(
     r"\b(?:captions?|captioning|sentences?|keywords?|tags?|(?:re|para)phras\w+|descriptions?|"
     r"prompts?|instructions?|guidelines?|requirements?|constraints?|synonyms?|wording|variations?|"
     r"outputs?|the (?:user|index|original|above|following|task|request|rules?|answer)|"
     r"(?:\d+|under|than|many|twenty|these|same|forbidden|banned) words|words? (?:count|limit)|"
-    r"word choice|subject-verb\S*|active voice|passive voice|double-check|too long|too short)\b",
+    r"word choice|subject-verb\S*|active voice|passive voice|double-check|too long|too short|"
+    r"names? of (?:a |any )?(?:person|people|cit(?:y|ies)|countr(?:y|ies)|places?)\w*)\b",
     re.IGNORECASE,
 )
 _THE_USER = re.compile(r"\bthe (?:user|prompt|request|task|instructions?)\b", re.IGNORECASE)
@@ -57,20 +59,20 @@ _TO_ONESELF = re.compile(
     re.IGNORECASE,
 )
 _THINKING = re.compile(
-    r"^(?:wait|hmm+|ok|okay|alright|well|actually|maybe|perhaps|yes|no|sure|certainly|great|good|"
-    r"but wait|so the|thus|therefore|however|for example|e\.g\.?|need to|must|should|also|"
-    r"avoid|ensure|make sure|identify|use|keep|mention|include|write|generate|vary|replace|"
-    r"change|consider|focus|describe|note|remember|check|combine|add|think|try|do not|don't|"
-    r"emphasi[sz]e|swap|reorder|switch|start (?:with|each|by)|draft|done|end of)\b",
+    r"^(?:(?:wait|hmm+|ok|okay|alright|but wait|so the|sure|certainly|thus|therefore|however|"
+    r"for example|need to|must|should|avoid|ensure|make sure|identify|use|keep|mention|include|"
+    r"write|generate|vary|replace|change|consider|focus|describe|note|remember|check|combine|add|"
+    r"think|try|do not|don't|emphasi[sz]e|swap|reorder|start (?:with|each|by)|draft|end of)\b|"
+    r"(?:well|actually|maybe|perhaps|yes|no|good|great|also|done)[,.!])",
     re.IGNORECASE,
 )
 _ABBREVIATION = re.compile(r"\b(?:mr|mrs|ms|dr|st|vs|etc|e\.g|i\.e|a\.m|p\.m)\.", re.IGNORECASE)
 _QUOTES = "\"'\u2018\u2019\u201c\u201d"
 _SENTENCE_ENDS = re.compile(rf"[.!?…]+[{_QUOTES})]*\s+(?=[\w{_QUOTES}(])|[.!?…](?=[A-Z])")
-_MARKUP = re.compile(r"[\[\](){}<>|=*_#\\/`~^@→\"\u201c\u201d◁▷]|https?:|:")
+_MARKUP = re.compile(r"[\[\](){}<>|=*_#\\/`~^@→\"\u201c\u201d◁▷]|https?:|:|\s-\s\w+\W*$")
 _ENDS_OPEN = re.compile(
     r"(?:\b(?:a|an|the|and|or|but|(?<!a )(?<!little )while|with|as|from|into|their|his|its|of|for|"
-    r"because|when)|,)\W*$",
+    r"because|when)|,|\.\.\.|…)\W*$",
     re.IGNORECASE,
 )
 _LABELLED = (
@@ -106,7 +108,7 @@ def problem_of(caption: str, longest_words: int) -> str | None:
     words = words_of(caption)
     if _REFUSAL.search(caption):
         return "refusal"
-    if len(words) < SHORTEST_WORDS:
+    if len(set(words)) < SHORTEST_WORDS:
         return f"too short ({len(words)} words)"
     if len(words) > longest_words:
         return f"too long ({len(words)} words)"

@@ -45,6 +45,11 @@ _ANSWER_HEADING = re.compile(
 )
 
 
+def is_name_of_thoughts(name: str) -> bool:
+    """Whether what stands under a name in a JSON answer is thought, not said."""
+    return re.fullmatch(rf"{_NAMES}|steps|notes|plan|drafts?|rationale", name.lower()) is not None
+
+
 def without_thoughts(text: str) -> str:
     """An answer without what was thought before, between or after; "" if it is nothing else."""
     if "&lt;" in text:
