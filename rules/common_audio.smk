@@ -1,5 +1,6 @@
 """What the audio study's rules share: the experiment table, and where each thing lies."""
 
+from triptych.audio.captions.address import check_address
 from triptych.audio.experiments import audio_runs, run_records as audio_records
 
 AUDIO = config["audio"]
@@ -17,6 +18,7 @@ AUDIO_SYNTHESISED = "results/audio/synthesised"
 AUDIO_DOWNLOADS = "results/audio/downloads"
 
 try:
+    check_address(AUDIO["captions"]["base_url"])
     AUDIO_RUNS = audio_runs(AUDIO)
 except ValueError as error:
     raise WorkflowError(f"config: {error}")

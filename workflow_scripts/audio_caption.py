@@ -1,6 +1,7 @@
 """Write new captions for the captions of a data set, by a language model or offline."""
 
-from triptych.audio.captions.stage import CaptionSettings, write_captions
+from triptych.audio.captions.settings import CaptionSettings
+from triptych.audio.captions.stage import write_captions
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
 

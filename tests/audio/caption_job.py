@@ -4,7 +4,8 @@ import logging
 import sys
 from pathlib import Path
 
-from triptych.audio.captions.stage import CaptionSettings, write_captions
+from triptych.audio.captions.settings import CaptionSettings
+from triptych.audio.captions.stage import write_captions
 from triptych.core.errors import InputError
 from triptych.core.stopping import StopRequest
 
@@ -16,6 +17,8 @@ TABLE = {
     "parameters": {},
     "variations": 5,
     "longest_words": 20,
+    "least_yield": 0.5,
+    "thinking_tokens": 0,
     "requests_per_minute": 60_000,
     "open_requests": 4,
     "timeout_seconds": 5,

@@ -1,15 +1,21 @@
 """Answers of language models: read in whatever form they come, checked without mercy."""
 
+import os
+from pathlib import Path
+
+import pandas as pd
 import pytest
+from adversarial_answers import ANSWERS, CAPTION
 from chat_server import GOOD
 
 from triptych.audio.captions.answers import (
     choose,
     parse_answer,
-    problem_of,
     same_words,
-    words_of,
 )
+from triptych.audio.captions.rules import problem_of, words_of
+
+REAL = os.environ.get("TRIPTYCH_REAL_FILES", "")
 
 WORDS = ["one", "two", "three", "four", "five"]
 
@@ -172,3 +178,53 @@ def test_the_sentence_at_which_an_answer_was_cut_off_is_bad():
     result = choose([(number([*GOOD[:4], "A dog barks and then"]), "length")], "", 5, 20)
     assert result.variations == tuple(GOOD[:4])
     assert [bad.problem for bad in result.rejected] == ["4 of 5 captions (length)", "cut off"]
+
+
+@pytest.mark.parametrize(("text", "found"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize("reason", ["stop", "length"])
+def test_of_an_adversarial_answer_nothing_but_its_captions_is_let_in(text, found, reason):
+    kept = choose([(text, reason)], CAPTION, 5, 20).variations
+    assert set(kept) <= set(GOOD)
+    if reason == "stop":
+        assert len(kept) == found
+
+
+def test_the_adversarial_corpus_is_as_large_as_promised():
+    assert len({text for text, _ in ANSWERS.values()}) >= 60
+
+
+@pytest.mark.parametrize(
+    "caption",
+    [
+        "Birds chirp loudly.",
+        "A toilet is flushed.",
+        "A wooden object is tapped on a ceramic bowl.",
+        "Rain pours while Mr. Smith's dog barks.",
+        "A café door opens and closes again.",
+        "Well water drips into an old metal bucket.",
+        "Great waves crash upon the shore.",
+        "First, a dog barks and then a car passes by.",
+        "Using a saw, someone is cutting a piece of wood.",
+        "A horse clip-clops along, and the sound fades after a while.",
+        "A dog\u2019s bark is echoing off a wall; a bell rings.",
+    ],
+)
+def test_plain_captions_in_english_are_let_in(caption):
+    assert problem_of(caption, 20) is None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not REAL, reason="TRIPTYCH_REAL_FILES is not set")
+def test_of_real_captions_few_are_refused():
+    """Of Clotho's own, which keep the prompt's rules but for the words of listening."""
+    tables = [
+        pd.read_csv(path)
+        for path in sorted(Path(REAL).glob("captions/clotho/clotho_captions_*.csv"))
+    ]
+    texts = pd.concat(tables).filter(like="caption_").stack()
+    problems = [problem_of(text, 20) for text in texts]
+    new = ("not an English", "more than one", "speaks", "a thought", "markup", "a list", "ends",
+           "echo", "a question")  # fmt: skip
+    refused = sum(problem is not None and problem.startswith(new) for problem in problems)
+    assert len(texts) > 29_000
+    assert refused < 0.005 * len(texts)

@@ -1,8 +1,11 @@
 """The real client against a server that misbehaves."""
 
+import base64
 import logging
+import threading
 import time
 import traceback
+from contextlib import contextmanager
 from email.utils import formatdate
 
 import pytest
@@ -21,10 +24,12 @@ from chat_server import (
     silence,
 )  # fmt: skip
 
+from triptych.audio.captions.address import check_address
 from triptych.audio.captions.asking import ask
 from triptych.audio.captions.cache import AnswerCache, Request
 from triptych.audio.captions.client import Service, ServiceSettings
 from triptych.audio.captions.cost import Account, BudgetReached, Prices
+from triptych.audio.captions.keys import Credentials
 from triptych.audio.captions.troubles import ServiceError
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
@@ -353,3 +358,123 @@ def test_parameters_that_would_break_the_protocol_are_refused(name):
 def test_secrets_in_an_address_are_not_recorded(tmp_path):
     service = ServiceSettings("m", base_url="http://user:geheim@localhost:1/v1?key=geheim")
     assert service.server == "http://localhost:1/v1"
+
+
+LOGIN = "anna:geheimes-wort"  # pragma: allowlist secret
+
+
+def test_a_login_is_sent_in_place_of_the_key_and_reaches_no_file(tmp_path, monkeypatch, caplog):
+    monkeypatch.delenv("OPENAI_API_KEY")
+    monkeypatch.setenv("OPENAI_LOGIN", LOGIN)
+    caplog.set_level(logging.DEBUG)
+    encoded = base64.b64encode(LOGIN.encode()).decode()
+    with serving(answer=lambda prompt: f"1. Hello {LOGIN}, {encoded}, geheimes-wort.") as server:
+        ask_all(server, requests(1), tmp_path)
+        server.faults = [error(401, "geheimes_wort")]
+        with pytest.raises(ServiceError) as caught:
+            ask_all(server, requests(2)[1:], tmp_path)
+    assert server.authorisations == {f"Basic {encoded}"}
+    files = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert "Hello [key], [key], [key]." in files
+    told = "".join(traceback.format_exception(caught.value))
+    for text in (files, told, caplog.text, repr(Credentials.from_environment())):
+        assert "geheimes-wort" not in text
+        assert encoded not in text
+
+
+@pytest.mark.parametrize("login", ["no colon", "an\nna:word"])
+def test_a_login_that_is_none_is_not_shown(monkeypatch, login):
+    monkeypatch.setenv("OPENAI_LOGIN", login)
+    with pytest.raises(InputError, match="OPENAI_LOGIN is no user:password") as caught:
+        Service(ServiceSettings("m"), lambda: None)
+    assert login not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://anna:geheim@localhost:8000/v1",
+        "https://anna:ge/heim@example.org/v1",
+        "http://geheim@localhost/v1",
+        "anna:geheim@localhost/v1",
+        "http://localhost/v1?key=geheim",
+        "http://localhost/v1#geheim",
+        "geheim.example.org/v1",
+    ],
+)
+def test_an_address_with_a_secret_is_refused_without_showing_it(address):
+    with pytest.raises(ValueError, match=r"audio\.captions\.base_url") as caught:
+        check_address(address)
+    assert "geheim" not in str(caught.value)
+    assert "OPENAI_LOGIN" in str(caught.value) or "@" not in address
+
+
+@pytest.mark.parametrize("address", [None, "http://localhost:8000/v1", "https://a.example/v1/"])
+def test_an_address_alone_is_accepted(address):
+    check_address(address)
+
+
+@contextmanager
+def one_at_a_time(seconds: float):
+    """A server that takes `seconds` for an answer and answers in turn, as a small local one does;
+    for those who have gone it works all the same."""
+    turn = threading.Lock()
+
+    def slowly(prompt):
+        with turn:
+            time.sleep(seconds)
+        return numbered(GOOD)
+
+    with serving(answer=slowly) as server:
+        yield server
+
+
+def test_a_slow_server_is_asked_fewer_things_at_once_until_it_is_in_time(tmp_path, caplog):
+    """All sixteen at once would take it 1.6 s; nobody waits for an answer longer than 0.5 s."""
+    caplog.set_level(logging.INFO)
+    with one_at_a_time(0.1) as server:
+        answers = ask_all(
+            server, requests(24), tmp_path, open_requests=16, timeout_seconds=0.5, attempts=2,
+            backoff_seconds=0.3,
+        )  # fmt: skip
+    assert len(answers) == 24
+    assert "no more than 8 are open from here on" in caplog.text
+
+
+def test_a_limit_on_time_is_for_one_answer_and_not_for_waiting_in_our_queue(tmp_path):
+    """Twelve answers, one at a time, take 1.2 s in all; each is in time."""
+    with one_at_a_time(0.1) as server:
+        answers = ask_all(server, requests(12), tmp_path, open_requests=1, timeout_seconds=0.6)
+    assert len(answers) == 12
+    assert len(server.prompts) == 12
+
+
+def test_a_person_s_longer_limit_is_waited_for(tmp_path):
+    with serving(delay=1.2) as server:
+        ask_all(server, requests(2), tmp_path, timeout_seconds=30)
+    assert len(server.prompts) == 2
+
+
+def test_a_server_too_slow_for_a_single_answer_is_told_with_the_key_to_turn(tmp_path):
+    with (
+        serving(delay=1.0) as server,
+        pytest.raises(ServiceError, match=r"within 0\.1 s \(audio\.captions\.timeout_seconds\)"),
+    ):
+        ask_all(server, requests(4), tmp_path, timeout_seconds=0.1, attempts=2)
+    assert len(server.prompts) <= 4 * (2 + 2)  # two halvings, two attempts
+
+
+def test_a_server_that_sends_blanks_for_ever_runs_into_the_limit_too(tmp_path):
+    def blanks(handler):
+        handler.send_response(200)
+        handler.send_header("Content-Type", "application/json")
+        handler.end_headers()
+        for _ in range(30):
+            handler.wfile.write(b" ")
+            time.sleep(0.1)
+
+    began = time.monotonic()
+    with serving(faults=[blanks]) as server:
+        answers = ask_all(server, requests(1), tmp_path, timeout_seconds=0.5)
+        assert time.monotonic() - began < 2.5
+    assert len(answers) == 1

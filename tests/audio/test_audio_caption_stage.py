@@ -16,7 +16,7 @@ from chat_server import GOOD, KEY, error, numbered, serving
 
 from triptych.audio.captions.answers import Item
 from triptych.audio.captions.authors import published_captions, read_published
-from triptych.audio.captions.stage import CaptionSettings
+from triptych.audio.captions.settings import CaptionSettings
 from triptych.audio.captions.template import template_captions
 from triptych.core.errors import InputError
 

@@ -10,9 +10,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from triptych.audio.captions.answers import problem_of, same_words, words_of
+from triptych.audio.captions.answers import same_words
 from triptych.audio.captions.clauses import parse_clause
 from triptych.audio.captions.keywords import missing_sounds
+from triptych.audio.captions.rules import problem_of, words_of
 from triptych.audio.captions.template import template_captions
 from triptych.audio.captions.verbs import BY_GERUND, gerund, number_of, third_person
 from triptych.audio.captions.wording import fix_articles

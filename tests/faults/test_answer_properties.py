@@ -7,9 +7,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from triptych.audio.captions.answers import choose, parse_answer, problem_of, same_words, words_of
+from triptych.audio.captions.answers import choose, parse_answer, same_words
 from triptych.audio.captions.cache import Answer, AnswerCache, Request
 from triptych.audio.captions.client import Service, ServiceSettings
+from triptych.audio.captions.rules import problem_of, words_of
 
 examples = settings(max_examples=100, derandomize=True, deadline=None, database=None)
 LONGEST = 20

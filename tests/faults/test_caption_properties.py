@@ -5,10 +5,11 @@ import json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from triptych.audio.captions.answers import Item, same_words, words_of
+from triptych.audio.captions.answers import Item, same_words
 from triptych.audio.captions.authors import published_captions, read_published
 from triptych.audio.captions.cache import Request
 from triptych.audio.captions.prompt import caption_prompt, instruction, repair_prompt
+from triptych.audio.captions.rules import words_of
 from triptych.audio.captions.template import template_captions
 from triptych.core.errors import InputError
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from triptych.audio.captions.cost import BATCH_FACTOR, TOKENS_PER_CAPTION, Prices, estimated_input
+from triptych.audio.captions.cost import BATCH_FACTOR, Prices, estimated_input, expected_output
 from triptych.audio.captions.prompt import caption_prompt
 from triptych.audio.experiments import audio_runs
 
@@ -130,4 +130,5 @@ def caption_money(config: Mapping[str, Any]) -> float:
         prices = prices.times(BATCH_FACTOR)
     count = captions["variations"]
     prompt = estimated_input(caption_prompt(CAPTION, KEYWORDS, count))
-    return rephrased(config) * prices.of(prompt, TOKENS_PER_CAPTION * count)
+    answer = expected_output(count, captions["thinking_tokens"])
+    return rephrased(config) * prices.of(prompt, answer)

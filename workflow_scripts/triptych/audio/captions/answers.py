@@ -1,6 +1,7 @@
 """From the text of an answer to new captions: parsed leniently, then checked strictly.
 
-What may be trained on is what passes `problem_of`; everything else is dropped caption by caption.
+What may be trained on is what passes `problem_of`; everything else is dropped caption by caption,
+and whole answers of which can't be told where they begin.
 An item with three good captions of five keeps the three: the swap of Section 2.6 draws uniformly
 among those that an item has.
 """
@@ -9,8 +10,11 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
-SHORTEST_WORDS = 3
+from triptych.audio.captions.rules import is_thought, problem_of, words_of
+from triptych.audio.captions.thoughts import is_name_of_thoughts, without_thoughts
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DASHES = "\u2013\u2014"
@@ -25,32 +29,13 @@ _NUMBERED = re.compile(
 )
 _BARE_NUMBER = re.compile(r"^(\d{1,2})\s+(?=\S)")
 _BULLETED = re.compile(rf"^[-*•·▪{_DASHES}]\s+(?=\S)")
+_FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)(?:\n```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_LIST_NAMES = ("captions", "variations", "sentences", "answers", "answer")
 _INLINE = re.compile(r"(?:(?<=\s)|^)\(?(\d{1,2})[.):]\s+")
 _INTRODUCTION = re.compile(
     r"^(?:sure|certainly|of course|okay|here(?: are| is|'s)|below (?:are|is)|the following|note:|"
     r"i hope|let me know|please note|captions?:|rephrased)\b|:$",
     re.IGNORECASE,
-)
-_REFUSAL = re.compile(
-    r"^(?:i'm sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|i (?:cannot|can't|am unable))",
-    re.IGNORECASE,
-)
-
-# The prompt forbids "heard" and "recorded"; their like are the other words by which a caption
-# speaks of listening instead of the sound. "inaudible" (mumbling) and "record" (vinyl) say
-# something about the sound and may stay.
-_BANNED = re.compile(
-    r"\b(?:heard|hear|hears|overheard|overhear|overhears|recorded|recording|recordings|audible|"
-    r"audibly|listener|listeners)\b",
-    re.IGNORECASE,
-)
-_DEVICE = re.compile(
-    r"\b(?:microphones?|mics?|hydrophones?|dictaphones?|tascam|edirol|olympus|zoom h\d\w*|"
-    r"h[1-6]n?|dr-?\d{2}|sm-?5[78]|r-?0[59])\b",
-    re.IGNORECASE,
-)
-_TIME = re.compile(
-    r"\b(?:\d{1,2}[:.]\d{2}|\d{1,2}\s*(?:[ap]\.?m\b|o'?clock)|(?:19|20)\d\d)", re.IGNORECASE
 )
 
 
@@ -85,14 +70,18 @@ def parse_answer(text: str) -> list[str]:
 
     Known are one sentence a line, all in one line behind "1." "2." ..., and a JSON list; numbers
     as 1. 1) (1) 1: "1 " #1 a. a) one: **1.** "Caption 1:" and bullets. Where some lines are
-    numbered, the others are introductions or explanations and are dropped.
+    numbered, the others are introductions or explanations and are dropped. What a reasoning model
+    thought is dropped before; of an answer with two numbered lists, one of which is thought too,
+    nothing is left.
     """
-    lines = [_tidy(line) for line in _lines(text)]
+    lines = [_tidy(line) for line in _lines(without_thoughts(text))]
     lines = [line for line in lines if line and not line.startswith("```")]
     for numbering in (_NUMBERED, _BULLETED):
         numbered = [line for line in lines if numbering.match(line)]
         # A single "A. Smith ..." or "One: ..." is no numbering.
         if len(numbered) >= 2 or (numbered and len(lines) <= 2 and numbered[0][0] == "1"):
+            if numbering is _NUMBERED and _counts_twice(numbered):
+                return []
             return [_tidy(numbering.sub("", line, count=1)) for line in numbered]
     bare = [(line, match) for line in lines if (match := _BARE_NUMBER.match(line))]
     if len(bare) >= 2 and [int(match[1]) for _, match in bare] == list(range(1, len(bare) + 1)):
@@ -100,17 +89,19 @@ def parse_answer(text: str) -> list[str]:
     return [line for line in lines if not _INTRODUCTION.search(line)]
 
 
+def _counts_twice(numbered: Sequence[str]) -> bool:
+    """Whether the numbers start again; "1." before every line, as markdown allows, is one list."""
+    numbers = [int(found[0]) for line in numbered if (found := re.search(r"\d{1,2}", line[:12]))]
+    return any(later == 1 < earlier for earlier, later in pairwise(numbers))
+
+
 def _lines(text: str) -> list[str]:
     """Split into lines; a JSON list, or a line that counts 1. 2. 3. within, is split as well."""
-    text = re.sub(r"^```\w*\n|\n```$", "", text.strip())
-    try:
-        listed = json.loads(text)
-    except (ValueError, RecursionError):
-        listed = None
-    if isinstance(listed, dict) and len(listed) == 1:
-        listed = next(iter(listed.values()))
-    if isinstance(listed, list) and all(isinstance(each, str) for each in listed):
-        return listed
+    fenced = _FENCED.findall(text)
+    text = fenced[0].strip() if len(fenced) == 1 else text.strip()
+    listed = _listed(text)
+    if listed is not None:
+        return [line for each in listed for line in each.splitlines()]
     lines = [line for line in text.splitlines() if line.strip()]
     if len(lines) <= 2:
         starts: list[int] = []
@@ -121,6 +112,24 @@ def _lines(text: str) -> list[str]:
             ends = [*starts[1:], len(text)]
             return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
     return lines
+
+
+def _listed(text: str) -> list[str] | None:
+    """The captions of a JSON answer, None where it is none: a list, or an object that holds it
+    alone or under a name that says so, beside a model's thoughts for instance."""
+    try:
+        data: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(data, dict):
+        named = [data[name] for name in _LIST_NAMES if isinstance(data.get(name), list)]
+        others = [value for name, value in data.items() if not is_name_of_thoughts(name)]
+        data = named[0] if named else others[0] if len(others) == 1 else []
+    if not isinstance(data, list):
+        return None
+    each = [next(iter(one.values())) if isinstance(one, dict) and len(one) == 1 else one
+            for one in data]  # fmt: skip
+    return each if all(isinstance(one, str) for one in each) else None
 
 
 def _tidy(line: str) -> str:
@@ -134,33 +143,9 @@ def _tidy(line: str) -> str:
     return line
 
 
-def words_of(caption: str) -> list[str]:
-    """Lower-case words; "high-pitched" is one, "don't" is one."""
-    return re.findall(r"[^\W_]+(?:['\u2019-][^\W_]+)*", caption.lower())
-
-
 def same_words(caption: str) -> str:
     """What two captions share that differ in case and punctuation only."""
     return " ".join(words_of(caption))
-
-
-def problem_of(caption: str, longest_words: int) -> str | None:
-    """Why a caption may not be trained on, or None. The rules are those of the prompt.
-
-    Names of cities, countries and persons would need a gazetteer and are not looked for.
-    """
-    words = words_of(caption)
-    if _REFUSAL.search(caption):
-        return "refusal"
-    if len(words) < SHORTEST_WORDS:
-        return f"too short ({len(words)} words)"
-    if len(words) > longest_words:
-        return f"too long ({len(words)} words)"
-    for what, rule in (("banned word", _BANNED), ("device name", _DEVICE), ("time", _TIME)):
-        found = rule.search(caption)
-        if found:
-            return f"{what} ({found[0]})"
-    return None
 
 
 def choose(
@@ -171,15 +156,18 @@ def choose(
 ) -> Written:
     """The first `count` good and distinct captions of one or more answers to one caption.
 
-    `answers` holds (text, finish reason). The last line of an answer that was cut off at its
-    length limit is bad. `rejected` is empty where all `count` were found; otherwise it lists every
-    bad line and, first, how many are missing.
+    `answers` holds (text, finish reason). The last line of an answer that was cut off at its length
+    limit is bad, and so are all lines beside a thought. `rejected` is empty where all `count` were
+    found; otherwise it lists every bad line and, first, how many are missing.
     """
     sentences: list[tuple[str, str | None]] = []
     for text, finish_reason in answers:
         lines = parse_answer(text)
-        cut = len(lines) - 1 if finish_reason == "length" else None
-        sentences += [(line, "cut off" if n == cut else None) for n, line in enumerate(lines)]
+        beside = "beside a thought" if any(map(is_thought, lines)) else None
+        known = [None if is_thought(line) else beside for line in lines]
+        if lines and finish_reason == "length":
+            known[-1] = "cut off"
+        sentences += zip(lines, known, strict=True)
     good, bad = sift(sentences, caption, longest_words)
     if len(good) >= count:
         return Written(tuple(good[:count]))

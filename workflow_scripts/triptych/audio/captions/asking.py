@@ -8,6 +8,7 @@ from triptych.audio.captions.batch import Batches
 from triptych.audio.captions.cache import Answer, AnswerCache, Request
 from triptych.audio.captions.client import Halted, Service, ServiceSettings
 from triptych.audio.captions.cost import Account, BudgetReached
+from triptych.audio.captions.structure import StructuredOutput
 from triptych.audio.captions.troubles import ServiceError
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
@@ -22,37 +23,42 @@ def ask(
     account: Account,
     stop: Callable[[], str | None],
     batches: Batches | None = None,
+    structure: StructuredOutput | None = None,
+    later: Sequence[Request] = (),
 ) -> dict[str, Answer]:
     """Answers by key to all `requests`, none of which may be in the cache yet.
 
     With `batches` through the Batch API, otherwise one call each. Every answer is in the cache
-    before it counts. What ends the run early (ServiceError, BudgetReached, Stopped) is raised
-    when the open requests have been answered and kept.
+    before it counts. `later` are requests that will follow if all goes well. What ends the run
+    early (ServiceError, BudgetReached, Stopped) is raised when the open requests have been answered
+    and kept.
     """
     if not requests:
         return {}
-    answers, failure = asyncio.run(_ask(requests, settings, cache, account, stop, batches))
+    answers, failure = asyncio.run(
+        _ask(requests, Service(settings, stop, structure), cache, account, batches)
+    )
     if failure is None:
         return answers
-    remaining = [request for request in requests if request.key not in answers]
+    remaining = [request for request in (*requests, *later) if request.key not in answers]
+    total = len(requests) + len(later)
     if isinstance(failure, InputError):
         raise type(failure)(
-            f"{failure} {_how_to_go_on(remaining, len(requests), cache, account, failure)}"
+            f"{failure} {_how_to_go_on(remaining, total, cache, account, failure)}"
         ) from None
-    logger.warning("%d of %d answers are kept", len(answers), len(requests))
+    logger.warning("%d of %d answers are kept", len(answers), total)
     raise failure from None
 
 
 async def _ask(
     requests: Sequence[Request],
-    settings: ServiceSettings,
+    service: Service,
     cache: AnswerCache,
     account: Account,
-    stop: Callable[[], str | None],
     batches: Batches | None,
 ) -> tuple[dict[str, Answer], BaseException | None]:
     answers: dict[str, Answer] = {}
-    async with Service(settings, stop) as service:
+    async with service:
         with Progress("captions", len(requests), "requests") as progress:
 
             def keep(request: Request, answer: Answer) -> None:

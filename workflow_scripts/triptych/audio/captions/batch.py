@@ -196,7 +196,7 @@ class Batches:
                     "custom_id": request.key,
                     "method": "POST",
                     "url": ENDPOINT,
-                    "body": request.body(),
+                    "body": request.body() | service.structure.known_field(request),
                 },
                 ensure_ascii=False,
             )

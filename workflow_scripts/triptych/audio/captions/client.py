@@ -1,12 +1,11 @@
 """A server that speaks OpenAI's protocol, asked patiently: one place for pace, retries and errors.
 
-The key comes from the environment (OPENAI_API_KEY) and goes nowhere but into the client: messages
-here are made of status codes and our own words, never of what a server wrote, which may echo it.
+What it is asked with (keys.py) goes nowhere but into the client: messages here are made of status
+codes and our own words, never of what a server wrote, which may echo it.
 """
 
 import asyncio
 import logging
-import os
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -18,16 +17,17 @@ import openai
 
 from triptych.audio.captions.cache import Answer, Request
 from triptych.audio.captions.cost import estimated_tokens
+from triptych.audio.captions.keys import Credentials
+from triptych.audio.captions.pace import Lanes, Pace
+from triptych.audio.captions.structure import StructuredOutput
 from triptych.audio.captions.troubles import (
     FILTERED,
-    KEY_VARIABLE,
     ServiceError,
     advice_for,
     code_of,
     retry_after,
 )
 from triptych.core.download import public_address
-from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 
 logger = logging.getLogger(__name__)
@@ -38,10 +38,8 @@ OFFICIAL = "https://api.openai.com/v1"
 LONGEST_BACK_OFF_SECONDS = 60.0
 LONGEST_WAIT_SECONDS = 600.0
 """A server that asks for a longer pause than this has a daily limit: better to stop and say so."""
+LONGEST_CONNECT_SECONDS = 30.0
 NAP_SECONDS = 0.2
-SHORTEST_SECRET = 12
-"""Shorter keys are placeholders for servers that want none; they are words a caption may hold."""
-
 _OWN_FIELDS = {"model", "messages", "n", "stream"}
 
 
@@ -57,16 +55,23 @@ class _Refused(Exception):
     """The server's content filter does not let this one prompt through."""
 
 
+class _Unstructured(Exception):
+    """The server takes no schema for its answers."""
+
+
 @dataclass(frozen=True)
 class ServiceSettings:
-    """Which server and model, and how hard it may be asked; `base_url` None is OpenAI's."""
+    """Which server and model, and how hard it may be asked; `base_url` None is OpenAI's.
+
+    `timeout_seconds` is for one answer, from sending the request to having read the answer.
+    """
 
     model: str
     base_url: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     requests_per_minute: float = 500.0
     open_requests: int = 16
-    timeout_seconds: float = 10.0
+    timeout_seconds: float = 120.0
     attempts: int = 10
     backoff_seconds: float = 1.0
 
@@ -97,28 +102,7 @@ class _Trouble:
     fatal: bool = False
     after: float | None = None
     maybe_charged: bool = False
-
-
-class Pace:
-    """Lets callers through one by one, at most so many a minute, evenly spaced."""
-
-    def __init__(self, requests_per_minute: float, nap: Callable[[float], Awaitable[None]]) -> None:
-        self._interval = 60.0 / requests_per_minute
-        self._nap = nap
-        self._next = 0.0
-        self._lock = asyncio.Lock()
-
-    async def turn(self) -> None:
-        """Wait for the next free place."""
-        async with self._lock:
-            while (wait := self._next - time.monotonic()) > 0:
-                await self._nap(wait)
-            # Lateness of the clock is made up for, but never by two calls at once.
-            self._next = max(self._next, time.monotonic() - self._interval / 2) + self._interval
-
-    def hold(self, seconds: float) -> None:
-        """Let nobody through for a while."""
-        self._next = max(self._next, time.monotonic() + seconds)
+    timed_out: bool = False
 
 
 class Service:
@@ -128,20 +112,30 @@ class Service:
     error that ends the run is kept in `failure`.
     """
 
-    def __init__(self, settings: ServiceSettings, stop: Callable[[], str | None]) -> None:
+    def __init__(
+        self,
+        settings: ServiceSettings,
+        stop: Callable[[], str | None],
+        structure: StructuredOutput | None = None,
+    ) -> None:
         self.settings = settings
+        self.structure = structure or StructuredOutput(offered=False)
         self.failure: BaseException | None = None
         self._stop = stop
-        self._key = read_key()
+        self._credentials = Credentials.from_environment()
         for name in ("openai", "httpx", "httpx2", "httpcore2"):  # whole addresses, or more
             logging.getLogger(name).setLevel(logging.WARNING)
 
     async def __aenter__(self) -> "Service":
+        limit = self.settings.timeout_seconds
         self._pace = Pace(self.settings.requests_per_minute, self.nap)
+        self._lanes = Lanes(self.settings.open_requests, self.nap)
         self.client = openai.AsyncOpenAI(
-            api_key=self._key,
+            api_key=self._credentials.key,
             base_url=self.settings.base_url or OFFICIAL,
-            timeout=self.settings.timeout_seconds,
+            # No limit on waiting in our own queue.
+            timeout=openai.Timeout(limit, connect=min(limit, LONGEST_CONNECT_SECONDS), pool=None),
+            default_headers=self._credentials.headers,
             max_retries=0,  # patiently() is the one place that retries
         )
         return self
@@ -181,16 +175,29 @@ class Service:
         """
 
         async def once() -> Answer:
-            body = request.body()
-            completion = await self.client.chat.completions.create(
-                model=body.pop("model"), messages=body.pop("messages"), extra_body=body
-            )
+            field = self.structure.field(request)
+            body = request.body() | field
+            try:
+                # httpx's limit is for each pause between two bytes, and some servers send blanks.
+                async with asyncio.timeout(self.settings.timeout_seconds):
+                    completion = await self.client.chat.completions.create(
+                        model=body.pop("model"), messages=body.pop("messages"), extra_body=body
+                    )
+            except openai.APIStatusError as error:
+                if field and self.structure.refused(error.status_code, code_of(error)):
+                    raise _Unstructured from None
+                raise
+            if field:
+                self.structure.offered = True
             if not isinstance(completion, openai.types.chat.ChatCompletion):
                 raise _Malformed
-            return self.read(completion.model_dump(), request)
+            return self.read(completion.model_dump(warnings=False), request)
 
         try:
-            return await self.patiently(once, broke_off)
+            try:
+                return await self.patiently(once, broke_off)
+            except _Unstructured:
+                return await self.patiently(once, broke_off)
         except _Refused:
             return Answer("", "content_filter", 0, 0, self.settings.server)
 
@@ -198,17 +205,20 @@ class Service:
         """The answer in a chat completion; raises ValueError if there is none."""
         try:
             choice = completion["choices"][0]
-            text = choice["message"].get("content") or ""
+            message = choice["message"]
+            text = _text_of(message.get("content"))
             finish_reason = choice.get("finish_reason") or "stop"
+            if message.get("refusal"):
+                finish_reason = "refusal"
         except (KeyError, IndexError, TypeError, AttributeError):
             raise _Malformed from None
         told = completion.get("usage")
         usage = told if isinstance(told, Mapping) else {}
         return Answer(
-            text=self.redacted(str(text)),
+            text=self.redacted(text),
             finish_reason=self.redacted(str(finish_reason)),
             input_tokens=_tokens(usage.get("prompt_tokens"), request.prompt),
-            output_tokens=_tokens(usage.get("completion_tokens"), str(text)),
+            output_tokens=_tokens(usage.get("completion_tokens"), text),
             server=self.settings.server,
         )
 
@@ -217,8 +227,7 @@ class Service:
 
         JSON may hold halves of characters, which no file can.
         """
-        text = text.encode("utf-8", "replace").decode("utf-8")
-        return text.replace(self._key, "[key]") if len(self._key) >= SHORTEST_SECRET else text
+        return self._credentials.redacted(text.encode("utf-8", "replace").decode("utf-8"))
 
     async def patiently(
         self, call: Callable[[], Awaitable[T]], broke_off: Callable[[], None] = lambda: None
@@ -228,19 +237,26 @@ class Service:
         Between two attempts it waits what `Retry-After` asks (then everybody waits), otherwise
         twice as long each time. Raises ServiceError when trying again would not help.
         """
-        trouble = _Trouble("")
-        for attempt in range(self.settings.attempts):
-            await self._pace.turn()
-            self.check()
-            try:
-                return await call()
-            except (openai.APIError, ValueError) as error:
-                trouble = self._read_trouble(error)
+        attempt = pauses = 0
+        while True:
+            async with self._lanes.lane():
+                await self._pace.turn()
+                self.check()
+                began = time.monotonic()
+                try:
+                    return await call()
+                except (openai.APIError, ValueError, TimeoutError) as error:
+                    trouble = self._read_trouble(error)
             if trouble.fatal:
                 raise ServiceError(trouble.what)
             if trouble.maybe_charged:
                 broke_off()
-            wait = min(self.settings.backoff_seconds * 2.0**attempt, LONGEST_BACK_OFF_SECONDS)
+            # A time-out among many open requests is no failed attempt, but fewer are open then.
+            attempt += not (trouble.timed_out and self._lanes.too_slow(began))
+            if attempt == self.settings.attempts:
+                break
+            wait = min(self.settings.backoff_seconds * 2.0**pauses, LONGEST_BACK_OFF_SECONDS)
+            pauses += 1
             if trouble.after is not None:
                 if trouble.after > LONGEST_WAIT_SECONDS:
                     raise ServiceError(
@@ -249,9 +265,8 @@ class Service:
                     )
                 self._pace.hold(trouble.after)
                 wait = trouble.after
-            if attempt + 1 < self.settings.attempts:
-                logger.info("%s; again in %.1f s", trouble.what, wait)
-                await self.nap(wait)
+            logger.info("%s; again in %.1f s", trouble.what, wait)
+            await self.nap(wait)
         raise ServiceError(
             f"{trouble.what}, {self.settings.attempts} times in a row (audio.captions.attempts)."
         )
@@ -259,9 +274,13 @@ class Service:
     def _read_trouble(self, error: Exception) -> _Trouble:
         """What an error means. Raises _Refused for a prompt that alone is the trouble."""
         server = self.settings.server
-        if isinstance(error, openai.APITimeoutError):
+        if isinstance(error, openai.APITimeoutError | TimeoutError):
             limit = self.settings.timeout_seconds
-            return _Trouble(f"{server} did not answer within {limit:g} s", maybe_charged=True)
+            return _Trouble(
+                f"{server} did not answer within {limit:g} s (audio.captions.timeout_seconds)",
+                maybe_charged=True,
+                timed_out=True,
+            )
         if isinstance(error, openai.APIConnectionError):
             return _Trouble(
                 f"{server}: the connection failed or was cut (no network, wrong "
@@ -281,7 +300,9 @@ class Service:
 
     def _may_show(self, code: str) -> bool:
         """Whether an error code is one, rather than a message or an echo of the key."""
-        return re.fullmatch(r"[a-z_]{1,40}", code) is not None and self._key not in code
+        return re.fullmatch(r"[a-z_]{1,40}", code) is not None and not (
+            self._credentials.are_in(code)
+        )
 
 
 def _tokens(told: object, text: str) -> int:
@@ -289,15 +310,9 @@ def _tokens(told: object, text: str) -> int:
     return told if type(told) is int and told > 0 else estimated_tokens(text)
 
 
-def read_key() -> str:
-    """The key from the environment; raises InputError, which never shows it."""
-    key = os.environ.get(KEY_VARIABLE, "").strip()
-    if not key:
-        raise InputError(
-            "audio.captions.backend openai needs a key in the environment: export "
-            f"{KEY_VARIABLE}=... (for a server that wants none, any word). It belongs in no file "
-            "of this project."
-        )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError(f"{KEY_VARIABLE} holds characters that no key has; was it copied whole?")
-    return key
+def _text_of(content: object) -> str:
+    """The text of an answer; of one in parts those that are text, not those that are thoughts."""
+    if isinstance(content, list):
+        parts = [part for part in content if isinstance(part, Mapping)]
+        return "".join(str(part.get("text") or "") for part in parts if part.get("type") == "text")
+    return str(content or "")

@@ -54,19 +54,18 @@ class Account:
     however many runs it takes, so starting again is not a new budget.
     """
 
-    def __init__(self, prices: Prices, budget: float | None, captions: int) -> None:
-        self.prices, self.budget = prices, budget
+    def __init__(
+        self, prices: Prices, budget: float | None, captions: int, thinking_tokens: int = 0
+    ) -> None:
+        self.prices, self.budget = prices, budget  # prices may change: a batch costs less
         self.input_tokens = self.output_tokens = 0
+        self.spent = 0.0  # the price of all answers so far, in this run or an earlier one
         self.perhaps = 0.0  # requests that broke off may have been charged all the same
-        self._captions = captions
+        self._thinking_tokens = thinking_tokens
+        self._expected_output = expected_output(captions, thinking_tokens)
         self._open: dict[str, float] = {}
         self._reserved = 0.0
         self._estimated_input = self._estimated_output = 0.0
-
-    @property
-    def spent(self) -> float:
-        """The price of all answers so far, in this run or an earlier one."""
-        return self.prices.of(self.input_tokens, self.output_tokens)
 
     @property
     def open_requests(self) -> int:
@@ -78,7 +77,7 @@ class Account:
         scale_in = self.input_tokens / self._estimated_input if self._estimated_input else 1.0
         scale_out = self.output_tokens / self._estimated_output if self._estimated_output else 1.0
         tokens = estimated_input(request.prompt)
-        return self.prices.of(scale_in * tokens, scale_out * TOKENS_PER_CAPTION * self._captions)
+        return self.prices.of(scale_in * tokens, scale_out * self._expected_output)
 
     def worst(self, request: Request) -> float:
         """The highest price of one request.
@@ -86,7 +85,7 @@ class Account:
         No token is shorter than a byte, so the input is bounded; the output is by the parameters
         max_completion_tokens or max_tokens, otherwise by an assumption.
         """
-        longest = longest_answer(request.parameters)
+        longest = longest_answer(request.parameters, self._thinking_tokens)
         return self.prices.of(len(request.prompt.encode()) + MESSAGE_TOKENS, longest)
 
     def reserve(self, request: Request, force: bool = False) -> bool:
@@ -113,10 +112,11 @@ class Account:
 
     def credit(self, request: Request, answer: Answer) -> None:
         """Count an answer."""
+        self.spent += self.prices.of(answer.input_tokens, answer.output_tokens)
         self.input_tokens += answer.input_tokens
         self.output_tokens += answer.output_tokens
         self._estimated_input += estimated_input(request.prompt)
-        self._estimated_output += TOKENS_PER_CAPTION * self._captions
+        self._estimated_output += self._expected_output
 
     def broke_off(self, request: Request) -> None:
         """A request timed out or was cut: count its expected price, it may have been answered."""
@@ -138,7 +138,21 @@ def estimated_tokens(text: str) -> int:
     return round(len(text) / CHARACTERS_PER_TOKEN)
 
 
-def longest_answer(parameters: Mapping[str, Any]) -> int:
-    """Most tokens that an answer can have."""
+def expected_output(captions: int, thinking_tokens: int) -> float:
+    """Tokens of an answer with so many captions, with what a reasoning model thinks before it."""
+    return TOKENS_PER_CAPTION * captions + thinking_tokens
+
+
+def with_thinking(parameters: Mapping[str, Any], thinking_tokens: int) -> dict[str, Any]:
+    """A request's parameters with room for thinking: a server counts it against an answer's limit,
+    which would else be used up before the answer begins."""
+    return {
+        name: value + thinking_tokens if name in _LIMITS and value is not None else value
+        for name, value in parameters.items()
+    }
+
+
+def longest_answer(parameters: Mapping[str, Any], thinking_tokens: int = 0) -> int:
+    """Most tokens that an answer can have, where the parameters have room for thinking already."""
     limits = [int(parameters[name]) for name in _LIMITS if parameters.get(name) is not None]
-    return min(limits, default=ASSUMED_LONGEST_ANSWER)
+    return min(limits, default=ASSUMED_LONGEST_ANSWER + thinking_tokens)

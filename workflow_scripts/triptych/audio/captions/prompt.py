@@ -52,3 +52,8 @@ def repair_prompt(caption: str, keywords: Sequence[str], count: int, longest_wor
     return caption_prompt(caption, keywords, count) + _REPAIR.format(
         count=count, longest=longest_words
     )
+
+
+def fixed_texts() -> tuple[str, ...]:
+    """What every prompt says, whatever the caption: no answer may repeat it."""
+    return (_WITH_KEYWORDS, _WITHOUT_KEYWORDS, _REPAIR)

@@ -9,10 +9,11 @@ import random
 import re
 from collections.abc import Iterator
 
-from triptych.audio.captions.answers import same_words, words_of
+from triptych.audio.captions.answers import same_words
 from triptych.audio.captions.clauses import is_clause, named
 from triptych.audio.captions.frames import frames_of
 from triptych.audio.captions.keywords import missing_sounds
+from triptych.audio.captions.rules import words_of
 from triptych.audio.captions.wording import SYNONYMS, fix_articles, replaceable
 
 FEWEST_WORDS, MOST_WORDS = 8, 20

@@ -1,0 +1,85 @@
+"""Whether a sentence is English: by the small words that each language has for itself.
+
+No dictionary: English must show by its own small words, verbs and nouns of sound, and a single
+small word of another language is too many. The words of other languages that English captions
+hold as well (die, pour, chat, door, on) stand in no list.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+
+from triptych.audio.captions.verbs import BY_GERUND, BY_THIRD, VERBS
+
+LEAST_ENGLISH = 0.2
+LEAST_ENGLISH_ALONE = 0.25
+"""Of a sentence's words, weak ones counting half: with a strong one, and without ("A toilet is
+flushed")."""
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Frequent in captions of sounds, and in no other language a frequent word.
+_ENGLISH = _words(
+    """
+    the and while when with without from by into onto through along across around behind before
+    after against near nearby inside outside outdoors indoors between during until then than that
+    which who whose there here it its his you your they their them someone something somebody
+    another other each every several many multiple some few two three four five both very are
+    were be being been has have had does did gets get getting goes make can could will would not
+    more up down out off like several loud loudly quiet soft softly sound sounds noise noises
+    background foreground distance man men woman women people person child children kids baby
+    dog dogs cat bird birds horse animal car cars vehicle vehicles truck train engine motor water
+    rain wind thunder wave waves stream music voice voices footsteps door bell bells machine
+    metal wood wooden glass paper metallic object surface room street road floor tone tones siren
+    sirens applause laughter speech crowd give gives giving gun gunshot gunshots explosion
+    somewhere twice once away far press presses pressing computer keys
+    """
+) | {*VERBS, *BY_GERUND, *BY_THIRD}
+_WEAK = _words("a an in on is as of at for to over under he she all was or but one")
+_ENGLISH_ENDINGS = ("ing", "ed", "ly")
+
+_OTHERS = {
+    "German": """der das dem den des ein eine einen einem einer eines und oder aber ist sind wird
+        werden nicht mit von im auf aus bei nach vor durch über unter während sich ihr sein zwei
+        laut neben wenn hund vögel straße wasser jemand mann frau regen zum zur""",
+    "French": """de le la les une du des et est sont dans avec sur sous pendant que qui aux ce cette
+        il elle ils tandis alors près deux chien homme femme oiseaux eau bruit fois aboie""",
+    "Spanish": """el los las una unos unas es están está con por mientras cerca dos perro hombre
+        mujer agua ladra pájaros lluvia ruido alguien sonido del""",
+    "Italian": """il lo gli una di è sono nel nella nei con mentre che alla vicino cane uomo donna
+        acqua abbaia uccelli pioggia rumore qualcuno della delle""",
+    "Portuguese": """um uma são está estão com enquanto na nos nas da das em ao cão cachorro
+        homem mulher água chuva alguém perto dois duas""",
+    "Dutch": """het een zijn wordt op bij naar terwijl dat te er aan hond vogels mensen iemand
+        langs twee straat blaft blaffen vlakbij""",
+    "Scandinavian": """og et som på med av til det att är och ett hund hunden fuglene mens medan
+        nära vej väg bjeffer skäller gøer""",
+    "Polish, Czech": "się jest są że podczas gdy przez oraz je se při když",
+    "Turkish": "bir ve ile iken çok iki kez",
+    "Finnish, Hungarian": "ja kun kanssa az egy és",
+    "Romanian": "și în pe lângă este sunt",
+    "Indonesian, Malay": "yang dengan dari sedang sebuah seekor dan di dekat",
+    "Vietnamese": "một con và đang của trong",
+    "Hindi, Urdu in Latin letters": "ek hai aur ke ka ki mein",
+    "Swahili": "na ya wa kwa katika",
+    "Tagalog": "ang ng mga sa",
+}  # fmt: skip
+_FOREIGN = frozenset(word for words in _OTHERS.values() for word in words.split())
+
+
+def foreign_sign(words: Sequence[str]) -> str | None:
+    """What shows that lower-case words are no English sentence: a word, or "" for no sign of
+    English; None if they are one."""
+    for word in words:
+        if word in _FOREIGN or not all(map(_is_latin, word)):
+            return word
+    strong = sum(word in _ENGLISH for word in words)
+    weak = sum(word in _WEAK or word.endswith(_ENGLISH_ENDINGS) for word in words)
+    least = LEAST_ENGLISH if strong else LEAST_ENGLISH_ALONE
+    return None if strong + weak / 2 >= least * len(words) else ""
+
+
+def _is_latin(letter: str) -> bool:
+    return not letter.isalpha() or unicodedata.name(letter, "").startswith("LATIN")
