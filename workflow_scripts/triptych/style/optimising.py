@@ -11,8 +11,8 @@ from torch import Tensor
 from triptych.core.errors import InputError
 from triptych.core.portion import NoRoomError
 from triptych.core.progress import Progress
+from triptych.style import catalogue
 from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
-from triptych.style.catalogue import CHECKOUT
 from triptych.style.enlarging import enlarged
 from triptych.style.feedforward.memory import free_memory, parse_bytes, readable, resident_memory
 from triptych.style.images import read_image, resize, resize_to
@@ -24,6 +24,9 @@ from triptych.style.optimisation.room import Room, Size, Sizes, told
 from triptych.style.painters import Painter, Photograph
 from triptych.style.paintings.paint import PAINTINGS, paint
 
+NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
+"""Suffixes of files that no painting bears."""
+
 
 class OptimisingPainter(Painter):
     """Version 1: each image is optimised towards a painting."""
@@ -32,7 +35,7 @@ class OptimisingPainter(Painter):
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
         self.painting = _painting(options.style)
-        path = options.backbone or CHECKOUT / "resources/style/narrow_vgg.safetensors"
+        path = options.backbone or catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
         if not path.is_file():
             raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
         architecture = load_backbone(path, pooling="average").architecture
@@ -115,6 +118,10 @@ def _painting(style: str) -> Tensor:
     if not Path(style).is_file():
         raise InputError(
             f"{style} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
+        )
+    if Path(style).suffix.lower() in NETWORKS:
+        raise InputError(
+            f"{style} is a network, where a painting is expected: leave --optimize out to use it"
         )
     return read_image(style)
 
