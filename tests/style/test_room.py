@@ -112,6 +112,8 @@ def test_the_process_keeps_to_the_memory_that_it_was_given(photograph):
     assert "photo.png: 800x600 pixels don't fit" in done.stderr and "optimised at" in done.stderr
     assert read_image("painted.png").shape == (3, 600, 800)
     assert 0.85e9 < int(done.stdout.split()[-1]) < 1.1e9
+    done = run(0, *photograph, "--memory", "100MB")
+    assert done.returncode == 2 and "--memory 100MB: the program alone takes" in done.stderr
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ REQUIRED = ("observations", "actions", "rewards", "terminals")
 OPTIONAL = ("timeouts", "next_observations")
 SAME = 1e-4
 """How far two observations may be apart, over one and their size, that are one but for rounding."""
+BLOCK = 1 << 16
 LARGEST_ACTION = 1 + 1e-5
 """The tasks' actions lie in [-1, 1], but for rounding."""
 LARGEST_RATIO = 2000
@@ -261,17 +262,12 @@ def q_learning_transitions(recording: Recording) -> Transitions:
     """
     keep = np.flatnonzero(~recording.timeouts[:-1])
     following = recording.observations[keep + 1]
-    if recording.next_observations is not None:
-        own = recording.next_observations[keep]
-        apart = (np.abs(own - following) > SAME * (1 + np.abs(following))).any(axis=1)
-        apart &= ~recording.terminals[keep]  # theirs is masked, and in d4rl the next episode's
-        if apart.any():
-            logger.warning(
-                "%d rows are not followed by their next observation: rows were taken out, and "
-                "next_observations is used for these",
-                int(apart.sum()),
-            )
-            following[apart] = own[apart]
+    if replaced := _put_right(following, recording, keep):
+        logger.warning(
+            "%d rows are not followed by their next observation: rows were taken out, and "
+            "next_observations is used for these",
+            replaced,
+        )
     return Transitions(
         observations=recording.observations[keep],
         actions=recording.actions[keep],
@@ -279,6 +275,21 @@ def q_learning_transitions(recording: Recording) -> Transitions:
         next_observations=following,
         terminals=recording.terminals[keep].astype(np.float32),
     )
+
+
+def _put_right(following: Floats, recording: Recording, keep: NDArray[np.int64]) -> int:
+    """Put a file's own next observation where the following row's is another; how often."""
+    if recording.next_observations is None:
+        return 0
+    replaced = 0
+    for first in range(0, len(keep), BLOCK):  # a million rows at once would be copied five times
+        rows, after = keep[first : first + BLOCK], following[first : first + BLOCK]
+        own = recording.next_observations[rows]
+        apart = (np.abs(own - after) > SAME * (1 + np.abs(after))).any(axis=1)
+        apart &= ~recording.terminals[rows]  # masked, and in d4rl the next episode's first
+        after[apart] = own[apart]
+        replaced += int(apart.sum())
+    return replaced
 
 
 def write_transitions(path: PathLike, transitions: Transitions) -> None:

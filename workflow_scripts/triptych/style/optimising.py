@@ -20,7 +20,7 @@ from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.prepare import bundled, fitted
 from triptych.style.optimisation.gatys import FINISHED, optimise
 from triptych.style.optimisation.presets import preset
-from triptych.style.optimisation.room import Room, Size, Sizes, told
+from triptych.style.optimisation.room import FIXED, Room, Size, Sizes, told
 from triptych.style.painters import Painter, Photograph
 from triptych.style.paintings.paint import PAINTINGS, paint
 
@@ -45,7 +45,12 @@ class OptimisingPainter(Painter):
         self.sizes.check(_size(self.painting), f"{options.style}: a painting")
         backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
         self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
-        self.limit = None if limit is None else max(0.0, limit - resident_memory())
+        self.limit = None if limit is None else limit - resident_memory()
+        if self.limit is not None and self.limit < FIXED:
+            raise InputError(
+                f"--memory {options.memory}: the program alone takes "
+                f"{readable(resident_memory())}, before any image. Give it more."
+            )
         self._source = Path()
         print(
             f"{options.evaluations} evaluations of {architecture.name} ({path}), "

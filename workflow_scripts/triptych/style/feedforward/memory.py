@@ -21,7 +21,7 @@ def free_memory(device: torch.device) -> float:
     """
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
-    return min(_available(), *_group_limits(), *_own_limits())
+    return min((_available(), *_group_limits(), *_own_limits()))
 
 
 def parse_bytes(text: str) -> float:
