@@ -142,6 +142,7 @@ def test_one_index_is_of_one_folder(sounds, weights, tmp_path):
     [
         (["index", "absent"], "not a folder"),
         (["index", "empty"], "no sound files"),
+        (["index", "links"], "linked folders are not looked into"),
         (["index", "sounds", "--index", "x.csv"], r"\*\.npz"),
         (["index", "sounds", "--model", "empty"], "no trained model.*make demo"),
         (["search", "rain", "--index", "sounds"], "make one with triptych index"),
@@ -151,6 +152,8 @@ def test_one_index_is_of_one_folder(sounds, weights, tmp_path):
 def test_what_cannot_be_done_is_said_with_what_to_do(sounds, monkeypatch, command, said):
     monkeypatch.chdir(sounds.parent)
     (sounds.parent / "empty").mkdir()
+    (sounds.parent / "links").mkdir()
+    (sounds.parent / "links" / "sounds").symlink_to(sounds)
     with pytest.raises(InputError, match=said):
         triptych(*command)
 

@@ -96,13 +96,19 @@ def test_what_cannot_be_read_is_listed_with_the_reason_and_tried_again(folder, t
     (folder / "empty.wav").write_bytes(b"")
     (folder / "noise.flac").write_bytes(os.urandom(5000))
     (folder / "song.m4a").write_bytes(b"\0\0\0\x20ftypM4A ")
+    os.mkfifo(folder / "pipe.wav")
+    (tmp_path / "others").mkdir()
+    (folder / "linked").symlink_to(tmp_path / "others")
     cut = (folder / "deep" / "er" / "high.flac").read_bytes()
     (folder / "cut.flac").write_bytes(cut[: len(cut) // 2])
     (folder / "nowhere.wav").symlink_to(tmp_path / "absent.wav")
     index, told, _ = update(folder)
     problems = {entry.path: entry.problem for entry in index.problems}
-    assert set(problems) == {"empty.wav", "noise.flac", "song.m4a", "cut.flac", "nowhere.wav"}
-    assert "empty" in problems["empty.wav"] and "convert" in problems["song.m4a"]
+    broken = {"empty.wav", "noise.flac", "song.m4a", "cut.flac", "nowhere.wav"}
+    assert set(problems) == broken | {"pipe.wav", "linked"}
+    assert "empty" in problems["empty.wav"] and "not sound" in problems["song.m4a"]
+    assert "a pipe" in problems["pipe.wav"]
+    assert f"not looked into: index {tmp_path / 'others'}" in problems["linked"]
     assert told.new == 4
     write_sound(folder / "empty.wav", "low", 2.0)
     again, told, model = update(folder, index)

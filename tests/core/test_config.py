@@ -42,7 +42,16 @@ def test_both_scales_are_allowed(demo):
         (("rl", "training", "updates"), "many", "rl.training.updates is 'many' (str)"),
         (("rl", "training", "learning_rat"), 1, "rl.training has no key learning_rat; allowed are"),
         (("rl", "sweep", "methods"), ["snap"], "'snap' (str); allowed is one of snip, grasp"),
-        (("rl", "tasks", "ant"), {"source": "d4rl"}, "one of hopper, walker2d, halfcheetah"),
+        (
+            ("rl", "tasks", "ant"),
+            {"source": "d4rl"},
+            "rl.tasks has the key 'ant'; allowed is one of hopper, walker2d, halfcheetah",
+        ),
+        (
+            ("rl", "widths", "A b"),
+            {},
+            "rl.widths has the key 'A b'; allowed is a name that matches",
+        ),
         (("rl", "tasks", "hopper"), {"source": "path"}, "rl.tasks.hopper lacks path"),
         (("rl", "sweep", "sparsities"), [50, 100], "is 100 (int); allowed is at most 99"),
         (("rl", "sweep", "stack"), "some", "rl.sweep.stack is 'some' (str); allowed is"),

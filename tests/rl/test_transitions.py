@@ -73,6 +73,38 @@ def test_pairs_equal_d4rl_bit_for_bit(
         np.testing.assert_array_equal(getattr(ours, key), expected.astype(np.float32), key)
 
 
+def with_next(columns: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """As D4RL's v2 files: what was seen after the step, not the next episode's first."""
+    following = np.roll(columns["observations"], -1, axis=0)
+    following[columns["terminals"] | columns["timeouts"]] += 1.0
+    return columns | {"next_observations": following}
+
+
+def test_next_observations_that_follow_change_nothing(tmp_path: Path, caplog: Any) -> None:
+    """Not by a bit, though they were kept with less digits."""
+    plain = recorded()
+    columns = with_next(plain)
+    columns["next_observations"] = columns["next_observations"].astype(np.float64) + 1e-7
+    without = q_learning_transitions(read_recording(written(tmp_path / "a.hdf5", plain)))
+    given = q_learning_transitions(read_recording(written(tmp_path / "b.hdf5", columns)))
+    for key, values in vars(without).items():
+        np.testing.assert_array_equal(getattr(given, key), values, key)
+    assert "taken out" not in caplog.text
+
+
+def test_rows_that_were_taken_out_leave_no_wrong_pairs(tmp_path: Path, caplog: Any) -> None:
+    columns = with_next(recorded())
+    left = np.flatnonzero(np.random.default_rng(1).random(ROWS) < 0.7)
+    filtered = {key: values[left] for key, values in columns.items()}
+    pairs = q_learning_transitions(read_recording(written(tmp_path / "x.hdf5", filtered)))
+    used = left[:-1][~columns["timeouts"][left[:-1]]]
+    lasting = ~columns["terminals"][used]
+    np.testing.assert_array_equal(
+        pairs.next_observations[lasting], columns["observations"][used[lasting] + 1]
+    )
+    assert "next_observations is used" in caplog.text
+
+
 def test_float64_and_integer_flags_give_the_same_as_float32_and_bool(tmp_path: Path) -> None:
     columns = recorded()
     wide = {
@@ -81,8 +113,8 @@ def test_float64_and_integer_flags_give_the_same_as_float32_and_bool(tmp_path: P
     }
     narrow = read_recording(written(tmp_path / "narrow.hdf5", columns))
     widened = read_recording(written(tmp_path / "wide.hdf5", wide))
-    for key, values in vars(narrow).items():
-        other = getattr(widened, key)
+    for key in columns:
+        values, other = getattr(narrow, key), getattr(widened, key)
         assert other.dtype == values.dtype
         np.testing.assert_array_equal(other, values)
 
@@ -119,6 +151,13 @@ def broken(columns: dict[str, np.ndarray], how: str) -> dict[str, np.ndarray]:
         changed = {key: values[:0] for key, values in columns.items()}
     elif how == "wide":
         changed["observations"] = np.ones((ROWS, 17), dtype=np.float32)
+    elif how == "large actions":
+        changed["actions"] = columns["actions"].copy()
+        changed["actions"][[7, 9], 1] = [5, -5]
+    elif how == "narrow next":
+        changed["next_observations"] = columns["observations"][:, :9]
+    elif how == "short next":
+        changed["next_observations"] = columns["observations"][1:]
     elif how == "wide actions":
         changed["actions"] = np.ones((ROWS, 6), dtype=np.float32)
     return changed
@@ -140,6 +179,9 @@ def broken(columns: dict[str, np.ndarray], how: str) -> dict[str, np.ndarray]:
         ("beyond float32", "rewards", "finite", "row 0"),
         ("empty", "observations", "at least 2 rows", "0 rows"),
         ("wide", "observations", "11 columns for hopper", "17 columns"),
+        ("large actions", "actions", "[-1, 1]", "-5 to 5 in 2 rows, first in row 7"),
+        ("narrow next", "next_observations", "11 columns", "9 columns"),
+        ("short next", "next_observations", "400 rows", "399 rows"),
         ("wide actions", "actions", "3 columns for hopper", "6 columns"),
     ],
 )

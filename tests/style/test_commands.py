@@ -1,5 +1,6 @@
 """`triptych stylize`, as a person would type it."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,31 @@ def test_optimize_moves_the_image_towards_the_painting(here, capsys):
     assert "3 evaluations of narrow_vgg" in capsys.readouterr().err
 
 
+def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
+    write_image("in/dot.png", torch.rand(3, 1, 1))
+    write_image("in/line.png", torch.rand(3, 500, 3))
+    backbone = str(Path(__file__).parents[2] / "resources/style/narrow_vgg.safetensors")
+    command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
+    command += ["--backbone", backbone]
+    assert main([*command, "--style", "swirls"]) == 2
+    said = capsys.readouterr().err
+    assert "in/dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both" in said
+    assert "in/line.png: an image of 3x500 pixels" in said and "2 of 4 inputs done" in said
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png"]
+    assert main([*command, "--style", "in/line.png"]) == 2
+    assert "in/line.png: a painting of 3x500 pixels" in capsys.readouterr().err
+
+
+def test_of_a_folder_pipes_and_heic_photographs_are_told_and_the_others_done(here, capsys):
+    os.mkfifo("in/p.png")
+    os.mkfifo("in/v.mp4")
+    Path("in/h.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
+    assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out", *EXACT]) == 2
+    said = capsys.readouterr().err
+    assert "in/p.png is a pipe" in said and "in/v.mp4 is a pipe" in said
+    assert "in/h.heic is a HEIC photograph" in said and "2 of 5 inputs done" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -144,7 +170,9 @@ def test_optimize_moves_the_image_towards_the_painting(here, capsys):
         (["--style", "net.safetensors", "-o", "x.png"], "an INPUT is missing"),
         (["in/a.png", "--style", "net.safetensors"], "-o is missing"),
         (["in/a.png", "--style", "none", "-o", "x.png"], "neither a file nor a network's name"),
-        (["in/a.png", "--style", "in/a.png", "-o", "x.png"], "in/a.png"),
+        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "in/b.png is an image, where a netw"),
+        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "add --optimize to paint towards it"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x.png", "--optimize"], "is a network"),
         (["in/a.png", "--style", "net.safetensors", "-o", "x.tiff"], ".tiff cannot be written"),
         (["in/a.png", "--style", "net.safetensors", "-o", "in/a.png"], "in/a.png is an input"),
         (["in", "--style", "net.safetensors", "-o", "in"], "is an input"),

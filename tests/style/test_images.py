@@ -2,6 +2,7 @@
 
 import io
 import logging
+import os
 from pathlib import Path
 
 import numpy as np
@@ -176,10 +177,61 @@ def test_cmyk_becomes_rgb(tmp_path: Path) -> None:
     assert image[:, 0, 0].tolist() == [1, 0, 1]
 
 
-def test_of_an_animation_the_first_frame_is_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("a.gif", "the first of its 2 frames is taken; for all of them, make it a video"),
+        ("a.webp", "the first of its 2 frames"),
+        ("a.png", "the first of its 2 frames"),
+        ("a.tif", "the first of its 2 pages"),
+    ],
+)
+def test_of_an_animation_the_first_frame_is_taken_and_that_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, said: str
+) -> None:
     first, second = (Image.new("RGB", (6, 4), colour) for colour in ("red", "blue"))
-    path = saved(first, tmp_path / "a.gif", save_all=True, append_images=[second])
+    more = {"lossless": True} if name == "a.webp" else {}
+    path = saved(first, tmp_path / name, save_all=True, append_images=[second], **more)
     assert read_image(path)[:, 0, 0].tolist() == [1, 0, 0]
+    assert f"{path}: {said}" in caplog.text
+    caplog.clear()
+    read_image(saved(first, tmp_path / "one.gif"))
+    assert caplog.text == ""
+
+
+def test_a_heic_photograph_is_named_as_one_whatever_its_file_is_called(tmp_path: Path) -> None:
+    content = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100)
+    for name in ("IMG_1.HEIC", "IMG_1.jpg"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=f"{name} is a HEIC photograph.* Convert it"):
+            read_image(tmp_path / name)
+    with pytest.raises(InputError, match="HEIC"):
+        open_image(content, "a member.jpg")
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.png")
+    with pytest.raises(InputError, match=r"a\.png is a pipe, .* write what it gives to a file"):
+        read_image(tmp_path / "a.png")
+    with pytest.raises(InputError, match="is a device"):
+        read_image("/dev/zero")
+
+
+def test_what_is_not_looked_into_and_not_read_in_a_folder_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "b.png").write_bytes(b"")
+    (tmp_path / "here" / "sub").mkdir(parents=True)
+    (tmp_path / "here" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "here" / "a.heic").write_bytes(b"")
+    os.mkfifo(tmp_path / "here" / "pipe.png")
+    assert [path.name for path in image_files(tmp_path / "here")] == ["a.heic", "pipe.png"]
+    assert "here/sub: a folder, not looked into" in caplog.text
+    assert "here/linked: a linked folder, not looked into" in caplog.text
+    caplog.clear()
+    assert len(image_files(tmp_path / "here", recursive=True)) == 2
+    assert "linked" in caplog.text and "sub" not in caplog.text
 
 
 def test_what_is_transparent_shows_white(tmp_path: Path) -> None:

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 INDEX = """\
 Make a folder of sounds searchable by text.
 
-Every sound file below the folder (wav, flac, mp3, ogg, opus, aiff) is embedded by a trained
-model, long ones in windows of 30 seconds. Run it again after a change: files that are the same are
-not embedded again, removed ones are dropped. What cannot be read is listed and skipped.
+Every sound file below the folder (wav, flac, mp3, ogg, opus, aiff, m4a, wma and others, and the
+sound of videos) is embedded by a trained model, long ones in windows of 30 seconds. Run it again
+after a change: files that are the same are not embedded again, removed ones are dropped. What
+cannot be read, and linked folders, are listed and skipped.
 """
 
 SEARCH = """\
@@ -93,8 +94,11 @@ def _index(options: argparse.Namespace) -> int:
     path = options.index or folder / NAME
     if path.suffix != ".npz":
         raise InputError(f"--index {path}: an index is a file *.npz")
-    if not sound_files(folder):
-        raise InputError(f"{folder}: there are no sound files in it or below it")
+    if not any(not (folder / path).is_dir() for path in sound_files(folder)):
+        raise InputError(
+            f"{folder}: there are no sound files in it or below it (linked folders are not looked "
+            "into)"
+        )
     earlier = None if options.rebuild or not path.exists() else read_index(path)
     if earlier and earlier.root != folder and earlier.root.is_dir():
         raise InputError(

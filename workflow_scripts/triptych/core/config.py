@@ -78,6 +78,8 @@ def _explain(error: ValidationError) -> str:
         "minProperties": f"at least {limit} entries",
         "minLength": f"a text of at least {limit} characters",
     }.get(str(rule), f"what the rule {rule} of config/schema.yaml says")
+    if "propertyNames" in error.absolute_schema_path:  # the key itself is amiss, not its value
+        return f"{key} has the key {_short(repr(given))}; allowed is {allowed}"
     return f"{key} is {_short(repr(given))} ({type(given).__name__}); allowed is {allowed}"
 
 

@@ -4,6 +4,7 @@ import csv
 import hashlib
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -100,6 +101,18 @@ def sha256_of(path: str | os.PathLike[str]) -> str:
     """Hexadecimal SHA-256 of a file's bytes."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def not_a_file(path: str | os.PathLike[str]) -> str | None:
+    """What to say of a pipe, a socket or a device, whose reading may never end; None for others."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return None
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return None
+    kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
+    return f"a {kind}, where a file is expected: write what it gives to a file, and give that"
 
 
 def _umask() -> int:

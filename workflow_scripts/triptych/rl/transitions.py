@@ -2,7 +2,8 @@
 
 `q_learning_transitions` gives what `d4rl.qlearning_dataset` gives (D4RL, d4rl/__init__.py): the
 next observation is the next row's, the last row and every row cut by a time-out are dropped, and
-terminals stay, with whatever row follows as their (masked) next observation.
+terminals stay, with whatever row follows as their (masked) next observation. Only where a file has
+`next_observations` and rows were taken out of it is the file's own next observation used.
 """
 
 import logging
@@ -26,9 +27,15 @@ logger = logging.getLogger(__name__)
 Floats = NDArray[np.float32]
 PathLike = str | os.PathLike[str]
 
-MATRICES = ("observations", "actions")
+MATRICES = ("observations", "actions", "next_observations")
 FLAGS = ("terminals", "timeouts")
 REQUIRED = ("observations", "actions", "rewards", "terminals")
+OPTIONAL = ("timeouts", "next_observations")
+SAME = 1e-4
+"""How far two observations may be apart, over one and their size, that are one but for rounding."""
+BLOCK = 1 << 16
+LARGEST_ACTION = 1 + 1e-5
+"""The tasks' actions lie in [-1, 1], but for rounding."""
 LARGEST_RATIO = 2000
 """Bytes that a byte of a file may stand for: deflate, the best of the usual filters, knows 1032."""
 
@@ -50,6 +57,8 @@ class Recording:
     rewards: Floats
     terminals: Flags
     timeouts: Flags
+    next_observations: Floats | None = None
+    """The file's own, [N, S], where it has them."""
 
     def episode_ends(self) -> NDArray[np.int64]:
         """Indices of the last step of each episode; the last step of all always ends one."""
@@ -78,7 +87,7 @@ def read_recording(path: PathLike, task: str | None = None) -> Recording:
     try:
         with h5py.File(path, "r") as stream:
             _check_layout(path, stream, task)
-            present = [key for key in (*REQUIRED, "timeouts") if key in stream]
+            present = _present(stream)
             columns = {key: _read_column(path, stream[key], key) for key in present}
     except FileNotFoundError as error:
         raise DatasetError(
@@ -100,11 +109,13 @@ def read_recording(path: PathLike, task: str | None = None) -> Recording:
     return Recording(**columns)
 
 
+def _present(stream: h5py.File) -> list[str]:
+    return [*REQUIRED, *(key for key in OPTIONAL if key in stream)]
+
+
 def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
     """Everything that can be told without reading the rows."""
-    for key in (*REQUIRED, "timeouts"):
-        if key == "timeouts" and key not in stream:
-            continue
+    for key in _present(stream):
         if not isinstance(stream.get(key), h5py.Dataset):
             raise DatasetError(
                 path,
@@ -114,7 +125,7 @@ def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
                 f"D4RL's layout has {', '.join(REQUIRED)} and timeouts: rename or add {key}.",
             )
         _check_shape_and_dtype(path, stream[key], key, stream["observations"].shape)
-    claimed = sum(stream[key].nbytes for key in (*REQUIRED, "timeouts") if key in stream)
+    claimed = sum(stream[key].nbytes for key in _present(stream))
     there = Path(path).stat().st_size
     if claimed > LARGEST_RATIO * there:
         raise DatasetError(
@@ -174,6 +185,14 @@ def _check_shape_and_dtype(
             f"{len(dataset)} rows",
             "All keys describe the same steps: write them with one length.",
         )
+    if key == "next_observations" and dataset.shape != observations_shape:
+        raise DatasetError(
+            path,
+            key,
+            f"{observations_shape[1]} columns, as many as observations",
+            f"{dataset.shape[1]} columns",
+            "Write what was observed after each step, or leave the key out.",
+        )
 
 
 def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any]:
@@ -206,6 +225,16 @@ def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any
             f"NaN or infinity in {int((~finite).sum())} rows, first in row {first}",
             "Remove the episodes that hold these rows (a simulation that blew up, perhaps).",
         )
+    if key == "actions" and values.size and max(values.max(), -values.min()) > LARGEST_ACTION:
+        outside = (np.abs(values) > LARGEST_ACTION).any(axis=1)
+        raise DatasetError(
+            path,
+            key,
+            "numbers in [-1, 1]",
+            f"{values.min():.3g} to {values.max():.3g} in {int(outside.sum())} rows, first in row "
+            f"{int(np.flatnonzero(outside)[0])}",
+            "Clip them if the simulation clipped them too, or scale them to the task's range.",
+        )
     return np.asarray(values)
 
 
@@ -226,15 +255,41 @@ def timeouts_by_length(terminals: Flags, horizon: int) -> Flags:
 
 
 def q_learning_transitions(recording: Recording) -> Transitions:
-    """The pairs of `d4rl.qlearning_dataset`, without its loop."""
+    """The pairs of `d4rl.qlearning_dataset`, without its loop.
+
+    A row whose successor was taken out of the file has the file's own next observation instead of
+    the next row's, which belongs to another time.
+    """
     keep = np.flatnonzero(~recording.timeouts[:-1])
+    following = recording.observations[keep + 1]
+    if replaced := _put_right(following, recording, keep):
+        logger.warning(
+            "%d rows are not followed by their next observation: rows were taken out, and "
+            "next_observations is used for these",
+            replaced,
+        )
     return Transitions(
         observations=recording.observations[keep],
         actions=recording.actions[keep],
         rewards=recording.rewards[keep],
-        next_observations=recording.observations[keep + 1],
+        next_observations=following,
         terminals=recording.terminals[keep].astype(np.float32),
     )
+
+
+def _put_right(following: Floats, recording: Recording, keep: NDArray[np.int64]) -> int:
+    """Put a file's own next observation where the following row's is another; how often."""
+    if recording.next_observations is None:
+        return 0
+    replaced = 0
+    for first in range(0, len(keep), BLOCK):  # a million rows at once would be copied five times
+        rows, after = keep[first : first + BLOCK], following[first : first + BLOCK]
+        own = recording.next_observations[rows]
+        apart = (np.abs(own - after) > SAME * (1 + np.abs(after))).any(axis=1)
+        apart &= ~recording.terminals[rows]  # masked, and in d4rl the next episode's first
+        after[apart] = own[apart]
+        replaced += int(apart.sum())
+    return replaced
 
 
 def write_transitions(path: PathLike, transitions: Transitions) -> None:

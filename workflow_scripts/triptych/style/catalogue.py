@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.core.errors import InputError
+from triptych.style.image_files import NOT_READ, SUFFIXES
 
 if TYPE_CHECKING:
     from triptych.style.feedforward.network import TransformationNetwork
@@ -48,6 +49,11 @@ def find_network(style: str) -> tuple[Path, str]:
     name is the shipped network's where there is one. Raises InputError for what is neither.
     """
     if Path(style).suffix and Path(style).is_file():
+        if Path(style).suffix.lower() in SUFFIXES | NOT_READ:
+            raise InputError(
+                f"{style} is an image, where a network is expected: add --optimize to paint "
+                "towards it, or train a network for it"
+            )
         return Path(style), f"network {style}"
     entries = catalogue()
     matches = [entry for entry in entries if style in (entry.painting, entry.name)]

@@ -3,10 +3,13 @@
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triptych.core.errors import InputError
 from triptych.core.options import positive
+
+if TYPE_CHECKING:
+    from triptych.style.painters import Painter
 
 DESCRIPTION = """\
 Paint photographs and videos in a style.
@@ -70,18 +73,18 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
     )
+    parser.add_argument(
+        "--memory",
+        metavar="BYTES",
+        help="for the whole process, such as 2GB; a network works large images in tiles, without "
+        "seams; for --optimize see --on-large (default: what is free)",
+    )
     network = parser.add_argument_group("with a network")
     network.add_argument(
         "--precision",
         choices=("auto", "float32", "bf16", "fp16"),
         default="auto",
         help="auto takes bf16 or fp16 where the device gains, and prints the error (default: auto)",
-    )
-    network.add_argument(
-        "--memory",
-        metavar="BYTES",
-        help="for the whole process, such as 2GB; large images are worked in tiles, without seams "
-        "(default: what is free)",
     )
     network.add_argument(
         "--batch",
@@ -108,6 +111,13 @@ def add_commands(commands: Any) -> None:
         metavar="FILE",
         help="weights as the workflow keeps them, such as results/style/weights/vgg19.safetensors "
         "(default: the narrow VGG that Triptych ships)",
+    )
+    optimise.add_argument(
+        "--on-large",
+        choices=("enlarge", "refuse"),
+        default="enlarge",
+        help="where an image at its size doesn't fit the memory: optimise it as large as it does, "
+        "then enlarge it with the photograph's detail; or refuse it (default: %(default)s)",
     )
     parser.set_defaults(run=_stylize)
 
@@ -163,10 +173,7 @@ def _stylize(options: argparse.Namespace) -> int:
     from triptych.core.memory import keep_freed_memory
 
     keep_freed_memory()
-    from triptych.style.painters import NetworkPainter, OptimisingPainter
-
-    painter = (OptimisingPainter if options.optimize else NetworkPainter)(options)
-    failures = painter.work(items)
+    failures = _painter(options).work(items)
     for source, problem in failures:
         said = problem if problem.startswith(str(source)) else f"{source}: {problem}"
         print(f"triptych stylize: {said}", file=sys.stderr)
@@ -174,6 +181,16 @@ def _stylize(options: argparse.Namespace) -> int:
         done = len(items) - len(failures)
         print(f"triptych stylize: {done} of {len(items)} inputs done", file=sys.stderr)
     return 2 if failures else 0
+
+
+def _painter(options: argparse.Namespace) -> "Painter":
+    if options.optimize:
+        from triptych.style.optimising import OptimisingPainter
+
+        return OptimisingPainter(options)
+    from triptych.style.painters import NetworkPainter
+
+    return NetworkPainter(options)
 
 
 def _set_up_logging() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from PIL import Image, ImageCms, ImageOps
 
 from triptych.core.errors import InputError
+from triptych.core.files import not_a_file
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +19,12 @@ FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
 
 SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".ppm", ".tif", ".tiff"}
 """What `image_files` takes for an image, in lower case."""
+
+NOT_READ = {".heic", ".heif"}
+"""Photographs of telephones that nothing here decodes: taken for images so that each is told."""
+
+ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
+"""Formats whose several frames or pages are the image; JPEGs hide previews behind the first."""
 
 DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 """Pillow's grey modes of more than 8 bits, which its conversions would clip."""
@@ -31,17 +38,23 @@ EXPECTED = (
 def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
     """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
 
-    Hidden files are left out. Raises InputError when `folder` isn't a folder.
+    Hidden files are left out; folders that are not looked into, linked ones always, are told.
+    Raises InputError when `folder` isn't a folder.
     """
     where = Path(folder)
     if not where.is_dir():
         raise InputError(f"{where}: expected a folder of images, and there is no such folder")
-    found = where.rglob("*") if recursive else where.iterdir()
-    return sorted(
+    found = sorted(where.rglob("*") if recursive else where.iterdir())
+    found = [path for path in found if not path.name.startswith(".")]
+    for path in found:
+        if path.is_dir() and (path.is_symlink() or not recursive):
+            kind = "linked folder" if path.is_symlink() else "folder"
+            logger.warning("%s: a %s, not looked into; name it itself for its images", path, kind)
+    return [
         path
         for path in found
-        if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
-    )
+        if path.suffix.lower() in SUFFIXES | NOT_READ and (path.is_file() or not_a_file(path))
+    ]
 
 
 def open_image(
@@ -63,8 +76,11 @@ def open_image(
             raise InputError(f"{what}: no such file; expected an image")
         if stream.is_dir():
             raise InputError(f"{what} is a folder; expected an image file")
+        if odd := not_a_file(stream):
+            raise InputError(f"{what} is {odd}")
     try:
         with Image.open(stream) as image:
+            _tell_of_frames(image, what)
             if at_least is not None:
                 image.draft(None, (at_least, at_least))
             image.load()
@@ -74,6 +90,11 @@ def open_image(
     except InputError:
         raise
     except Image.UnidentifiedImageError as error:
+        if _is_heic(source):
+            raise InputError(
+                f"{what} is a HEIC photograph, which is not read here. Convert it to JPEG or PNG "
+                "(heif-convert, or the telephone's or viewer's export)."
+            ) from error
         # Pillow's own text has a memory address in it, which would differ from run to run.
         raise InputError(
             f"{what} cannot be read as an image (of no known format). {EXPECTED}"
@@ -86,6 +107,29 @@ def open_image(
         raise InputError(
             f"{what} cannot be read as an image ({type(error).__name__}: {error}). {EXPECTED}"
         ) from error
+
+
+def _tell_of_frames(image: Image.Image, what: str) -> None:
+    try:
+        count = getattr(image, "n_frames", 1) if image.format in ANIMATED else 1
+    except Exception:  # a later frame is damaged: no reason to refuse the first
+        return
+    if count > 1:
+        kind, advice = ("pages", "save the others as files of their own")
+        if image.format != "TIFF":
+            kind, advice = "frames", "for all of them, make it a video"
+        logger.warning("%s: the first of its %d %s is taken; %s", what, count, kind, advice)
+
+
+def _is_heic(source: str | os.PathLike[str] | bytes) -> bool:
+    """By its first bytes: such files are often named .jpg."""
+    if isinstance(source, bytes):
+        head = source[:12]
+    else:
+        with open(source, "rb") as stream:
+            head = stream.read(12)
+    brands = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+    return head[4:8] == b"ftyp" and head[8:12] in brands
 
 
 def _upright(image: Image.Image, what: str) -> Image.Image:

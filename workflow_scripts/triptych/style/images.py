@@ -19,6 +19,9 @@ from triptych.style.image_files import DEEP, FORMATS, open_image, srgb
 
 Aspect = Literal["kept", "squashed"]
 
+LUMA = (0.299, 0.587, 0.114)
+"""ITU-R BT.601, of which JPEG's and video's colours are made."""
+
 
 def read_image(path: str | os.PathLike[str]) -> Tensor:
     """The image as [3, H, W]; what is transparent shows white.
@@ -128,13 +131,15 @@ def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
     if aspect not in ("kept", "squashed"):
         raise InputError(f"aspect is {aspect!r}; expected 'kept' or 'squashed'")
     height, width = image.shape[-2:]
-    if aspect == "squashed":
-        wanted = (size, size)
-    elif height <= width:
-        wanted = (size, max(1, round(width * size / height)))
-    else:
-        wanted = (max(1, round(height * size / width)), size)
+    wanted = (size, size) if aspect == "squashed" else shape_along(height, width, size)
     return resize_to(image, *wanted)
+
+
+def shape_along(height: int, width: int, shorter: int) -> tuple[int, int]:
+    """Height and width, both scaled alike, with `shorter` pixels along the shorter side."""
+    if height <= width:
+        return shorter, max(1, round(width * shorter / height))
+    return max(1, round(height * shorter / width)), shorter
 
 
 def resize_to(image: Tensor, height: int, width: int) -> Tensor:

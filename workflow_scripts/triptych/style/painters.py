@@ -13,8 +13,7 @@ from torch import Tensor
 from triptych.core.device import choose_device, chosen_precisions
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
-from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
-from triptych.style.catalogue import CHECKOUT, network_named
+from triptych.style.catalogue import network_named
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.memory import parse_bytes, resident_memory
 from triptych.style.feedforward.stylize import (
@@ -25,18 +24,12 @@ from triptych.style.feedforward.stylize import (
     stylise,
 )
 from triptych.style.images import (
-    read_image,
     read_image_alpha,
     resize,
     resize_to,
     to_bytes,
     write_image,
 )
-from triptych.style.inputs.photographs import embedded_photographs
-from triptych.style.inputs.prepare import bundled, fitted
-from triptych.style.optimisation.gatys import FINISHED, optimise
-from triptych.style.optimisation.presets import preset
-from triptych.style.paintings.paint import PAINTINGS, paint
 from triptych.style.video.transfer import Stylist, stylise_to_mp4
 from triptych.style.work_list import Item
 
@@ -183,74 +176,17 @@ class NetworkPainter(Painter):
         return self.prepared
 
 
-class OptimisingPainter(Painter):
-    """Version 1: each image is optimised towards a painting."""
-
-    def __init__(self, options: argparse.Namespace) -> None:
-        super().__init__(options)
-
-        self.painting = _painting(options.style)
-        path = options.backbone or CHECKOUT / "resources/style/narrow_vgg.safetensors"
-        if not path.is_file():
-            raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
-        architecture = load_backbone(path, pooling="average").architecture.name
-        # A photograph keeps its shape, whatever the preset made of the paper's squares.
-        self.choices = preset(options.preset, architecture, aspect="kept")
-        backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
-        self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
-        print(
-            f"{options.evaluations} evaluations of {architecture} ({path}), "
-            f"preset {options.preset}",
-            file=sys.stderr,
-        )
-
-    def render(self, images: Tensor) -> Tensor:
-        painting = resize(self.painting, min(images.shape[-2:])).to(self.device)
-        with Progress("evaluated", self.options.evaluations, "times") as progress:
-            done = optimise(
-                images,
-                painting[None],
-                self.backbone,
-                self.choices,
-                self.options.evaluations,
-                seeds=[0],
-                after_evaluation=lambda _: progress.advance(),
-            )
-        if done.statuses[0] != FINISHED:
-            print(
-                f"triptych stylize: stopped, {done.reasons[0]}; the last good image is written",
-                file=sys.stderr,
-            )
-        return done.images
-
-
-def _painting(style: str) -> Tensor:
-    """The painting of a file, or a generated one by name."""
-
-    if style in PAINTINGS and not Path(style).is_file():
-        return torch.from_numpy(paint(style, (512, 512), seed=0)).permute(2, 0, 1)
-    if not Path(style).is_file():
-        raise InputError(
-            f"{style} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
-        )
-    return read_image(style)
-
-
-def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:
-    """The backbone normalised to mean activation one on the bundled photographs."""
-
-    images = torch.stack([fitted(bundled(name), 256, 256) for name in embedded_photographs()])
-    return normalised(backbone, (part.to(device) for part in images.split(8)))
-
-
 def _alike(photographs: Iterable[Photograph], most: int) -> Iterator[list[Photograph]]:
-    """Neighbours of one size together, at most so many."""
+    """Neighbours of one size together, at most so many; a full group waits for no other image."""
     group: list[Photograph] = []
     for photograph in photographs:
-        if group and (len(group) == most or photograph.rgb.shape != group[0].rgb.shape):
+        if group and photograph.rgb.shape != group[0].rgb.shape:
             yield group
             group = []
         group.append(photograph)
+        if len(group) == most:
+            yield group
+            group = []
     if group:
         yield group
 

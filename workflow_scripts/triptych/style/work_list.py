@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from triptych.core.errors import InputError
+from triptych.core.files import not_a_file
 
 VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wmv"}
 """Suffixes of videos, in lower case; every other file is taken for an image."""
@@ -57,8 +58,8 @@ def _expanded(given: Path) -> list[Path]:
         return [given]
     from triptych.style.image_files import image_files
 
-    videos = [p for p in given.iterdir() if p.suffix.lower() in VIDEOS and p.is_file()]
-    videos = [path for path in videos if not path.name.startswith(".")]
+    videos = [p for p in given.iterdir() if p.suffix.lower() in VIDEOS and p.name[0] != "."]
+    videos = [path for path in videos if path.is_file() or not_a_file(path)]
     return sorted([*image_files(given), *videos])
 
 

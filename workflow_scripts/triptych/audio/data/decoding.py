@@ -16,6 +16,7 @@ import soundfile
 import soxr
 
 from triptych.core.errors import InputError
+from triptych.core.files import not_a_file
 
 SAMPLE_RATE = 32_000
 """Hz of everything behind the decoder: the rate at which PaSST was trained."""
@@ -56,7 +57,7 @@ def stream_audio(
         warm_up = 0 if divisor == SAMPLE_RATE == sound.samplerate else WARM_UP_SECONDS
         steps = max(0, (first - round(warm_up * SAMPLE_RATE)) // step_out)
         skipped = first - steps * step_out
-        for block in _resampled(_mono_blocks(path, sound, steps * step_in), sound.samplerate):
+        for block in resampled(_mono_blocks(path, sound, steps * step_in), sound.samplerate):
             wanted = block[skipped : skipped + int(min(left, len(block)))]
             skipped = max(0, skipped - len(block))
             if len(wanted):
@@ -69,6 +70,8 @@ def stream_audio(
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
     """The file as libsndfile sees it. Raises AudioProblem for one that is not whole sound."""
+    if odd := not_a_file(path):
+        raise AudioProblem(f"{path}: {odd}")
     try:
         sound = soundfile.SoundFile(path)
     except soundfile.LibsndfileError as error:
@@ -141,7 +144,7 @@ def _mono_blocks(
         )
 
 
-def _resampled(blocks: Iterator[np.ndarray], rate: int) -> Iterator[np.ndarray]:
+def resampled(blocks: Iterator[np.ndarray], rate: int) -> Iterator[np.ndarray]:
     """Mono blocks at `rate` Hz as blocks at 32 kHz, their joints inaudible and exact."""
     if rate == SAMPLE_RATE:
         yield from blocks

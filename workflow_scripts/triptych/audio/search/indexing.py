@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, stream_audio
 from triptych.audio.search.index import Entry, Index
-from triptych.core.files import sha256_of
+from triptych.audio.search.other_formats import SUFFIXES, stream_other
+from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 
-READ = (".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".aifc", ".au", ".caf")
-NOT_READ = (".m4a", ".aac", ".wma", ".ape", ".ac3", ".amr", ".wv", ".mka")
-"""Sound that libsndfile does not decode: listed as a problem, where it would be missed silently."""
+READ = (
+    *(".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".aifc", ".au", ".caf"),
+    *(".w64", ".rf64"),
+)
+"""What libsndfile decodes; `other_formats` has the rest."""
 WINDOW_SECONDS = 30.0
 SHORTEST_SECONDS = 1.0
 """What is left behind the last window goes into it when it is shorter than this."""
@@ -49,12 +52,18 @@ class Update:
 
 
 def sound_files(folder: Path) -> list[str]:
-    """All sound files below a folder, by their paths with /, sorted; nothing hidden."""
+    """All sound files below a folder, by their paths with /, sorted; nothing hidden.
+
+    Linked folders stand among them: they are not looked into, lest a sound be found twice or a
+    circle be walked for ever, and are to be told like what cannot be read.
+    """
     found = []
     for where, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in names:
-            if not name.startswith(".") and Path(name).suffix.lower() in READ + NOT_READ:
+        linked = [name for name in folders if Path(where, name).is_symlink()]
+        sounds = [name for name in names if Path(name).suffix.lower() in (*READ, *SUFFIXES)]
+        for name in (*linked, *sounds):
+            if not name.startswith("."):
                 found.append(Path(where, name).relative_to(folder).as_posix())
     return sorted(found)
 
@@ -69,7 +78,8 @@ def windows(path: Path) -> Iterator[tuple[float, Waveform]]:
     needed = length + round(SHORTEST_SECONDS * SAMPLE_RATE)
     blocks: list[Waveform] = []
     held = start = 0
-    for block in stream_audio(path):
+    other = path.suffix.lower() in SUFFIXES
+    for block in stream_other(path) if other else stream_audio(path):
         blocks.append(block)
         held += len(block)
         if held >= needed:
@@ -191,6 +201,11 @@ def update_index(
 
 
 def _looked_at(folder: Path, path: str) -> Entry:
+    if (folder / path).is_dir():
+        leads_to = os.path.realpath(folder / path)
+        return Entry(path, 0, 0, problem=f"a linked folder, not looked into: index {leads_to}")
+    if odd := not_a_file(folder / path):
+        return Entry(path, 0, 0, problem=odd)
     try:
         about = (folder / path).stat()
     except OSError as problem:  # a link that leads nowhere, a file that went away
@@ -214,8 +229,6 @@ def _read(
     try:
         if entry.problem:
             raise AudioProblem(entry.problem)
-        if path.suffix.lower() in NOT_READ:
-            raise AudioProblem(f"{path.suffix} files are not read; convert it to flac, ogg or wav")
         entry = replace(entry, sha256=sha256_of(path))
         same = by_content.get(entry.sha256)
         if same:

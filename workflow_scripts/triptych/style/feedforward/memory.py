@@ -2,6 +2,7 @@
 
 import os
 import re
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,11 +16,12 @@ UNITS = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9, "ki": 2.0**10, "mi": 2.0**20, "g
 def free_memory(device: torch.device) -> float:
     """Bytes that this process may still take on the device.
 
-    On a CPU: what the kernel calls available, or less where a control group has a limit.
+    On a CPU: what the kernel calls available, or less where a control group or the process itself
+    (`ulimit -v`, `ulimit -d`) has a limit.
     """
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
-    return min(_available(), *_group_limits(), float("inf"))
+    return min((_available(), *_group_limits(), *_own_limits()))
 
 
 def parse_bytes(text: str) -> float:
@@ -45,6 +47,15 @@ def _available() -> float:
         if line.startswith("MemAvailable:"):
             return 1024.0 * int(line.split()[1])
     return float("inf")  # no Linux: trust the user's --memory
+
+
+def _own_limits() -> Iterator[float]:
+    """What is left of the process's limits on its addresses and its data."""
+    status = dict(line.split(":", 1) for line in lines_of(Path("/proc/self/status")))
+    for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        allowed, _ = resource.getrlimit(limit)
+        if allowed != resource.RLIM_INFINITY and used in status:
+            yield max(0.0, allowed - 1024.0 * int(status[used].split()[0]))
 
 
 def _group_limits() -> Iterator[float]:

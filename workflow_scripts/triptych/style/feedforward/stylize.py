@@ -14,6 +14,7 @@ from triptych.style.feedforward.fast import Precision, PreparedNetwork
 from triptych.style.feedforward.memory import free_memory, readable
 from triptych.style.feedforward.network import SMALLEST, TransformationNetwork
 from triptych.style.feedforward.tiling import Storage, stylise_tiled, tiled_bytes
+from triptych.style.images import LUMA
 
 logger = logging.getLogger(__name__)
 
@@ -30,9 +31,6 @@ that were seen leave 13 to 16."""
 
 CHECKED = 256
 """Pixels a side, at most, of what a precision is tried on."""
-
-LUMA = (0.299, 0.587, 0.114)
-"""ITU-R BT.601, of which JPEG's and video's colours are made."""
 
 
 @dataclass(frozen=True)

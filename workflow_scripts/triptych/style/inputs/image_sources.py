@@ -9,7 +9,8 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from triptych.core.errors import InputError
-from triptych.style.image_files import SUFFIXES, image_files
+from triptych.core.files import not_a_file
+from triptych.style.image_files import NOT_READ, SUFFIXES, image_files
 
 LARGEST_MEMBER_BYTES = 200_000_000
 """A member of an archive that claims more is left out rather than read into memory."""
@@ -45,7 +46,7 @@ def archive(path: str | os.PathLike[str]) -> Iterator[Collection]:
 
 def _is_image(path: PurePosixPath) -> bool:
     hidden = path.name.startswith(".") or "__MACOSX" in path.parts
-    return path.suffix.lower() in SUFFIXES and not hidden
+    return path.suffix.lower() in SUFFIXES | NOT_READ and not hidden
 
 
 def _member(members: zipfile.ZipFile, name: str) -> bytes:
@@ -67,4 +68,10 @@ def folder(path: str | os.PathLike[str]) -> Collection:
             f"{root}: no image in this folder; expected files such as "
             f"{', '.join(sorted(SUFFIXES)[:4])}"
         )
-    return Collection(str(root), names, lambda name: (root / name).read_bytes())
+    return Collection(str(root), names, partial(_file, root))
+
+
+def _file(root: Path, name: str) -> bytes:
+    if odd := not_a_file(root / name):
+        raise InputError(odd)
+    return (root / name).read_bytes()

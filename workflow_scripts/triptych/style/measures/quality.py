@@ -18,13 +18,10 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.style.backbones.backbone import Backbone
-from triptych.style.images import read_image, resize, resize_to
+from triptych.style.images import LUMA, read_image, resize, resize_to
 from triptych.style.losses import position_gram, style_term
 
 logger = logging.getLogger(__name__)
-
-LUMA = (0.299, 0.587, 0.114)
-"""Weights of R, G and B: ITU-R BT.601, as JPEG's."""
 
 SSIM_SIGMA, SSIM_WINDOW = 1.5, 11
 SSIM_STABILITY = (0.01**2, 0.03**2)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from triptych.core.errors import InputError
+from triptych.core.files import not_a_file
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
@@ -97,6 +98,8 @@ def probe(path: str | Path) -> VideoInfo:
     import av.error
 
     path = Path(path)
+    if odd := not_a_file(path):
+        raise InputError(f"{path} is {odd}")
     if not path.is_file():
         raise InputError(f"{path}: no such file; a video file is expected")
     try:

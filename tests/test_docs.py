@@ -1,0 +1,220 @@
+"""What README.md and docs/ name is there: keys, paths, commands, targets, figures of the config."""
+
+import argparse
+import copy
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from triptych.cli import _parser
+from triptych.core.config import check_config
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "results/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LIBRARY = ROOT / "workflow_scripts/triptych"
+KEPT = ("config", "docs", "envs", "profiles", "resources", "rules", "tests", "workflow_scripts")
+"""Folders of the repository that a clone has; results/ is made by a run."""
+MADE = ("resources/locks", "resources/measured.csv")
+"""What runs and measurements write there."""
+FILES = (
+    r"\.(csv|md|py|smk|ya?ml|json|mp4|mkv|bin|npz|safetensors|html|zip|png|pdf|svg|tpk|txt|lock)$"
+)
+
+
+def texts(page: Path) -> list[str]:
+    """What stands between single backticks, and each line of the blocks."""
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    return [*re.findall(r"`([^`\n]+)`", prose), *(line for b in blocks for line in b.splitlines())]
+
+
+@cache
+def config() -> dict[str, Any]:
+    return yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+
+
+@cache
+def places() -> frozenset[tuple[str, ...]]:
+    """Every key of the schema and of the configs, from the top and from every key below it."""
+    found: set[tuple[str, ...]] = set()
+
+    def walk(tree: Any, path: tuple[str, ...]) -> None:
+        for key, value in tree.items() if isinstance(tree, dict) else ():
+            below = (*path, str(key))
+            found.update(below[start:] for start in range(len(below)))
+            walk(value, below)
+
+    for file in (ROOT / "config.yaml", *(ROOT / "config").glob("*.yaml")):
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+        if file.name == "schema.yaml":
+            for keys in _of_schema(tree, tree["$defs"]):
+                found.update(keys[start:] for start in range(len(keys)))
+        else:
+            walk(tree, ())
+    return frozenset(found)
+
+
+def _of_schema(tree: Any, named: dict[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The paths of keys that a JSON schema allows by name; any name at all is *."""
+    tree = named.get(tree["$ref"].split("/")[-1], {}) if "$ref" in tree else tree
+    below = dict(tree.get("properties", {}))
+    if isinstance(tree.get("additionalProperties"), dict):
+        below["*"] = tree["additionalProperties"]
+    for key, value in below.items():
+        yield (key,)
+        if isinstance(value, dict):
+            yield from ((key, *path) for path in _of_schema(value, named))
+
+
+def known(key: str) -> bool:
+    parts = tuple(key.split("."))
+    if parts in places():
+        return True
+    return any(
+        len(place) == len(parts)
+        and all(
+            one in (other, "*") or "{" in other for one, other in zip(place, parts, strict=True)
+        )
+        for place in places()
+        if "*" in place or "{" in key
+    )
+
+
+def keys(page: Path) -> list[str]:
+    """Dotted names whose first part is a key of the config, and that are no files."""
+    first = {place[0] for place in places()}
+    dotted = [t for t in texts(page) if re.fullmatch(r"[a-z_]\w*(\.[a-z_{][\w{}]*)+", t)]
+    others = re.compile(rf"{FILES}|\.(weight|bias)$")  # files, and tensors
+    return [t for t in dotted if t.split(".")[0] in first and not others.search(t)]
+
+
+def paths(page: Path) -> Iterator[str]:
+    """Paths of the repository or of the library, as patterns of glob."""
+    for text in texts(page):
+        for word in re.findall(r"[\w./*{}-]+", text):
+            top = word.split("/")[0]
+            if "/" in word and not word.startswith(MADE):
+                pattern = re.sub(r"\{\w+\}", "*", word.rstrip("/."))
+                if top in KEPT:
+                    yield pattern
+                elif (LIBRARY / top).is_dir() and word.endswith(".py"):
+                    yield f"workflow_scripts/triptych/{pattern}"
+            elif re.fullmatch(r"test_\w+\.py", word):
+                yield f"tests/**/{word}"
+
+
+def links(page: Path) -> list[str]:
+    found = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    return [link for link in found if "://" not in link]
+
+
+@cache
+def commands() -> dict[str, set[str]]:
+    """The options of each subcommand of `triptych`."""
+    (made,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
+    return {name: set(parser._option_string_actions) for name, parser in made.choices.items()}
+
+
+def misused(text: str) -> list[str]:
+    """What of a line `triptych ...` does not exist."""
+    found = re.match(r"(?:\$ )?triptych ([a-z][\w-]*)(.*)", text)
+    if not found:
+        return []
+    command, rest = found[1], found[2].split(" # ")[0]
+    if command not in commands():
+        return [f"triptych {command}"]
+    options = re.findall(r"(?<!\S)--?[a-zA-Z][\w-]*", rest)
+    return [f"{command} {option}" for option in options if option not in commands()[command]]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_exists(page):
+    targets = set(re.findall(r"^([a-z_]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    wrong = [f"key {key}" for key in keys(page) if not known(key)]
+    wrong += [f"path {path}" for path in paths(page) if not any(ROOT.glob(path))]
+    wrong += [f"link {link}" for link in links(page) if not (page.parent / link).exists()]
+    for text in texts(page):
+        wrong += misused(text)
+        made = re.match(r"(?:\$ )?make ([a-z_]+)", text)
+        wrong += [f"make {made[1]}"] if made and made[1] not in targets else []
+    assert wrong == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_an_example_of_the_config_is_allowed(page):
+    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.DOTALL):
+        example = yaml.safe_load(block)
+        if isinstance(example, dict) and set(example) <= set(config()):
+            check_config(laid_over(copy.deepcopy(config()), example), ROOT / "config/schema.yaml")
+
+
+def laid_over(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
+    """As Snakemake lays a config file over another."""
+    for key, value in overlay.items():
+        if isinstance(value, dict) and isinstance(base.get(key), dict):
+            laid_over(base[key], value)
+        else:
+            base[key] = value
+    return base
+
+
+def test_every_place_that_rules_write_to_is_told():
+    """In results/README.md: by its folder, and by study where there is one."""
+    rules = "\n".join(path.read_text("utf-8") for path in (ROOT / "rules").glob("*.smk"))
+    written = {tuple(each.split("/")) for each in re.findall(r'"results/([^"\s]+)"', rules)}
+    said = (ROOT / "results/README.md").read_text("utf-8")
+    for first, *rest in written:
+        told = first
+        if first in ("style", "rl", "audio"):
+            told = rest[0] if "{" not in rest[0] else f"{first}/"
+        assert told in said, f"results/{'/'.join([first, *rest])}"
+
+
+FIGURES = [
+    (
+        "docs/video.md",
+        r"(\d+) frames of (\d+)x(\d+) at (\d+) a second",
+        [f"style.video.film.{key}" for key in ("frames", "width", "height", "frames_per_second")],
+    ),
+    ("docs/video.md", r"constant rate factor (\d+)", ["style.video.crf"]),
+]
+"""Sentences whose numbers stand in config.yaml."""
+
+
+@pytest.mark.parametrize(("page", "sentence", "keys_of"), FIGURES, ids=lambda part: str(part)[:30])
+def test_a_figure_of_the_config_is_the_configs(page, sentence, keys_of):
+    found = re.search(sentence, (ROOT / page).read_text(encoding="utf-8"))
+    assert found, f"{page} no longer says {sentence}"
+    for said, key in zip(found.groups(), keys_of, strict=True):
+        value: Any = config()
+        for part in key.split("."):
+            value = value[part]
+        assert said == str(value), key
+
+
+@pytest.mark.parametrize(
+    "text", ["triptych paint x.jpg", "triptych stylize x.jpg --stile y", "$ triptych serch rain"]
+)
+def test_a_wrong_command_would_be_noticed(text):
+    assert misused(text)
+
+
+@pytest.mark.parametrize(
+    ("key", "there"),
+    [
+        ("rl.sweep.stack", True),
+        ("rl.tasks.{task}.source", True),
+        ("style.paintings.mine.source", True),
+        ("model.temperature", True),
+        ("training.regularisation", False),
+        ("style.training.schedul", False),
+    ],
+)
+def test_keys_are_found_from_any_level_and_others_are_not(key, there):
+    assert known(key) == there

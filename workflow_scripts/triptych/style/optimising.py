@@ -1,0 +1,137 @@
+"""Version 1 for people's own images: optimised as large as the memory allows."""
+
+import argparse
+import gc
+import sys
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from triptych.core.errors import InputError
+from triptych.core.portion import NoRoomError
+from triptych.core.progress import Progress
+from triptych.style import catalogue
+from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
+from triptych.style.enlarging import enlarged
+from triptych.style.feedforward.memory import free_memory, parse_bytes, readable, resident_memory
+from triptych.style.images import read_image, resize, resize_to
+from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.inputs.prepare import bundled, fitted
+from triptych.style.optimisation.gatys import FINISHED, optimise
+from triptych.style.optimisation.presets import preset
+from triptych.style.optimisation.room import FIXED, Room, Size, Sizes, told
+from triptych.style.painters import Painter, Photograph
+from triptych.style.paintings.paint import PAINTINGS, paint
+
+NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
+"""Suffixes of files that no painting bears."""
+
+
+class OptimisingPainter(Painter):
+    """Version 1: each image is optimised towards a painting."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options)
+        limit = parse_bytes(options.memory) if options.memory else None
+        self.painting = _painting(options.style)
+        path = options.backbone or catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
+        architecture = load_backbone(path, pooling="average").architecture
+        # A photograph keeps its shape, whatever the preset made of the paper's squares.
+        self.choices = preset(options.preset, architecture.name, aspect="kept")
+        self.sizes = Sizes(architecture, self.choices, _size(self.painting))
+        self.sizes.check(_size(self.painting), f"{options.style}: a painting")
+        backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
+        self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
+        self.limit = None if limit is None else limit - resident_memory()
+        if self.limit is not None and self.limit < FIXED:
+            raise InputError(
+                f"--memory {options.memory}: the program alone takes "
+                f"{readable(resident_memory())}, before any image. Give it more."
+            )
+        self._source = Path()
+        print(
+            f"{options.evaluations} evaluations of {architecture.name} ({path}), "
+            f"preset {options.preset}",
+            file=sys.stderr,
+        )
+
+    def _finish(self, group: list[Photograph], failures: list[tuple[Path, str]]) -> None:
+        self._source = group[0].item.source  # what messages name
+        super()._finish(group, failures)
+
+    def render(self, images: Tensor) -> Tensor:
+        size = _size(images)
+        self.sizes.check(size, "an image")
+        at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
+        while True:
+            room = self.sizes.room(size, at_hand, enlarge=self.options.on_large == "enlarge")
+            if room.size != size:
+                print(
+                    f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)}: "
+                    f"optimised at {told(room.size)}, then enlarged with the photograph's detail",
+                    file=sys.stderr,
+                )
+            try:
+                return self._optimised(images, room)
+            except (RuntimeError, MemoryError, NoRoomError) as problem:
+                if not _memory_ran_out(problem):
+                    raise
+            # Behind the handler: the error held what had been computed.
+            gc.collect()
+            at_hand = room.bytes / 2
+            print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
+
+    def _optimised(self, images: Tensor, room: Room) -> Tensor:
+        small = resize_to(images, *room.size)
+        painting = resize(self.painting, min(room.size)).to(self.device)
+        with Progress("evaluated", self.options.evaluations, "times") as progress:
+            done = optimise(
+                small,
+                painting[None],
+                self.backbone,
+                self.choices,
+                self.options.evaluations,
+                seeds=[0],
+                after_evaluation=lambda _: progress.advance(),
+            )
+        if done.statuses[0] != FINISHED:
+            print(
+                f"{self._source}: stopped, {done.reasons[0]}; the last good image is written",
+                file=sys.stderr,
+            )
+        return done.images if small is images else enlarged(done.images, small, images)
+
+
+def _size(images: Tensor) -> Size:
+    height, width = images.shape[-2:]
+    return height, width
+
+
+def _memory_ran_out(problem: BaseException) -> bool:
+    """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError."""
+    kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
+    return isinstance(problem, kinds) or "can't allocate memory" in str(problem)
+
+
+def _painting(style: str) -> Tensor:
+    """The painting of a file, or a generated one by name."""
+    if style in PAINTINGS and not Path(style).is_file():
+        return torch.from_numpy(paint(style, (512, 512), seed=0)).permute(2, 0, 1)
+    if not Path(style).is_file():
+        raise InputError(
+            f"{style} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
+        )
+    if Path(style).suffix.lower() in NETWORKS:
+        raise InputError(
+            f"{style} is a network, where a painting is expected: leave --optimize out to use it"
+        )
+    return read_image(style)
+
+
+def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:
+    """The backbone normalised to mean activation one on the bundled photographs."""
+    images = [fitted(bundled(name), 256, 256)[None] for name in embedded_photographs()]
+    return normalised(backbone, (image.to(device) for image in images))
