@@ -393,7 +393,7 @@ def test_a_login_that_is_none_is_not_shown(monkeypatch, login):
 @pytest.mark.parametrize(
     "address",
     [
-        "http://anna:geheim@localhost:8000/v1",
+        "http://anna:geheim@localhost:8000/v1",  # pragma: allowlist secret
         "https://anna:ge/heim@example.org/v1",
         "http://geheim@localhost/v1",
         "anna:geheim@localhost/v1",

@@ -51,17 +51,16 @@ def check_yield(written: Sequence[Written], wanted: int, least: float, kept_in: 
     counts = Counter(_kind(bad.problem) for bad in problems)
     told = "; ".join(f"{count} x {kind}" for kind, count in counts.most_common(6))
     advice = [text for sign, text in _ADVICE if any(sign in bad.problem for bad in problems)]
-    kept = (
-        f" All answers are kept in {kept_in} and not paid for again; to have the same asked anew, "
-        "name another audio.captions.cache."
-        if kept_in
-        else ""
-    )
+    if kept_in:
+        advice += [
+            "Otherwise choose another audio.captions.model, or other parameters.",
+            f"All answers are kept in {kept_in} and not paid for again; to have the same asked "
+            "anew, name another audio.captions.cache.",
+        ]
     raise YieldTooLow(
         f"{good} of the {total} captions for the first {len(written)} are good, less than "
-        f"audio.captions.least_yield ({least:.0%}) allows, so no more are asked for. What was "
-        f"wrong: {told}. For example: {'; '.join(_examples(problems))}.{kept} "
-        f"{' '.join(advice) or 'Choose another audio.captions.model, or other parameters.'}"
+        f"audio.captions.least_yield ({least:.0%}) allows: the stage ends here. What was wrong: "
+        f"{told}. For example: {'; '.join(_examples(problems))}. {' '.join(advice)}".strip()
     )
 
 
