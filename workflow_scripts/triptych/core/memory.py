@@ -5,6 +5,7 @@ import re
 import resource
 import sys
 from pathlib import Path
+from typing import Any
 
 MMAP_MAX, TRIM_THRESHOLD = -4, -1  # M_MMAP_MAX and M_TRIM_THRESHOLD of malloc.h
 NEVER = 2**31 - 1
@@ -18,13 +19,25 @@ def keep_freed_memory() -> bool:
     process's peak memory changes little, but it keeps that peak until it ends. Elsewhere than on
     Linux with glibc nothing happens.
     """
+    mallopt = _of_glibc("mallopt")
+    return bool(mallopt and mallopt(MMAP_MAX, 0) and mallopt(TRIM_THRESHOLD, NEVER))
+
+
+def return_freed_memory() -> None:
+    """Give back to the kernel what glibc keeps: libraries that map their own need room for it."""
+    trim = _of_glibc("malloc_trim")
+    if trim:
+        trim(0)
+
+
+def _of_glibc(name: str) -> Any:
+    """A function of glibc's, or None where there is none."""
     if not sys.platform.startswith("linux"):
-        return False
+        return None
     try:
-        mallopt = ctypes.CDLL("libc.so.6").mallopt
-    except (OSError, AttributeError):  # musl has neither the file nor the function
-        return False
-    return bool(mallopt(MMAP_MAX, 0)) and bool(mallopt(TRIM_THRESHOLD, NEVER))
+        return getattr(ctypes.CDLL("libc.so.6"), name)
+    except (OSError, AttributeError):  # musl has neither the file nor the functions
+        return None
 
 
 def peak_memory() -> int:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from triptych.core.errors import InputError
+from triptych.core.memory import return_freed_memory
 from triptych.core.portion import NoRoomError
 from triptych.core.progress import Progress
 from triptych.style import catalogue
@@ -26,6 +27,9 @@ from triptych.style.paintings.paint import PAINTINGS, paint
 
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of files that no painting bears."""
+
+NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
+"""PyTorch's words, and those of oneDNN, which tells no reason."""
 
 
 class OptimisingPainter(Painter):
@@ -81,6 +85,7 @@ class OptimisingPainter(Painter):
                     raise
             # Behind the handler: the error held what had been computed.
             gc.collect()
+            return_freed_memory()
             at_hand = room.bytes / 2
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
 
@@ -111,9 +116,9 @@ def _size(images: Tensor) -> Size:
 
 
 def _memory_ran_out(problem: BaseException) -> bool:
-    """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError."""
+    """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError of a text."""
     kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
-    return isinstance(problem, kinds) or "can't allocate memory" in str(problem)
+    return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
 
 
 def _painting(style: str) -> Tensor:
