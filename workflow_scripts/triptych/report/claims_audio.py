@@ -12,15 +12,17 @@ import pandas as pd
 
 from triptych.core.statistics import Interval
 from triptych.report.audio_study import CLOTHO_EVALUATION, PAPER_MEMBERS, AudioStudy, kind_of
-from triptych.report.style import DATASET_LABELS
+from triptych.report.style import DATASET_LABELS, label
 from triptych.report.tables_audio_leaks import mean_over_clips, precision_at_10
 
-PAPER_AUDIO = ("PaSST-N", "PaSST-S", "PaSST-S15")
+DATASETS = ("clotho", "audiocaps", "wavcaps")
+PAPER_AUDIO = ("passt_n", "passt_s", "passt_s15")
 PAPER_PAIRS = (
-    *((audio, text) for audio in PAPER_AUDIO[:2] for text in ("bert-base", "roberta-base")),
-    *((audio, text) for audio in PAPER_AUDIO for text in ("bert-large", "roberta-large")),
+    *((audio, text) for audio in PAPER_AUDIO[:2] for text in ("bert_base", "roberta_base")),
+    *((audio, text) for audio in PAPER_AUDIO for text in ("bert_large", "roberta_large")),
 )
-BEST = ("PaSST-N", "roberta-large")
+"""Pairs of Table 2 by their published weights, as `AudioStudy.published` names them."""
+BEST = ("passt_n", "roberta_large")
 PAPER_RUNS = 3
 PAPER_EPOCHS = {"pretrained": 15, "finetuned": 5}
 
@@ -30,7 +32,7 @@ _CAPTIONS = f"{_NEEDS}, and new captions of a language model."
 CRITERIA = {
     "audio-best-single": (
         "Of the ten pairs of encoders in Table 2, fine-tuned with GPT captions, one run each, "
-        f"{BEST[0]} with {BEST[1]} has the highest mAP@10 on the evaluation split. The interval "
+        "PaSST-N with roberta-large has the highest mAP@10 on the evaluation split. The interval "
         "of its lead over the next pair stands beside it: one that holds 0 says that the order "
         f"of these two may be chance. {_CAPTIONS}"
     ),
@@ -127,24 +129,22 @@ class AudioScores:
         """The pair as a reader knows it."""
         return self.study.pair_label(*pair)
 
-    def labels(self, pair: tuple[str, str]) -> tuple[str, str]:
-        """Labels of a pair's two models."""
-        return self.study.audio[pair[0]].label, self.study.text[pair[1]].label
+    def published(self, pair: tuple[str, str]) -> tuple[str, str]:
+        """The published weights that a pair's two models start from, empty for none."""
+        return self.study.published(*pair)
 
     def data_obstacles(self) -> list[str]:
         """Why these recordings and epochs cannot test a claim on Clotho."""
         found = []
         sources = self.study.sources
-        made = [name for key, name in DATASET_LABELS.items() if sources.get(key) == "synthesised"]
-        absent = [
-            name for key, name in DATASET_LABELS.items() if sources.get(key, "none") == "none"
-        ]
+        made = [name for name in DATASETS if sources.get(name) == "synthesised"]
+        absent = [name for name in DATASETS if sources.get(name, "none") == "none"]
         if made:
             found.append(f"recordings were synthesised in place of {_listed(made)}")
         if absent:
             found.append(f"{_listed(absent)} was left out of pretraining")
         clips = self.queries["clip"].nunique()
-        if "Clotho" not in made and clips < CLOTHO_EVALUATION["clips"]:
+        if "clotho" not in made and clips < CLOTHO_EVALUATION["clips"]:
             found.append(
                 f"{clips:,} of Clotho's {CLOTHO_EVALUATION['clips']:,} evaluation clips were scored"
             )
@@ -171,7 +171,8 @@ class AudioScores:
         return ["the new captions were written by a template, not by GPT"]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed(datasets: Sequence[str]) -> str:
+    names = [label(DATASET_LABELS, name) for name in datasets]
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 

@@ -25,13 +25,13 @@ def best_single_model(run: AudioScores) -> Verdict:
     pairs = run.pairs()
     ranked = sorted(pairs, key=lambda pair: -run.single(pair).mean())
     obstacles = run.data_obstacles() + run.captions_obstacles() + run.model_obstacles(pairs)
-    ours = {run.labels(pair) for pair in pairs}
+    ours = {run.published(pair) for pair in pairs}
     missing = [pair for pair in PAPER_PAIRS if pair not in ours]
     if missing:
         there = len(PAPER_PAIRS) - len(missing)
         obstacles.append(f"{there} of the {len(PAPER_PAIRS)} pairs of Table 2 were run")
     failures, interval = [], ""
-    if ranked and run.labels(ranked[0]) != BEST:
+    if ranked and run.published(ranked[0]) != BEST:
         failures.append(f"{run.label(ranked[0])} is best")
     if len(ranked) > 1:
         lead = gain(run.single(ranked[0]), run.single(ranked[1]))
@@ -155,7 +155,7 @@ def larger_sentence_encoders_help(run: AudioScores) -> Verdict:
                 if one.kind == other.kind and one.size < other.size:
                     contrasts.append(((audio, large), (audio, small)))
     wanted = [
-        ((audio, f"{kind}-large"), (audio, f"{kind}-base"))
+        ((audio, f"{kind}_large"), (audio, f"{kind}_base"))
         for audio in PAPER_AUDIO[:2]
         for kind in ("bert", "roberta")
     ]
@@ -175,8 +175,8 @@ def no_overlap_helps(run: AudioScores) -> Verdict:
         and audio[other[0]].overlap
         and audio[one[0]].segment_seconds == audio[other[0]].segment_seconds
     ]
-    texts = ("bert-base", "roberta-base", "bert-large", "roberta-large")
-    wanted = [(("PaSST-N", text), ("PaSST-S", text)) for text in texts]
+    texts = ("bert_base", "roberta_base", "bert_large", "roberta_large")
+    wanted = [((PAPER_AUDIO[0], text), (PAPER_AUDIO[1], text)) for text in texts]
     return _contrasts(run, "audio-no-overlap", contrasts, wanted)
 
 
@@ -188,16 +188,18 @@ def _contrasts(
     run: AudioScores, claim: str, contrasts: Sequence[Contrast], wanted: Sequence[Contrast]
 ) -> Verdict:
     """Differences that should be above 0 in the mean; those of the paper decide where they are
-    there, and all are shown. wanted: by labels."""
-    by_labels = {(run.labels(one), run.labels(other)): (one, other) for one, other in contrasts}
-    missing = [labels for labels in wanted if labels not in by_labels]
-    used = [pair for labels in wanted if labels in by_labels for pair in by_labels[labels]]
+    there, and all are shown. wanted: by their published weights."""
+    by_weights = {
+        (run.published(one), run.published(other)): (one, other) for one, other in contrasts
+    }
+    missing = [weights for weights in wanted if weights not in by_weights]
+    used = [pair for weights in wanted if weights in by_weights for pair in by_weights[weights]]
     obstacles = run.data_obstacles() + run.captions_obstacles()
     obstacles += run.model_obstacles(used or [pair for both in contrasts for pair in both])
     if missing:
         there = len(wanted) - len(missing)
         obstacles.append(f"{there} of the {len(wanted)} comparisons of the report were run")
-    decisive = list(contrasts) if missing else [by_labels[labels] for labels in wanted]
+    decisive = list(contrasts) if missing else [by_weights[weights] for weights in wanted]
     failures, measured, intervals, differences = [], [], [], []
     for one, other in decisive:
         first, second = run.single(one), run.single(other)

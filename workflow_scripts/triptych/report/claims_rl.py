@@ -17,6 +17,7 @@ from triptych.report.style import METHOD_LABELS, TASK_LABELS, label
 
 METHODS = ("snip", "grasp")
 TASKS = ("hopper", "walker2d", "halfcheetah")
+NETWORKS = ("actor", "critic", "vae")
 SPARSITY = 95
 KEEPS = 0.9
 LEARNED = 0.5

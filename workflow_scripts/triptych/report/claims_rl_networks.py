@@ -12,6 +12,7 @@ from triptych.report.claims_rl import (
     FIVE_TIMES,
     FOUR_TIMES,
     METHODS,
+    NETWORKS,
     PAPER_SEEDS,
     SPARSITY,
     at_paper_widths,
@@ -38,7 +39,7 @@ def last_layer_keeps_most(layers: pd.DataFrame) -> Verdict:
                 means = rows.mean()
                 if not means[last] > means.drop(last).max():
                     failures.append(
-                        f"{METHOD_LABELS[method]} keeps more elsewhere in the {name} "
+                        f"{label(METHOD_LABELS, method)} keeps more elsewhere in the {name} "
                         f"({100 * means.drop(last).max():.1f} % against {100 * means[last]:.1f} %)"
                     )
             if len(by_method) == len(METHODS):
@@ -78,7 +79,7 @@ def _mask_obstacles(layers: pd.DataFrame) -> list[str]:
     counts = layers.groupby(["task", "method"])["seed"].nunique()
     for method in METHODS:
         if not (layers["method"] == method).any():
-            obstacles.append(f"{METHOD_LABELS[method]} has no mask at {SPARSITY}% sparsity")
+            obstacles.append(f"{label(METHOD_LABELS, method)} has no mask at {SPARSITY}% sparsity")
     if len(counts) and counts.min() < PAPER_SEEDS:
         obstacles.append(
             f"{counted(int(counts.min()), 'seed')} of {PAPER_SEEDS} were run in some cell"
@@ -92,11 +93,11 @@ def memory_shrinks_four_times(sizes: pd.DataFrame, layers: pd.DataFrame) -> Verd
     if sizes.empty:
         obstacles.append("no size was measured")
     failures, measured = [], []
-    for network, name in NETWORK_LABELS.items():
-        parts = []
+    for network in NETWORKS:
+        name, parts = label(NETWORK_LABELS, network), []
         for method in ("dense", *METHODS):
             ratios = _memory_ratios(sizes[sizes["network"] == network], method)
-            case = "dense, sparsely indexed" if method == "dense" else METHOD_LABELS[method]
+            case = "dense, sparsely indexed" if method == "dense" else label(METHOD_LABELS, method)
             if ratios.empty:
                 obstacles.append(f"{case}: the {name} was not stored")
                 continue

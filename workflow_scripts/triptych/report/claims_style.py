@@ -42,6 +42,11 @@ FAR_ABOVE = 100.0
 FLUCTUATION = 2.0
 NO_STRUCTURE = 0.5
 
+# What the claims compare, by the names that the results bear.
+OPTIMIZERS = ("lbfgs", "adam", "sgd")
+STARTS = ("content", "noise", "style")
+CONTENT_LOSSES = ("l1", "smooth_l1", "huber", "mse")
+
 CRITERIA = {
     "style-speedup": (
         "At 256, 512 and 1024 pixels, against both backbones at "
@@ -167,13 +172,13 @@ def lbfgs_ends_lowest(runs: pd.DataFrame) -> Verdict:
     failures = []
     losses = _final_losses(chosen)
     at_authors = losses.get("authors", {})
-    for optimizer in ("adam", "sgd"):
+    for optimizer in OPTIMIZERS[1:]:
         if {"lbfgs", optimizer} <= set(at_authors) and not (
             at_authors["lbfgs"] < at_authors[optimizer]
         ):
             failures.append(
-                f"{OPTIMIZER_LABELS[optimizer]} ends at {at_authors[optimizer]:.3g}, not above "
-                f"L-BFGS's {at_authors['lbfgs']:.3g}"
+                f"{label(OPTIMIZER_LABELS, optimizer)} ends at {at_authors[optimizer]:.3g}, "
+                f"not above L-BFGS's {at_authors['lbfgs']:.3g}"
             )
     return decide(
         "style-lbfgs-lowest",
@@ -188,7 +193,8 @@ def optimizer_obstacles(chosen: pd.DataFrame) -> list[str]:
     """Why these runs of the experiment `optimizers` cannot test its claims."""
     found = paper_weights(chosen, ("vgg19", "vgg16")) + few_evaluations(chosen)
     authors = chosen[chosen["rates"] == "authors"]
-    missing = [n for o, n in OPTIMIZER_LABELS.items() if o not in set(authors["optimizer"])]
+    ran = set(authors["optimizer"])
+    missing = [label(OPTIMIZER_LABELS, name) for name in OPTIMIZERS if name not in ran]
     if missing:
         found.append(f"{', '.join(missing)} was not run at the authors' rates")
     if chosen["evaluations"].nunique() > 1:
@@ -248,17 +254,17 @@ def content_start_keeps_structure(runs: pd.DataFrame, quality: pd.DataFrame) -> 
     }
     failures, measured = [], []
     for content, painting in dict.fromkeys(key[:2] for key in structure):
-        kept = {i: structure.get((content, painting, i), np.nan) for i in INITIALISATION_LABELS}
+        kept = {i: structure.get((content, painting, i), np.nan) for i in STARTS}
         measured.append(
             f"{content}: "
-            + ", ".join(f"from {INITIALISATION_LABELS[i]} {v:.2f}" for i, v in kept.items())
+            + ", ".join(f"from {label(INITIALISATION_LABELS, i)} {v:.2f}" for i, v in kept.items())
         )
-        for other in ("noise", "style"):
+        for other in STARTS[1:]:
             if np.isnan(kept["content"]) or np.isnan(kept[other]):
                 obstacles.append(f"{content} was not run or not measured from every start")
             elif not kept["content"] > kept[other]:
                 failures.append(
-                    f"on {content} a start from {INITIALISATION_LABELS[other]} keeps as much"
+                    f"on {content} a start from {label(INITIALISATION_LABELS, other)} keeps as much"
                 )
     return decide(
         "style-content-init",

@@ -12,6 +12,7 @@ from triptych.core.statistics import Interval, bootstrap_difference, bootstrap_r
 from triptych.report.claims import Verdict, decide
 from triptych.report.claims_style import (
     ABOUT_FIVE,
+    CONTENT_LOSSES,
     ENOUGH_IMAGES,
     ENOUGH_REPEATS,
     FOUR_K,
@@ -85,7 +86,7 @@ def time_obstacles(timing: pd.DataFrame, architectures: Mapping[str, str]) -> li
     for role, wanted in PAPER_ARCHITECTURES.items():
         if architectures[role] != wanted:
             given = label(ARCHITECTURE_LABELS, architectures[role])
-            found.append(f"the backbone is {given}, not {ARCHITECTURE_LABELS[wanted]}")
+            found.append(f"the backbone is {given}, not {label(ARCHITECTURE_LABELS, wanted)}")
     return found + no_gpu(timing["device"])
 
 
@@ -169,7 +170,7 @@ def loss_functions_differ_in_time(
     chosen = described(runs, "losses")
     obstacles = paper_weights(chosen, ("vgg19",))
     wide = timing.pivot_table(index="repeat", columns="content_loss", values="seconds")
-    missing = [name for loss, name in CONTENT_LOSS_LABELS.items() if loss not in wide]
+    missing = [label(CONTENT_LOSS_LABELS, loss) for loss in CONTENT_LOSSES if loss not in wide]
     if missing:
         obstacles.append(f"{', '.join(missing)} was not timed")
     if len(wide) < ENOUGH_REPEATS:
@@ -181,7 +182,7 @@ def loss_functions_differ_in_time(
                 continue
             both = wide[[fast, slow]].dropna()
             gap = bootstrap_difference(both[fast].to_numpy(), both[slow].to_numpy())
-            name = f"{CONTENT_LOSS_LABELS[fast]} minus {CONTENT_LOSS_LABELS[slow]}"
+            name = " minus ".join(label(CONTENT_LOSS_LABELS, loss) for loss in (fast, slow))
             intervals.append(f"{name} {_ends(gap, 4)} s")
             if not gap.high < 0:
                 said = "takes longer" if gap.low > 0 else "no difference"
@@ -195,7 +196,11 @@ def loss_functions_differ_in_time(
     if ends and max(ends.values()) > SAME_TREND * min(ends.values()):
         factor = max(ends.values()) / min(ends.values())
         failures.append(f"the final relative losses differ by a factor of {factor:.2g}")
-    means = {name: wide[loss].mean() for loss, name in CONTENT_LOSS_LABELS.items() if loss in wide}
+    means = {
+        label(CONTENT_LOSS_LABELS, loss): wide[loss].mean()
+        for loss in CONTENT_LOSSES
+        if loss in wide
+    }
     evaluations = int(timing["evaluations"].iloc[0])
     return decide(
         "style-loss-function-time",
