@@ -1,7 +1,7 @@
 """The claims of the audio-retrieval report, each with a criterion fixed before any result was seen.
 
 All compare mAP@10 on the evaluation split between systems that saw the same queries, so each
-difference is paired by query and has an interval over clips, resampled with all their captions.
+difference is paired by query and has an interval over clips, each with all its captions.
 Whether a claim can be tested follows from the data, models and runs that are there.
 """
 
@@ -38,30 +38,30 @@ CRITERIA = {
     ),
     "audio-finetune-helps": (
         "The main pair fine-tuned on Clotho with human captions minus the same pair pretrained "
-        "only, mean over all runs: the 95% bootstrap interval (paired by query, clips resampled) "
+        "only, mean over all runs: the 95% interval (paired by query, over clips) "
         f"of the difference in mAP@10 lies above 0. {_NEEDS}."
     ),
     "audio-gpt-helps": (
         "The main pair fine-tuned with GPT captions minus with human captions, mean over all "
-        "runs: the 95% bootstrap interval of the difference in mAP@10 lies above 0. And in each "
+        "runs: the 95% interval of the difference in mAP@10 lies above 0. And in each "
         f"of at least {PAPER_RUNS} runs, paired by seed, the validation loss after the last epoch "
         "is lower with GPT captions; the lowest losses are stated beside it. "
         f"{_CAPTIONS}"
     ),
     "audio-larger-text": (
         "The large minus the base sentence encoder of the same kind, for BERT and RoBERTa within "
-        "PaSST-N and PaSST-S, fine-tuned with GPT captions: the 95% bootstrap interval of the "
+        "PaSST-N and PaSST-S, fine-tuned with GPT captions: the 95% interval of the "
         "mean of the four differences in mAP@10 lies above 0, and none of the four intervals "
         f"lies below 0. {_CAPTIONS}"
     ),
     "audio-no-overlap": (
         "PaSST-N minus PaSST-S with each of the four sentence encoders, fine-tuned with GPT "
-        "captions: the 95% bootstrap interval of the mean of the four differences in mAP@10 lies "
+        "captions: the 95% interval of the mean of the four differences in mAP@10 lies "
         f"above 0, and none of the four intervals lies below 0. {_CAPTIONS}"
     ),
     "audio-ensemble": (
         f"The mean of the similarity matrices of the {PAPER_MEMBERS} published members minus the "
-        "single model that is best on the same split: the 95% bootstrap interval of the "
+        "single model that is best on the same split: the 95% interval of the "
         f"difference in mAP@10 lies above 0. {_CAPTIONS}"
     ),
 }
@@ -185,8 +185,3 @@ def gain(first: pd.Series, second: pd.Series) -> Interval:
 def points(interval: Interval) -> str:
     """A difference as a person writes it."""
     return f"{interval.estimate:+.2f} points"
-
-
-def ends(interval: Interval) -> str:
-    """The two ends of an interval."""
-    return f"[{interval.low:+.2f}, {interval.high:+.2f}]"

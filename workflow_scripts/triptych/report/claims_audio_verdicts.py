@@ -12,7 +12,6 @@ from triptych.report.claims_audio import (
     PAPER_PAIRS,
     PAPER_RUNS,
     AudioScores,
-    ends,
     gain,
     points,
 )
@@ -38,7 +37,7 @@ def best_single_model(run: AudioScores) -> Verdict:
         chance = ", which holds 0: their order may be chance" if lead.low <= 0 else ""
         interval = (
             f"{run.label(ranked[0])} leads {run.label(ranked[1])} by {points(lead)} "
-            f"{ends(lead)}{chance}"
+            f"{lead.ends(sign='+')}{chance}"
         )
     return decide(
         "audio-best-single",
@@ -125,7 +124,7 @@ def _main_pair_gain(
             for name, precision, kind in zip(said, (first, second), (better, worse), strict=True)
         )
         values = f"mAP@10: {', '.join(each)}, difference {points(difference)}"
-        interval = f"{said[0]} minus {said[1]} {ends(difference)}"
+        interval = f"{said[0]} minus {said[1]} {difference.ends(sign='+')}"
         if not difference.low > 0:
             interval_word = "lies below 0" if difference.high < 0 else "holds 0"
             failures = [f"the interval of the difference in mAP@10 {interval_word}", *failures]
@@ -208,13 +207,13 @@ def _contrasts(
         difference = mean_over_clips(differences[-1])
         name = f"{run.label(one)} minus {run.label(other)}"
         measured.append(f"{name}: {points(difference)}")
-        intervals.append(f"{name} {ends(difference)}")
+        intervals.append(f"{name} {difference.ends(sign='+')}")
         if difference.high < 0:
             failures.append(f"{name} lies below 0")
     if differences:
         mean = mean_over_clips(pd.concat(differences, axis=1).dropna().mean(axis=1))
         measured.insert(0, f"mean of {len(differences)}: {points(mean)}")
-        intervals.insert(0, f"mean {ends(mean)}")
+        intervals.insert(0, f"mean {mean.ends(sign='+')}")
         if not mean.low > 0:
             failures.insert(0, "the interval of the mean difference does not lie above 0")
     return decide(
@@ -255,7 +254,7 @@ def ensemble_beats_single_models(run: AudioScores) -> Verdict:
             continue
         difference = gain(ensemble, best)
         measured.append(f"ensemble of members {said} {ensemble.mean():.2f} ({points(difference)})")
-        intervals.append(f"members {said} minus best single model {ends(difference)}")
+        intervals.append(f"members {said} minus best single model {difference.ends(sign='+')}")
         if name == "published" and not difference.low > 0:
             failures.append(
                 "the interval of the difference in mAP@10 to the best single model does not lie "

@@ -36,18 +36,18 @@ PAPER_LAYERS = {
 
 CRITERIA = {
     "rl-bc-95": (
-        f"BC keeps its score where the lower end of the 95% bootstrap interval (seeds paired) of "
+        f"BC keeps its score where the lower end of the 95% interval (seeds paired) of "
         f"the ratio to dense is at least {KEEPS}; required on all three tasks with both methods."
     ),
     "rl-bcq-95": (
-        f"On HalfCheetah and Walker2d the lower end of the 95% bootstrap interval of the ratio to "
+        f"On HalfCheetah and Walker2d the lower end of the 95% interval of the ratio to "
         f"dense is at least {KEEPS} with both methods; on Hopper, with both, the ratio is below "
         f"{KEEPS} and the upper end of its interval below 1."
     ),
     "rl-last-layer": (
         f"In the masks of actor, critic and decoder at {SPARSITY}% sparsity, on every task, the "
         "last layer keeps a larger mean share of its weights than any other layer with both "
-        "methods, and the 95% bootstrap interval of GraSP minus SNIP (seeds paired) of that share "
+        "methods, and the 95% interval of GraSP minus SNIP (seeds paired) of that share "
         "lies above 0. Twin critics count together."
     ),
     "rl-memory-4x": (
@@ -196,20 +196,13 @@ def _score_verdict(
         failures=failures,
         measured="Ratio to dense: "
         + ", ".join(f"{pair_name(key)} {ratio.estimate:.2f}" for key, ratio in known.items()),
-        interval=", ".join(f"{pair_name(key)} {ends(ratio)}" for key, ratio in known.items()),
+        interval=", ".join(f"{pair_name(key)} {ratio.ends()}" for key, ratio in known.items()),
     )
 
 
 def pair_name(key: tuple[str, str]) -> str:
     """Task and method as a reader knows them."""
     return f"{label(TASK_LABELS, key[0])} {label(METHOD_LABELS, key[1])}"
-
-
-def ends(interval: Interval, digits: int = 2) -> str:
-    """The two ends of an interval as text."""
-    if np.isnan(interval.low):
-        return "[one seed: none]"
-    return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
 
 
 def counted(number: int, noun: str) -> str:

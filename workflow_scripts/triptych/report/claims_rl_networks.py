@@ -5,7 +5,7 @@ The criteria stand in `claims_rl.CRITERIA`; none of them needs a trained policy.
 
 import pandas as pd
 
-from triptych.core.statistics import bootstrap_difference
+from triptych.core.statistics import difference_interval
 from triptych.report.claims import Verdict, decide
 from triptych.report.claims_rl import (
     AGREEMENT,
@@ -17,7 +17,6 @@ from triptych.report.claims_rl import (
     SPARSITY,
     at_paper_widths,
     counted,
-    ends,
 )
 from triptych.report.style import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS, label
 from triptych.report.tables import TIMES
@@ -45,9 +44,9 @@ def last_layer_keeps_most(layers: pd.DataFrame) -> Verdict:
             if len(by_method) == len(METHODS):
                 seeds = by_method["snip"].index.intersection(by_method["grasp"].index)
                 grasp, snip = (100 * by_method[m].loc[seeds, last] for m in ("grasp", "snip"))
-                gap = bootstrap_difference(grasp.to_numpy(), snip.to_numpy())
+                gap = difference_interval(grasp.to_numpy(), snip.to_numpy())
                 measured.append(f"{name}: SNIP {snip.mean():.1f} %, GraSP {grasp.mean():.1f} %")
-                intervals.append(f"{name} {ends(gap, 1)}")
+                intervals.append(f"{name} {gap.ends(1)}")
                 if not gap.low > 0:
                     failures.append(f"GraSP does not clearly keep more than SNIP in the {name}")
     return decide(

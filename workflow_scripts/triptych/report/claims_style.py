@@ -51,7 +51,7 @@ CRITERIA = {
     "style-speedup": (
         "At 256, 512 and 1024 pixels, against both backbones at "
         f"{PAPER_EVALUATIONS} evaluations, Version 2 is at least {LOWEST_SPEEDUP} times as fast, "
-        "the smallest ratio of Table I: the lower end of the 95% bootstrap interval (images "
+        "the smallest ratio of Table I: the lower end of the 95% interval (images "
         f"paired) of the ratio of seconds. Needs the paper's architectures, a GPU, {ENOUGH_IMAGES} "
         "images, and evaluations that were all run rather than scaled."
     ),
@@ -72,7 +72,7 @@ CRITERIA = {
         f"pixels and {ENOUGH_EVALUATIONS} evaluations."
     ),
     "style-loss-function-time": (
-        "Each of Huber and MSE takes less time than each of L1 and smooth L1: the 95% bootstrap "
+        "Each of Huber and MSE takes less time than each of L1 and smooth L1: the 95% "
         "interval of the paired difference in mean seconds lies below 0. And the final relative "
         f"losses of all four lie within a factor of {SAME_TREND:g}. Needs VGG-19 with ImageNet "
         f"weights and {ENOUGH_REPEATS} repeats."
@@ -98,7 +98,7 @@ CRITERIA = {
     ),
     "style-video": (
         "The frames per second of the fastest batch of several frames exceed those of one frame at "
-        "a time: the lower end of the 95% bootstrap interval of the ratio (repeats paired) is "
+        "a time: the lower end of the 95% interval of the ratio (repeats paired) is "
         "above 1. And the written video has the source's frames per second, frames, width and "
         "height. Any network on any device can test this."
     ),

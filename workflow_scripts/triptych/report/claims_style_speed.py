@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import Interval, bootstrap_difference, bootstrap_ratio
+from triptych.core.statistics import difference_interval, ratio_interval
 from triptych.report.claims import Verdict, decide
 from triptych.report.claims_style import (
     ABOUT_FIVE,
@@ -64,9 +64,9 @@ def network_is_faster(
                 if size in PAPER_SIZES:
                     obstacles.append(f"{name} pixels was not timed")
                 continue
-            ratio = bootstrap_ratio(seconds[shared].to_numpy(), network[shared].to_numpy())
+            ratio = ratio_interval(seconds[shared].to_numpy(), network[shared].to_numpy())
             measured.append(f"{name}: {ratio.estimate:.3g}{TIMES}")
-            intervals.append(f"{name} {_ends(ratio)}")
+            intervals.append(f"{name} {ratio.ends()}")
             if size in PAPER_SIZES and len(shared) < ENOUGH_IMAGES:
                 obstacles.append(f"{name}: {len(shared)} images of {ENOUGH_IMAGES}")
             if size in PAPER_SIZES and not ratio.low >= LOWEST_SPEEDUP:
@@ -144,9 +144,9 @@ def alexnet_is_faster(timing: pd.DataFrame, architectures: Mapping[str, str]) ->
         shared = vgg.index.intersection(alexnet.index)
         if shared.empty:
             continue
-        ratio = bootstrap_ratio(vgg[shared].to_numpy(), alexnet[shared].to_numpy())
+        ratio = ratio_interval(vgg[shared].to_numpy(), alexnet[shared].to_numpy())
         measured.append(f"{size} pixels: {ratio.estimate:.2f}{TIMES}")
-        intervals.append(f"{size} pixels {_ends(ratio)}")
+        intervals.append(f"{size} pixels {ratio.ends()}")
         at_size = first[first["size"] == size]
         if size == PAPER_SIZE and at_size["evaluations"].nunique() > 1:
             obstacles.append("the backbones did not make equal evaluations")
@@ -181,9 +181,9 @@ def loss_functions_differ_in_time(
             if fast not in wide or slow not in wide:
                 continue
             both = wide[[fast, slow]].dropna()
-            gap = bootstrap_difference(both[fast].to_numpy(), both[slow].to_numpy())
+            gap = difference_interval(both[fast].to_numpy(), both[slow].to_numpy())
             name = " minus ".join(label(CONTENT_LOSS_LABELS, loss) for loss in (fast, slow))
-            intervals.append(f"{name} {_ends(gap, 4)} s")
+            intervals.append(f"{name} {gap.ends(4)} s")
             if not gap.high < 0:
                 said = "takes longer" if gap.low > 0 else "no difference"
                 failures.append(f"{name}: {said}")
@@ -229,14 +229,14 @@ def videos_are_batched_and_kept(speed: pd.DataFrame, properties: pd.DataFrame) -
     else:
         best = int(several.index[int(several.argmax())])
         both = wide[[1, best]].dropna()
-        ratio = bootstrap_ratio(both[best].to_numpy(), both[1].to_numpy())
+        ratio = ratio_interval(both[best].to_numpy(), both[1].to_numpy())
         device = str(speed["device"].iloc[0])
         measured.append(
             "frames a second: "
             + ", ".join(f"batch {batch} {rate:.3g}" for batch, rate in means.items())
             + f" on {device}"
         )
-        interval = f"batch {best} over batch 1 {_ends(ratio, 3)}"
+        interval = f"batch {best} over batch 1 {ratio.ends(3)}"
         if np.isnan(ratio.low):
             obstacles.append("one repeat gives no interval")
         elif not ratio.low > 1:
@@ -274,9 +274,3 @@ def videos_are_batched_and_kept(speed: pd.DataFrame, properties: pd.DataFrame) -
 
 def _same(one: float, other: float) -> bool:
     return abs(float(one) - float(other)) <= SAME_RATE * abs(float(one))
-
-
-def _ends(interval: Interval, digits: int = 2) -> str:
-    if np.isnan(interval.low):
-        return "[one: none]"
-    return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"
