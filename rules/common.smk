@@ -15,10 +15,12 @@ os.environ.update(PYTHONPATH=_LIBRARY)
 
 from triptych.core.config import ConfigError, check_config
 from triptych.core.provenance import code_digests
+from triptych.core.scale import scale_of
 from triptych.rl.sweep import run_records, runs_of
 
 try:
     check_config(config, Path(workflow.basedir) / "config" / "schema.yaml")
+    SCALE = scale_of(config, Path(workflow.basedir))
 except ConfigError as error:
     raise WorkflowError(str(error))
 
@@ -29,9 +31,6 @@ onstart:
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
-
-
-SCALE = config["scale"]
 
 
 _CODE = code_digests(memory=".snakemake/triptych/modules.json")
