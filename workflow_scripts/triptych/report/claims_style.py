@@ -6,7 +6,8 @@ histories and images decide. `claims_style_speed` has those that seconds decide.
 What depends on a backbone (loss trends, optimizers, initialisations) is a statement about the
 paper's: VGG-19 and AlexNet trained on ImageNet. Another backbone has other losses, so its runs
 are shown but test nothing. What depends on seconds needs the paper's architectures and a GPU,
-but not its weights. What is said of videos holds for any network on any device.
+but not its weights. What is said of videos holds for any network on any device. All but that needs
+float32 or TF32.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from triptych.report.claims import Verdict, decide
+from triptych.report.claims import Verdict, decide, other_precision
 from triptych.report.style import (
     ARCHITECTURE_LABELS,
     INITIALISATION_LABELS,
@@ -41,6 +42,7 @@ SAME_TREND = 2.0
 FAR_ABOVE = 100.0
 FLUCTUATION = 2.0
 NO_STRUCTURE = 0.5
+PRECISIONS = ("float32", "tf32")
 
 # What the claims compare, by the names that the results bear.
 OPTIMIZERS = ("lbfgs", "adam", "sgd")
@@ -61,8 +63,8 @@ CRITERIA = {
     ),
     "style-alexnet-faster": (
         "At 512 pixels and equal evaluations, seconds with VGG-19 over seconds with AlexNet lie "
-        f"between {ABOUT_FIVE[0]:g} and {ABOUT_FIVE[1]:g}. Needs both architectures on a GPU; the "
-        "ratio hangs on the device, weights do not matter."
+        f"between {ABOUT_FIVE[0]:g} and {ABOUT_FIVE[1]:g}. Needs both architectures on a GPU and "
+        f"{ENOUGH_IMAGES} images; the ratio hangs on the device, weights do not matter."
     ),
     "style-backbone-loss-trend": (
         "The total loss with each backbone, smoothed by a running median over a tenth of the "
@@ -75,7 +77,7 @@ CRITERIA = {
         "Each of Huber and MSE takes less time than each of L1 and smooth L1: the 95% "
         "interval of the paired difference in mean seconds lies below 0. And the final relative "
         f"losses of all four lie within a factor of {SAME_TREND:g}. Needs VGG-19 with ImageNet "
-        f"weights and {ENOUGH_REPEATS} repeats."
+        f"weights, {ENOUGH_EVALUATIONS} evaluations and {ENOUGH_REPEATS} repeats."
     ),
     "style-lbfgs-lowest": (
         "At the authors' learning rates and equal evaluations the final total loss of L-BFGS is "
@@ -94,7 +96,8 @@ CRITERIA = {
     "style-content-init": (
         "On every content image, SSIM of luminance to the content is higher when starting from "
         "the content image than from noise and from the style image. Needs a backbone with "
-        "ImageNet weights: how much structure a result keeps hangs on the losses."
+        "ImageNet weights, since how much structure a result keeps hangs on the losses, and "
+        f"{ENOUGH_EVALUATIONS} evaluations."
     ),
     "style-video": (
         "The frames per second of the fastest batch of several frames exceed those of one frame at "
@@ -119,6 +122,23 @@ def paper_weights(runs: pd.DataFrame, architectures: Sequence[str]) -> list[str]
     return [f"the backbone is not {wanted} with ImageNet weights but {', '.join(other)}"]
 
 
+def imprecise(rows: pd.DataFrame) -> list[str]:
+    """Whether something was computed in less than the paper's precision; rows: with `precision`."""
+    return other_precision(rows["precision"], PRECISIONS)
+
+
+def cut_histories(runs: pd.DataFrame, long: pd.DataFrame) -> list[str]:
+    """Runs whose history lacks evaluations that they made. long: as `history_long` returns it."""
+    totals = long[long["term"] == "total"]
+    there = totals.groupby("run")["evaluation"].nunique()
+    return [
+        f"the history of {run['run']} has {int(there.get(run['run'], 0))} of "
+        f"{int(run['evaluations_done'])} evaluations"
+        for _, run in runs.iterrows()
+        if there.get(run["run"], 0) < run["evaluations_done"]
+    ]
+
+
 def few_evaluations(runs: pd.DataFrame) -> list[str]:
     """Whether the shortest run was asked for fewer evaluations than the claims on losses need."""
     fewest = int(runs["evaluations"].min())
@@ -140,7 +160,8 @@ def backbones_share_a_trend(runs: pd.DataFrame, history: pd.DataFrame) -> Verdic
     chosen = described(runs, "backbones")
     long = history_long(history, runs, experiment="backbones", scale="")
     obstacles = paper_weights(chosen, tuple(PAPER_ARCHITECTURES.values()))
-    obstacles += other_size(chosen) + few_evaluations(chosen)
+    obstacles += other_size(chosen) + few_evaluations(chosen) + imprecise(chosen)
+    obstacles += cut_histories(chosen, long)
     if set(chosen["backbone"]) != {"vgg", "alexnet"}:
         obstacles.append("not both backbones were run")
     failures, measured, ends = [], [], []
@@ -192,6 +213,7 @@ def lbfgs_ends_lowest(runs: pd.DataFrame) -> Verdict:
 def optimizer_obstacles(chosen: pd.DataFrame) -> list[str]:
     """Why these runs of the experiment `optimizers` cannot test its claims."""
     found = paper_weights(chosen, ("vgg19", "vgg16")) + few_evaluations(chosen)
+    found += imprecise(chosen)
     authors = chosen[chosen["rates"] == "authors"]
     ran = set(authors["optimizer"])
     missing = [label(OPTIMIZER_LABELS, name) for name in OPTIMIZERS if name not in ran]
@@ -206,7 +228,7 @@ def sgd_fails(runs: pd.DataFrame, history: pd.DataFrame, quality: pd.DataFrame) 
     """style-sgd-fails (Figures 5 and 6): see CRITERIA."""
     chosen = described(runs, "optimizers")
     long = history_long(history, runs, experiment="optimizers", scale="")
-    obstacles = optimizer_obstacles(chosen)
+    obstacles = optimizer_obstacles(chosen) + cut_histories(chosen, long)
     failures, measured = [], _losses_text(_final_losses(chosen))
     authors = chosen[chosen["rates"] == "authors"].drop_duplicates("optimizer")
     by_optimizer = authors.set_index("optimizer")
@@ -246,6 +268,7 @@ def content_start_keeps_structure(runs: pd.DataFrame, quality: pd.DataFrame) -> 
     """style-content-init (Section IV-A 2): see CRITERIA."""
     chosen = described(runs, "initialisations")
     obstacles = paper_weights(chosen, ("vgg19", "alexnet"))
+    obstacles += few_evaluations(chosen) + imprecise(chosen)
     structure = {
         (str(run["content"]), str(run["painting"]), str(run["initialisation"])): _structure(
             quality, "initialisations", str(run["run"])

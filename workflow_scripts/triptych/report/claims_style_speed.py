@@ -21,6 +21,9 @@ from triptych.report.claims_style import (
     PAPER_SIZE,
     PAPER_SIZES,
     SAME_TREND,
+    cut_histories,
+    few_evaluations,
+    imprecise,
     paper_weights,
     relative_total,
 )
@@ -39,12 +42,13 @@ SAME_RATE = 1e-3  # containers round a frame's duration to their time base
 
 
 def network_is_faster(
-    timing: pd.DataFrame, architectures: Mapping[str, str], width: int
+    timing: pd.DataFrame, architectures: Mapping[str, str], stylised: pd.DataFrame
 ) -> Verdict:
-    """style-speedup (Table I): see CRITERIA. timing: rows of timing/images.csv."""
-    obstacles = time_obstacles(timing, architectures)
-    if width != PAPER_WIDTH:
-        obstacles.append(f"the network has {width} channels, not {PAPER_WIDTH}")
+    """style-speedup (Table I): see CRITERIA.
+
+    timing: rows of timing/images.csv. stylised: rows of stylised/*/runs.csv of the network timed.
+    """
+    obstacles = time_obstacles(timing, architectures) + other_width(stylised)
     first = timing[timing["version"] == 1]
     fewest = int(first["evaluations"].min()) if len(first) else 0
     if fewest < PAPER_EVALUATIONS:
@@ -87,7 +91,16 @@ def time_obstacles(timing: pd.DataFrame, architectures: Mapping[str, str]) -> li
         if architectures[role] != wanted:
             given = label(ARCHITECTURE_LABELS, architectures[role])
             found.append(f"the backbone is {given}, not {label(ARCHITECTURE_LABELS, wanted)}")
-    return found + no_gpu(timing["device"])
+    return found + no_gpu(timing["device"]) + imprecise(timing)
+
+
+def other_width(stylised: pd.DataFrame) -> list[str]:
+    """Whether a network, by the images that it made, is not as wide as the paper's."""
+    widths = sorted({int(width) for width in stylised["width"]} - {PAPER_WIDTH})
+    if stylised.empty:
+        return ["how wide the network is was not recorded"]
+    listed = ", ".join(map(str, widths))
+    return [f"the network has {listed} channels, not {PAPER_WIDTH}"] if widths else []
 
 
 def no_gpu(devices: pd.Series) -> list[str]:
@@ -112,9 +125,7 @@ def large_images_take_seconds(stylised: pd.DataFrame) -> Verdict:
         obstacles.append(f"no image of {FOUR_K[0]}{TIMES}{FOUR_K[1]} pixels was stylised")
         shown = stylised[pixels == pixels.max()]
     obstacles += no_gpu(shown["device"])
-    if (shown["width"] != PAPER_WIDTH).any():
-        widths = sorted({int(width) for width in shown["width"]})
-        obstacles.append(f"the network has {', '.join(map(str, widths))} channels, not 32")
+    obstacles += other_width(shown) + imprecise(shown)
     measured = [
         f"{row['width_px']:.0f}{TIMES}{row['height']:.0f} by {spoken(str(row['painting']))} in "
         f"{row['seconds']:.2f} s on {row['device']}"
@@ -150,6 +161,8 @@ def alexnet_is_faster(timing: pd.DataFrame, architectures: Mapping[str, str]) ->
         at_size = first[first["size"] == size]
         if size == PAPER_SIZE and at_size["evaluations"].nunique() > 1:
             obstacles.append("the backbones did not make equal evaluations")
+        if size == PAPER_SIZE and len(shared) < ENOUGH_IMAGES:
+            obstacles.append(f"{len(shared)} images of {ENOUGH_IMAGES}")
         if size == PAPER_SIZE and not ABOUT_FIVE[0] <= ratio.estimate <= ABOUT_FIVE[1]:
             failures.append(f"AlexNet is {ratio.estimate:.2f} times as fast")
     if PAPER_SIZE not in set(first["size"]):
@@ -168,13 +181,14 @@ def loss_functions_differ_in_time(
 ) -> Verdict:
     """style-loss-function-time (Figure 4): see CRITERIA. timing: rows of timing/losses.csv."""
     chosen = described(runs, "losses")
-    obstacles = paper_weights(chosen, ("vgg19",))
+    obstacles = paper_weights(chosen, ("vgg19",)) + few_evaluations(chosen) + imprecise(chosen)
     wide = timing.pivot_table(index="repeat", columns="content_loss", values="seconds")
     missing = [label(CONTENT_LOSS_LABELS, loss) for loss in CONTENT_LOSSES if loss not in wide]
     if missing:
         obstacles.append(f"{', '.join(missing)} was not timed")
-    if len(wide) < ENOUGH_REPEATS:
-        obstacles.append(f"{len(wide)} repeats of {ENOUGH_REPEATS} were timed")
+    whole = wide.dropna()
+    if len(whole) < ENOUGH_REPEATS:
+        obstacles.append(f"{len(whole)} repeats of {ENOUGH_REPEATS} were timed")
     failures, intervals = [], []
     for fast in ("huber", "mse"):
         for slow in ("l1", "smooth_l1"):
@@ -193,6 +207,10 @@ def loss_functions_differ_in_time(
         line = relative_total(long, str(run["run"]))
         if len(line):
             ends[str(run["content_loss"])] = float(line.iloc[-1])
+    obstacles += cut_histories(chosen, long)
+    lost = [label(CONTENT_LOSS_LABELS, loss) for loss in CONTENT_LOSSES if loss not in ends]
+    if lost:
+        obstacles.append(f"{', '.join(lost)} has no loss")
     if ends and max(ends.values()) > SAME_TREND * min(ends.values()):
         factor = max(ends.values()) / min(ends.values())
         failures.append(f"the final relative losses differ by a factor of {factor:.2g}")
