@@ -63,7 +63,7 @@ PACKAGES = {
         "torchvision",
         "tqdm",
     ],
-    "report": ["jinja2", "matplotlib", "numpy", "pandas", "pillow", "pyyaml"],
+    "report": ["jinja2", "matplotlib", "numpy", "pandas", "pillow", "pyyaml", "scipy"],
     "download": ["requests", "tqdm"],
     # What runs Snakemake itself, for a machine that has conda and nothing else.
     "workflow": ["jsonschema", "pandas", "pyyaml", "snakemake", "snakemake-executor-plugin-slurm"],

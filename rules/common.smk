@@ -17,10 +17,12 @@ from triptych.core.config import ConfigError, check_config
 from triptych.core.imported import PLAN
 from triptych.core.lease import SNAKEMAKE, this_process
 from triptych.core.provenance import changed_since, read_code, write_plan
+from triptych.core.scale import scale_of
 from triptych.rl.sweep import run_records, runs_of
 
 try:
     check_config(config, Path(workflow.basedir) / "config" / "schema.yaml")
+    SCALE = scale_of(config, Path(workflow.basedir))
 except ConfigError as error:
     raise WorkflowError(str(error))
 
@@ -31,9 +33,6 @@ onstart:
     limit = getattr(workflow.scheduler, "job_rate_limiter", None)
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
-
-
-SCALE = config["scale"]
 
 
 _CODE = read_code(memory=".snakemake/triptych/modules.json")

@@ -304,6 +304,13 @@ AUDIO_EXCLUSIONS = {
     for corpus, each in AUDIO["corpora"].items()
     if corpus in AUDIO_CORPORA
 }
+# How the models that claims speak of were trained.
+AUDIO_TRAINED = {
+    "exclude": AUDIO["corpora"][AUDIO["evaluated"]]["exclude"],
+    "precisions": [
+        AUDIO_STAGES[stage]["precision"] for stage in ("pretraining", "finetuning")
+    ],
+}
 AUDIO_MODEL = {
     name: value for name, value in AUDIO["model"].items() if name != "text_dropout"
 }

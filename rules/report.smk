@@ -17,6 +17,11 @@ rule report_claims:
         audio_queries="results/audio/queries.csv",
         audio_history="results/audio/history.csv",
         audio_ensembles="results/audio/ensembles.csv",
+        audio_counts=f"results/audio/corpora/{AUDIO['evaluated']}/counts.csv",
+        audio_manifest=f"results/audio/corpora/{AUDIO['evaluated']}/manifest.csv",
+        audio_captions=AUDIO_CAPTIONS,
+        audio_variations="results/audio/captions/variations.csv",
+        audio_usage="results/audio/captions/usage.csv",
         scores=RL_TRAINED_SCORES,
         trained_layers=rl_files("layers.csv", trained=True),
         layers=RL_MEASURED_LAYERS,
@@ -37,13 +42,15 @@ rule report_claims:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
+        mem_mb=2000,
         runtime=10,
     params:
         last_evaluations=RL["evaluation"]["last"],
+        rl_precision=RL["training"]["precision"],
         style_architectures=style_architectures(),
-        style_width=STYLE["network"]["width"],
+        style_timed=STYLE_NETWORKS["main"],
         audio_study=AUDIO_STUDY,
+        audio_trained=AUDIO_TRAINED,
         scale=SCALE,
         code=code("report_claims"),
     script:

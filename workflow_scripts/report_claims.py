@@ -5,6 +5,7 @@ from triptych.report import claims_rl, claims_rl_networks, claims_style, claims_
 from triptych.report.audio_study import AudioStudy, read_rows
 from triptych.report.claims import write_claims
 from triptych.report.claims_audio import AudioScores
+from triptych.report.claims_audio_data import AudioData
 from triptych.report.claims_audio_verdicts import audio_verdicts
 from triptych.report.scores import read_frames, run_scores
 from triptych.report.tables_style_beyond import read_variants
@@ -13,10 +14,11 @@ with job(snakemake):
     given, params = snakemake.input, snakemake.params
     runs, history = read_frames(given.style_runs), read_frames(given.style_history)
     timing, quality = read_frames(given.style_timing), read_frames(given.style_quality)
-    architectures = params.style_architectures
+    architectures, stylised = params.style_architectures, read_frames(given.style_stylised_runs)
+    timed = stylised[stylised["painting"] == params.style_timed]
     style = [
-        claims_style_speed.network_is_faster(timing, architectures, params.style_width),
-        claims_style_speed.large_images_take_seconds(read_frames(given.style_stylised_runs)),
+        claims_style_speed.network_is_faster(timing, architectures, timed),
+        claims_style_speed.large_images_take_seconds(stylised),
         claims_style_speed.alexnet_is_faster(timing, architectures),
         claims_style.backbones_share_a_trend(runs, history),
         claims_style_speed.loss_functions_differ_in_time(
@@ -35,18 +37,26 @@ with job(snakemake):
             read_rows(given.audio_history),
             read_rows(given.audio_ensembles),
             AudioStudy.read(**params.audio_study),
+            AudioData.read(
+                counts=read_rows(given.audio_counts),
+                manifest=read_rows(given.audio_manifest),
+                captions=read_rows(given.audio_captions),
+                variations=read_rows(given.audio_variations),
+                usage=read_rows(given.audio_usage),
+                **params.audio_trained,
+            ),
         )
     )
     evaluations = read_frames(given.scores)
     scored = run_scores(evaluations, params.last_evaluations)
+    datasets, layers = read_frames(given.datasets), read_frames(given.layers)
     conditions = claims_rl.conditions(
-        evaluations, read_frames(given.trained_layers), read_frames(given.datasets)
+        evaluations, read_frames(given.trained_layers), datasets, params.rl_precision
     )
-    layers = read_frames(given.layers)
     rl = [
         claims_rl.bc_keeps_score(scored, conditions),
         claims_rl.bcq_keeps_score_but_on_hopper(scored, conditions),
-        claims_rl_networks.last_layer_keeps_most(layers),
+        claims_rl_networks.last_layer_keeps_most(layers, datasets),
         claims_rl_networks.memory_shrinks_four_times(read_frames(given.sizes), layers),
         claims_rl_networks.sparse_inference_is_faster(read_frames(given.latency), layers),
     ]

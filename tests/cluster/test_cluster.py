@@ -146,7 +146,8 @@ def run_disturbed(root):
         while running.poll() is None and time.monotonic() < deadline:
             known = jobs()
             for job in list(waiting):
-                if job == TIMED_OUT and PREEMPTED in waiting:
+                preempted = "stopped by SIGTERM" in attempts(root, PREEMPTED)
+                if job == TIMED_OUT and ("urgent" in known or not preempted):
                     continue  # which takes all jobs off the node, and gives them new limits
                 name, state, _ = known.get("rule_rl_train_wildcards_" + "_".join(job), [""] * 3)
                 if state == "RUNNING" and re.search(r"update \d+: ", attempts(root, job)):

@@ -23,6 +23,7 @@ ARCHITECTURES = {"alexnet": "narrow_alexnet", "vgg": "narrow_vgg"}
 
 AUDIO_FIGURES = ("audio_figure2", "audio_beyond")
 AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_leaks")
+TRAINED = {"exclude": "strict", "precisions": ["float32", "float32"]}
 EXCLUSIONS = {"clean": "strict", "leaky": "none"}
 
 
@@ -197,7 +198,11 @@ def run_audio_scripts(files, study, *, scale="demo"):
 
 def audio_claim_inputs(files):
     """The audio study's inputs of report_claims."""
-    return {f"audio_{name}": files[name] for name in ("queries", "history", "ensembles")}
+    names = ("queries", "history", "ensembles", "manifest", "captions", "variations", "usage")
+    return {
+        **{f"audio_{name}": files[name] for name in names},
+        "audio_counts": files["counts"][0],
+    }
 
 
 def audio_page_inputs(files):

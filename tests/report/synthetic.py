@@ -235,7 +235,7 @@ def datasets(source="collected"):
             "task": list(DIMENSIONS),
             "source": source,
             "file": [f"{task}_expert-v2.hdf5" for task in DIMENSIONS],
-            "transitions": 99_900,
+            "transitions": 999_000,
             "episodes": 100,
             "return_mean": [3300.0, 4100.0, 4800.0],
             "return_std": [10.0, 20.0, 60.0],

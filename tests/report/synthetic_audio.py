@@ -352,6 +352,44 @@ def usage(backend="template") -> pd.DataFrame:
     return pd.DataFrame([row])
 
 
+PUBLISHED_CLIPS = {
+    ("clotho", "development"): 3839,
+    ("clotho", "evaluation"): 1045,
+    ("audiocaps", "train"): 49_838,
+    ("audiocaps", "val"): 495,
+    ("audiocaps", "test"): 975,
+    ("wavcaps", "AudioSet_SL"): 108_317,
+    ("wavcaps", "BBC_Sound_Effects"): 31_201,
+    ("wavcaps", "FreeSound"): 262_300,
+    ("wavcaps", "SoundBible"): 1_232,
+}
+CAPTIONS_A_CLIP = {"clotho": 5, "val": 5, "test": 5}
+
+
+def trained_on() -> dict[str, pd.DataFrame]:
+    """What the models of a run at paper scale were trained on: every published recording, but for
+    3% of FreeSound's that leak."""
+    counts, clips, captions = [], [], []
+    for (dataset, split), listed in PUBLISHED_CLIPS.items():
+        out = listed * 3 // 100 if split == "FreeSound" else 0
+        train = 0 if split == "evaluation" else listed - out
+        counts.append((dataset, split, listed, 0, out, train, 0, 0))
+        named = [f"{dataset}/{split}/{i}" for i in range(listed)]
+        clips += [(clip, "train") for clip in named[:train]]
+        times = CAPTIONS_A_CLIP.get(dataset, CAPTIONS_A_CLIP.get(split, 1))
+        captions += [clip for clip in named for _ in range(times)]
+    columns = ["dataset", "split", "listed", "unreadable", "excluded", "train", "leaked"]
+    described = pd.DataFrame({"clip": captions})
+    human = described[described["clip"].str.startswith("clotho/development/")]
+    return {
+        "audio_counts": pd.DataFrame(counts, columns=[*columns, "repeated"]),
+        "audio_manifest": pd.DataFrame(clips, columns=["clip", "role"]),
+        "audio_captions": described,
+        "audio_variations": pd.concat([human] * 5, ignore_index=True),
+        "audio_usage": usage("authors"),
+    }
+
+
 def write_results(
     folder: Path, *, paper: bool = False, clips: int = 60, captions: int = 5, distilled=()
 ) -> dict[str, object]:
@@ -396,6 +434,11 @@ def write_results(
         table(audio / "corpora/clean/removed.csv", removed(clips)),
         table(audio / "corpora/leaky/removed.csv", removed(clips).tail(1)),
     ]
+    human = pd.DataFrame({"clip": np.repeat(clip_names("development", 3 * clips), captions)})
+    manifest = human.drop_duplicates().assign(role="train")
+    files["manifest"] = table(audio / "corpora/clean/manifest.csv", manifest)
+    files["captions"] = [table(audio / "data/clotho/captions.csv", human)]
+    files["variations"] = table(audio / "captions/variations.csv", human)
     path = audio / "captions" / "example.json"
     path.write_text(json.dumps(example(), ensure_ascii=False), encoding="utf-8")
     files["example"] = str(path)

@@ -67,6 +67,7 @@ def runs_and_histories(
                 "total_loss_final": last["total"],
                 "relative_loss_final": last["total"] / history["total"].iloc[0],
                 "device": device,
+                "precision": "float32",
             }
             runs.append(row)
             histories.append(history)

@@ -8,7 +8,15 @@ import pytest
 import synthetic
 
 from triptych.core.statistics import Interval
-from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, Verdict, write_claims
+from triptych.report.claims import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    SEEN,
+    Verdict,
+    decide,
+    write_claims,
+)
 from triptych.report.claims_rl import (
     CRITERIA,
     Conditions,
@@ -18,6 +26,7 @@ from triptych.report.claims_rl import (
     conditions,
     keeps,
     loses,
+    other_data,
 )
 from triptych.report.claims_rl_networks import (
     last_layer_keeps_most,
@@ -32,7 +41,11 @@ PAPER = Conditions(
     paper_widths=True,
     updates=1_000_000,
     seeds=5,
+    transitions=dict.fromkeys(synthetic.DIMENSIONS, 999_000),
+    episodes=10,
+    precision="tf32",
 )
+D4RL = synthetic.datasets("d4rl")
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +89,10 @@ def test_bcq_that_keeps_its_score_on_hopper_too_contradicts_the_paper(runs):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"sources": {**PAPER.sources, "hopper": "collected"}}, "Hopper collected"),
+        ({"sources": {"hopper": "d4rl", "walker2d": "d4rl"}}, "no data of HalfCheetah"),
+        ({"transitions": {**PAPER.transitions, "hopper": 800_000}}, "800,000 of the 1,000,000"),
+        ({"episodes": 2}, "2 episodes of 10"),
+        ({"precision": "bf16"}, "bf16, not float32 or tf32"),
         ({"paper_widths": False}, "not as wide"),
         ({"updates": 99_999}, "99,999 updates"),
         ({"seeds": 4}, "4 seeds of 5"),
@@ -90,6 +106,19 @@ def test_a_run_unlike_the_papers_cannot_test_a_score_but_shows_it(runs, change, 
     assert "Hopper SNIP 0.9" in verdict.measured and "[" in verdict.interval
 
 
+def test_scores_on_other_data_are_seen_and_decide_nothing(runs):
+    mine = replace(PAPER, sources={**PAPER.sources, "hopper": "collected"})
+    verdict = bc_keeps_score(runs, mine)
+    assert verdict.verdict == SEEN
+    assert verdict.reason.startswith("As the paper says") and "Hopper collected" in verdict.reason
+
+
+def test_what_was_seen_without_an_interval_is_not_testable():
+    given = {"obstacles": [], "failures": [], "measured": "4.1", "other_data": ["not D4RL's"]}
+    assert decide("one", interval="[4.0, 4.2]", **given).verdict == SEEN
+    assert decide("one", interval="", **given).verdict == NOT_TESTABLE
+
+
 def test_a_method_that_was_not_run_is_not_testable(runs):
     verdict = bc_keeps_score(runs[runs["method"] != "grasp"], PAPER)
     assert verdict.verdict == NOT_TESTABLE
@@ -98,17 +127,18 @@ def test_a_method_that_was_not_run_is_not_testable(runs):
 
 def test_conditions_are_read_from_the_data_and_not_from_a_name(evaluations, layers):
     datasets = synthetic.datasets("d4rl")
-    assert conditions(evaluations, layers, datasets).obstacles() == []
+    assert conditions(evaluations, layers, datasets, "tf32").obstacles() == []
     narrow = synthetic.layers(networks="paper", actor=(64, 64), vae=(128, 128))
-    assert not conditions(evaluations, narrow, datasets).paper_widths
+    assert not conditions(evaluations, narrow, datasets, "tf32").paper_widths
     few = evaluations[~((evaluations["method"] == "grasp") & (evaluations["seed"] > 1))]
-    assert conditions(few, layers, datasets).seeds == 2
+    assert conditions(few, layers, datasets, "tf32").seeds == 2
     without = evaluations[evaluations["task"] != "hopper"]
-    assert conditions(without, layers, datasets).seeds == 0
+    assert conditions(without, layers, datasets, "tf32").seeds == 0
     short = evaluations[(evaluations["update"] < 60_000) | (evaluations["seed"] > 0)]
-    assert conditions(short, layers, datasets).updates == 50_000
-    mine = conditions(evaluations, layers, synthetic.datasets("path"))
-    assert "HalfCheetah path" in mine.obstacles()[0]
+    assert conditions(short, layers, datasets, "tf32").updates == 50_000
+    mine = conditions(evaluations, layers, synthetic.datasets("path"), "tf32")
+    assert mine.obstacles() == []
+    assert "HalfCheetah path" in other_data(mine.sources)[0]
 
 
 def test_widths_are_the_papers_only_where_every_network_has_them(layers):
@@ -127,12 +157,12 @@ def test_keeping_and_losing_leave_room_for_neither():
 
 
 def test_last_layers_that_keep_most_and_more_with_grasp_are_reproduced(layers):
-    assert last_layer_keeps_most(layers).verdict == REPRODUCED
+    assert last_layer_keeps_most(layers, D4RL).verdict == REPRODUCED
 
 
 def test_swapping_the_methods_breaks_the_last_layer_claim(layers):
     swapped = layers.replace({"method": {"snip": "grasp", "grasp": "snip"}})
-    verdict = last_layer_keeps_most(swapped)
+    verdict = last_layer_keeps_most(swapped, D4RL)
     assert verdict.verdict == NOT_REPRODUCED
     assert "GraSP does not clearly keep more" in verdict.reason
 
@@ -141,7 +171,7 @@ def test_a_first_layer_that_keeps_more_breaks_the_last_layer_claim(layers):
     first = layers.copy()
     at = (first["layer"] == "d1") & (first["sparsity_percent"] == 95)
     first.loc[at, "kept"] = first.loc[at, "weights"]
-    verdict = last_layer_keeps_most(first)
+    verdict = last_layer_keeps_most(first, D4RL)
     assert verdict.verdict == NOT_REPRODUCED
     assert "keeps more elsewhere in the decoder on Hopper" in verdict.reason
 
@@ -151,17 +181,17 @@ def test_more_with_grasp_in_some_seeds_alone_is_not_enough(layers):
     at = (mixed["layer"] == "l3") & (mixed["network"] == "actor") & (mixed["method"] == "grasp")
     # As little as SNIP keeps at best, or less, in three seeds of five.
     mixed.loc[at & (mixed["seed"] < 3), "kept"] = 0.3 * mixed["weights"]
-    verdict = last_layer_keeps_most(mixed)
+    verdict = last_layer_keeps_most(mixed, D4RL)
     assert verdict.verdict == NOT_REPRODUCED
     assert "GraSP does not clearly keep more than SNIP in the actor" in verdict.reason
 
 
 def test_masks_of_narrow_networks_or_few_seeds_do_not_test_the_last_layer_claim(layers):
-    assert last_layer_keeps_most(layers[layers["seed"] < 3]).verdict == NOT_TESTABLE
+    assert last_layer_keeps_most(layers[layers["seed"] < 3], D4RL).verdict == NOT_TESTABLE
     narrow = synthetic.layers(actor=(64, 64), vae=(128, 128))
-    assert last_layer_keeps_most(narrow).verdict == NOT_TESTABLE
-    assert last_layer_keeps_most(layers[layers["method"] == "snip"]).verdict == NOT_TESTABLE
-    assert last_layer_keeps_most(layers[:0]).verdict == NOT_TESTABLE
+    assert last_layer_keeps_most(narrow, D4RL).verdict == NOT_TESTABLE
+    assert last_layer_keeps_most(layers[layers["method"] == "snip"], D4RL).verdict == NOT_TESTABLE
+    assert last_layer_keeps_most(layers[:0], D4RL).verdict == NOT_TESTABLE
 
 
 def test_memory_at_20_bytes_a_kept_weight_is_reproduced(layers):
@@ -237,6 +267,6 @@ def test_a_rehearsal_reproduces_nothing_and_fails_at_nothing(tmp_path):
     assert frame["reason"].str.contains("made up").all()
 
 
-def test_a_verdict_is_one_of_three_words():
+def test_a_verdict_is_one_of_four_words():
     with pytest.raises(ValueError, match="rl-bc-95"):
         Verdict("rl-bc-95", "probably", "", "", "")

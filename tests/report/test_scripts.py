@@ -17,6 +17,7 @@ from script_runs import (
     STYLE_FIGURES,
     STYLE_TABLES,
     TABLES,
+    TRAINED,
     audio_claim_inputs,
     audio_page_inputs,
     figure_files,
@@ -96,8 +97,10 @@ def results(tmp_path_factory):
         [Path("results/claims.csv")],
         last_evaluations=2,
         style_architectures=ARCHITECTURES,
-        style_width=16,
+        style_timed="waves",
         audio_study=about_audio,
+        audio_trained=TRAINED,
+        rl_precision="float32",
     )
     Path("differences.md").write_text("- **Physics**: `-v4`.\n")
     Path("colophon.md").write_text("MIT.\n")
@@ -169,6 +172,7 @@ def test_claims_on_scores_are_open_and_those_on_masks_decided(results):
     verdicts = pd.read_csv(results / "results" / "claims.csv").set_index("id")["verdict"]
     assert verdicts["rl-bc-95"] == verdicts["rl-bcq-95"] == "not testable at this scale"
     others = verdicts[verdicts.index.str.startswith("rl-")].drop(["rl-bc-95", "rl-bcq-95"])
+    assert others.pop("rl-last-layer") == "seen on other data"  # not D4RL's
     assert set(others) == {"reproduced"}
 
 

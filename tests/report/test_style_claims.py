@@ -54,6 +54,11 @@ def timed(**changes):
     return made.timing_images(**{**full, **changes})
 
 
+def images_of(width=32):
+    """Images that the network timed has made."""
+    return made.stylised_runs("waves", "trained", width=width)
+
+
 def video_properties(**changes):
     return made.properties(**changes).assign(painting="swirls", variant="plain")
 
@@ -72,13 +77,13 @@ def test_a_far_faster_network_is_reproduced():
     timing = timed()
     network = timing["backbone"] == "network"
     timing.loc[network, "seconds"] *= 0.1
-    verdict = network_is_faster(timing, PAPER, 32)
+    verdict = network_is_faster(timing, PAPER, images_of())
     assert verdict.verdict == REPRODUCED
     assert "VGG-19 at 512" in verdict.measured and "AlexNet at 1024 [" in verdict.interval
 
 
 def test_a_network_that_is_not_much_faster_is_not_reproduced():
-    verdict = network_is_faster(timed(), PAPER, 32)
+    verdict = network_is_faster(timed(), PAPER, images_of())
     assert verdict.verdict == NOT_REPRODUCED
     assert "AlexNet at 256: 6" in verdict.reason  # 700 * 2e-8 / 2.2e-7 = 64
 
@@ -97,7 +102,7 @@ def test_a_network_that_is_not_much_faster_is_not_reproduced():
 def test_times_unlike_the_papers_cannot_test_the_speed_up_but_show_it(
     changes, architectures, width, reason
 ):
-    verdict = network_is_faster(timed(**changes), architectures, width)
+    verdict = network_is_faster(timed(**changes), architectures, images_of(width))
     assert verdict.verdict == NOT_TESTABLE
     assert reason.lower() in verdict.reason.lower()
     assert "at 256: " in verdict.measured

@@ -24,6 +24,11 @@ def test_every_scale_has_a_dag(fresh, config):
     assert "style_train" in text
 
 
+def test_a_small_study_that_calls_itself_the_papers_is_refused(fresh):
+    text = fresh.snakemake("--dry-run", "--config", "scale=paper", check=False)
+    assert "the values are not the paper's" in text and "Say scale: custom" in text
+
+
 def test_the_paper_scale_trains_every_run_of_a_task_in_one_job_from_downloads(fresh):
     text = fresh.snakemake("--dry-run", config="config/paper.yaml")
     counts = dict(re.findall(r"^(rl_\w+)\s+(\d+)$", text, re.MULTILINE))

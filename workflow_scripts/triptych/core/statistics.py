@@ -1,24 +1,24 @@
-"""Bootstrap intervals and the interquartile mean, in numpy.
+"""Intervals over few runs, and the interquartile mean.
 
-Percentile bootstrap, seeded, so that the same scores always give the same interval. The
-aggregate over tasks follows Agarwal et al. 2021, "Deep RL at the edge of the statistical
-precipice" (rliable): the mean of the middle half of all runs, with runs resampled within
-each task.
+Seeds, repeats and images are few, and a percentile bootstrap of five values covers what it should
+four times in five. So means have Student's t interval and ratios of means Fieller's, which
+take the spread's own uncertainty into account and need no resampling; docs/intervals.md has what
+each covers. The aggregate over tasks follows Agarwal et al. 2021, "Deep RL at the edge of the
+statistical precipice" (rliable): the mean of the middle half of all runs.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-Statistic = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-"""Reduces the last axis of an array."""
+from scipy.special import stdtrit
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate and the two ends of its interval (nan where one run gives none)."""
+    """An estimate and the two ends of its interval (nan where one run gives none, infinite where
+    the runs bound nothing)."""
 
     estimate: float
     low: float
@@ -26,14 +26,15 @@ class Interval:
 
     def text(self, digits: int = 2) -> str:
         """The interval as a person writes it: ``0.97 [0.91, 1.02]``."""
-        if not np.isfinite(self.low):
-            return f"{self.estimate:.{digits}f} [one run: no interval]"
-        return f"{self.estimate:.{digits}f} [{self.low:.{digits}f}, {self.high:.{digits}f}]"
+        return f"{self.estimate:.{digits}f} {self.ends(digits)}"
 
-
-def mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean over the last axis."""
-    return np.asarray(np.mean(values, axis=-1))
+    def ends(self, digits: int = 2, sign: str = "") -> str:
+        """The two ends alone: ``[0.91, 1.02]``. sign: "+" writes the sign of both."""
+        if np.isnan(self.low):
+            return "[one run: no interval]"
+        if np.isinf(self.low):
+            return "[no bounds]"
+        return f"[{self.low:{sign}.{digits}f}, {self.high:{sign}.{digits}f}]"
 
 
 def interquartile_mean(values: ArrayLike) -> NDArray[np.float64]:
@@ -44,108 +45,94 @@ def interquartile_mean(values: ArrayLike) -> NDArray[np.float64]:
     """
     ordered = np.sort(np.asarray(values, dtype=np.float64), axis=-1)
     cut = ordered.shape[-1] // 4
-    return mean(ordered[..., cut : ordered.shape[-1] - cut])
+    return np.asarray(np.mean(ordered[..., cut : ordered.shape[-1] - cut], axis=-1))
 
 
-def bootstrap(
-    values: ArrayLike,
-    statistic: Statistic = mean,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Interval:
-    """Percentile bootstrap interval of a statistic of independent runs.
+def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Student's t interval of the mean of independent runs.
 
     values: [n], finite. Raises ValueError for no values or values that are not finite.
     """
     sample = _finite(values, "values")
-    draws = statistic(sample[_indices(len(sample), resamples, seed)])
-    return _interval(float(statistic(sample)), draws, level, runs=len(sample))
+    estimate = float(sample.mean())
+    if len(sample) < 2:
+        return Interval(estimate, float("nan"), float("nan"))
+    reach = _quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
+    return Interval(estimate, estimate - float(reach), estimate + float(reach))
 
 
-def bootstrap_ratio(
-    numerator: ArrayLike,
-    denominator: ArrayLike,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
+def difference_interval(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Interval:
+    """Student's t interval of mean(first - second). Both [n], paired by entry."""
+    one, other = _paired(first, second)
+    return mean_interval(one - other, level=level)
+
+
+def ratio_interval(
+    numerator: ArrayLike, denominator: ArrayLike, *, level: float = 0.95
 ) -> Interval:
-    """Interval of mean(numerator) / mean(denominator), resampled in pairs.
+    """Fieller's interval of mean(numerator) / mean(denominator), paired by entry.
+
+    It holds every ratio r at which the t interval of mean(numerator - r * denominator) holds 0.
+    Where the runs do not even show that the denominator's mean differs from 0, no ratio is
+    bounded, and both ends are infinite.
 
     numerator, denominator: [n], entry i of both from the same seed. The denominator's mean
     must be positive: a ratio to a score of zero or less says nothing (ValueError).
     """
     above, below = _paired(numerator, denominator)
-    if below.mean() <= 0:
-        raise ValueError(
-            f"the ratio needs a positive mean in its denominator, got {below.mean():.3g}"
-        )
-    index = _indices(len(above), resamples, seed)
-    means = below[index].mean(axis=-1)
-    # A resample whose denominator is not positive has no meaningful ratio: it counts as
-    # unbounded on the side of its numerator, so that the interval widens and never narrows.
-    tops = above[index].mean(axis=-1)
-    unbounded = np.where(tops < 0, -np.inf, np.inf)
-    draws = np.divide(tops, means, out=unbounded, where=means > 0)
-    return _interval(float(above.mean() / below.mean()), draws, level, runs=len(above))
+    top, bottom, runs = float(above.mean()), float(below.mean()), len(above)
+    if bottom <= 0:
+        raise ValueError(f"the ratio needs a positive mean in its denominator, got {bottom:.3g}")
+    ratio = top / bottom
+    if runs < 2:
+        return Interval(ratio, float("nan"), float("nan"))
+    quantile = _quantile(level, runs - 1)
+    # Of residuals at the estimate, whose mean is 0: nothing large is taken from something large.
+    rest = above - ratio * below
+    covariance = np.cov(rest, below) * quantile**2 / runs
+    bounded = bottom**2 - covariance[1, 1]
+    if bounded <= 0:
+        return Interval(ratio, float("-inf"), float("inf"))
+    middle = -covariance[0, 1] / bounded
+    reach = float(np.sqrt(max(middle**2 + covariance[0, 0] / bounded, 0.0)))
+    return Interval(ratio, float(ratio + middle - reach), float(ratio + middle + reach))
 
 
-def bootstrap_difference(
-    first: ArrayLike,
-    second: ArrayLike,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
+def stratified_interval(
+    strata: Sequence[ArrayLike], *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
 ) -> Interval:
-    """Interval of mean(first - second), resampled in pairs. Both [n], paired by entry."""
-    one, other = _paired(first, second)
-    return bootstrap(one - other, level=level, resamples=resamples, seed=seed)
+    """Interval of the interquartile mean of all runs together, runs resampled within each stratum.
 
-
-def stratified_bootstrap(
-    strata: Sequence[ArrayLike],
-    statistic: Statistic = interquartile_mean,
-    *,
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-) -> Interval:
-    """Interval of a statistic of all runs together, runs resampled within each stratum.
-
-    strata: one array [n_i] a task; the statistic sees all of them as one sample.
+    The bootstrap gives the standard error alone, Student's t what it is worth; n values drawn from
+    n vary too little by (n - 1) / n, so each stratum's spread is widened by as much.
+    strata: one array [n_i] a task; the mean sees all of them as one sample.
     """
     samples = [_finite(values, f"stratum {i}") for i, values in enumerate(strata)]
     if not samples:
-        raise ValueError("a stratified bootstrap needs at least one stratum, got none")
-    draws = [
-        sample[_indices(len(sample), resamples, (seed, i))] for i, sample in enumerate(samples)
-    ]
-    return _interval(
-        float(statistic(np.concatenate(samples))),
-        statistic(np.concatenate(draws, axis=1)),
-        level,
-        runs=max(len(sample) for sample in samples),
-    )
+        raise ValueError("an interval over strata needs at least one of them, got none")
+    estimate = float(interquartile_mean(np.concatenate(samples)))
+    if min(len(sample) for sample in samples) < 2:
+        return Interval(estimate, float("nan"), float("nan"))
+    draws = [_draws(sample, resamples, (seed, i)) for i, sample in enumerate(samples)]
+    error = interquartile_mean(np.concatenate(draws, axis=1)).std()
+    freedom = sum(len(sample) - 1 for sample in samples)
+    reach = float(_quantile(level, freedom) * error)
+    return Interval(estimate, estimate - reach, estimate + reach)
 
 
-def _indices(size: int, resamples: int, seed: int | tuple[int, int]) -> NDArray[np.int64]:
+def _draws(sample: NDArray[np.float64], count: int, seed: tuple[int, int]) -> NDArray[np.float64]:
+    """Resamples of one stratum [count, n], about its mean as wide as the runs' own variance."""
     generator = np.random.default_rng(seed)
-    return generator.integers(0, size, size=(resamples, size))
+    index = generator.integers(0, len(sample), size=(count, len(sample)))
+    wider = np.sqrt(len(sample) / (len(sample) - 1))
+    return np.asarray(sample.mean() + wider * (sample[index] - sample.mean()))
 
 
-def _interval(estimate: float, draws: NDArray[np.float64], level: float, runs: int) -> Interval:
+def _quantile(level: float, freedom: int) -> float:
+    """Student's t at the upper end of a two-sided interval."""
     if not 0 < level < 1:
         raise ValueError(f"level must lie between 0 and 1, got {level}")
-    if runs < 2:
-        return Interval(estimate, float("nan"), float("nan"))
-    tail = 50 * (1 - level)
-    # Interpolating towards an infinite draw gives nan; the nearest draw outside does not.
-    low = np.percentile(draws, tail, method="lower")
-    high = np.percentile(draws, 100 - tail, method="higher")
-    return Interval(estimate, float(low), float(high))
+    return float(stdtrit(freedom, (1 + level) / 2))
 
 
 def _finite(values: ArrayLike, name: str) -> NDArray[np.float64]:

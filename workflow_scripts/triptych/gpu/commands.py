@@ -74,7 +74,7 @@ def _gpu(options: argparse.Namespace) -> int:
             session.steps_of(part, config, options.seconds, config["device"] == "cuda"),
             config,
             began + session.PART_SECONDS - spare,
-            _about(config),
+            _about(config, root),
             root / RESULTS,
         )
     kept = records.merged(records.read(root / records.KEPT), rows)
@@ -87,11 +87,13 @@ def _gpu(options: argparse.Namespace) -> int:
     return 1 if any(row["status"] == records.FAILED for row in troubles) else 0
 
 
-def _about(config: dict[str, Any]) -> dict[str, str]:
+def _about(config: dict[str, Any], root: Path) -> dict[str, str]:
     """What every row of a part says. Raises InputError without the GPU that the config wants."""
     import torch
 
+    from triptych.core.config import ConfigError
     from triptych.core.device import describe_device
+    from triptych.core.scale import scale_of
 
     if config["device"] == "cuda" and not torch.cuda.is_available():
         raise InputError(
@@ -101,11 +103,15 @@ def _about(config: dict[str, Any]) -> dict[str, str]:
             "started with it (docker run --gpus all)."
         )
     device = torch.device("cuda" if config["device"] == "cuda" else "cpu")
+    try:
+        scale = scale_of(config, root)
+    except ConfigError as error:
+        raise InputError(str(error)) from error
     return {
         "device": describe_device(device),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "torch": torch.__version__,
-        "scale": config["scale"],
+        "scale": scale,
     }
 
 

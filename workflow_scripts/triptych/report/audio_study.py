@@ -50,8 +50,11 @@ class AudioModel:
 
 @dataclass(frozen=True)
 class TextModel:
-    """A sentence encoder as configured. source: hub or scratch; size: orders models of a kind."""
+    """A sentence encoder as configured. source: hub or scratch; size: orders models of a kind.
 
+    name: its key in config, under which the hub's repository and revision stand."""
+
+    name: str
     label: str
     kind: str
     source: str
@@ -108,10 +111,11 @@ class AudioStudy:
         }
         text = {
             name: TextModel(
+                name=name,
                 label=str(model["label"]),
                 kind=str(model["class"]),
                 source=str(model["source"]),
-                size=_size(model),
+                size=_size(name, model),
             )
             for name, model in text_models.items()
         }
@@ -124,6 +128,12 @@ class AudioStudy:
         """Whether both encoders start from the published weights."""
         audio, text = self.audio.get(audio_model), self.text.get(text_model)
         return bool(audio and text and audio.weights != "none" and text.source == "hub")
+
+    def published(self, audio_model: str, text_model: str) -> tuple[str, str]:
+        """Names of the published weights that both encoders start from, empty for none."""
+        audio, text = self.audio[audio_model], self.text[text_model]
+        weights = "" if audio.weights == "none" else audio.weights
+        return weights, text.name if text.source == "hub" else ""
 
     def pair_label(self, audio_model: str, text_model: str) -> str:
         """Both encoders as a reader knows them."""
@@ -142,11 +152,11 @@ class AudioStudy:
         return "synthesised sound scenes" if synthesised else "Clotho"
 
 
-def _size(model: Mapping[str, Any]) -> tuple[int, int]:
-    """Layers and width; those of hub models follow from their names."""
+def _size(name: str, model: Mapping[str, Any]) -> tuple[int, int]:
+    """Layers and width; those of hub models follow from their key, which names the weights."""
     if "layers" in model:
         return int(model["layers"]), int(model["hidden"])
-    return (24, 1024) if str(model["label"]).endswith("large") else (12, 768)
+    return (24, 1024) if name.endswith("_large") else (12, 768)
 
 
 def read_rows(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:

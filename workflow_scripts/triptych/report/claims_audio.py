@@ -1,65 +1,78 @@
 """The claims of the audio-retrieval report, each with a criterion fixed before any result was seen.
 
 All compare mAP@10 on the evaluation split between systems that saw the same queries, so each
-difference is paired by query and has an interval over clips, resampled with all their captions.
+difference is paired by query and has an interval over clips, each with all its captions.
 Whether a claim can be tested follows from the data, models and runs that are there.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import pandas as pd
 
 from triptych.core.statistics import Interval
 from triptych.report.audio_study import CLOTHO_EVALUATION, PAPER_MEMBERS, AudioStudy, kind_of
-from triptych.report.style import DATASET_LABELS
+from triptych.report.claims_audio_data import PAPER_MODEL, SYNTHESISED, AudioData
 from triptych.report.tables_audio_leaks import mean_over_clips, precision_at_10
 
-PAPER_AUDIO = ("PaSST-N", "PaSST-S", "PaSST-S15")
+PAPER_AUDIO = ("passt_n", "passt_s", "passt_s15")
 PAPER_PAIRS = (
-    *((audio, text) for audio in PAPER_AUDIO[:2] for text in ("bert-base", "roberta-base")),
-    *((audio, text) for audio in PAPER_AUDIO for text in ("bert-large", "roberta-large")),
+    *((audio, text) for audio in PAPER_AUDIO[:2] for text in ("bert_base", "roberta_base")),
+    *((audio, text) for audio in PAPER_AUDIO for text in ("bert_large", "roberta_large")),
 )
-BEST = ("PaSST-N", "roberta-large")
+"""Pairs of Table 2 by their published weights, as `AudioStudy.published` names them."""
+PAPER_ENSEMBLE = tuple(
+    pair
+    for pair in PAPER_PAIRS
+    if pair not in (("passt_s", "bert_base"), ("passt_s", "roberta_base"))
+)
+PUBLISHED_CUTS = {"passt_n": (10.0, False), "passt_s": (10.0, True), "passt_s15": (15.0, True)}
+"""Seconds of a segment, and whether its patches overlap."""
+BEST = ("passt_n", "roberta_large")
 PAPER_RUNS = 3
 PAPER_EPOCHS = {"pretrained": 15, "finetuned": 5}
 
-_NEEDS = "Needs Clotho, encoders with their published weights and the report's epochs"
-_CAPTIONS = f"{_NEEDS}, and new captions of a language model."
+_NEEDS = (
+    "Needs nine tenths of each data set's published recordings and captions, with all leaks as in "
+    "the report or with none (strict), Clotho's whole evaluation split, encoders with their "
+    "published weights, a stated precision and the report's epochs"
+)
+_CAPTIONS = f"{_NEEDS}, and as much of the new captions, by {PAPER_MODEL}."
 
 CRITERIA = {
     "audio-best-single": (
         "Of the ten pairs of encoders in Table 2, fine-tuned with GPT captions, one run each, "
-        f"{BEST[0]} with {BEST[1]} has the highest mAP@10 on the evaluation split. The interval "
+        "PaSST-N with roberta-large has the highest mAP@10 on the evaluation split. The interval "
         "of its lead over the next pair stands beside it: one that holds 0 says that the order "
         f"of these two may be chance. {_CAPTIONS}"
     ),
     "audio-finetune-helps": (
         "The main pair fine-tuned on Clotho with human captions minus the same pair pretrained "
-        "only, mean over all runs: the 95% bootstrap interval (paired by query, clips resampled) "
-        f"of the difference in mAP@10 lies above 0. {_NEEDS}."
+        f"only, mean over at least {PAPER_RUNS} runs: the 95% interval (paired by query, over "
+        f"clips) of the difference in mAP@10 lies above 0. {_NEEDS}."
     ),
     "audio-gpt-helps": (
         "The main pair fine-tuned with GPT captions minus with human captions, mean over all "
-        "runs: the 95% bootstrap interval of the difference in mAP@10 lies above 0. And in each "
+        "runs: the 95% interval of the difference in mAP@10 lies above 0. And in each "
         f"of at least {PAPER_RUNS} runs, paired by seed, the validation loss after the last epoch "
         "is lower with GPT captions; the lowest losses are stated beside it. "
         f"{_CAPTIONS}"
     ),
     "audio-larger-text": (
         "The large minus the base sentence encoder of the same kind, for BERT and RoBERTa within "
-        "PaSST-N and PaSST-S, fine-tuned with GPT captions: the 95% bootstrap interval of the "
+        "PaSST-N and PaSST-S, fine-tuned with GPT captions: the 95% interval of the "
         "mean of the four differences in mAP@10 lies above 0, and none of the four intervals "
         f"lies below 0. {_CAPTIONS}"
     ),
     "audio-no-overlap": (
         "PaSST-N minus PaSST-S with each of the four sentence encoders, fine-tuned with GPT "
-        "captions: the 95% bootstrap interval of the mean of the four differences in mAP@10 lies "
+        "captions: the 95% interval of the mean of the four differences in mAP@10 lies "
         f"above 0, and none of the four intervals lies below 0. {_CAPTIONS}"
     ),
     "audio-ensemble": (
         f"The mean of the similarity matrices of the {PAPER_MEMBERS} published members minus the "
-        "single model that is best on the same split: the 95% bootstrap interval of the "
+        "single model that is best on the same split: the 95% interval of the "
         f"difference in mAP@10 lies above 0. {_CAPTIONS}"
     ),
 }
@@ -73,6 +86,7 @@ class AudioScores:
     history: pd.DataFrame
     ensembles: pd.DataFrame
     study: AudioStudy
+    data: AudioData
 
     @classmethod
     def read(
@@ -81,6 +95,7 @@ class AudioScores:
         history: pd.DataFrame,
         ensembles: pd.DataFrame,
         study: AudioStudy,
+        data: AudioData,
     ) -> "AudioScores":
         """Keep the evaluated corpus; give every query its precision (percent) and every row its
         `kind`."""
@@ -94,7 +109,7 @@ class AudioScores:
         }
         chosen["kind"] = [kinds[tuple(row)] for row in chosen[keys].to_numpy()]
         ours = history[history["corpus"] == study.evaluated]
-        return cls(chosen, ours, ensembles, study)
+        return cls(chosen, ours, ensembles, study, data)
 
     def pairs(self) -> list[tuple[str, str]]:
         """Audio and text model of every pair that was fine-tuned with new captions."""
@@ -102,22 +117,27 @@ class AudioScores:
         named = rows[["audio_model", "text_model"]].drop_duplicates().to_numpy().tolist()
         return [(str(audio), str(text)) for audio, text in named]
 
+    @cached_property
+    def _systems(self) -> dict[tuple[str, ...], pd.DataFrame]:
+        """Rows by kind, audio and text model: looking for them again for each claim takes long."""
+        groups = self.queries.groupby(["kind", "audio_model", "text_model"])
+        return {tuple(map(str, key)): rows for key, rows in groups}
+
+    def _rows(self, kind: str, pair: tuple[str, str]) -> pd.DataFrame:
+        return self._systems.get((kind, *pair), self.queries[:0])
+
     def precision(self, kind: str, pair: tuple[str, str], *, seed: str = "") -> pd.Series:
         """Precision of each query, indexed by (clip, query); mean over runs where no seed is
         given; empty where there is no such run."""
-        rows = self.queries
-        chosen = (rows["kind"] == kind) & (rows["audio_model"] == pair[0])
-        chosen &= rows["text_model"] == pair[1]
+        rows = self._rows(kind, pair)
         if seed:
-            chosen &= rows["seed"] == seed
-        return rows[chosen].groupby(["clip", "query"])["precision"].mean()
+            rows = rows[rows["seed"] == seed]
+        return rows.groupby(["clip", "query"])["precision"].mean()
 
     def run_means(self, kind: str, pair: tuple[str, str]) -> list[float]:
         """mAP@10 of each run, in the order of their seeds."""
-        rows = self.queries
-        chosen = (rows["kind"] == kind) & (rows["audio_model"] == pair[0])
-        of_pair = rows[chosen & (rows["text_model"] == pair[1])]
-        return [float(mean) for mean in of_pair.groupby("seed")["precision"].mean()]
+        means = self._rows(kind, pair).groupby("seed")["precision"].mean()
+        return [float(mean) for mean in means]
 
     def single(self, pair: tuple[str, str]) -> pd.Series:
         """A pair's one run of Table 2: fine-tuned with new captions from the first seed."""
@@ -127,52 +147,70 @@ class AudioScores:
         """The pair as a reader knows it."""
         return self.study.pair_label(*pair)
 
-    def labels(self, pair: tuple[str, str]) -> tuple[str, str]:
-        """Labels of a pair's two models."""
-        return self.study.audio[pair[0]].label, self.study.text[pair[1]].label
+    def published(self, pair: tuple[str, str]) -> tuple[str, str]:
+        """The published weights that a pair's two models start from, empty for none."""
+        return self.study.published(*pair)
 
     def data_obstacles(self) -> list[str]:
-        """Why these recordings and epochs cannot test a claim on Clotho."""
-        found = []
+        """Why these recordings, captions and epochs cannot test a claim on Clotho."""
         sources = self.study.sources
-        made = [name for key, name in DATASET_LABELS.items() if sources.get(key) == "synthesised"]
-        absent = [
-            name for key, name in DATASET_LABELS.items() if sources.get(key, "none") == "none"
-        ]
-        if made:
-            found.append(f"recordings were synthesised in place of {_listed(made)}")
-        if absent:
-            found.append(f"{_listed(absent)} was left out of pretraining")
-        clips = self.queries["clip"].nunique()
-        if "Clotho" not in made and clips < CLOTHO_EVALUATION["clips"]:
-            found.append(
-                f"{clips:,} of Clotho's {CLOTHO_EVALUATION['clips']:,} evaluation clips were scored"
-            )
+        found = self.data.obstacles(sources)
+        for column, published in CLOTHO_EVALUATION.items():
+            found += self._few_scored(column, published)
+        return found + self._few_epochs()
+
+    def other_data(self) -> list[str]:
+        """Which recordings are not the report's."""
+        return self.data.other_data(self.study.sources)
+
+    def _few_scored(self, column: str, published: int) -> list[str]:
+        """Whether some system was scored on less than Clotho's evaluation split; made-up
+        recordings have no published number."""
+        name = {"clips": "clip", "queries": "query"}[column]
+        systems = ["kind", "audio_model", "text_model", "seed"]
+        counts = self.queries.groupby(systems)[name].nunique()
+        fewest, most = (int(n) for n in (counts.min(), counts.max())) if len(counts) else (0, 1)
+        wanted = most if self.study.sources.get("clotho") == SYNTHESISED else published
+        if fewest >= wanted:
+            return []
+        return [f"{fewest:,} of {wanted:,} evaluation {column} were scored by some system"]
+
+    def _few_epochs(self) -> list[str]:
+        """Whether some model that was scored was trained for fewer epochs than the report's."""
+        keys = ["stage", "audio_model", "text_model", "captions", "seed"]
+        scored = self.queries.loc[self.queries["system"] == "model", keys].drop_duplicates()
+        done = self.history.groupby(keys)["epoch"].max().rename("epochs").reset_index()
+        trained = scored.merge(done, on=keys, how="left")["epochs"].fillna(0)
+        found = []
         for stage, epochs in PAPER_EPOCHS.items():
-            done = self.history[self.history["stage"] == stage]["epoch"].max()
-            if not done >= epochs:
-                said = "0" if pd.isna(done) else f"{done:.0f}"
+            of_stage = trained[(scored["stage"] == stage).to_numpy()]
+            fewest = int(of_stage.min()) if len(of_stage) else 0
+            if fewest < epochs:
                 word = "pretraining" if stage == "pretrained" else "fine-tuning"
-                found.append(f"{said} epochs of {word} were run, the report's are {epochs}")
+                found.append(f"{fewest} epochs of {word} were run, the report's are {epochs}")
         return found
 
     def model_obstacles(self, pairs: Sequence[tuple[str, str]]) -> list[str]:
-        """Which encoders of these pairs do not start from the published weights."""
+        """Which encoders of these pairs do not start from the published weights, or cut recordings
+        otherwise than those were trained."""
         audio = [self.study.audio[name] for name in dict.fromkeys(pair[0] for pair in pairs)]
         text = [self.study.text[name] for name in dict.fromkeys(pair[1] for pair in pairs)]
         other = [model.label for model in audio if model.weights == "none"]
         other += [model.label for model in text if model.source != "hub"]
-        return [f"trained from scratch, not published weights: {', '.join(other)}"] if other else []
+        found = (
+            [f"trained from scratch, not published weights: {', '.join(other)}"] if other else []
+        )
+        found += [
+            f"{model.label} cuts recordings otherwise than as published"
+            for model in audio
+            if (model.segment_seconds, model.overlap)
+            != PUBLISHED_CUTS.get(model.weights, (model.segment_seconds, model.overlap))
+        ]
+        return found
 
     def captions_obstacles(self) -> list[str]:
-        """Whether the new captions are a language model's."""
-        if self.study.backend != "template":
-            return []
-        return ["the new captions were written by a template, not by GPT"]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        """Whether the new captions are too few, or no language model's."""
+        return self.data.captions_obstacles(self.study.sources)
 
 
 def gain(first: pd.Series, second: pd.Series) -> Interval:
@@ -184,8 +222,3 @@ def gain(first: pd.Series, second: pd.Series) -> Interval:
 def points(interval: Interval) -> str:
     """A difference as a person writes it."""
     return f"{interval.estimate:+.2f} points"
-
-
-def ends(interval: Interval) -> str:
-    """The two ends of an interval."""
-    return f"[{interval.low:+.2f}, {interval.high:+.2f}]"

@@ -3,32 +3,55 @@
 The criteria stand in `claims_rl.CRITERIA`; none of them needs a trained policy.
 """
 
+from collections.abc import Sequence
+
 import pandas as pd
 
-from triptych.core.statistics import bootstrap_difference
-from triptych.report.claims import Verdict, decide
+from triptych.core.statistics import difference_interval
+from triptych.report.claims import Verdict, decide, few_data
 from triptych.report.claims_rl import (
     AGREEMENT,
+    DENSE_KERNELS,
+    ENOUGH_ROUNDS,
     FIVE_TIMES,
     FOUR_TIMES,
     METHODS,
+    NETWORKS,
     PAPER_SEEDS,
+    PAPER_TRANSITIONS,
     SPARSITY,
+    TASKS,
+    absent_tasks,
     at_paper_widths,
     counted,
-    ends,
+    other_data,
+    task_sources,
 )
 from triptych.report.style import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS, label
 from triptych.report.tables import TIMES
 from triptych.report.tables_latency import is_dense_kernel, latency_long, part_label
 
+GROUPS = ("actor", "critic", "decoder")
+PAPER_DEPTHS = {
+    "actor": [("actor", f"l{n}") for n in (1, 2, 3)],
+    "critic": [("critic", f"l{n}") for n in (1, 2, 3, 4, 5, 6)],
+    "decoder": [("vae", f"d{n}") for n in (1, 2, 3)],
+}
+"""Layers among which the last one must keep most."""
 
-def last_layer_keeps_most(layers: pd.DataFrame) -> Verdict:
-    """rl-last-layer (Figure 3): see CRITERIA. layers: rows of layers.csv."""
+
+def last_layer_keeps_most(layers: pd.DataFrame, datasets: pd.DataFrame) -> Verdict:
+    """rl-last-layer (Figure 3): see CRITERIA. layers: rows of layers.csv; datasets: of
+    dataset.csv, by which the masks were made."""
     chosen = layers[(layers["sparsity_percent"] == SPARSITY) & layers["method"].isin(METHODS)]
-    obstacles = _mask_obstacles(chosen)
+    sources = task_sources(datasets)
+    obstacles = _mask_obstacles(chosen) + absent_tasks(sources)
+    for task, count in zip(datasets["task"], datasets["transitions"], strict=True):
+        if sources[task] == "d4rl":
+            name = f"transitions of {label(TASK_LABELS, task)}"
+            obstacles += few_data(count, PAPER_TRANSITIONS, name)
     failures, measured, intervals = [], [], []
-    for group in ("actor", "critic", "decoder"):
+    for group in GROUPS:
         shares = _shares_by_depth(chosen[chosen["group"] == group])
         last = shares.columns.max() if len(shares.columns) else 0
         for task in dict.fromkeys(shares.index.get_level_values("task")):
@@ -38,15 +61,15 @@ def last_layer_keeps_most(layers: pd.DataFrame) -> Verdict:
                 means = rows.mean()
                 if not means[last] > means.drop(last).max():
                     failures.append(
-                        f"{METHOD_LABELS[method]} keeps more elsewhere in the {name} "
+                        f"{label(METHOD_LABELS, method)} keeps more elsewhere in the {name} "
                         f"({100 * means.drop(last).max():.1f} % against {100 * means[last]:.1f} %)"
                     )
             if len(by_method) == len(METHODS):
                 seeds = by_method["snip"].index.intersection(by_method["grasp"].index)
                 grasp, snip = (100 * by_method[m].loc[seeds, last] for m in ("grasp", "snip"))
-                gap = bootstrap_difference(grasp.to_numpy(), snip.to_numpy())
+                gap = difference_interval(grasp.to_numpy(), snip.to_numpy())
                 measured.append(f"{name}: SNIP {snip.mean():.1f} %, GraSP {grasp.mean():.1f} %")
-                intervals.append(f"{name} {ends(gap, 1)}")
+                intervals.append(f"{name} {gap.ends(1)}")
                 if not gap.low > 0:
                     failures.append(f"GraSP does not clearly keep more than SNIP in the {name}")
     return decide(
@@ -55,6 +78,7 @@ def last_layer_keeps_most(layers: pd.DataFrame) -> Verdict:
         failures=failures,
         measured="Share of the last layer kept: " + "; ".join(measured),
         interval="GraSP minus SNIP in percentage points: " + ", ".join(intervals),
+        other_data=other_data(sources),
     )
 
 
@@ -75,15 +99,27 @@ def _mask_obstacles(layers: pd.DataFrame) -> list[str]:
     obstacles = []
     if not at_paper_widths(layers):
         obstacles.append("no masks were made at the paper's widths")
-    counts = layers.groupby(["task", "method"])["seed"].nunique()
+    for group, of_group in layers.groupby("group"):
+        for network, layer in PAPER_DEPTHS.get(str(group), ()):
+            if not ((of_group["network"] == network) & (of_group["layer"] == layer)).any():
+                obstacles.append(f"layer {layer} of the {group} was not counted")
     for method in METHODS:
         if not (layers["method"] == method).any():
-            obstacles.append(f"{METHOD_LABELS[method]} has no mask at {SPARSITY}% sparsity")
-    if len(counts) and counts.min() < PAPER_SEEDS:
-        obstacles.append(
-            f"{counted(int(counts.min()), 'seed')} of {PAPER_SEEDS} were run in some cell"
-        )
-    return obstacles
+            obstacles.append(f"{label(METHOD_LABELS, method)} has no mask at {SPARSITY}% sparsity")
+    return obstacles + _few_seeds(layers, "group", GROUPS, METHODS)
+
+
+def _few_seeds(
+    rows: pd.DataFrame, column: str, values: Sequence[str], methods: Sequence[str]
+) -> list[str]:
+    """Whether a task and method, with any of the values in `column`, has fewer seeds than the
+    paper's."""
+    seeds = rows.groupby(["task", "method", column])["seed"].nunique()
+    wanted = pd.MultiIndex.from_product([TASKS, methods, values])
+    fewest = int(seeds.reindex(wanted, fill_value=0).min())
+    if fewest >= PAPER_SEEDS:
+        return []
+    return [f"{counted(fewest, 'seed')} of {PAPER_SEEDS} were run in some cell"]
 
 
 def memory_shrinks_four_times(sizes: pd.DataFrame, layers: pd.DataFrame) -> Verdict:
@@ -91,12 +127,16 @@ def memory_shrinks_four_times(sizes: pd.DataFrame, layers: pd.DataFrame) -> Verd
     obstacles = [] if at_paper_widths(layers) else ["no sizes were measured at the paper's widths"]
     if sizes.empty:
         obstacles.append("no size was measured")
+    at_sparsity = sizes[(sizes["sparsity_percent"] == SPARSITY) & (sizes["format"] == "coo")]
+    obstacles += _few_seeds(at_sparsity, "network", NETWORKS, METHODS)
+    dense = sizes[sizes["method"] == "dense"]
+    obstacles += _few_seeds(dense, "format", ("dense", "coo"), ("dense",))
     failures, measured = [], []
-    for network, name in NETWORK_LABELS.items():
-        parts = []
+    for network in NETWORKS:
+        name, parts = label(NETWORK_LABELS, network), []
         for method in ("dense", *METHODS):
             ratios = _memory_ratios(sizes[sizes["network"] == network], method)
-            case = "dense, sparsely indexed" if method == "dense" else METHOD_LABELS[method]
+            case = "dense, sparsely indexed" if method == "dense" else label(METHOD_LABELS, method)
             if ratios.empty:
                 obstacles.append(f"{case}: the {name} was not stored")
                 continue
@@ -137,6 +177,13 @@ def sparse_inference_is_faster(latency: pd.DataFrame, layers: pd.DataFrame) -> V
     long = latency_long(latency, scale="")
     rows = long[(long["sparsity_percent"] == SPARSITY) & ~is_dense_kernel(long["kernel"])]
     obstacles = [] if at_paper_widths(layers) else ["no network of the paper's widths was timed"]
+    of_actor = long[(long["part"] == "actor") & (long["batch"] == 1)]
+    missing = [name for name in DENSE_KERNELS if name not in set(of_actor["kernel"])]
+    if missing:
+        obstacles.append(f"{', '.join(missing)} was not timed")
+    if len(of_actor) and of_actor["repeats"].min() < ENOUGH_ROUNDS:
+        rounds = counted(int(of_actor["repeats"].min()), "round")
+        obstacles.append(f"{rounds} of {ENOUGH_ROUNDS} were timed")
     failures, measured, ranges = [], [], []
     cases = ["task", "method", "part", "candidates", "batch"]
     for _, cell in rows.groupby(cases, sort=False):

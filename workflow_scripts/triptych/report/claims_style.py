@@ -6,7 +6,8 @@ histories and images decide. `claims_style_speed` has those that seconds decide.
 What depends on a backbone (loss trends, optimizers, initialisations) is a statement about the
 paper's: VGG-19 and AlexNet trained on ImageNet. Another backbone has other losses, so its runs
 are shown but test nothing. What depends on seconds needs the paper's architectures and a GPU,
-but not its weights. What is said of videos holds for any network on any device.
+but not its weights. What is said of videos holds for any network on any device. All but that needs
+float32 or TF32.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from triptych.report.claims import Verdict, decide
+from triptych.report.claims import Verdict, decide, other_precision
 from triptych.report.style import (
     ARCHITECTURE_LABELS,
     INITIALISATION_LABELS,
@@ -41,12 +42,18 @@ SAME_TREND = 2.0
 FAR_ABOVE = 100.0
 FLUCTUATION = 2.0
 NO_STRUCTURE = 0.5
+PRECISIONS = ("float32", "tf32")
+
+# What the claims compare, by the names that the results bear.
+OPTIMIZERS = ("lbfgs", "adam", "sgd")
+STARTS = ("content", "noise", "style")
+CONTENT_LOSSES = ("l1", "smooth_l1", "huber", "mse")
 
 CRITERIA = {
     "style-speedup": (
         "At 256, 512 and 1024 pixels, against both backbones at "
         f"{PAPER_EVALUATIONS} evaluations, Version 2 is at least {LOWEST_SPEEDUP} times as fast, "
-        "the smallest ratio of Table I: the lower end of the 95% bootstrap interval (images "
+        "the smallest ratio of Table I: the lower end of the 95% interval (images "
         f"paired) of the ratio of seconds. Needs the paper's architectures, a GPU, {ENOUGH_IMAGES} "
         "images, and evaluations that were all run rather than scaled."
     ),
@@ -56,8 +63,8 @@ CRITERIA = {
     ),
     "style-alexnet-faster": (
         "At 512 pixels and equal evaluations, seconds with VGG-19 over seconds with AlexNet lie "
-        f"between {ABOUT_FIVE[0]:g} and {ABOUT_FIVE[1]:g}. Needs both architectures on a GPU; the "
-        "ratio hangs on the device, weights do not matter."
+        f"between {ABOUT_FIVE[0]:g} and {ABOUT_FIVE[1]:g}. Needs both architectures on a GPU and "
+        f"{ENOUGH_IMAGES} images; the ratio hangs on the device, weights do not matter."
     ),
     "style-backbone-loss-trend": (
         "The total loss with each backbone, smoothed by a running median over a tenth of the "
@@ -67,10 +74,10 @@ CRITERIA = {
         f"pixels and {ENOUGH_EVALUATIONS} evaluations."
     ),
     "style-loss-function-time": (
-        "Each of Huber and MSE takes less time than each of L1 and smooth L1: the 95% bootstrap "
+        "Each of Huber and MSE takes less time than each of L1 and smooth L1: the 95% "
         "interval of the paired difference in mean seconds lies below 0. And the final relative "
         f"losses of all four lie within a factor of {SAME_TREND:g}. Needs VGG-19 with ImageNet "
-        f"weights and {ENOUGH_REPEATS} repeats."
+        f"weights, {ENOUGH_EVALUATIONS} evaluations and {ENOUGH_REPEATS} repeats."
     ),
     "style-lbfgs-lowest": (
         "At the authors' learning rates and equal evaluations the final total loss of L-BFGS is "
@@ -89,11 +96,12 @@ CRITERIA = {
     "style-content-init": (
         "On every content image, SSIM of luminance to the content is higher when starting from "
         "the content image than from noise and from the style image. Needs a backbone with "
-        "ImageNet weights: how much structure a result keeps hangs on the losses."
+        "ImageNet weights, since how much structure a result keeps hangs on the losses, and "
+        f"{ENOUGH_EVALUATIONS} evaluations."
     ),
     "style-video": (
         "The frames per second of the fastest batch of several frames exceed those of one frame at "
-        "a time: the lower end of the 95% bootstrap interval of the ratio (repeats paired) is "
+        "a time: the lower end of the 95% interval of the ratio (repeats paired) is "
         "above 1. And the written video has the source's frames per second, frames, width and "
         "height. Any network on any device can test this."
     ),
@@ -112,6 +120,23 @@ def paper_weights(runs: pd.DataFrame, architectures: Sequence[str]) -> list[str]
         return []
     wanted = " or ".join(label(ARCHITECTURE_LABELS, name) for name in architectures)
     return [f"the backbone is not {wanted} with ImageNet weights but {', '.join(other)}"]
+
+
+def imprecise(rows: pd.DataFrame) -> list[str]:
+    """Whether something was computed in less than the paper's precision; rows: with `precision`."""
+    return other_precision(rows["precision"], PRECISIONS)
+
+
+def cut_histories(runs: pd.DataFrame, long: pd.DataFrame) -> list[str]:
+    """Runs whose history lacks evaluations that they made. long: as `history_long` returns it."""
+    totals = long[long["term"] == "total"]
+    there = totals.groupby("run")["evaluation"].nunique()
+    return [
+        f"the history of {run['run']} has {int(there.get(run['run'], 0))} of "
+        f"{int(run['evaluations_done'])} evaluations"
+        for _, run in runs.iterrows()
+        if there.get(run["run"], 0) < run["evaluations_done"]
+    ]
 
 
 def few_evaluations(runs: pd.DataFrame) -> list[str]:
@@ -135,7 +160,8 @@ def backbones_share_a_trend(runs: pd.DataFrame, history: pd.DataFrame) -> Verdic
     chosen = described(runs, "backbones")
     long = history_long(history, runs, experiment="backbones", scale="")
     obstacles = paper_weights(chosen, tuple(PAPER_ARCHITECTURES.values()))
-    obstacles += other_size(chosen) + few_evaluations(chosen)
+    obstacles += other_size(chosen) + few_evaluations(chosen) + imprecise(chosen)
+    obstacles += cut_histories(chosen, long)
     if set(chosen["backbone"]) != {"vgg", "alexnet"}:
         obstacles.append("not both backbones were run")
     failures, measured, ends = [], [], []
@@ -167,13 +193,13 @@ def lbfgs_ends_lowest(runs: pd.DataFrame) -> Verdict:
     failures = []
     losses = _final_losses(chosen)
     at_authors = losses.get("authors", {})
-    for optimizer in ("adam", "sgd"):
+    for optimizer in OPTIMIZERS[1:]:
         if {"lbfgs", optimizer} <= set(at_authors) and not (
             at_authors["lbfgs"] < at_authors[optimizer]
         ):
             failures.append(
-                f"{OPTIMIZER_LABELS[optimizer]} ends at {at_authors[optimizer]:.3g}, not above "
-                f"L-BFGS's {at_authors['lbfgs']:.3g}"
+                f"{label(OPTIMIZER_LABELS, optimizer)} ends at {at_authors[optimizer]:.3g}, "
+                f"not above L-BFGS's {at_authors['lbfgs']:.3g}"
             )
     return decide(
         "style-lbfgs-lowest",
@@ -187,8 +213,10 @@ def lbfgs_ends_lowest(runs: pd.DataFrame) -> Verdict:
 def optimizer_obstacles(chosen: pd.DataFrame) -> list[str]:
     """Why these runs of the experiment `optimizers` cannot test its claims."""
     found = paper_weights(chosen, ("vgg19", "vgg16")) + few_evaluations(chosen)
+    found += imprecise(chosen)
     authors = chosen[chosen["rates"] == "authors"]
-    missing = [n for o, n in OPTIMIZER_LABELS.items() if o not in set(authors["optimizer"])]
+    ran = set(authors["optimizer"])
+    missing = [label(OPTIMIZER_LABELS, name) for name in OPTIMIZERS if name not in ran]
     if missing:
         found.append(f"{', '.join(missing)} was not run at the authors' rates")
     if chosen["evaluations"].nunique() > 1:
@@ -200,7 +228,7 @@ def sgd_fails(runs: pd.DataFrame, history: pd.DataFrame, quality: pd.DataFrame) 
     """style-sgd-fails (Figures 5 and 6): see CRITERIA."""
     chosen = described(runs, "optimizers")
     long = history_long(history, runs, experiment="optimizers", scale="")
-    obstacles = optimizer_obstacles(chosen)
+    obstacles = optimizer_obstacles(chosen) + cut_histories(chosen, long)
     failures, measured = [], _losses_text(_final_losses(chosen))
     authors = chosen[chosen["rates"] == "authors"].drop_duplicates("optimizer")
     by_optimizer = authors.set_index("optimizer")
@@ -240,6 +268,7 @@ def content_start_keeps_structure(runs: pd.DataFrame, quality: pd.DataFrame) -> 
     """style-content-init (Section IV-A 2): see CRITERIA."""
     chosen = described(runs, "initialisations")
     obstacles = paper_weights(chosen, ("vgg19", "alexnet"))
+    obstacles += few_evaluations(chosen) + imprecise(chosen)
     structure = {
         (str(run["content"]), str(run["painting"]), str(run["initialisation"])): _structure(
             quality, "initialisations", str(run["run"])
@@ -248,17 +277,17 @@ def content_start_keeps_structure(runs: pd.DataFrame, quality: pd.DataFrame) -> 
     }
     failures, measured = [], []
     for content, painting in dict.fromkeys(key[:2] for key in structure):
-        kept = {i: structure.get((content, painting, i), np.nan) for i in INITIALISATION_LABELS}
+        kept = {i: structure.get((content, painting, i), np.nan) for i in STARTS}
         measured.append(
             f"{content}: "
-            + ", ".join(f"from {INITIALISATION_LABELS[i]} {v:.2f}" for i, v in kept.items())
+            + ", ".join(f"from {label(INITIALISATION_LABELS, i)} {v:.2f}" for i, v in kept.items())
         )
-        for other in ("noise", "style"):
+        for other in STARTS[1:]:
             if np.isnan(kept["content"]) or np.isnan(kept[other]):
                 obstacles.append(f"{content} was not run or not measured from every start")
             elif not kept["content"] > kept[other]:
                 failures.append(
-                    f"on {content} a start from {INITIALISATION_LABELS[other]} keeps as much"
+                    f"on {content} a start from {label(INITIALISATION_LABELS, other)} keeps as much"
                 )
     return decide(
         "style-content-init",

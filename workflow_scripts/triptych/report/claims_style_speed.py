@@ -8,10 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import Interval, bootstrap_difference, bootstrap_ratio
+from triptych.core.statistics import difference_interval, ratio_interval
 from triptych.report.claims import Verdict, decide
 from triptych.report.claims_style import (
     ABOUT_FIVE,
+    CONTENT_LOSSES,
     ENOUGH_IMAGES,
     ENOUGH_REPEATS,
     FOUR_K,
@@ -20,6 +21,9 @@ from triptych.report.claims_style import (
     PAPER_SIZE,
     PAPER_SIZES,
     SAME_TREND,
+    cut_histories,
+    few_evaluations,
+    imprecise,
     paper_weights,
     relative_total,
 )
@@ -38,12 +42,13 @@ SAME_RATE = 1e-3  # containers round a frame's duration to their time base
 
 
 def network_is_faster(
-    timing: pd.DataFrame, architectures: Mapping[str, str], width: int
+    timing: pd.DataFrame, architectures: Mapping[str, str], stylised: pd.DataFrame
 ) -> Verdict:
-    """style-speedup (Table I): see CRITERIA. timing: rows of timing/images.csv."""
-    obstacles = time_obstacles(timing, architectures)
-    if width != PAPER_WIDTH:
-        obstacles.append(f"the network has {width} channels, not {PAPER_WIDTH}")
+    """style-speedup (Table I): see CRITERIA.
+
+    timing: rows of timing/images.csv. stylised: rows of stylised/*/runs.csv of the network timed.
+    """
+    obstacles = time_obstacles(timing, architectures) + other_width(stylised)
     first = timing[timing["version"] == 1]
     fewest = int(first["evaluations"].min()) if len(first) else 0
     if fewest < PAPER_EVALUATIONS:
@@ -63,9 +68,9 @@ def network_is_faster(
                 if size in PAPER_SIZES:
                     obstacles.append(f"{name} pixels was not timed")
                 continue
-            ratio = bootstrap_ratio(seconds[shared].to_numpy(), network[shared].to_numpy())
+            ratio = ratio_interval(seconds[shared].to_numpy(), network[shared].to_numpy())
             measured.append(f"{name}: {ratio.estimate:.3g}{TIMES}")
-            intervals.append(f"{name} {_ends(ratio)}")
+            intervals.append(f"{name} {ratio.ends()}")
             if size in PAPER_SIZES and len(shared) < ENOUGH_IMAGES:
                 obstacles.append(f"{name}: {len(shared)} images of {ENOUGH_IMAGES}")
             if size in PAPER_SIZES and not ratio.low >= LOWEST_SPEEDUP:
@@ -85,8 +90,17 @@ def time_obstacles(timing: pd.DataFrame, architectures: Mapping[str, str]) -> li
     for role, wanted in PAPER_ARCHITECTURES.items():
         if architectures[role] != wanted:
             given = label(ARCHITECTURE_LABELS, architectures[role])
-            found.append(f"the backbone is {given}, not {ARCHITECTURE_LABELS[wanted]}")
-    return found + no_gpu(timing["device"])
+            found.append(f"the backbone is {given}, not {label(ARCHITECTURE_LABELS, wanted)}")
+    return found + no_gpu(timing["device"]) + imprecise(timing)
+
+
+def other_width(stylised: pd.DataFrame) -> list[str]:
+    """Whether a network, by the images that it made, is not as wide as the paper's."""
+    widths = sorted({int(width) for width in stylised["width"]} - {PAPER_WIDTH})
+    if stylised.empty:
+        return ["how wide the network is was not recorded"]
+    listed = ", ".join(map(str, widths))
+    return [f"the network has {listed} channels, not {PAPER_WIDTH}"] if widths else []
 
 
 def no_gpu(devices: pd.Series) -> list[str]:
@@ -111,9 +125,7 @@ def large_images_take_seconds(stylised: pd.DataFrame) -> Verdict:
         obstacles.append(f"no image of {FOUR_K[0]}{TIMES}{FOUR_K[1]} pixels was stylised")
         shown = stylised[pixels == pixels.max()]
     obstacles += no_gpu(shown["device"])
-    if (shown["width"] != PAPER_WIDTH).any():
-        widths = sorted({int(width) for width in shown["width"]})
-        obstacles.append(f"the network has {', '.join(map(str, widths))} channels, not 32")
+    obstacles += other_width(shown) + imprecise(shown)
     measured = [
         f"{row['width_px']:.0f}{TIMES}{row['height']:.0f} by {spoken(str(row['painting']))} in "
         f"{row['seconds']:.2f} s on {row['device']}"
@@ -143,12 +155,14 @@ def alexnet_is_faster(timing: pd.DataFrame, architectures: Mapping[str, str]) ->
         shared = vgg.index.intersection(alexnet.index)
         if shared.empty:
             continue
-        ratio = bootstrap_ratio(vgg[shared].to_numpy(), alexnet[shared].to_numpy())
+        ratio = ratio_interval(vgg[shared].to_numpy(), alexnet[shared].to_numpy())
         measured.append(f"{size} pixels: {ratio.estimate:.2f}{TIMES}")
-        intervals.append(f"{size} pixels {_ends(ratio)}")
+        intervals.append(f"{size} pixels {ratio.ends()}")
         at_size = first[first["size"] == size]
         if size == PAPER_SIZE and at_size["evaluations"].nunique() > 1:
             obstacles.append("the backbones did not make equal evaluations")
+        if size == PAPER_SIZE and len(shared) < ENOUGH_IMAGES:
+            obstacles.append(f"{len(shared)} images of {ENOUGH_IMAGES}")
         if size == PAPER_SIZE and not ABOUT_FIVE[0] <= ratio.estimate <= ABOUT_FIVE[1]:
             failures.append(f"AlexNet is {ratio.estimate:.2f} times as fast")
     if PAPER_SIZE not in set(first["size"]):
@@ -167,22 +181,23 @@ def loss_functions_differ_in_time(
 ) -> Verdict:
     """style-loss-function-time (Figure 4): see CRITERIA. timing: rows of timing/losses.csv."""
     chosen = described(runs, "losses")
-    obstacles = paper_weights(chosen, ("vgg19",))
+    obstacles = paper_weights(chosen, ("vgg19",)) + few_evaluations(chosen) + imprecise(chosen)
     wide = timing.pivot_table(index="repeat", columns="content_loss", values="seconds")
-    missing = [name for loss, name in CONTENT_LOSS_LABELS.items() if loss not in wide]
+    missing = [label(CONTENT_LOSS_LABELS, loss) for loss in CONTENT_LOSSES if loss not in wide]
     if missing:
         obstacles.append(f"{', '.join(missing)} was not timed")
-    if len(wide) < ENOUGH_REPEATS:
-        obstacles.append(f"{len(wide)} repeats of {ENOUGH_REPEATS} were timed")
+    whole = wide.dropna()
+    if len(whole) < ENOUGH_REPEATS:
+        obstacles.append(f"{len(whole)} repeats of {ENOUGH_REPEATS} were timed")
     failures, intervals = [], []
     for fast in ("huber", "mse"):
         for slow in ("l1", "smooth_l1"):
             if fast not in wide or slow not in wide:
                 continue
             both = wide[[fast, slow]].dropna()
-            gap = bootstrap_difference(both[fast].to_numpy(), both[slow].to_numpy())
-            name = f"{CONTENT_LOSS_LABELS[fast]} minus {CONTENT_LOSS_LABELS[slow]}"
-            intervals.append(f"{name} {_ends(gap, 4)} s")
+            gap = difference_interval(both[fast].to_numpy(), both[slow].to_numpy())
+            name = " minus ".join(label(CONTENT_LOSS_LABELS, loss) for loss in (fast, slow))
+            intervals.append(f"{name} {gap.ends(4)} s")
             if not gap.high < 0:
                 said = "takes longer" if gap.low > 0 else "no difference"
                 failures.append(f"{name}: {said}")
@@ -192,10 +207,18 @@ def loss_functions_differ_in_time(
         line = relative_total(long, str(run["run"]))
         if len(line):
             ends[str(run["content_loss"])] = float(line.iloc[-1])
+    obstacles += cut_histories(chosen, long)
+    lost = [label(CONTENT_LOSS_LABELS, loss) for loss in CONTENT_LOSSES if loss not in ends]
+    if lost:
+        obstacles.append(f"{', '.join(lost)} has no loss")
     if ends and max(ends.values()) > SAME_TREND * min(ends.values()):
         factor = max(ends.values()) / min(ends.values())
         failures.append(f"the final relative losses differ by a factor of {factor:.2g}")
-    means = {name: wide[loss].mean() for loss, name in CONTENT_LOSS_LABELS.items() if loss in wide}
+    means = {
+        label(CONTENT_LOSS_LABELS, loss): wide[loss].mean()
+        for loss in CONTENT_LOSSES
+        if loss in wide
+    }
     evaluations = int(timing["evaluations"].iloc[0])
     return decide(
         "style-loss-function-time",
@@ -224,14 +247,14 @@ def videos_are_batched_and_kept(speed: pd.DataFrame, properties: pd.DataFrame) -
     else:
         best = int(several.index[int(several.argmax())])
         both = wide[[1, best]].dropna()
-        ratio = bootstrap_ratio(both[best].to_numpy(), both[1].to_numpy())
+        ratio = ratio_interval(both[best].to_numpy(), both[1].to_numpy())
         device = str(speed["device"].iloc[0])
         measured.append(
             "frames a second: "
             + ", ".join(f"batch {batch} {rate:.3g}" for batch, rate in means.items())
             + f" on {device}"
         )
-        interval = f"batch {best} over batch 1 {_ends(ratio, 3)}"
+        interval = f"batch {best} over batch 1 {ratio.ends(3)}"
         if np.isnan(ratio.low):
             obstacles.append("one repeat gives no interval")
         elif not ratio.low > 1:
@@ -269,9 +292,3 @@ def videos_are_batched_and_kept(speed: pd.DataFrame, properties: pd.DataFrame) -
 
 def _same(one: float, other: float) -> bool:
     return abs(float(one) - float(other)) <= SAME_RATE * abs(float(one))
-
-
-def _ends(interval: Interval, digits: int = 2) -> str:
-    if np.isnan(interval.low):
-        return "[one: none]"
-    return f"[{interval.low:.{digits}f}, {interval.high:.{digits}f}]"

@@ -37,7 +37,8 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, method: str)
     summary: as `summarise_scores` returns it, for dense, `method` and any controls.
     behaviour: task, score_normalised_mean of the policy that made the data.
     The band runs from the lowest to the highest seed (the paper's "100% confidence
-    interval"), the bars are 95% bootstrap intervals of the mean; a single seed has neither.
+    interval"), the bars are 95% intervals of the mean, cut where they leave the
+    panel; a single seed has neither.
     Raises ValueError where the summary has no run of `method`.
     """
     if not (summary["method"] == method).any():
@@ -147,10 +148,16 @@ def _score_panel(
         zorder=3,
     )
     barred = line[line["low"].notna()]
+    # Two seeds have bars of several panels' height, which would flatten all that they did.
+    top = 1.15 * max(cells["maximum"].max(), expert.max() if len(expert) else 0.0, 5.0)
+    bottom = min(0.0, cells["minimum"].min())
     axes.errorbar(
         barred["sparsity_percent"].map(place),
         barred["value"],
-        yerr=[barred["value"] - barred["low"], barred["high"] - barred["value"]],
+        yerr=[
+            barred["value"] - barred["low"].clip(lower=bottom),
+            barred["high"].clip(upper=top) - barred["value"],
+        ],
         fmt="none",
         ecolor=colour,
         elinewidth=1.1,

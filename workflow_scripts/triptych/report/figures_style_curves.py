@@ -198,7 +198,7 @@ def _differences(axes: Axes, times: pd.DataFrame) -> None:
     for y, loss in enumerate(losses):
         row = paired[paired["content_loss"] == loss].iloc[0]
         colour = CONTENT_LOSS_COLOURS.get(loss, MUTED)
-        if pd.notna(row["low"]):
+        if np.isfinite(row["low"]):
             axes.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=2.2)
         axes.plot([row["value"]], [y], color=colour, marker="o", markersize=5)
         axes.annotate(
@@ -210,8 +210,8 @@ def _differences(axes: Axes, times: pd.DataFrame) -> None:
             fontsize=7.2,
             color=MUTED if row["verdict"] == NO_DIFFERENCE else INK,
         )
-    ends = paired[["low", "high", "value"]].abs().max().max()
-    reach = 1.25 * max(float(ends), 1.0)
+    ends = paired[["low", "high", "value"]].to_numpy(dtype=float)
+    reach = 1.25 * max(float(np.abs(ends[np.isfinite(ends)]).max(initial=0.0)), 1.0)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(len(losses) - 0.5, -0.6)
     axes.set_yticks(range(len(losses)), [label(CONTENT_LOSS_LABELS, loss) for loss in losses])

@@ -14,7 +14,7 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
+from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
 from triptych.report.markdown import inline, render
 from triptych.report.tables import Table
 
@@ -22,7 +22,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 _MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
 LARGEST_VIDEO = 2_000_000  # bytes of a video that the page still holds
-_CHIPS = {REPRODUCED: "yes", NOT_REPRODUCED: "no", NOT_TESTABLE: "open"}
+_CHIPS = {REPRODUCED: "yes", NOT_REPRODUCED: "no", SEEN: "seen", NOT_TESTABLE: "open"}
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,9 @@ import pandas as pd
 
 from triptych.core.statistics import (
     Interval,
-    bootstrap,
-    bootstrap_ratio,
-    interquartile_mean,
-    stratified_bootstrap,
+    mean_interval,
+    ratio_interval,
+    stratified_interval,
 )
 
 logger = logging.getLogger(__name__)
@@ -78,7 +77,7 @@ def seed_scores(
 def ratio_to_dense(
     runs: pd.DataFrame, task: str, method: str, sparsity_percent: int, algorithm: str
 ) -> Interval:
-    """Ratio of a cell's mean score to the dense score, paired by seed, 95% bootstrap interval.
+    """Ratio of a cell's mean score to the dense score, paired by seed, with its 95% interval.
 
     Only seeds that both have count. All nan where they share none, or where the dense mean
     is not positive.
@@ -88,7 +87,7 @@ def ratio_to_dense(
     shared = pruned.index.intersection(dense.index)
     if shared.empty or dense[shared].mean() <= 0:
         return Interval(float("nan"), float("nan"), float("nan"))
-    return bootstrap_ratio(pruned[shared].to_numpy(), dense[shared].to_numpy())
+    return ratio_interval(pruned[shared].to_numpy(), dense[shared].to_numpy())
 
 
 def summarise_scores(runs: pd.DataFrame) -> pd.DataFrame:
@@ -101,7 +100,7 @@ def summarise_scores(runs: pd.DataFrame) -> pd.DataFrame:
     for key, cell in runs.groupby(CELL):
         task, method, sparsity_percent, algorithm = _cell(key)
         scores = cell["score"].to_numpy()
-        interval = bootstrap(scores)
+        interval = mean_interval(scores)
         ratio = ratio_to_dense(runs, task, method, sparsity_percent, algorithm)
         rows.append(
             {
@@ -132,7 +131,7 @@ def _cell(key: Hashable) -> tuple[str, str, int, str]:
 
 
 def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:
-    """Interquartile mean over all tasks and seeds with a stratified 95% bootstrap interval.
+    """Interquartile mean over all tasks and seeds with its 95% interval over seeds.
 
     Only cells that every task has, so that no aggregate leaves out a hard task. Returns
     method, sparsity_percent, algorithm, seeds (of all tasks), value, low, high.
@@ -143,7 +142,7 @@ def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:
         if set(cell["task"]) != tasks:
             continue
         strata = [group["score"].to_numpy() for _, group in cell.groupby("task")]
-        interval = stratified_bootstrap(strata, interquartile_mean)
+        interval = stratified_interval(strata)
         rows.append(
             {
                 **dict(zip(CELL[1:], key, strict=True)),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import Interval, bootstrap_ratio
+from triptych.core.statistics import Interval, ratio_interval
 from triptych.report.audio_study import METRICS, AudioStudy, by_metric, read_rows
 from triptych.report.style import DATASET_LABELS, label
 from triptych.report.tables import DASH, Table, number, with_cells
@@ -54,13 +54,13 @@ VALUES = {
 
 
 def mean_over_clips(values: pd.Series) -> Interval:
-    """Mean over queries with its 95% bootstrap interval, clips resampled with all their queries.
+    """Mean over queries with its 95% interval over clips, each with all its queries.
 
     values: one a query, indexed by (clip, query). Raises ValueError for none.
     """
     by_clip = values.groupby(level="clip")
     # A mean over queries is a ratio of sums over clips, however many captions a clip has.
-    return bootstrap_ratio(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
+    return ratio_interval(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
 
 
 def leaks_long(

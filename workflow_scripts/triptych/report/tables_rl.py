@@ -117,7 +117,7 @@ def table1_table(long: pd.DataFrame) -> Table:
 def scores_long(runs: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.DataFrame:
     """Scores of the dense and of the pruned runs at one sparsity, each task and all tasks.
 
-    Rows of ALL_TASKS hold the interquartile mean with a stratified bootstrap interval and
+    Rows of ALL_TASKS hold the interquartile mean with an interval over seeds drawn within tasks and
     have no ratio to dense.
     """
     chosen = runs[(runs["sparsity_percent"] == sparsity_percent) | (runs["method"] == "dense")]
@@ -165,9 +165,9 @@ def scores_table(long: pd.DataFrame) -> Table:
         name="rl_scores",
         title=f"Scores at {sparsity}% sparsity.",
         caption=(
-            "D4RL-normalised score, mean over seeds with its 95% bootstrap interval; ratio to "
+            "D4RL-normalised score, mean over seeds with its 95% interval; ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
-            "stratified bootstrap. The paper prints no scores."
+            "seeds drawn within tasks. The paper prints no scores."
             + (" Runs that diverged have no score and are left out." if fewer else "")
         ),
         columns=tuple(columns),

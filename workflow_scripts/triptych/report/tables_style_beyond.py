@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import Interval, bootstrap
+from triptych.core.statistics import Interval, mean_interval
 from triptych.report.style import (
     BACKBONE_COLOURS,
     MEASURE_LABELS,
@@ -32,7 +32,7 @@ EXPERIMENT_LABELS = {
 
 
 def quality_long(quality: pd.DataFrame, stylised: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Each measure's mean and 95% bootstrap interval over images.
+    """Each measure's mean and 95% interval over images.
 
     quality: rows of quality.csv. stylised: rows of stylised/*/runs.csv, for the origin of
     Version 2's networks. Version 1's results count together by painting in the experiment
@@ -51,7 +51,7 @@ def quality_long(quality: pd.DataFrame, stylised: pd.DataFrame, *, scale: str) -
         named["origin"] = origins.get(named["painting"], "") if named["version"] == 2 else ""
         for measure in MEASURE_LABELS:
             values = group[measure].dropna().to_numpy()
-            interval = bootstrap(values) if len(values) else Interval(*[np.nan] * 3)
+            interval = mean_interval(values) if len(values) else Interval(*[np.nan] * 3)
             rows.append(
                 {
                     **named,
@@ -96,7 +96,7 @@ def quality_table(long: pd.DataFrame) -> Table:
         name="style_scores",
         title="Quality of every result.",
         caption=(
-            "Mean and 95% bootstrap interval over images; one image has none. Structure: "
+            "Mean and 95% interval over images; one image has none. Structure: "
             "structural similarity of luminance to the content; edges: correlation of edge maps. "
             "Both are best at 1. Style: distance of Gram matrices to the painting on a backbone "
             "that no result was optimised with; colour: sliced Wasserstein distance. Both are "

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import bootstrap_ratio
+from triptych.core.statistics import ratio_interval
 from triptych.report.style import BACKBONE_COLOURS, OPTIMIZER_LABELS, RATES_LABELS, label
 from triptych.report.tables import DASH, Table, number, with_cells
 from triptych.report.timings import duration
@@ -17,7 +17,7 @@ def loss_times_long(timing: pd.DataFrame, *, scale: str) -> pd.DataFrame:
 
     timing: rows of timing/losses.csv, all losses once in each repeat. `statistic` is
     `seconds` (one row a repeat) or `difference_percent` (one row a loss: the ratio of mean
-    seconds to MSE's less one, with a 95% bootstrap interval over repeats drawn in pairs, and
+    seconds to MSE's less one, with its 95% interval over paired repeats, and
     a verdict: slower, faster, or no difference where the interval holds zero).
     Raises ValueError where MSE was not timed.
     """
@@ -29,7 +29,7 @@ def loss_times_long(timing: pd.DataFrame, *, scale: str) -> pd.DataFrame:
         both = wide[[loss, BASELINE]].dropna() if loss != BASELINE else None
         if both is None or both.empty:
             continue
-        ratio = bootstrap_ratio(both[loss].to_numpy(), both[BASELINE].to_numpy())
+        ratio = ratio_interval(both[loss].to_numpy(), both[BASELINE].to_numpy())
         rows.append(
             {
                 "content_loss": loss,

@@ -1,0 +1,207 @@
+"""A run of all three studies as at the papers' scale, in which every claim is reproduced."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pandas as pd
+import synthetic
+import synthetic_audio
+import synthetic_style
+
+from triptych.report import claims_rl, claims_rl_networks, claims_style, claims_style_speed
+from triptych.report.audio_study import AudioStudy
+from triptych.report.claims import Verdict
+from triptych.report.claims_audio import AudioScores
+from triptych.report.claims_audio_data import AudioData
+from triptych.report.claims_audio_verdicts import audio_verdicts
+from triptych.report.scores import run_scores
+
+
+@dataclass
+class Run:
+    """What the rule report_claims reads: frames by the name of its input, and its params."""
+
+    frames: dict[str, pd.DataFrame]
+    architectures: dict[str, str] = field(
+        default_factory=lambda: {"alexnet": "alexnet", "vgg": "vgg19"}
+    )
+    audio: dict[str, Any] = field(default_factory=lambda: synthetic_audio.settings(paper=True))
+    audio_trained: dict[str, Any] = field(
+        default_factory=lambda: {"exclude": "strict", "precisions": ["bf16", "bf16"]}
+    )
+    rl_precision: str = "tf32"
+
+    def changed(self, **frames: pd.DataFrame) -> "Run":
+        """The same run with other frames."""
+        return replace(self, frames={**self.frames, **frames})
+
+
+def style_frames() -> dict[str, pd.DataFrame]:
+    """A GPU, ImageNet's weights, the paper's evaluations."""
+    gpu = synthetic_style.GPU
+    experiments = synthetic_style.runs_and_histories(paper=True, evaluations=700, device=gpu)
+    timing = synthetic_style.timing_images(
+        sizes=(256, 512, 1024), images=20, evaluations=700, device=gpu
+    )
+    timing.loc[timing["backbone"] == "network", "seconds"] *= 0.1
+    slower = {"l1": 0.2, "smooth_l1": 0.2}
+    of_video = {"painting": "waves", "variant": "plain"}
+    return {
+        "style_runs": pd.concat([runs for runs, _ in experiments.values()], ignore_index=True),
+        "style_history": pd.concat([each for _, each in experiments.values()], ignore_index=True),
+        "style_quality": synthetic_style.quality(experiments),
+        "style_timing": timing,
+        "style_loss_timing": synthetic_style.timing_losses(shift=slower, device=gpu),
+        "style_stylised_runs": synthetic_style.stylised_runs(
+            "waves", "trained", size=(4032, 2480), width=32, device=gpu
+        ),
+        "style_speed": synthetic_style.speed(device=gpu).assign(**of_video),
+        "style_properties": synthetic_style.properties().assign(**of_video),
+    }
+
+
+def audio_frames() -> dict[str, pd.DataFrame]:
+    """Clotho's clips, the ten pairs of Table 2, the report's epochs."""
+    runs = synthetic_audio.runs(paper=True)
+
+    def strength(row: pd.Series) -> float:
+        return 0.75 if row["system"] == "ensemble" else synthetic_audio.strength(row)
+
+    epochs = {"pretrained": 15, "finetuned": 5}
+    return {
+        **synthetic_audio.trained_on(),
+        "audio_queries": audio_queries(strength),
+        "audio_history": synthetic_audio.history(runs, epochs=epochs),
+        "audio_ensembles": synthetic_audio.ensembles(runs),
+    }
+
+
+def audio_queries(strength: Callable[[pd.Series], float]) -> pd.DataFrame:
+    """Ranks of Clotho's evaluation split by every system, by how strong each is."""
+    runs = synthetic_audio.runs(paper=True)
+    queries = synthetic_audio.queries(runs, clips=1045, captions=5, strengths=strength)
+    return queries[queries["split"] == "evaluation"]
+
+
+def rl_frames() -> dict[str, pd.DataFrame]:
+    """D4RL's data, the paper's widths, five seeds."""
+    layers = synthetic.layers()
+    return {
+        "scores": synthetic.scores(updates=100_000),
+        "trained_layers": layers,
+        "layers": layers,
+        "sizes": synthetic.sizes(),
+        "latency": synthetic.latency(),
+        "datasets": synthetic.datasets("d4rl"),
+    }
+
+
+def paper_run() -> Run:
+    """Every claim of all three studies is reproduced."""
+    return Run({**style_frames(), **audio_frames(), **rl_frames()})
+
+
+def verdicts(run: Run, *, prefix: str = "") -> dict[str, Verdict]:
+    """All verdicts by claim, or those of the study whose claims begin with `prefix`."""
+    studies = {"style": _style, "audio": _audio, "rl": _rl}
+    found = [
+        verdict
+        for name, decide in studies.items()
+        if prefix in ("", name)
+        for verdict in decide(run)
+    ]
+    return {verdict.id: verdict for verdict in found}
+
+
+def _style(run: Run) -> list[Verdict]:
+    of = run.frames
+    runs, history = of["style_runs"], of["style_history"]
+    return [
+        claims_style_speed.network_is_faster(
+            of["style_timing"], run.architectures, of["style_stylised_runs"]
+        ),
+        claims_style_speed.large_images_take_seconds(of["style_stylised_runs"]),
+        claims_style_speed.alexnet_is_faster(of["style_timing"], run.architectures),
+        claims_style.backbones_share_a_trend(runs, history),
+        claims_style_speed.loss_functions_differ_in_time(of["style_loss_timing"], runs, history),
+        claims_style.lbfgs_ends_lowest(runs),
+        claims_style.sgd_fails(runs, history, of["style_quality"]),
+        claims_style.content_start_keeps_structure(runs, of["style_quality"]),
+        claims_style_speed.videos_are_batched_and_kept(of["style_speed"], of["style_properties"]),
+    ]
+
+
+def _audio(run: Run) -> list[Verdict]:
+    of = run.frames
+    return audio_verdicts(
+        AudioScores.read(
+            of["audio_queries"],
+            of["audio_history"],
+            of["audio_ensembles"],
+            AudioStudy.read(**run.audio),
+            _audio_data(run),
+        )
+    )
+
+
+_READ: dict[tuple[int, ...], tuple[Run, AudioData]] = {}
+
+
+def _audio_data(run: Run) -> AudioData:
+    """Read once for the same frames, which are half a million rows; the run keeps their ids."""
+    names = ("counts", "manifest", "captions", "variations", "usage")
+    frames = {name: run.frames[f"audio_{name}"] for name in names}
+    key = tuple(map(id, frames.values()))
+    if key not in _READ:
+        _READ[key] = (run, AudioData.read(**frames, **run.audio_trained))
+    return replace(
+        _READ[key][1],
+        exclude=run.audio_trained["exclude"],
+        precisions=run.audio_trained["precisions"],
+    )
+
+
+def _rl(run: Run) -> list[Verdict]:
+    of = run.frames
+    scored = run_scores(of["scores"], 2)
+    made = claims_rl.conditions(
+        of["scores"], of["trained_layers"], of["datasets"], run.rl_precision
+    )
+    return [
+        claims_rl.bc_keeps_score(scored, made),
+        claims_rl.bcq_keeps_score_but_on_hopper(scored, made),
+        claims_rl_networks.last_layer_keeps_most(of["layers"], of["datasets"]),
+        claims_rl_networks.memory_shrinks_four_times(of["sizes"], of["layers"]),
+        claims_rl_networks.sparse_inference_is_faster(of["latency"], of["layers"]),
+    ]
+
+
+def contrary_run() -> Run:
+    """Of the same size and on the same data, and no claim holds."""
+    run = paper_run()
+    changed = [name for name in run.frames if not name.startswith("audio")]
+    of = {name: run.frames[name].copy() for name in changed}
+    timing, history, runs = of["style_timing"], of["style_history"], of["style_runs"]
+    timing.loc[timing["backbone"] == "network", "seconds"] *= 1000
+    timing.loc[timing["backbone"] == "alexnet", "seconds"] /= 4
+    history.loc[(history["run"] == "alexnet") & (history["evaluation"] > 500), "total"] *= 30
+    runs.loc[runs["run"] == "adam-authors", "total_loss_final"] = 1e-9
+    of["style_quality"]["ssim_luma"] = 0.6
+    of["style_stylised_runs"]["seconds"] = 10.0
+    device = {"device": synthetic_style.GPU, "painting": "waves", "variant": "plain"}
+    even = synthetic_style.speed(batches={1: 20.0, 8: 20.0})
+    scores, sizes, latency = of["scores"], of["sizes"], of["latency"]
+    scores.loc[scores["sparsity_percent"] == 95, "score_normalised"] *= 0.5
+    sizes.loc[sizes["format"] == "coo", "bytes"] *= 2
+    latency.loc[latency["kernel"].isin(["torch CSR", "numba CSC"]), "microseconds_median"] *= 10
+    swapped = of["layers"].replace({"method": {"snip": "grasp", "grasp": "snip"}})
+    return run.changed(
+        **of
+        | {
+            "style_loss_timing": synthetic_style.timing_losses(device=synthetic_style.GPU),
+            "style_speed": even.assign(**device),
+            "audio_queries": audio_queries(lambda row: 0.9 - synthetic_audio.strength(row)),
+            "layers": swapped,
+        }
+    )

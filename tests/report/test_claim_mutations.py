@@ -1,0 +1,103 @@
+"""What a verdict may depend on: each input is changed in turn, and the claims that rest on it."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from claim_mutations import INPUTS, MUTATIONS, Mutation
+from paper_runs import Run, contrary_run, paper_run, verdicts
+
+from triptych.report import style
+from triptych.report.claims import NOT_REPRODUCED, REPRODUCED, SEEN
+
+LABELS = sorted(name for name in vars(style) if name.endswith("_LABELS"))
+
+
+@pytest.fixture(scope="module")
+def paper() -> Run:
+    return paper_run()
+
+
+@pytest.fixture(scope="module")
+def contrary() -> Run:
+    return contrary_run()
+
+
+@pytest.fixture(scope="module")
+def found(paper):
+    return verdicts(paper)
+
+
+def test_the_papers_own_run_reproduces_every_claim(found):
+    assert {name: each.verdict for name, each in found.items()} == dict.fromkeys(found, REPRODUCED)
+    assert len(found) == 20
+
+
+@pytest.mark.parametrize("change", ["added", "renamed", "removed"])
+def test_no_label_of_a_plot_decides_a_verdict(paper, found, monkeypatch, change):
+    """An entry more, other words for all, none at all: the verdicts stay."""
+    for name in LABELS:
+        labels = getattr(style, name)
+        if change == "added":
+            monkeypatch.setitem(labels, "another", "Another")
+            continue
+        for key in list(labels):
+            if change == "renamed":
+                monkeypatch.setitem(labels, key, f"what a plot calls {key}")
+            else:
+                monkeypatch.delitem(labels, key)
+    assert {name: each.verdict for name, each in verdicts(paper).items()} == {
+        name: each.verdict for name, each in found.items()
+    }
+
+
+def test_models_are_known_by_their_weights_and_not_by_what_a_config_calls_them(paper):
+    renamed = {
+        **paper.audio,
+        **{
+            kind: {name: {**each, "label": f"mine {name}"} for name, each in models.items()}
+            for kind, models in paper.audio.items()
+            if kind in ("audio_models", "text_models")
+        },
+    }
+    run = replace(paper, audio=renamed)
+    assert {each.verdict for each in verdicts(run, prefix="audio").values()} == {REPRODUCED}
+
+
+def test_a_run_as_large_as_the_papers_can_contradict_every_claim(contrary, found):
+    verdict = {name: each.verdict for name, each in verdicts(contrary).items()}
+    assert verdict == dict.fromkeys(found, NOT_REPRODUCED)
+
+
+def test_every_input_of_every_claim_is_changed_by_some_mutation(found):
+    assert set(INPUTS) == set(found)
+    tried = {(claim, each.input) for each in MUTATIONS for claim in each.claims}
+    wanted = {(claim, name) for claim, names in INPUTS.items() for name in names}
+    assert not wanted - tried
+
+
+@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda each: f"{each.input}: {each.name}")
+def test_a_changed_input_leaves_no_claim_decided_and_says_why(
+    paper: Run, contrary: Run, mutation: Mutation
+) -> None:
+    study = mutation.claims[0].split("-")[0]
+    for run in (paper, contrary):
+        decided = verdicts(mutation.of(run), prefix=study)
+        for claim in mutation.claims:
+            verdict = decided[claim]
+            assert verdict.verdict == mutation.verdict, (claim, verdict.reason)
+            assert re.search(mutation.reason, verdict.reason, re.IGNORECASE), verdict.reason
+
+
+@pytest.mark.parametrize(
+    "mutation", [each for each in MUTATIONS if each.verdict == SEEN], ids=lambda each: each.name
+)
+def test_what_is_seen_on_other_data_has_a_direction_and_an_interval(
+    paper: Run, contrary: Run, mutation: Mutation
+) -> None:
+    study = mutation.claims[0].split("-")[0]
+    for run, direction in ((paper, "As the paper says"), (contrary, "Otherwise than the paper")):
+        decided = verdicts(mutation.of(run), prefix=study)
+        for claim in mutation.claims:
+            assert decided[claim].reason.startswith(direction)
+            assert re.search(r"\[[-+0-9.]+, [-+0-9.]+\]", decided[claim].interval)

@@ -1,0 +1,145 @@
+"""The scale of a run: which of the shipped configs its values are, whatever `scale:` says.
+
+A run is of a scale when every value that can change a number equals the shipped one. The digest of
+those values is kept here and not in a config, since an edit of config/paper.yaml must not go on
+being called the paper's. tests/core/test_scale.py says what to write here after the shipped files
+themselves have changed.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from triptych.core.config import ConfigError
+from triptych.core.cost import merged
+
+DEMO, PAPER, CUSTOM, REHEARSAL = "demo", "paper", "custom", "rehearsal"
+FILES = {
+    DEMO: ("config.yaml",),
+    PAPER: ("config.yaml", "config/paper.yaml"),
+    REHEARSAL: ("config.yaml", "config/paper.yaml", "config/rehearsal.yaml"),
+}
+"""The shipped files that make a scale, each laid over those before it."""
+
+DIGESTS = {
+    DEMO: "eeb44105e31370a9",
+    PAPER: "60ac7fc9d914e02f",
+    REHEARSAL: "5c0829ea988f9164",
+}
+
+CHANGES_NOTHING = (
+    *("scale", "device", "style.contact", "audio.submission.*"),
+    # Speed, and what a run leaves behind for resuming or looking at.
+    *("rl.sweep.stack", "rl.training.checkpoint_every", "style.training.schedule.log_every"),
+    *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes", "devices", "nodes")),
+    *("audio.stages.*.chunk", "audio.search_page.*", "style.video.strip"),
+    # How a language model is reached and paid.
+    *(f"audio.captions.{key}" for key in ("base_url", "batch", "requests_per_minute")),
+    *(f"audio.captions.{key}" for key in ("open_requests", "timeout_seconds", "attempts")),
+    *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
+    # Made once, by targets of their own, and shipped; benches.
+    *("rl.experts.*", "style.backbone_training.*", "rl.bench.*", "style.bench.*", "audio.bench.*"),
+    # AudioCaps is the same recordings from YouTube or from a copy; claims count what came of it.
+    *("audio.sources.audiocaps.source", "audio.sources.audiocaps.path"),
+)
+"""Patterns of the keys whose values change no number."""
+
+AUDIOCAPS = "audio.sources.audiocaps.source"
+NAMED = 4
+"""Values that a refusal names; there may be hundreds."""
+
+
+def scale_of(config: Mapping[str, Any], root: Path) -> str:
+    """The scale that this config's values are; CUSTOM where they are no shipped one's.
+
+    REHEARSAL alone is also taken from `scale:`, since no value shows that inputs are made up, and
+    it only weakens what is said of a run. Raises ConfigError for a config that says PAPER and is
+    not, naming values that differ from those of the files in `root`.
+    """
+    declared = config["scale"]
+    if declared == REHEARSAL:
+        return REHEARSAL
+    digest = values_digest(config)
+    found = next((name for name, known in DIGESTS.items() if known == digest), CUSTOM)
+    if declared == PAPER != found:
+        raise ConfigError(_refusal(config, root))
+    return found
+
+
+def values_digest(config: Mapping[str, Any]) -> str:
+    """Digest of the values that can change a number."""
+    text = json.dumps(_values(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def shipped(scale: str, root: Path) -> dict[str, Any]:
+    """The config of a scale, as its files in `root` have it."""
+    config: dict[str, Any] = {}
+    for name in FILES[scale]:
+        config = merged(config, yaml.safe_load((root / name).read_text(encoding="utf-8")))
+    return config
+
+
+def _values(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Each value that can change a number, by its key with dots."""
+    leaves = _leaves(config, "")
+    kept = {
+        key: value
+        for key, value in leaves.items()
+        if not any(fnmatchcase(key, pattern) for pattern in CHANGES_NOTHING)
+    }
+    recorded = leaves.get(AUDIOCAPS) in ("youtube", "path")
+    kept[AUDIOCAPS] = "recordings" if recorded else leaves.get(AUDIOCAPS)
+    return kept
+
+
+def _leaves(value: Any, path: str) -> dict[str, Any]:
+    if isinstance(value, Mapping) and value:
+        below = (
+            _leaves(each, f"{path}.{key}" if path else str(key)) for key, each in value.items()
+        )
+        return {key: leaf for part in below for key, leaf in part.items()}
+    return {path: _plain(value)}
+
+
+def _plain(value: Any) -> Any:
+    """A value in one spelling: 4 and 4.0 are one number, a tuple is a list."""
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _refusal(config: Mapping[str, Any], root: Path) -> str:
+    given, papers = _values(config), _values(shipped(PAPER, root))
+    other = sorted(
+        key
+        for key in given.keys() | papers.keys()
+        if given.get(key, _ABSENT) != papers.get(key, _ABSENT)
+    )
+    said = [_difference(key, given, papers) for key in other[:NAMED]]
+    if len(other) > NAMED:
+        said.append(f"and {len(other) - NAMED} more")
+    if not other:
+        said = ["config.yaml or config/paper.yaml itself was edited (git diff shows where)"]
+    return (
+        f"config: scale is 'paper', but the values are not the paper's: {'; '.join(said)}. "
+        "Say scale: custom (--config scale=custom)"
+    )
+
+
+_ABSENT = object()
+
+
+def _difference(key: str, given: Mapping[str, Any], papers: Mapping[str, Any]) -> str:
+    if key not in papers:
+        return f"{key} is not in config/paper.yaml"
+    if key not in given:
+        return f"{key} is missing"
+    return f"{key} is {given[key]!r}, there {papers[key]!r}"
