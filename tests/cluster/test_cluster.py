@@ -128,9 +128,30 @@ def disturb(root, job, name):
         return done(*urgent, "--comment", "urgent", "--wrap", "sleep 2")
     if job == TIMED_OUT:  # its limit is now; SLURM looks every half a minute
         return done("scontrol", "update", f"JobId={name}", "EndTime=now")
-    if job == SHORT:  # so that no machine is too fast: its own clock goes on, SLURM's doesn't
-        return done("scontrol", "suspend", name)
     return done("scancel", name)
+
+
+def state_of(known, job):
+    """SLURM's number of a training job, and its state; "" where there is none."""
+    return known.get("rule_rl_train_wildcards_" + "_".join(job), [""] * 3)[:2]
+
+
+def hold_short(root, known, held):
+    """Suspend the job that knows its limit until that is over, so that no machine is too fast.
+
+    Its own clock goes on, SLURM's doesn't. `held` is since when it is, or was, 0 if it must be
+    (again, after a pre-emption); returned as it is then.
+    """
+    name, state = state_of(known, SHORT)
+    now = time.monotonic()
+    if state == "SUSPENDED":
+        if now - held > OWN_LIMIT:
+            done("scontrol", "resume", name)
+        return held
+    if state != "RUNNING":
+        return 0.0
+    ready = not held and re.search(r"update \d+: ", attempts(root, SHORT))
+    return now if ready and done("scontrol", "suspend", name) else held
 
 
 def run_disturbed(root):
@@ -140,23 +161,22 @@ def run_disturbed(root):
     """
     waiting = {PREEMPTED, TIMED_OUT, CANCELLED, SHORT}
     running = on_slurm(root)
-    deadline, suspended, edited = time.monotonic() + 60 * MINUTES, 0.0, 0.0
+    deadline, held, edited = time.monotonic() + 60 * MINUTES, 0.0, 0.0
     text = (root / EDITED).read_text()
     try:
         while running.poll() is None and time.monotonic() < deadline:
             known = jobs()
-            for job in list(waiting):
+            for job in waiting - {SHORT}:
                 preempted = "stopped by SIGTERM" in attempts(root, PREEMPTED)
                 if job == TIMED_OUT and ("urgent" in known or not preempted):
                     continue  # which takes all jobs off the node, and gives them new limits
-                name, state, _ = known.get("rule_rl_train_wildcards_" + "_".join(job), [""] * 3)
+                name, state = state_of(known, job)
                 if state == "RUNNING" and re.search(r"update \d+: ", attempts(root, job)):
                     waiting -= {job} if disturb(root, job, name) else set()
+            if SHORT in waiting:
+                held = hold_short(root, known, held)
+                waiting -= {SHORT} if "its time limit" in attempts(root, SHORT) else set()
             for name, state, reason in known.values():
-                if state == "SUSPENDED":
-                    suspended = suspended or time.monotonic()
-                    if time.monotonic() - suspended > OWN_LIMIT:
-                        done("scontrol", "resume", name)
                 if state == "PENDING" and reason == "BeginTime":
                     # After a requeue, SLURM would wait for two minutes.
                     done("scontrol", "update", f"JobId={name}", "StartTime=now")
