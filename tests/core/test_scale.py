@@ -1,5 +1,6 @@
 """A scale is what was run: the shipped values give it, and nothing that a config says of itself."""
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,15 @@ import yaml
 
 from triptych.core.config import ConfigError
 from triptych.core.cost import merged
-from triptych.core.scale import DIGESTS, FILES, scale_of, shipped, values_digest
+from triptych.core.scale import (
+    CHANGES_NOTHING,
+    DIGESTS,
+    FILES,
+    _leaves,
+    scale_of,
+    shipped,
+    values_digest,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,3 +113,11 @@ def test_an_edited_paper_yaml_does_not_make_its_values_the_papers(tmp_path: Path
 def test_a_rehearsal_stays_one_whatever_its_values() -> None:
     config = changed("rehearsal", "rl.training.updates", 3)
     assert scale_of(config, ROOT) == "rehearsal"
+
+
+def test_every_key_that_changes_nothing_is_a_key_of_some_config() -> None:
+    """So that a renamed key does not silently begin to count."""
+    keys = {key for scale in FILES for key in _leaves(shipped(scale, ROOT), "")}
+    keys.add("audio.sources.audiocaps.path")  # of a copy of one's own
+    unused = [each for each in CHANGES_NOTHING if not any(fnmatchcase(key, each) for key in keys)]
+    assert not unused

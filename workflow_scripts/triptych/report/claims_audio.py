@@ -153,6 +153,10 @@ class AudioScores:
 
     def data_obstacles(self) -> list[str]:
         """Why these recordings, captions and epochs cannot test a claim on Clotho."""
+        return list(self._data_obstacles)
+
+    @cached_property
+    def _data_obstacles(self) -> list[str]:
         sources = self.study.sources
         found = self.data.obstacles(sources)
         for column, published in CLOTHO_EVALUATION.items():

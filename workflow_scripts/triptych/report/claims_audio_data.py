@@ -65,13 +65,10 @@ class AudioData:
         """From counts.csv and manifest.csv of the evaluated corpus, every captions.csv, and
         variations.csv and usage.csv of the new captions."""
         there = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
-        by_split = there.groupby([counts["dataset"], counts["split"]]).sum()
-        clips = {
-            (str(key[0]), str(key[1])): int(n)
-            for key, n in zip(by_split.index.to_flat_index(), by_split, strict=True)
-        }
-        for dataset, n in there.groupby(counts["dataset"]).sum().items():
-            clips[str(dataset), ""] = int(n)
+        clips: dict[tuple[str, str], int] = {}
+        for dataset, split, count in zip(counts["dataset"], counts["split"], there, strict=True):
+            for key in ((str(dataset), str(split)), (str(dataset), "")):
+                clips[key] = clips.get(key, 0) + int(count)
         trained = set(manifest.loc[manifest["role"] == "train", "clip"])
         of_training = captions.loc[captions["clip"].isin(trained), "clip"]
         new = variations.loc[variations["clip"].isin(trained), "clip"]
