@@ -168,7 +168,7 @@ rule report_manifest:
         "../envs/report.yaml"
     resources:
         mem_mb=1000,
-        runtime=60,
+        runtime=240,
     params:
         provenance="results/provenance",
         config=config,

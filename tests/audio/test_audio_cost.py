@@ -15,7 +15,7 @@ from triptych.audio.cost import (
 )
 from triptych.audio.models.passt import PUBLISHED
 from triptych.audio.models.settings import ModelSettings
-from triptych.core.cost import merged
+from triptych.core.config import merged
 from triptych.core.operations import GPUS
 
 ROOT = Path(__file__).parents[2]

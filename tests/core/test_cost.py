@@ -5,7 +5,8 @@ import copy
 import pytest
 from snakemake.utils import update_config
 
-from triptych.core.cost import Cost, download, merged
+from triptych.core.config import merged
+from triptych.core.cost import Cost, download
 from triptych.core.operations import Gpu, Work
 
 GPU = Gpu("made up", {"tf32": 2.0, "bf16": 4.0}, bandwidth=1.0)

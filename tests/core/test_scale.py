@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from triptych.core.config import ConfigError
-from triptych.core.cost import merged
+from triptych.core.config import ConfigError, merged
 from triptych.core.scale import (
     CHANGES_NOTHING,
     DIGESTS,

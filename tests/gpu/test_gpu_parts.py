@@ -9,7 +9,7 @@ import yaml
 from tiny_checkout import ROOT, TINY, copy_checkout
 
 from triptych.cli import main
-from triptych.core.cost import merged
+from triptych.core.config import merged
 from triptych.gpu import records, session, work
 from triptych.gpu.session import Step, run_part, steps_of
 from triptych.plan.dry_run import read_config

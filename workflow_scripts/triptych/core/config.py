@@ -26,6 +26,15 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
         raise ConfigError(f"config: {_explain(error)}")
 
 
+def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
+    """A config with another one laid over it, as Snakemake does it: tables key by key."""
+    result = dict(base)
+    for key, value in overlay.items():
+        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+        result[key] = merged(result[key], value) if both else value
+    return result
+
+
 def _is_number(checker: Any, value: object) -> bool:
     """Finite: every range would let .nan through."""
     return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)

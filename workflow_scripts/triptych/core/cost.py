@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from triptych.core.operations import Gpu, Work
 
@@ -59,12 +58,3 @@ def download(size: int | None, about: float) -> Cost:
     """A file of the published size, or of `about` so many bytes where nobody publishes one."""
     bytes_ = about if size is None else float(size)
     return Cost(download=bytes_, disk=bytes_, about=size is None)
-
-
-def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any]:
-    """A config with another one laid over it, as Snakemake does it: tables key by key."""
-    result = dict(base)
-    for key, value in overlay.items():
-        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
-        result[key] = merged(result[key], value) if both else value
-    return result

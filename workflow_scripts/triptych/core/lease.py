@@ -179,8 +179,12 @@ def _latest(folder: Path) -> tuple[int, Owner | None]:
 
 def _written(folder: Path, owner: Owner) -> Path:
     handle, name = tempfile.mkstemp(dir=folder, prefix=PARTIAL)
-    with os.fdopen(handle, "w", encoding="utf-8") as stream:
-        json.dump(asdict(owner), stream)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(asdict(owner), stream)
+    except OSError:  # a full disk
+        os.unlink(name)
+        raise
     return Path(name)
 
 

@@ -15,8 +15,7 @@ from typing import Any
 
 import yaml
 
-from triptych.core.config import ConfigError
-from triptych.core.cost import merged
+from triptych.core.config import ConfigError, merged
 
 DEMO, PAPER, CUSTOM, REHEARSAL = "demo", "paper", "custom", "rehearsal"
 FILES = {

@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from triptych.core.cost import merged
+from triptych.core.config import merged
 from triptych.core.errors import InputError
 from triptych.core.provenance import LIBRARY
 

@@ -22,7 +22,7 @@ from triptych.audio.models.sentences import LONGEST_TOKENS, SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.parallel import Alone
-from triptych.audio.training.settings import TrainingSettings
+from triptych.audio.training.settings import TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
@@ -41,7 +41,8 @@ def pretraining_trials(config: Config, audio: str, device: torch.device) -> Iter
     text = [pair[1] for pair in config["pairs"] if pair[0] == audio][-1]
     size = text_size(config, text)
     stage = {**config["stages"]["common"], **config["stages"]["pretraining"]}
-    precision = choose_precision(stage["precision"], device, "training")
+    width = config["audio_models"][audio]["dim"]
+    precision = choose_precision(stage["precision"], device, kind_of_work(width))
     stage |= {"precision": precision, "checkpoint_minutes": math.inf}
     settings = TrainingSettings.from_table(stage)
     sizes = ModelSettings.from_config(

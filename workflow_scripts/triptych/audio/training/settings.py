@@ -2,9 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from triptych.core.errors import InputError
+
+WIDE = 256
+"""Units of an audio model's layers from which a processor's training step may gain from bf16: at
+128 it takes 1.03 to 1.15 times as long, at 768 it's 1.28 times as fast."""
+
+
+def kind_of_work(width: int) -> Literal["training", "narrow"]:
+    """What `choose_precision` asks about training a model whose layers have so many units."""
+    return "narrow" if width < WIDE else "training"
 
 
 @dataclass(frozen=True)
