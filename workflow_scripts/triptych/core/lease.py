@@ -126,6 +126,8 @@ class _Silence:
 
 
 def _lives(holder: Owner, silent: _Silence) -> bool:
+    if holder.process == this_process():  # an earlier job of it, that couldn't say that it ended
+        return False
     known = _alive(holder.process)
     return silent.seconds(holder) < SILENCE if known is None else known
 
