@@ -26,9 +26,9 @@ FILES = {
 """The shipped files that make a scale, each laid over those before it."""
 
 DIGESTS = {
-    DEMO: "eeb44105e31370a9",
-    PAPER: "60ac7fc9d914e02f",
-    REHEARSAL: "5c0829ea988f9164",
+    DEMO: "eeb44105e31370a9",  # pragma: allowlist secret
+    PAPER: "60ac7fc9d914e02f",  # pragma: allowlist secret
+    REHEARSAL: "5c0829ea988f9164",  # pragma: allowlist secret
 }
 
 CHANGES_NOTHING = (
