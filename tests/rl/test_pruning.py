@@ -193,16 +193,37 @@ def test_a_mask_depends_on_its_row_and_not_on_the_stack(method, narrow, transiti
 
 def test_shuffling_keeps_each_layers_count_and_moves_the_weights():
     mask = torch.rand(2, 30, 20, generator=torch.Generator().manual_seed(0)) > 0.9
-    shuffled = shuffle_within_layers({"w": mask}, [0, 1])["w"]
+    shuffled = shuffle_within_layers({"w": mask}, [0, 1], "hopper")["w"]
     assert shuffled.flatten(1).sum(1).tolist() == mask.flatten(1).sum(1).tolist()
     assert not torch.equal(shuffled, mask)
+
+
+@pytest.mark.parametrize("method", ["random", "shuffled"])
+def test_controls_of_two_tasks_are_drawn_apart(method, narrow, transitions, bcq_settings):
+    """With the same data and sizes; SNIP, which draws nothing of a task's own, is the same."""
+    data = DeviceData(transitions, CPU, torch.float32)
+
+    def masks(method, task):
+        rows = runs((method, 80, 0)).assign(task=task)
+        return prune(rows, narrow, data, bcq_settings, PART)[1]["actor.l2.weight"]
+
+    assert torch.equal(masks("snip", "hopper"), masks("snip", "walker2d"))
+    assert not torch.equal(masks(method, "hopper"), masks(method, "walker2d"))
+
+
+def test_the_batch_that_scores_is_no_batch_of_the_training():
+    pruned = Draws([0], 10**6, 3, 100, 10, CPU, torch.float32, purpose="prune")
+    trained = Draws([0], 10**6, 3, 100, 10, CPU, torch.float32)
+    (index, noise), (first, drawn) = pruned.at(0), trained.at(0)
+    assert len(set(index.flatten().tolist()) & set(first.flatten().tolist())) <= 1
+    assert not torch.equal(noise.actor, drawn.actor)
 
 
 def test_an_unknown_method_is_refused_by_name(narrow, transitions, bcq_settings):
     data = DeviceData(transitions, CPU, torch.float32)
     parameters = initialise(narrow, 11, 3, [0])
     with pytest.raises(ValueError, match=r"'synflow'.*known are"):
-        single_shot_scores("synflow", parameters, [0], data, bcq_settings, PART)
+        single_shot_scores("synflow", parameters, [0], data, bcq_settings, PART, "hopper")
 
 
 def test_an_emptied_layer_is_reported_and_logged(caplog, narrow):

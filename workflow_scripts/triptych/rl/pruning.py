@@ -121,13 +121,13 @@ def keep_largest(scores: Scores, sparsity_percent: float) -> Parameters:
     }
 
 
-def shuffle_within_layers(masks: Parameters, seeds: Sequence[int]) -> Parameters:
+def shuffle_within_layers(masks: Parameters, seeds: Sequence[int], task: str) -> Parameters:
     """The control that keeps each layer's count of a mask and forgets which weights."""
     shuffled = {}
     for name, mask in masks.items():
         rows = []
         for row, seed in zip(mask, seeds, strict=True):
-            generator = keyed_generator(mask.device, "shuffle", seed, name)
+            generator = keyed_generator(mask.device, "shuffle", task, seed, name)
             order = torch.randperm(row.numel(), generator=generator, device=mask.device)
             rows.append(row.flatten()[order].reshape(row.shape))
         shuffled[name] = torch.stack(rows)
@@ -141,8 +141,11 @@ def single_shot_scores(
     data: DeviceData,
     bcq: BcqSettings,
     settings: PruningSettings,
+    task: str,
 ) -> Scores:
     """Scores of all weights of K networks by `method`, each network from its own loss.
+
+    The batch and its noise are drawn for this purpose: no update of the training sees them.
 
     Raises ValueError for an unknown method.
     """
@@ -154,7 +157,9 @@ def single_shot_scores(
                 [
                     torch.rand(
                         parameters[name].shape[1:],
-                        generator=keyed_generator(parameters[name].device, "random", seed, name),
+                        generator=keyed_generator(
+                            parameters[name].device, "random", task, seed, name
+                        ),
                         device=parameters[name].device,
                     )
                     for seed in seeds
@@ -177,6 +182,7 @@ def single_shot_scores(
         bcq.target_samples,
         data.rewards.device,
         data.rewards.dtype,
+        purpose="prune",
     )
     index, noise = draws.at(0)
     batch = data.batch(index)
@@ -204,12 +210,12 @@ def prune(
 ) -> tuple[Parameters, Parameters]:
     """Initial parameters and masks of a stack.
 
-    `rows` has the columns method, sparsity_percent and seed. Rows of one seed share their
-    initial weights, and rows of one seed and method their scores. Returns parameters (all
-    tensors) and boolean masks (weights only), both stacked in the order of `rows`.
+    `rows` has the columns task (one for all), method, sparsity_percent and seed. Rows of one
+    seed share their initial weights, and rows of one seed and method their scores. Returns
+    parameters (all tensors) and boolean masks (weights only), both stacked in the order of `rows`.
     """
     observation_size, action_size = data.observations.shape[1], data.actions.shape[1]
-    device, dtype = data.rewards.device, data.rewards.dtype
+    device, dtype, task = data.rewards.device, data.rewards.dtype, str(rows["task"].iloc[0])
     fresh = initialise(widths, observation_size, action_size, [int(s) for s in rows["seed"]])
     parameters = {name: value.to(device, dtype) for name, value in fresh.items()}
     masks = {
@@ -223,13 +229,13 @@ def prune(
         seeds = sorted({int(seed) for seed in of_method["seed"]})
         first = [int(of_method.index[of_method["seed"] == seed][0]) for seed in seeds]
         initial = {name: value[first] for name, value in parameters.items()}
-        scores = single_shot_scores(base, initial, seeds, data, bcq, settings)
+        scores = single_shot_scores(base, initial, seeds, data, bcq, settings, task)
         for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
             level: Parameters = {}
             for names in groups(list(scores), settings.scope).values():
                 level |= keep_largest({name: scores[name] for name in names}, float(str(sparsity)))
             if method == "shuffled":
-                level = shuffle_within_layers(level, seeds)
+                level = shuffle_within_layers(level, seeds, task)
             for k, seed in zip(of_level.index, of_level["seed"], strict=True):
                 for name, mask in level.items():
                     masks[name][int(k)] = mask[seeds.index(int(seed))]

@@ -48,7 +48,7 @@ class Draws:
     """Batch indices and noise of every update of a stack, made chunk by chunk.
 
     `at(update)` gives [K, B] indices and the update's `Noise`; the draws of an update are the
-    same whether the run arrived there unbroken or resumed.
+    same whether the run arrived there unbroken or resumed. Draws of another `purpose` are others.
     """
 
     def __init__(
@@ -60,12 +60,13 @@ class Draws:
         target_samples: int,
         device: torch.device,
         dtype: torch.dtype,
+        purpose: str = "train",
     ) -> None:
         self._unique = sorted(set(seeds))
         self._row = torch.tensor([self._unique.index(seed) for seed in seeds], device=device)
         self._transitions, self._latent = transitions, 2 * action_size
         self._batch, self._samples = batch, target_samples
-        self._device, self._dtype = device, dtype
+        self._device, self._dtype, self._purpose = device, dtype, purpose
         self._chunk = -1
         self._index = self._normal = torch.empty(0)
 
@@ -83,7 +84,7 @@ class Draws:
         batch, samples = self._batch, self._samples
         indices, normals = [], []
         for seed in self._unique:
-            generator = keyed_generator(self._device, "train", seed, chunk)
+            generator = keyed_generator(self._device, self._purpose, seed, chunk)
             indices.append(
                 torch.randint(
                     self._transitions, (CHUNK, batch), generator=generator, device=self._device
