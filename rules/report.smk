@@ -90,7 +90,7 @@ rule report_page:
         differences="docs/differences.md",
         colophon="docs/colophon.md",
         templates=expand(
-            "workflow_scripts/triptych/report/templates/{file}",
+            "workflow_scripts/triptych/present/templates/{file}",
             file=["page.html.j2", "style.css"],
         ),
     output:

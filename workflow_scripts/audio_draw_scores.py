@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.audio.report.figures import beyond_figure, finetuning_figure, finetuning_long
+from triptych.audio.report.rows import AudioStudy, read_rows
+from triptych.audio.report.tables import table2_long, table2_tables
+from triptych.audio.report.tables_beyond import beyond_long, beyond_table
+from triptych.audio.report.tables_leaks import leaks_long, leaks_tables, read_corpora
 from triptych.core.job import job
-from triptych.report.audio_study import AudioStudy, read_rows
-from triptych.report.figures_audio import beyond_figure, finetuning_figure, finetuning_long
-from triptych.report.style import save_figure, write_figure
-from triptych.report.tables import write_table
-from triptych.report.tables_audio import table2_long, table2_tables
-from triptych.report.tables_audio_beyond import beyond_long, beyond_table
-from triptych.report.tables_audio_leaks import leaks_long, leaks_tables, read_corpora
+from triptych.present.palette import save_figure, write_figure
+from triptych.present.tables import write_table
 
 with job(snakemake):
     given, output, params = snakemake.input, snakemake.output, snakemake.params

@@ -8,7 +8,7 @@ from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.search.page import search_page
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.report.page import TEMPLATES
+from triptych.present.page import TEMPLATES
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params

@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
+from triptych.audio.report.tables_captions import table1_long, table1_table
 from triptych.core.job import job
-from triptych.report.tables import write_table
-from triptych.report.tables_audio_captions import table1_long, table1_table
+from triptych.present.tables import write_table
 
 with job(snakemake):
     example = json.loads(Path(snakemake.input.example).read_text(encoding="utf-8"))

@@ -1,14 +1,17 @@
 """results/claims.csv: a verdict on each claim of the papers, with the figures behind it."""
 
+from triptych.audio.report.claims import AudioScores
+from triptych.audio.report.claims_data import AudioData
+from triptych.audio.report.claims_verdicts import audio_verdicts
+from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.job import job
-from triptych.report import claims_rl, claims_rl_networks, claims_style, claims_style_speed
-from triptych.report.audio_study import AudioStudy, read_rows
-from triptych.report.claims import write_claims
-from triptych.report.claims_audio import AudioScores
-from triptych.report.claims_audio_data import AudioData
-from triptych.report.claims_audio_verdicts import audio_verdicts
-from triptych.report.scores import read_frames, run_scores
-from triptych.report.tables_style_beyond import read_variants
+from triptych.present.verdicts import write_claims
+from triptych.rl.report import claims as claims_rl
+from triptych.rl.report import claims_networks as claims_rl_networks
+from triptych.rl.report.scores import read_frames, run_scores
+from triptych.style.report import claims as claims_style
+from triptych.style.report import claims_speed as claims_style_speed
+from triptych.style.report.tables_beyond import read_variants
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params

@@ -4,18 +4,20 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.audio.report import claims as claims_audio
+from triptych.audio.report.page import audio_sections
+from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.report import claims_audio, claims_rl, claims_style
-from triptych.report.audio_study import AudioStudy, read_rows
-from triptych.report.manifest import of_this_run, read_records
-from triptych.report.page import Page, Study, page_claims, render_page
-from triptych.report.page_audio import audio_sections
-from triptych.report.page_rl import rl_sections
-from triptych.report.page_style import style_sections
-from triptych.report.scores import read_frames
-from triptych.report.tables_style_beyond import read_variants
-from triptych.report.timings import job_table, timing_table, versions
+from triptych.present.manifest import of_this_run, read_records
+from triptych.present.page import Page, Study, page_claims, render_page
+from triptych.present.timings import job_table, timing_table, versions
+from triptych.rl.report import claims as claims_rl
+from triptych.rl.report.page import rl_sections
+from triptych.rl.report.scores import read_frames
+from triptych.style.report import claims as claims_style
+from triptych.style.report.page import style_sections
+from triptych.style.report.tables_beyond import read_variants
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params

@@ -1,7 +1,7 @@
 """Record a noisy expert's episodes in MuJoCo in D4RL's layout; turn them into transitions."""
 
 from triptych.core.job import job
-from triptych.rl.collection import collect
+from triptych.demo.collection import collect
 from triptych.rl.transitions import prepare
 
 with job(snakemake):

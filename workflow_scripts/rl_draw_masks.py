@@ -5,13 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.core.job import job
-from triptych.report.figures_masks import layers_figure
-from triptych.report.figures_storage import memory_figure
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables import write_table
-from triptych.report.tables_masks import layers_long
-from triptych.report.tables_rl import sizes_long, table1_long, table1_table
+from triptych.present.palette import write_figure
+from triptych.present.tables import write_table
+from triptych.rl.report.figures_masks import layers_figure
+from triptych.rl.report.figures_storage import memory_figure
+from triptych.rl.report.scores import read_frames
+from triptych.rl.report.tables import sizes_long, table1_long, table1_table
+from triptych.rl.report.tables_masks import layers_long
 
 with job(snakemake):
     given, output = snakemake.input, snakemake.output

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from triptych.core.job import job
-from triptych.report.figures import sparsity_figure
-from triptych.report.figures_curves import curves_figure, curves_long
-from triptych.report.scores import read_frames, run_scores, summarise_scores
-from triptych.report.style import write_figure
-from triptych.report.tables import with_cells, write_table
-from triptych.report.tables_rl import scores_long, scores_table
+from triptych.present.palette import write_figure
+from triptych.present.tables import with_cells, write_table
+from triptych.rl.report.figures import sparsity_figure
+from triptych.rl.report.figures_curves import curves_figure, curves_long
+from triptych.rl.report.scores import read_frames, run_scores, summarise_scores
+from triptych.rl.report.tables import scores_long, scores_table
 
 with job(snakemake):
     output, scale = snakemake.output, snakemake.params.scale

@@ -4,8 +4,8 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.rl.expert_training import train_expert
-from triptych.rl.ppo import PpoSettings
+from triptych.demo.expert_training import train_expert
+from triptych.demo.ppo import PpoSettings
 
 with job(snakemake):
     params = snakemake.params

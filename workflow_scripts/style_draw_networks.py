@@ -3,15 +3,15 @@
 from pathlib import Path
 
 from triptych.core.job import job
-from triptych.report.figures_style_network import (
+from triptych.present.palette import write_figure
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.figures_network import (
     checkpoints_figure,
     checkpoints_long,
     network_title,
     training_figure,
     training_long,
 )
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
 
 with job(snakemake):
     given, output, scale = snakemake.input, snakemake.output, snakemake.params.scale

@@ -6,16 +6,16 @@ import pandas as pd
 
 from triptych.core.files import write_csv
 from triptych.core.job import job
-from triptych.report.figures_style_curves import backbones_figure, optimizers_figure
-from triptych.report.figures_style_images import backbone_images_figure, optimizer_images_figure
-from triptych.report.figures_style_panels import files_by_stem
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables import write_table
-from triptych.report.tables_style_history import history_long
-from triptych.report.tables_style_results import results_long
-from triptych.report.tables_style_times import targets_long, targets_table
+from triptych.present.palette import write_figure
+from triptych.present.tables import write_table
+from triptych.rl.report.scores import read_frames
 from triptych.style.measures.targets import target_times
+from triptych.style.report.figures_curves import backbones_figure, optimizers_figure
+from triptych.style.report.figures_images import backbone_images_figure, optimizer_images_figure
+from triptych.style.report.figures_panels import files_by_stem
+from triptych.style.report.tables_history import history_long
+from triptych.style.report.tables_results import results_long
+from triptych.style.report.tables_times import targets_long, targets_table
 
 with job(snakemake):
     given, output = snakemake.input, snakemake.output

@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from triptych.core.job import job
-from triptych.report.figures_style_images import initialisations_figure, versions_figure
-from triptych.report.figures_style_panels import chosen_file, files_by_stem, stylised_by_pair
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables import write_table
-from triptych.report.tables_style_beyond import quality_long, quality_table
-from triptych.report.tables_style_results import results_long, versions_long
+from triptych.present.palette import write_figure
+from triptych.present.tables import write_table
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.figures_images import initialisations_figure, versions_figure
+from triptych.style.report.figures_panels import chosen_file, files_by_stem, stylised_by_pair
+from triptych.style.report.tables_beyond import quality_long, quality_table
+from triptych.style.report.tables_results import results_long, versions_long
 
 with job(snakemake):
     given, output, params = snakemake.input, snakemake.output, snakemake.params

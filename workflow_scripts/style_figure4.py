@@ -3,11 +3,11 @@
 import pandas as pd
 
 from triptych.core.job import job
-from triptych.report.figures_style_curves import loss_times_figure
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables_style_history import history_long
-from triptych.report.tables_style_times import loss_times_long
+from triptych.present.palette import write_figure
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.figures_curves import loss_times_figure
+from triptych.style.report.tables_history import history_long
+from triptych.style.report.tables_times import loss_times_long
 
 with job(snakemake):
     given, scale = snakemake.input, snakemake.params.scale

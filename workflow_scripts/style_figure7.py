@@ -1,11 +1,11 @@
 """Figure 7: one photograph in several styles, by Version 1."""
 
 from triptych.core.job import job
-from triptych.report.figures_style_images import paintings_figure
-from triptych.report.figures_style_panels import files_by_stem
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables_style_results import results_long
+from triptych.present.palette import write_figure
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.figures_images import paintings_figure
+from triptych.style.report.figures_panels import files_by_stem
+from triptych.style.report.tables_results import results_long
 
 with job(snakemake):
     given = snakemake.input

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from triptych.core.job import job
-from triptych.report.figures_style_images import high_resolution_figure
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables_style_results import stylised_long
+from triptych.present.palette import write_figure
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.figures_images import high_resolution_figure
+from triptych.style.report.tables_results import stylised_long
 
 with job(snakemake):
     given, result = snakemake.input, Path(snakemake.input.result)

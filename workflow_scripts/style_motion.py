@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from triptych.core.job import job
-from triptych.report.figures_style_network import network_title, video_figure, video_long
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables_style_beyond import read_variants
+from triptych.present.palette import write_figure
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.figures_network import network_title, video_figure, video_long
+from triptych.style.report.tables_beyond import read_variants
 
 with job(snakemake):
     given = snakemake.input

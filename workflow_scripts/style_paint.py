@@ -6,8 +6,8 @@ from PIL import Image
 
 from triptych.core.files import atomic_path
 from triptych.core.job import job
+from triptych.demo.paintings.paint import paint
 from triptych.style.image_files import bytes_of
-from triptych.style.paintings.paint import paint
 
 with job(snakemake):
     height, width = snakemake.params.size

@@ -3,12 +3,12 @@
 import pandas as pd
 
 from triptych.core.job import job
-from triptych.report.figures_style_images import presets_figure
-from triptych.report.figures_style_panels import files_by_stem
-from triptych.report.scores import read_frames
-from triptych.report.style import write_figure
-from triptych.report.tables_style_history import history_long
-from triptych.report.tables_style_results import results_long
+from triptych.present.palette import write_figure
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.figures_images import presets_figure
+from triptych.style.report.figures_panels import files_by_stem
+from triptych.style.report.tables_history import history_long
+from triptych.style.report.tables_results import results_long
 
 with job(snakemake):
     given, scale = snakemake.input, snakemake.params.scale

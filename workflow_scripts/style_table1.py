@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.core.job import job
-from triptych.report.scores import read_frames
-from triptych.report.tables import write_table
-from triptych.report.tables_style import table1_long, table1_table
+from triptych.present.tables import write_table
+from triptych.rl.report.scores import read_frames
+from triptych.style.report.tables import table1_long, table1_table
 
 with job(snakemake):
     params = snakemake.params

@@ -6,8 +6,8 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.demo.pretraining import PretrainingSettings, pretrain
 from triptych.style.backbones.backbone import ARCHITECTURES, save_backbone
-from triptych.style.backbones.pretraining import PretrainingSettings, pretrain
 from triptych.style.inputs.photographs import embedded_photographs
 
 with job(snakemake):

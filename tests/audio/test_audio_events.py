@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scene_measures import RATE, centroid, envelope, onsets, peaks, period, power, share
 
-from triptych.audio.scenes.backgrounds import BACKGROUNDS
-from triptych.audio.scenes.foregrounds import (
+from triptych.demo.scenes.backgrounds import BACKGROUNDS
+from triptych.demo.scenes.foregrounds import (
     COUNTED,
     COUNTS,
     FOREGROUNDS,
@@ -14,7 +14,7 @@ from triptych.audio.scenes.foregrounds import (
     WITH_COUNT,
     foreground,
 )
-from triptych.audio.scenes.signals import keyed, level, loudness, noise, place, wander
+from triptych.demo.scenes.signals import keyed, level, loudness, noise, place, wander
 
 SECONDS = 5
 

@@ -5,9 +5,9 @@ from itertools import product
 
 import pytest
 
-from triptych.audio.scenes.backgrounds import BACKGROUNDS
-from triptych.audio.scenes.foregrounds import FOREGROUNDS
-from triptych.audio.scenes.language import (
+from triptych.demo.scenes.backgrounds import BACKGROUNDS
+from triptych.demo.scenes.foregrounds import FOREGROUNDS
+from triptych.demo.scenes.language import (
     ADVERBS,
     Caption,
     answers,
@@ -16,9 +16,9 @@ from triptych.audio.scenes.language import (
     machine_caption,
     phrases,
 )
-from triptych.audio.scenes.mixing import Scene, variants
-from triptych.audio.scenes.signals import keyed
-from triptych.audio.scenes.wordings import JUNK, WORDINGS
+from triptych.demo.scenes.mixing import Scene, variants
+from triptych.demo.scenes.signals import keyed
+from triptych.demo.scenes.wordings import JUNK, WORDINGS
 
 DOG_AND_CLOCK = Scene("then", "dog", "clock", "slow", "far", "twice")
 RAIN_AND_DOG = Scene("while", "rain", "dog", "", "far", "several")

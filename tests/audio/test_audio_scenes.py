@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scene_measures import RATE, centroid, decibels, envelope, share
 
-from triptych.audio.scenes.backgrounds import BACKGROUNDS
-from triptych.audio.scenes.foregrounds import FOREGROUNDS
-from triptych.audio.scenes.mixing import PEAK, Scene, render, variants
+from triptych.demo.scenes.backgrounds import BACKGROUNDS
+from triptych.demo.scenes.foregrounds import FOREGROUNDS
+from triptych.demo.scenes.mixing import PEAK, Scene, render, variants
 
 
 def alone(name, distance="near", tempo="normal", count="twice"):

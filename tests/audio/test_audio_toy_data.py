@@ -15,10 +15,10 @@ import soundfile
 import soxr
 from scene_measures import share
 
-from triptych.audio.scenes.catalogue import CLOTHO, LABELLED, Settings, catalogue
-from triptych.audio.scenes.plan import divide, scenes_to_find, training_scenes
-from triptych.audio.scenes.signals import keyed
-from triptych.audio.scenes.synthesis import synthesise
+from triptych.demo.scenes.catalogue import CLOTHO, LABELLED, Settings, catalogue
+from triptych.demo.scenes.plan import divide, scenes_to_find, training_scenes
+from triptych.demo.scenes.signals import keyed
+from triptych.demo.scenes.synthesis import synthesise
 
 DEMO = Settings(300, 100, 100, 60, 100, 200, [3.0, 6.0], 0)
 SMALL = Settings(24, 12, 12, 4, 10, 32, [1.0, 1.2], 0)
@@ -74,7 +74,7 @@ def test_a_finished_folder_is_replaced_whole_and_nothing_partial_stays(tmp_path,
     target = tmp_path / "synthesised"
     target.mkdir()
     (target / "old").touch()
-    monkeypatch.setattr("triptych.audio.scenes.synthesis._write_sound", lambda sound: 1 / 0)
+    monkeypatch.setattr("triptych.demo.scenes.synthesis._write_sound", lambda sound: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         synthesise(SMALL, target, workers=1)
     assert [path.name for path in tmp_path.rglob("*")] == ["synthesised", "old"]

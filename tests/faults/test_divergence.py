@@ -10,9 +10,8 @@ from stops import StopAfter
 
 from triptych.core.divergence import EXPLODED, DivergedError, all_finite, exploded
 from triptych.core.stopping import Stopped
-from triptych.rl import ppo
+from triptych.demo import ppo, pretraining
 from triptych.rl.bcq import Learner
-from triptych.style.backbones import pretraining
 from triptych.style.feedforward.perceptual import PerceptualLoss
 
 STOPPED = "clear error, last good state kept and finite"

@@ -11,9 +11,9 @@ import trainings as small
 from two_layers import choices, images, small_backbone
 
 from triptych.core.portion import NoRoomError
+from triptych.demo.pretraining import Trainee
 from triptych.rl import bcq, evaluation
 from triptych.style.backbones.backbone import Backbone
-from triptych.style.backbones.pretraining import Trainee
 from triptych.style.feedforward import stylize
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import TransformationNetwork

@@ -21,7 +21,8 @@ from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
-from triptych.rl import expert_training, ppo
+from triptych.demo import expert_training, ppo
+from triptych.demo.pretraining import PretrainingSettings, pretrain
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, initialise
@@ -29,7 +30,6 @@ from triptych.rl.sampling import DeviceData
 from triptych.rl.training import TrainingSettings, train
 from triptych.rl.transitions import Transitions
 from triptych.style.backbones.architectures import ARCHITECTURES
-from triptych.style.backbones.pretraining import PretrainingSettings, pretrain
 from triptych.style.feedforward import training as style_training
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import PerceptualLoss

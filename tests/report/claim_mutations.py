@@ -9,7 +9,7 @@ import synthetic
 import synthetic_style
 from paper_runs import Run
 
-from triptych.report.claims import NOT_TESTABLE, SEEN
+from triptych.present.verdicts import NOT_TESTABLE, SEEN
 
 SCORES = ("rl-bc-95", "rl-bcq-95")
 LOSSES = ("style-backbone-loss-trend", "style-loss-function-time")

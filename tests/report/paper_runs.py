@@ -9,13 +9,16 @@ import synthetic
 import synthetic_audio
 import synthetic_style
 
-from triptych.report import claims_rl, claims_rl_networks, claims_style, claims_style_speed
-from triptych.report.audio_study import AudioStudy
-from triptych.report.claims import Verdict
-from triptych.report.claims_audio import AudioScores
-from triptych.report.claims_audio_data import AudioData
-from triptych.report.claims_audio_verdicts import audio_verdicts
-from triptych.report.scores import run_scores
+from triptych.audio.report.claims import AudioScores
+from triptych.audio.report.claims_data import AudioData
+from triptych.audio.report.claims_verdicts import audio_verdicts
+from triptych.audio.report.rows import AudioStudy
+from triptych.present.verdicts import Verdict
+from triptych.rl.report import claims as claims_rl
+from triptych.rl.report import claims_networks as claims_rl_networks
+from triptych.rl.report.scores import run_scores
+from triptych.style.report import claims as claims_style
+from triptych.style.report import claims_speed as claims_style_speed
 
 
 @dataclass

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from triptych.report.audio_study import KEYS, AudioStudy
+from triptych.audio.report.rows import KEYS, AudioStudy
 
 RUN_KEYS = [key for key in KEYS if key != "system"]
 DEMO_PAIRS = [

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 import synthetic_audio as made
 
-from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
-from triptych.report.claims_audio import CRITERIA, AudioScores, gain
-from triptych.report.claims_audio_data import AudioData
-from triptych.report.claims_audio_verdicts import (
+from triptych.audio.report.claims import CRITERIA, AudioScores, gain
+from triptych.audio.report.claims_data import AudioData
+from triptych.audio.report.claims_verdicts import (
     audio_verdicts,
     best_single_model,
     ensemble_beats_single_models,
@@ -19,6 +18,7 @@ from triptych.report.claims_audio_verdicts import (
     larger_sentence_encoders_help,
     no_overlap_helps,
 )
+from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
 
 CLIPS = 1045
 EPOCHS = {"pretrained": 15, "finetuned": 5}

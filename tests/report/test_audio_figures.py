@@ -6,13 +6,13 @@ import pytest
 import synthetic_audio as made
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from triptych.report.figures_audio import (
+from triptych.audio.report.figures import (
     beyond_figure,
     finetuning_figure,
     finetuning_long,
 )
-from triptych.report.style import CAPTION_COLOURS, MUTED, save_figure
-from triptych.report.tables_audio_beyond import beyond_long
+from triptych.audio.report.tables_beyond import beyond_long
+from triptych.present.palette import CAPTION_COLOURS, MUTED, save_figure
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,14 @@ import synthetic_audio as made
 from script_runs import AUDIO_FIGURES, AUDIO_TABLES, EXCLUSIONS
 from test_page import EVIL, Elements, page
 
-from triptych.report.audio_study import read_rows
-from triptych.report.markdown import inline
-from triptych.report.page import Section
-from triptych.report.page_audio import TITLES, audio_sections
-from triptych.report.tables_audio import table2_long
-from triptych.report.tables_audio_beyond import beyond_long
-from triptych.report.tables_audio_captions import table1_long, table1_table
-from triptych.report.tables_audio_leaks import leaks_long, read_corpora
+from triptych.audio.report.page import TITLES, audio_sections
+from triptych.audio.report.rows import read_rows
+from triptych.audio.report.tables import table2_long
+from triptych.audio.report.tables_beyond import beyond_long
+from triptych.audio.report.tables_captions import table1_long, table1_table
+from triptych.audio.report.tables_leaks import leaks_long, read_corpora
+from triptych.present.markdown import inline
+from triptych.present.page import Section
 
 CAPTIONS = Path(__file__).parents[2] / "resources" / "captions"
 

@@ -7,17 +7,16 @@ import pandas as pd
 import pytest
 import synthetic_audio as made
 
-from triptych.report.audio_study import read_rows
-from triptych.report.tables import DASH, latex, write_table
-from triptych.report.tables_audio import RUN, table2_long, table2_tables
-from triptych.report.tables_audio_beyond import beyond_long, beyond_table, datasets_table
-from triptych.report.tables_audio_captions import (
+from triptych.audio.report.rows import read_rows
+from triptych.audio.report.tables import RUN, table2_long, table2_tables
+from triptych.audio.report.tables_beyond import beyond_long, beyond_table, datasets_table
+from triptych.audio.report.tables_captions import (
     captions_table,
     table1_long,
     table1_table,
     taken_up,
 )
-from triptych.report.tables_audio_leaks import (
+from triptych.audio.report.tables_leaks import (
     leaked_clips,
     leaks_long,
     leaks_tables,
@@ -25,6 +24,7 @@ from triptych.report.tables_audio_leaks import (
     precision_at_10,
     read_corpora,
 )
+from triptych.present.tables import DASH, latex, write_table
 
 RESOURCES = Path(__file__).parents[2] / "resources" / "published"
 

@@ -7,8 +7,8 @@ import pytest
 from claim_mutations import INPUTS, MUTATIONS, Mutation
 from paper_runs import Run, contrary_run, paper_run, verdicts
 
-from triptych.report import style
-from triptych.report.claims import NOT_REPRODUCED, REPRODUCED, SEEN
+from triptych.present import palette as style
+from triptych.present.verdicts import NOT_REPRODUCED, REPRODUCED, SEEN
 
 LABELS = sorted(name for name in vars(style) if name.endswith("_LABELS"))
 

@@ -8,7 +8,7 @@ import pytest
 import synthetic
 
 from triptych.core.statistics import Interval
-from triptych.report.claims import (
+from triptych.present.verdicts import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,
@@ -17,7 +17,7 @@ from triptych.report.claims import (
     decide,
     write_claims,
 )
-from triptych.report.claims_rl import (
+from triptych.rl.report.claims import (
     CRITERIA,
     Conditions,
     at_paper_widths,
@@ -28,12 +28,12 @@ from triptych.report.claims_rl import (
     loses,
     other_data,
 )
-from triptych.report.claims_rl_networks import (
+from triptych.rl.report.claims_networks import (
     last_layer_keeps_most,
     memory_shrinks_four_times,
     sparse_inference_is_faster,
 )
-from triptych.report.scores import run_scores
+from triptych.rl.report.scores import run_scores
 
 PAPER = Conditions(
     sources=dict.fromkeys(synthetic.DIMENSIONS, "d4rl"),

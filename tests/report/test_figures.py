@@ -7,15 +7,15 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.report.figures import sparsity_figure
-from triptych.report.figures_curves import curves_figure, curves_long
-from triptych.report.figures_masks import FLOOR_PERCENT, layers_figure
-from triptych.report.figures_storage import BREAK_EVEN_PERCENT, latency_figure, memory_figure
-from triptych.report.scores import run_scores, summarise_scores
-from triptych.report.style import ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS, save_figure
-from triptych.report.tables_latency import latency_long
-from triptych.report.tables_masks import layers_long
-from triptych.report.tables_rl import sizes_long
+from triptych.present.palette import ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS, save_figure
+from triptych.rl.report.figures import sparsity_figure
+from triptych.rl.report.figures_curves import curves_figure, curves_long
+from triptych.rl.report.figures_masks import FLOOR_PERCENT, layers_figure
+from triptych.rl.report.figures_storage import BREAK_EVEN_PERCENT, latency_figure, memory_figure
+from triptych.rl.report.scores import run_scores, summarise_scores
+from triptych.rl.report.tables import sizes_long
+from triptych.rl.report.tables_latency import latency_long
+from triptych.rl.report.tables_masks import layers_long
 
 PUBLISHED = pd.DataFrame(
     {"method": ["Dense Model"], "actor_mb": [0.5287], "critic_mb": [1.0], "vae_mb": [4.7]}

@@ -11,7 +11,7 @@ import pytest
 
 from triptych import cli
 from triptych.core.errors import InputError
-from triptych.report.manifest import of_this_run, read_records, verify, write_manifest
+from triptych.present.manifest import of_this_run, read_records, verify, write_manifest
 
 WANTED = ["results/report.html", "results/tables/scores.csv"]
 FAULTS = 20  # of each kind

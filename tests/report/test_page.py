@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from triptych.report.claims_rl import CRITERIA
-from triptych.report.markdown import inline, render
-from triptych.report.page import (
+from triptych.present.markdown import inline, render
+from triptych.present.page import (
     Page,
     PageFigure,
     PageVideo,
@@ -19,12 +17,14 @@ from triptych.report.page import (
     page_claims,
     render_page,
 )
-from triptych.report.page_rl import TITLES, rl_sections
-from triptych.report.scores import run_scores
-from triptych.report.tables import Table
-from triptych.report.tables_latency import latency_long
-from triptych.report.tables_rl import scores_long, table1_long
-from triptych.report.timings import duration, job_table, timing_table, versions
+from triptych.present.tables import Table
+from triptych.present.timings import duration, job_table, timing_table, versions
+from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
+from triptych.rl.report.claims import CRITERIA
+from triptych.rl.report.page import TITLES, rl_sections
+from triptych.rl.report.scores import run_scores
+from triptych.rl.report.tables import scores_long, table1_long
+from triptych.rl.report.tables_latency import latency_long
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 EVIL = "<script>alert(1)</script>"

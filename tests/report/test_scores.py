@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.report.scores import (
+from triptych.rl.report.scores import (
     aggregate_over_tasks,
     ratio_to_dense,
     run_scores,

@@ -6,15 +6,15 @@ import pandas as pd
 import pytest
 import synthetic_style as made
 
-from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from triptych.report.claims_style import (
+from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
+from triptych.style.report.claims import (
     CRITERIA,
     backbones_share_a_trend,
     content_start_keeps_structure,
     lbfgs_ends_lowest,
     sgd_fails,
 )
-from triptych.report.claims_style_speed import (
+from triptych.style.report.claims_speed import (
     alexnet_is_faster,
     large_images_take_seconds,
     loss_functions_differ_in_time,

@@ -9,28 +9,28 @@ import pytest
 import synthetic_style as made
 from PIL import Image
 
-from triptych.report.figures_style_curves import (
+from triptych.present.palette import save_figure, spoken
+from triptych.style.report.figures_curves import (
     backbones_figure,
     loss_times_figure,
     optimizers_figure,
 )
-from triptych.report.figures_style_images import (
+from triptych.style.report.figures_images import (
     busiest_window,
     optimizer_images_figure,
     paintings_figure,
 )
-from triptych.report.figures_style_network import checkpoints_figure, checkpoints_long, sheet_rows
-from triptych.report.figures_style_panels import (
+from triptych.style.report.figures_network import checkpoints_figure, checkpoints_long, sheet_rows
+from triptych.style.report.figures_panels import (
     Panel,
     files_by_stem,
     picture_figure,
     read_picture,
     shrunk,
 )
-from triptych.report.style import save_figure, spoken
-from triptych.report.tables_style_history import history_long
-from triptych.report.tables_style_results import results_long, versions_long
-from triptych.report.tables_style_times import loss_times_long
+from triptych.style.report.tables_history import history_long
+from triptych.style.report.tables_results import results_long, versions_long
+from triptych.style.report.tables_times import loss_times_long
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from test_page import Elements, page
 
-from triptych.report.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
-from triptych.report.page_style import TITLES, page_video
+from triptych.present.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
+from triptych.style.report.page import TITLES, page_video
 
 CAPTIONS = Path(__file__).parents[2] / "resources" / "captions"
 TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")

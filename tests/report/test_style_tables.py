@@ -6,9 +6,9 @@ import pytest
 import synthetic_style as made
 from script_runs import PUBLISHED
 
-from triptych.report.tables import DASH
-from triptych.report.tables_style import is_gpu, table1_long, table1_table
-from triptych.report.tables_style_beyond import (
+from triptych.present.tables import DASH
+from triptych.style.report.tables import is_gpu, table1_long, table1_table
+from triptych.style.report.tables_beyond import (
     breakeven_long,
     breakeven_table,
     networks_table,
@@ -18,8 +18,8 @@ from triptych.report.tables_style_beyond import (
     read_variants,
     shipped_losses,
 )
-from triptych.report.tables_style_history import history_long, smoothed
-from triptych.report.tables_style_times import (
+from triptych.style.report.tables_history import history_long, smoothed
+from triptych.style.report.tables_times import (
     loss_times_long,
     targets_long,
     targets_table,

@@ -6,8 +6,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.report.scores import run_scores
-from triptych.report.tables import (
+from triptych.present.tables import (
     DASH,
     Table,
     latex,
@@ -17,9 +16,8 @@ from triptych.report.tables import (
     with_cells,
     write_table,
 )
-from triptych.report.tables_latency import latency_long, latency_table
-from triptych.report.tables_masks import emptied_long, emptied_table, layers_long
-from triptych.report.tables_rl import (
+from triptych.rl.report.scores import run_scores
+from triptych.rl.report.tables import (
     ALL_TASKS,
     scores_long,
     scores_table,
@@ -27,6 +25,8 @@ from triptych.report.tables_rl import (
     table1_long,
     table1_table,
 )
+from triptych.rl.report.tables_latency import latency_long, latency_table
+from triptych.rl.report.tables_masks import emptied_long, emptied_table, layers_long
 
 PUBLISHED = Path(__file__).parents[2] / "resources" / "published"
 

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 
-from triptych.rl.experts import LAYERS, Expert
+from triptych.demo.experts import LAYERS, Expert
 
 
 def random_expert(observation: int, action: int, gain: float = 1.0, seed: int = 0) -> Expert:

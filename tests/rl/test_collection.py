@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from policies import random_expert
 
-from triptych.rl import collection
-from triptych.rl.collection import NoisyPolicy, collect
-from triptych.rl.experts import write_expert
+from triptych.demo import collection
+from triptych.demo.collection import NoisyPolicy, collect
+from triptych.demo.experts import write_expert
 from triptych.rl.locomotion import Locomotion
 
 STEPS = 2300

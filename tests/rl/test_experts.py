@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from policies import random_expert
 
-from triptych.rl.experts import LAYERS, read_expert, roll_out, write_expert
+from triptych.demo.experts import LAYERS, read_expert, roll_out, write_expert
 from triptych.rl.locomotion import TASKS, Locomotion, normalised_score
 
 SHIPPED = Path(__file__).parents[2] / "resources" / "experts"

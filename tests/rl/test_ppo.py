@@ -7,11 +7,11 @@ from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
-from triptych.rl import ppo
-from triptych.rl.expert_training import train_expert
-from triptych.rl.experts import read_expert
+from triptych.demo import ppo
+from triptych.demo.expert_training import train_expert
+from triptych.demo.experts import read_expert
+from triptych.demo.ppo import Moments, PpoSettings, Trainer, advantages, clipped_surrogate
 from triptych.rl.locomotion import TASKS, Locomotion
-from triptych.rl.ppo import Moments, PpoSettings, Trainer, advantages, clipped_surrogate
 
 
 def test_advantages_are_the_discounted_sum_of_temporal_differences():

@@ -8,13 +8,13 @@ import pytest
 import torch
 
 from triptych.core.errors import InputError
-from triptych.style.paintings import paint as paintings
-from triptych.style.paintings.canvas import Canvas, sample, unit_grid
-from triptych.style.paintings.flow import line_integral, trace
-from triptych.style.paintings.mosaic import GROUT, design, lay_tiles, paint_mosaic
-from triptych.style.paintings.paint import PAINTINGS
-from triptych.style.paintings.swirls import night_scene
-from triptych.style.paintings.waves import curl, spline
+from triptych.demo.paintings import paint as paintings
+from triptych.demo.paintings.canvas import Canvas, sample, unit_grid
+from triptych.demo.paintings.flow import line_integral, trace
+from triptych.demo.paintings.mosaic import GROUT, design, lay_tiles, paint_mosaic
+from triptych.demo.paintings.paint import PAINTINGS
+from triptych.demo.paintings.swirls import night_scene
+from triptych.demo.paintings.waves import curl, spline
 
 STYLES = tuple(PAINTINGS)
 

@@ -10,9 +10,7 @@ from torch.nn import functional
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
-from triptych.style.backbones.architectures import ARCHITECTURES
-from triptych.style.backbones.backbone import Backbone
-from triptych.style.backbones.pretraining import (
+from triptych.demo.pretraining import (
     MEAN,
     STD,
     PretrainingSettings,
@@ -21,7 +19,9 @@ from triptych.style.backbones.pretraining import (
     one_cycle,
     pretrain,
 )
-from triptych.style.backbones.views import Views
+from triptych.demo.views import Views
+from triptych.style.backbones.architectures import ARCHITECTURES
+from triptych.style.backbones.backbone import Backbone
 from triptych.style.inputs.photographs import embedded_photographs
 
 CPU = torch.device("cpu")

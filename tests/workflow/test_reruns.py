@@ -36,7 +36,7 @@ def test_touching_small_inputs_makes_nothing_stale(finished):
 
 def test_editing_a_module_makes_exactly_its_users_stale(finished):
     finished.edit(
-        "workflow_scripts/triptych/report/figures_masks.py", "\nimport ", "\nEDITED = 1\nimport "
+        "workflow_scripts/triptych/rl/report/figures_masks.py", "\nimport ", "\nEDITED = 1\nimport "
     )
     assert finished.stale() == {"rl_draw_masks"}
 

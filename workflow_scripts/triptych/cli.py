@@ -13,7 +13,7 @@ from triptych.audio import commands as audio
 from triptych.core.errors import InputError
 from triptych.gpu import commands as gpu
 from triptych.plan import commands as plan
-from triptych.report import commands as report
+from triptych.present import commands as report
 from triptych.rl import commands as rl
 from triptych.style import commands as style
 

@@ -12,6 +12,7 @@ from triptych.core.errors import InputError
 from triptych.core.memory import return_freed_memory
 from triptych.core.portion import NoRoomError
 from triptych.core.progress import Progress
+from triptych.demo.paintings.paint import PAINTINGS, paint
 from triptych.style import catalogue
 from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
 from triptych.style.enlarging import enlarged
@@ -23,7 +24,6 @@ from triptych.style.optimisation.gatys import FINISHED, optimise
 from triptych.style.optimisation.presets import preset
 from triptych.style.optimisation.room import FIXED, Room, Size, Sizes, told
 from triptych.style.painters import Painter, Photograph
-from triptych.style.paintings.paint import PAINTINGS, paint
 
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of files that no painting bears."""

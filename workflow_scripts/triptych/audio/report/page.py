@@ -1,0 +1,118 @@
+"""The audio study's part of the page."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.audio.report.rows import AudioStudy
+from triptych.audio.report.tables import table2_tables
+from triptych.audio.report.tables_beyond import beyond_table, datasets_table
+from triptych.audio.report.tables_captions import captions_table, table1_table
+from triptych.audio.report.tables_leaks import leaks_tables
+from triptych.present.page import Section, page_figures
+
+TITLES = {
+    "audio_figure2": "Figure 2. Validation loss during fine-tuning.",
+    "audio_beyond": "Beyond the paper: every system beside chance.",
+}
+
+RESULTS = (
+    "Recordings and captions are projected into one space; a caption is a query, and clips are "
+    "ranked by their cosine with it. mAP@10 rewards a high place of the one right clip, R@k counts "
+    "how often it is among the first k. **Baselines stand in the same table**: chance, an "
+    "untrained model, and a bag of words that compares the caption with the clips' keywords. "
+    "An ensemble is the mean of its members' similarity matrices; the report's members were "
+    "chosen on the test split, so beside them stands one chosen on the validation split."
+)
+SEARCH = (
+    "**[Search page](search.html)**: queries of the evaluation split with the ten best clips, the "
+    "true one marked, a spectrogram and a player each. The four files of the challenge's format, "
+    "from models retrained on all development splits, lie in `results/submissions`."
+)
+SYNTHESISED = (
+    "**All sounds of this run are synthesised, and its captions are written by rule.** Scenes are "
+    "made of a few dozen kinds of events in the layout of the real files. Numbers on them show "
+    "that the method works from end to end, and how its parts compare on this task; they say "
+    "nothing about Clotho and aren't comparable with published ones. Fewer clips are ranked than "
+    "in Clotho, so chance is higher too."
+)
+CAPTIONS = (
+    "Each caption of the training split gets five new ones, which may take up its recording's "
+    "keywords. In fine-tuning a caption is swapped for one of them with the probability of the "
+    "report. Answers that break the rules of the prompt are asked for once more or left out."
+)
+TEMPLATE = (
+    "**The new captions of this run were written by a template**, which rephrases by grammar and "
+    "needs no language model. Gains from them are no evidence for or against GPT's."
+)
+FINETUNING = (
+    "The main pair is fine-tuned from one pretrained model with each kind of captions, several "
+    "runs each that share their data order by seed. The loss is that of whole validation batches; "
+    "weights are picked by validation mAP@10, so an overfitted last epoch isn't what Table 2 shows."
+)
+LEAKS = (
+    "WavCaps and Clotho were drawn from the same sites, and Clotho's splits share recordings. "
+    "`strict` leaves out of training every clip that a published leak list names and every "
+    "recording of a split that models are judged by, whatever its file is called; `none` leaves "
+    "them in, as the report did. Only ids are compared: the same sound uploaded twice under two "
+    "ids stays. The main pair, pretrained on both corpora, shows what the leaks are worth."
+)
+BEYOND = (
+    "One right clip a query is the challenge's rule of 2023; where labels of all right clips are "
+    "there, mAP@10 and mAP@16 count them too."
+)
+SCENES = (
+    "Synthesised scenes allow two more questions. Some evaluation scenes combine events as "
+    "no training scene does. The two halves hold other kinds of scenes (single events only where "
+    "the combination is seen, more simultaneous ones where it isn't), so the difference between "
+    "them isn't the price of novelty; each is to be read beside chance. And some scenes differ "
+    "from a partner only in which event came first: "
+    "the share of their captions that score the right one higher, where guessing gives 50%."
+)
+DATA = "All clips as listed by their sources; WavCaps and AudioCaps serve pretraining alone."
+
+
+def audio_sections(
+    *,
+    figures: Sequence[str | Path],
+    captions: Mapping[str, str],
+    table1: pd.DataFrame,
+    table2: pd.DataFrame,
+    leaks: pd.DataFrame,
+    beyond: pd.DataFrame,
+    usage: pd.DataFrame,
+    clips: pd.DataFrame,
+    study: AudioStudy,
+) -> list[Section]:
+    """The study's sections.
+
+    figures: SVG files named as TITLES, among others. captions: their text by name. table1, table2,
+    leaks, beyond: the long tables of results/tables. usage: of the caption stage. clips: rows of
+    every clips.csv. Raises ValueError naming a figure or caption that is missing.
+    """
+    pictures = page_figures(TITLES, figures, captions)
+    synthesised = "synthesised" in study.sources.values()
+    results = [RESULTS, SEARCH]
+    if synthesised:
+        results.insert(0, SYNTHESISED)
+    scenes = beyond["measure"].isin(["seen", "unseen", "order"]).any()
+    return [
+        Section("audio-results", "Retrieval", "\n\n".join(results), tables=table2_tables(table2)),
+        Section(
+            "audio-captions",
+            "New captions",
+            f"{CAPTIONS}\n\n{TEMPLATE}" if study.backend == "template" else CAPTIONS,
+            tables=[table1_table(table1), captions_table(usage)],
+        ),
+        Section("audio-finetuning", "Fine-tuning", FINETUNING, [pictures["audio_figure2"]]),
+        Section("audio-leaks", "Leaks", LEAKS, tables=leaks_tables(leaks)),
+        Section(
+            "audio-beyond",
+            "Beyond the paper",
+            f"{BEYOND} {SCENES}" if scenes else BEYOND,
+            [pictures["audio_beyond"]],
+            [beyond_table(beyond)],
+        ),
+        Section("audio-data", "Recordings", DATA, tables=[datasets_table(clips, study)]),
+    ]

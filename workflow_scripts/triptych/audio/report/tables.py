@@ -1,0 +1,285 @@
+"""Table 2 of the audio study: retrieval by system, this run's and as published.
+
+Published are numbers of Clotho's evaluation split, from models with published weights. Ours stand
+beside them only where both hold; elsewhere they are two tables and no number meets another.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triptych.audio.report.rows import (
+    CLOTHO_EVALUATION,
+    KEYS,
+    METRICS,
+    PAPER_MEMBERS,
+    PATCH,
+    AudioStudy,
+    by_metric,
+    in_order,
+    of_study,
+    records,
+)
+from triptych.present.tables import DASH, MINUS, Table, number, with_cells
+
+RUN, PUBLISHED = "run", "published"
+YES, NO = "yes", "no"
+
+
+def table2_long(
+    metrics: pd.DataFrame,
+    ensembles: pd.DataFrame,
+    published: pd.DataFrame,
+    study: AudioStudy,
+    *,
+    scale: str,
+) -> pd.DataFrame:
+    """Table 2: every system of this run, then every published row; one row a cell, in percent.
+
+    metrics, ensembles: rows of metrics.csv and ensembles.csv. published: as
+    resources/published/audio_table2.csv. `block` says whose row it is; a run's row holds the
+    published number too where `comparable`: Clotho's whole evaluation split, both encoders with
+    published weights, and a published row of that name.
+    """
+    rows = of_study(metrics, study)
+    chosen = rows["metric"].isin(list(METRICS))
+    chosen &= (rows["subset"] == "all") & (rows["relevance"] == "single")
+    rows = in_order(rows[chosen], study)
+    real = on_clotho(rows, study)
+    members = ensembles.groupby("name").size()
+    printed = _published_cells(published)
+    cells = []
+    for row in records(rows):
+        described = _described(row, study, members)
+        key = (*_join_key(row, described, study), row["metric"])
+        match = printed.get(key) if real and _comparable(row, study, members) else None
+        cells.append(
+            {
+                "block": RUN,
+                **described,
+                **{name: row[name] for name in KEYS},
+                "kind": row["kind"],
+                "metric": row["metric"],
+                "value": 100 * row["value"],
+                "low": 100 * row["low"],
+                "high": 100 * row["high"],
+                "queries": row["queries"],
+                "clips": row["clips"],
+                "comparable": match is not None,
+                "published": np.nan if match is None else match,
+            }
+        )
+    frame = pd.concat([pd.DataFrame(cells), _published_rows(published)], ignore_index=True).assign(
+        data=study.data()
+    )
+    return with_cells(frame, unit="percent", scale=scale)
+
+
+def on_clotho(rows: pd.DataFrame, study: AudioStudy) -> bool:
+    """Whether these rows of metrics.csv are of all queries of Clotho's evaluation split."""
+    if study.sources["clotho"] == "synthesised" or rows.empty:
+        return False
+    return all((rows[column] == count).all() for column, count in CLOTHO_EVALUATION.items())
+
+
+def _comparable(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) -> bool:
+    if row["system"] == "ensemble":
+        paper = all(study.as_published(a, t) for a in study.audio for t in study.text)
+        whole = members.get(row["audio_model"], 0) == PAPER_MEMBERS
+        return row["audio_model"] == "published" and whole and paper
+    first = row["stage"] != "finetuned" or row["seed"] == study.first_seed
+    return first and study.as_published(row["audio_model"], row["text_model"])
+
+
+def _described(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) -> dict[str, object]:
+    """A row's first columns as a reader knows them."""
+    empty = {"segment_seconds": np.nan, "overlap": "", "text": "", "finetuned": "", "gpt": ""}
+    if row["system"] == "baseline":
+        names = {"keywords": "Bag of words"}
+        name = str(row["audio_model"])
+        return {"audio": names.get(name, name.capitalize()), **empty, "shown_seed": ""}
+    if row["system"] == "ensemble":
+        chosen = {"published": "as listed", "selected": "by validation"}
+        name = str(row["audio_model"])
+        of = f"Ensemble of {members[name]}" if name in members else "Ensemble"
+        return {"audio": f"{of}, {chosen.get(name, name)}", **empty, "shown_seed": ""}
+    audio, text = study.audio.get(row["audio_model"]), study.text.get(row["text_model"])
+    remark = {"untrained": ", untrained", "distilled": ", distilled"}.get(row["stage"], "")
+    return {
+        "audio": (audio.label if audio else str(row["audio_model"])) + remark,
+        "segment_seconds": audio.segment_seconds if audio else np.nan,
+        "overlap": (YES if audio.overlap else NO) if audio else "",
+        "text": text.label if text else str(row["text_model"]),
+        "finetuned": YES if row["stage"] in ("finetuned", "distilled") else NO,
+        "gpt": study.captions_label(str(row["captions"])),
+        "shown_seed": "" if row["stage"] == "untrained" else str(row["seed"]),
+    }
+
+
+def _join_key(
+    row: Mapping[str, Any], described: Mapping[str, object], study: AudioStudy
+) -> tuple[object, ...]:
+    if row["system"] == "ensemble":
+        return ("ensemble", "", "", "")
+    if row["stage"] not in ("finetuned", "pretrained"):
+        return (row["stage"], "", "", "")
+    gpt = YES if row["captions"] == "gpt" and study.backend != "template" else NO
+    if row["captions"] == "gpt" and gpt == NO:
+        gpt = study.backend
+    return (described["audio"], described["text"], described["finetuned"], gpt)
+
+
+def _published_cells(published: pd.DataFrame) -> dict[tuple[object, ...], float]:
+    """Published numbers by audio model, text model, fine-tuned, GPT captions, and metric."""
+    cells: dict[tuple[object, ...], float] = {}
+    for _, row in published.fillna({"text_model": ""}).iterrows():
+        ensemble = str(row["audio_model"]).startswith("ensemble of")
+        if not ensemble and row["source"] != "this report":
+            continue
+        key = (row["audio_model"], row["text_model"], row["finetuned"], row["gpt_augmented"])
+        for metric in METRICS:
+            cells[("ensemble", "", "", "", metric) if ensemble else (*key, metric)] = row[metric]
+    return cells
+
+
+def _published_rows(published: pd.DataFrame) -> pd.DataFrame:
+    """The published rows, one row a printed cell."""
+    text = {"text_model": "", "finetuned": "", "gpt_augmented": "", "overlap": "", "source": ""}
+    rows = []
+    for _, row in published.fillna(text).iterrows():
+        for metric in METRICS:
+            rows.append(
+                {
+                    "block": PUBLISHED,
+                    "audio": row["audio_model"],
+                    "segment_seconds": row["segment_s"],
+                    "overlap": row["overlap"],
+                    "text": row["text_model"],
+                    "finetuned": row["finetuned"],
+                    "gpt": row["gpt_augmented"],
+                    "ensemble_member": row["ensemble_member"],
+                    "submission": row["submission_id"],
+                    "origin": row["source"],
+                    "metric": metric,
+                    "published": row[metric],
+                    "comparable": False,
+                }
+            )
+    frame = pd.DataFrame(rows)
+    # What the paper leaves open (a dash) is no cell; its row has others.
+    return frame[frame["published"].notna()]
+
+
+HEADERS = ("Audio model", "Segment", "Overlap", "Text model", "Fine-tuned", "New captions")
+
+
+def table2_tables(long: pd.DataFrame) -> list[Table]:
+    """Lay out `table2_long`: this run's table, then the published one."""
+    keys = ("overlap", "text", "finetuned", "gpt", "shown_seed", "origin", "seed")
+    frame = long.astype({key: object for key in keys}).fillna(dict.fromkeys(keys, ""))
+    ours, theirs = frame[frame["block"] == RUN], frame[frame["block"] == PUBLISHED]
+    beside = bool(_is_true(ours["comparable"]).any())
+    return [_run_table(ours, beside), _published_table(theirs, beside)]
+
+
+def _run_table(ours: pd.DataFrame, beside: bool) -> Table:
+    columns = [("", header) for header in (*HEADERS, "Seed")]
+    for metric, header in METRICS.items():
+        columns.append(("", header))
+        if beside and metric == "map_at_10":
+            columns += [("", "published"), ("", "difference")]
+    keys = ["kind", "audio_model", "text_model", "captions", "seed", "system"]
+    rows = []
+    for _, cells in ours.fillna({key: "" for key in keys}).groupby(keys, sort=False):
+        shown = by_metric(cells)
+        line = [*_first_columns(cells.iloc[0]), _text(cells.iloc[0]["shown_seed"]) or DASH]
+        for metric in METRICS:
+            cell = shown.get(metric)
+            digits = 2 if metric == "map_at_10" else 1
+            line.append(DASH if cell is None else with_interval(cell, digits))
+            if beside and metric == "map_at_10":
+                theirs, gap = (
+                    float("nan") if cell is None else float(cell[name])
+                    for name in ("published", "difference")
+                )
+                line += [
+                    number(theirs, 2),
+                    DASH if pd.isna(gap) else f"{gap:+.2f}".replace("-", MINUS),
+                ]
+        rows.append(tuple(line))
+    first = ours.iloc[0]
+    return Table(
+        name="audio_table2",
+        title=f"Table 2, this run: {first['data']}, {first['scale']} scale.",
+        caption=(
+            f"Percent, with 95% bootstrap intervals over recordings, each with all its captions: "
+            f"{number(ours['queries'].max(), 0)} queries, {number(ours['clips'].max(), 0)} clips. "
+            "One clip is right for each query. Ensembles: members as listed in the config, or "
+            "chosen by the validation split. Bag of words: on the clips' keywords. "
+            + (
+                "Published numbers stand beside rows of the same models on the same split."
+                if beside
+                else "No row is comparable with the published table below: other recordings, "
+                "other models, or both."
+            )
+        ),
+        columns=tuple(columns),
+        rows=tuple(rows),
+        keys=len(HEADERS) + 1,
+    )
+
+
+def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
+    headers = (*HEADERS[:-1], "GPT captions")
+    rows = []
+    names = ["audio", "text", "finetuned", "gpt", "origin"]
+    for _, cells in theirs.groupby(names, sort=False):
+        printed = cells.set_index("metric")["published"].to_dict()
+        line = list(_first_columns(cells.iloc[0]))
+        line += [number(printed.get(metric, np.nan), 2) for metric in METRICS]
+        row = cells.iloc[0]
+        line += [_text(row[name]) or DASH for name in ("ensemble_member", "submission")]
+        rows.append((*line, str(row["origin"]).replace("this report", "the report")))
+    return Table(
+        name="audio_table2_published",
+        title="Table 2, as published: Clotho's evaluation split.",
+        caption=(
+            "Percent, one run each, without intervals; members of the ensemble and the report's "
+            "four submissions are numbered. The report trained on all of WavCaps, which "
+            "holds recordings of the split that it tests on. PaSST-S15 is printed as having no "
+            f"overlap; its stride is 10 of {PATCH} in the text and in the code."
+            + ("" if beside else " Not comparable with this run.")
+        ),
+        columns=tuple(
+            ("", header)
+            for header in (*headers, *METRICS.values(), "Member", "Submission", "Source")
+        ),
+        rows=tuple(rows),
+        keys=len(headers),
+    )
+
+
+def _first_columns(row: pd.Series) -> tuple[str, ...]:
+    seconds = row["segment_seconds"]
+    segment = DASH if pd.isna(seconds) else f"{seconds:g} s"
+    others = (_text(row[name]) or DASH for name in ("overlap", "text", "finetuned", "gpt"))
+    overlap, *rest = others
+    return (str(row["audio"]), segment, overlap, *rest)
+
+
+def _text(value: Any) -> str:
+    return "" if pd.isna(value) else str(value).removesuffix(".0")
+
+
+def with_interval(cell: Mapping[str, Any], digits: int = 2) -> str:
+    """A value with its interval, whose ends have one digit."""
+    text = number(cell["value"], digits)
+    if pd.isna(cell["low"]):
+        return text
+    return f"{text} [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"
+
+
+def _is_true(values: pd.Series) -> pd.Series:
+    return values.astype(str).str.lower() == "true"

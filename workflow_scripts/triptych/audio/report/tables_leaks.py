@@ -1,0 +1,293 @@
+"""What leaks are worth, and the ledger of what was removed from training."""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from triptych.audio.report.rows import METRICS, AudioStudy, by_metric, read_rows
+from triptych.audio.report.tables import with_interval
+from triptych.core.statistics import Interval, ratio_interval
+from triptych.present.palette import DATASET_LABELS, label
+from triptych.present.tables import DASH, Table, number, with_cells
+
+RESULT, COUNT, REASON = "result", "count", "reason"
+UNREADABLE, PROTECTED = "unreadable", "protected recording"
+COUNTS = {
+    "listed": "Listed",
+    "unreadable": "Unreadable",
+    "excluded": "Excluded",
+    "train": "Trained on",
+    "leaked": "Leaked",
+}
+OWNER = re.compile(r"^(\w+)/(\w+)/")  # a clip's id begins with its data set and split
+DIFFERENCE, DIFFERENCE_LEAKED = "difference", "difference_leaked"
+
+
+def read_corpora(paths: Sequence[str | Path]) -> pd.DataFrame:
+    """CSV files in folders named by their corpus, as one frame with the column `corpus`."""
+    frames = [read_rows(path).assign(corpus=Path(path).parent.name) for path in paths]
+    if not frames:
+        raise ValueError("at least one CSV file of a corpus expected, got none")
+    return pd.concat(frames, ignore_index=True)
+
+
+def precision_at_10(rank: pd.Series) -> pd.Series:
+    """Average precision among the ten best of a query with one right clip: 1/rank, or 0."""
+    return (1 / rank).where(rank <= 10, 0.0)
+
+
+def hit_within(rank: pd.Series, best: int) -> pd.Series:
+    """Recall among the `best` first of a query with one right clip: 1 or 0."""
+    return (rank <= best).astype(float)
+
+
+VALUES = {
+    "map_at_10": precision_at_10,
+    "r_at_1": lambda rank: hit_within(rank, 1),
+    "r_at_5": lambda rank: hit_within(rank, 5),
+    "r_at_10": lambda rank: hit_within(rank, 10),
+}
+"""Each metric of METRICS as one value a query."""
+
+
+def mean_over_clips(values: pd.Series) -> Interval:
+    """Mean over queries with its 95% interval over clips, each with all its queries.
+
+    values: one a query, indexed by (clip, query). Raises ValueError for none.
+    """
+    by_clip = values.groupby(level="clip")
+    # A mean over queries is a ratio of sums over clips, however many captions a clip has.
+    return ratio_interval(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
+
+
+def leaks_long(
+    metrics: pd.DataFrame,
+    queries: pd.DataFrame,
+    removed: pd.DataFrame,
+    counts: pd.DataFrame,
+    clips: pd.DataFrame,
+    study: AudioStudy,
+    *,
+    exclusions: Mapping[str, str],
+    scale: str,
+) -> pd.DataFrame:
+    """Results with and without leaks, then the ledger; one row a cell.
+
+    metrics, queries: rows of metrics.csv and queries.csv. removed, counts: of every corpus, by
+    `read_corpora`. clips: rows of every clips.csv. exclusions: by corpus. `part` says what a row
+    is: `result` in percent (the main pair, pretrained; differences in percentage points, paired by
+    query, over all clips and over those that only the leaky corpus trains on), `count` of clips
+    by corpus, and `reason` for which the evaluated corpus lacks clips.
+    """
+    parts = [
+        with_cells(_results(metrics, queries, removed, clips, study), unit="percent", scale=scale),
+        with_cells(_counts(counts), unit="clips", scale=scale),
+        with_cells(_reasons(removed, study), unit="clips", scale=scale),
+    ]
+    parts[0].loc[parts[0]["row"].str.startswith(DIFFERENCE), "unit"] = "percentage points"
+    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    return frame.assign(exclude=frame["corpus"].map(dict(exclusions)))
+
+
+def _results(
+    metrics: pd.DataFrame,
+    queries: pd.DataFrame,
+    removed: pd.DataFrame,
+    clips: pd.DataFrame,
+    study: AudioStudy,
+) -> pd.DataFrame:
+    shared = (metrics["split"] == "evaluation") & (metrics["subset"] == "all")
+    shared &= (metrics["relevance"] == "single") & metrics["metric"].isin(list(METRICS))
+    scored = metrics[shared]
+    rows = []
+    for corpus in (study.leaky, study.evaluated):
+        for _, row in scored[_pretrained(scored, study, corpus)].iterrows():
+            rows.append({"row": "run", "corpus": corpus, **_percent(row)})
+    for _, row in scored[scored["audio_model"] == "chance"].iterrows():
+        rows.append({"row": "chance", "corpus": "", **_percent(row)})
+    leaky, clean = (_ranks(queries, study, corpus) for corpus in (study.leaky, study.evaluated))
+    shared_queries = leaky.index.intersection(clean.index)
+    own = set(leaked_clips(removed, clips, study))
+    of_leaked = shared_queries[shared_queries.get_level_values("clip").isin(own)]
+    for name, chosen in ((DIFFERENCE, shared_queries), (DIFFERENCE_LEAKED, of_leaked)):
+        for metric, value in VALUES.items() if len(chosen) else ():
+            gap = mean_over_clips(100 * (value(leaky[chosen]) - value(clean[chosen])))
+            rows.append(
+                {
+                    "row": name,
+                    "corpus": "",
+                    "metric": metric,
+                    "value": gap.estimate,
+                    "low": gap.low,
+                    "high": gap.high,
+                    "queries": len(chosen),
+                    "clips": chosen.get_level_values("clip").nunique(),
+                }
+            )
+    return pd.DataFrame(rows).assign(part=RESULT)
+
+
+def _pretrained(frame: pd.DataFrame, study: AudioStudy, corpus: str) -> pd.Series:
+    audio, text = study.main
+    return (
+        (frame["stage"] == "pretrained")
+        & (frame["audio_model"] == audio)
+        & (frame["text_model"] == text)
+        & (frame["corpus"] == corpus)
+    )
+
+
+def _ranks(queries: pd.DataFrame, study: AudioStudy, corpus: str) -> pd.Series:
+    chosen = _pretrained(queries, study, corpus) & (queries["split"] == "evaluation")
+    return queries[chosen].set_index(["clip", "query"])["rank"]
+
+
+def _percent(row: pd.Series) -> dict[str, object]:
+    cells = {name: 100 * row[name] for name in ("value", "low", "high")}
+    return {"metric": row["metric"], **cells, "queries": row["queries"], "clips": row["clips"]}
+
+
+def leaked_clips(removed: pd.DataFrame, clips: pd.DataFrame, study: AudioStudy) -> list[str]:
+    """Evaluation clips whose recording the evaluated corpus removed from training."""
+    ours = removed[(removed["corpus"] == study.evaluated) & (removed["sound_id"] != "")]
+    evaluation = clips[(clips["split"] == "evaluation") & clips["sound_id"].isin(ours["sound_id"])]
+    return sorted(evaluation["clip"])
+
+
+def _counts(counts: pd.DataFrame) -> pd.DataFrame:
+    long = counts.melt(
+        id_vars=["corpus", "dataset", "split"],
+        value_vars=list(COUNTS),
+        var_name="metric",
+        value_name="value",
+    )
+    return long.assign(part=COUNT, row="")
+
+
+def _reasons(removed: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    ours = removed[removed["corpus"] == study.evaluated].copy()
+    ours["known_from"] = [
+        _known_from(reason, source)
+        for reason, source in zip(ours["reason"], ours["source"], strict=True)
+    ]
+    keys = ["dataset", "split", "reason", "known_from"]
+    long = ours.groupby(keys, as_index=False, sort=False).agg(value=("clip", "nunique"))
+    return long.assign(part=REASON, row="", metric="removed", corpus=study.evaluated)
+
+
+def _known_from(reason: str, source: str) -> str:
+    """The list or split that a removed clip stands in; a problem with its audio has neither."""
+    owner = OWNER.match(source)
+    if reason == PROTECTED and owner:
+        return f"{label(DATASET_LABELS, owner[1])} {owner[2]}"
+    return "" if reason == UNREADABLE else source
+
+
+def leaks_tables(long: pd.DataFrame) -> list[Table]:
+    """Lay out `leaks_long`: the results, the counts by corpus, the reasons."""
+    text = ("row", "corpus", "dataset", "split", "reason", "exclude", "known_from")
+    known = {key: "" for key in text if key in long}
+    frame = long.astype({key: object for key in known}).fillna(known)
+    by_part = {part: frame[frame["part"] == part] for part in (RESULT, COUNT, REASON)}
+    tables = [_results_table(by_part[RESULT]), _counts_table(by_part[COUNT])]
+    return [*tables, _reasons_table(by_part[REASON])]
+
+
+def _results_table(results: pd.DataFrame) -> Table:
+    rows = []
+    for key, cells in results.groupby(["row", "corpus"], sort=False):
+        assert isinstance(key, tuple)
+        row, corpus = map(str, key)
+        exclude = str(cells["exclude"].iloc[0])
+        clips = int(cells["clips"].max())
+        name = {
+            "run": f"{'With' if exclude == 'none' else 'Without'} leaks: corpus {corpus}, "
+            f"exclude {exclude}",
+            "chance": "Chance",
+            DIFFERENCE: "With minus without, in points",
+            DIFFERENCE_LEAKED: f"Same difference, over the {clips} leaked clips",
+        }[row]
+        found = by_metric(cells)
+        shown = (found.get(metric) for metric in METRICS)
+        rows.append((name, *(DASH if cell is None else with_interval(cell) for cell in shown)))
+    compared = (results["row"] == DIFFERENCE).any()
+    return Table(
+        name="audio_leaks",
+        title="With and without leaks.",
+        caption=(
+            "The main pair after pretraining, on the evaluation split, in percent, with 95% "
+            "bootstrap intervals over recordings. "
+            + (
+                "Differences are paired by query. Leaked clips are those of the evaluation split "
+                "whose own recording the leaky corpus trains on under another caption."
+                if compared
+                else "No corpus with leaks was trained on, so that there is nothing to compare."
+            )
+        ),
+        columns=(("", "Pretraining"), *(("", header) for header in METRICS.values())),
+        rows=tuple(rows),
+    )
+
+
+def _counts_table(counts: pd.DataFrame) -> Table:
+    corpora = list(dict.fromkeys(counts["corpus"]))
+    columns = [("", "Data set"), ("", "Part"), ("", "Listed"), ("", "Unreadable")]
+    excluded = counts.drop_duplicates("corpus").set_index("corpus")["exclude"]
+    for corpus in corpora:
+        group = f"{corpus} ({excluded[corpus] or DASH})"
+        columns += [(group, COUNTS[name]) for name in ("excluded", "train", "leaked")]
+    rows = []
+    totals = np.zeros(len(columns) - 2)
+    for key, cells in counts.groupby(["dataset", "split"], sort=False):
+        assert isinstance(key, tuple)
+        value = cells.set_index(["corpus", "metric"])["value"]
+        line = [value.xs(name, level="metric").max() for name in ("listed", "unreadable")]
+        for corpus in corpora:
+            line += [value.get((corpus, name), np.nan) for name in ("excluded", "train", "leaked")]
+        totals += np.nan_to_num(np.asarray(line, dtype=float))
+        named = (label(DATASET_LABELS, str(key[0])), str(key[1]).replace("_", " "))
+        rows.append((*named, *(number(cell, 0) for cell in line)))
+    rows.append(("all", "", *(number(total, 0) for total in totals)))
+    return Table(
+        name="audio_ledger",
+        title="What each corpus trains on.",
+        caption=(
+            "Clips; beside the name of a corpus its rule of exclusion. Leaked: trained on although "
+            "it is a recording of a split that models are judged by. Splits of Clotho that a "
+            "corpus doesn't train on are neither excluded nor trained on. Each removed clip with "
+            "its reasons stands in results/audio/corpora/*/removed.csv."
+        ),
+        columns=tuple(columns),
+        rows=tuple(rows),
+        keys=2,
+    )
+
+
+def _reasons_table(reasons: pd.DataFrame) -> Table:
+    rows = tuple(
+        (
+            label(DATASET_LABELS, str(row["dataset"])),
+            str(row["split"]).replace("_", " "),
+            str(row["reason"]).replace("_", " "),
+            str(row["known_from"]) or DASH,
+            number(row["value"], 0),
+        )
+        for _, row in reasons.iterrows()
+    )
+    return Table(
+        name="audio_removed",
+        title="Why clips were removed.",
+        caption=(
+            "From the corpus of Table 2. A clip with several reasons counts in each line."
+            if rows
+            else "No clip was removed from the corpus of Table 2."
+        ),
+        columns=tuple(
+            ("", header) for header in ("Data set", "Part", "Reason", "Known from", "Clips")
+        ),
+        rows=rows,
+        keys=4,
+    )

@@ -1,0 +1,183 @@
+"""Data sets made here: a noisy expert's episodes, written in the layout of D4RL's v2 files.
+
+Keys, types and their order in time are those of D4RL's scripts/generation/mujoco/collect_data.py:
+`infos/qpos` and `infos/qvel` are the state before the action, and an episode that reaches the time
+limit is a time-out even if it would have ended there. Two things differ, and the file says that it
+is not D4RL's: the noise has one deviation everywhere, and the last episode, which the wanted number
+of steps cuts, ends with a time-out (D4RL leaves it open).
+"""
+
+import logging
+from dataclasses import dataclass
+
+import h5py
+import numpy as np
+
+from triptych.core.files import atomic_path
+from triptych.demo.experts import LAYERS, Expert, PathLike, read_expert
+from triptych.rl.locomotion import Array, Locomotion, normalised_score
+
+logger = logging.getLogger(__name__)
+
+SOURCE = "triptych rl_collect, not D4RL"
+FIRST_COLLECTION_SEED = 4_000_000_000
+EPISODES_AT_ONCE = 50
+
+Rows = dict[str, np.ndarray]
+
+
+@dataclass(frozen=True)
+class NoisyPolicy:
+    """Gaussian noise of standard deviation `sigma` upon a policy's actions, then clipped."""
+
+    mean: Expert
+    sigma: float
+
+    def act(self, observations: Array, noise: Array) -> Array:
+        """Actions [E, A], given observations [E, S] and standard normal numbers [E, A]."""
+        return np.asarray(np.clip(self.mean(observations) + self.sigma * noise, -1.0, 1.0))
+
+    def log_density(self, noise: Array) -> Array:
+        """Logarithm of the density [E] of the actions as they were before clipping."""
+        if self.sigma == 0.0:
+            return np.zeros(len(noise))
+        normaliser = 0.5 * np.log(2.0 * np.pi) + np.log(self.sigma)
+        return np.asarray((-0.5 * np.square(noise) - normaliser).sum(axis=1))
+
+
+def collect(
+    task: str,
+    expert_path: PathLike,
+    path: PathLike,
+    transitions: int,
+    sigma: float,
+    seed: int,
+) -> None:
+    """Roll the expert out for `transitions` steps and write them to the HDF5 file `path`.
+
+    `sigma` is the action noise. The same arguments give the same bytes.
+    """
+    if transitions < 2:
+        raise ValueError(f"transitions is {transitions}: expected at least 2")
+    if sigma < 0.0:
+        raise ValueError(f"sigma is {sigma}: expected 0 or more")
+    policy = NoisyPolicy(read_expert(expert_path, task), sigma)
+    rows = _first_rows(_record_episodes(task, policy, transitions, seed), transitions)
+    _write(path, task, policy, seed, rows)
+    ends = np.flatnonzero(rows["terminals"] | rows["timeouts"])
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    returns = np.add.reduceat(rows["rewards"].astype(np.float64), starts)
+    logger.info(
+        "%s: %d steps, %d episodes, mean normalised score %.1f",
+        path,
+        transitions,
+        len(ends),
+        normalised_score(task, returns).mean(),
+    )
+
+
+def _record_episodes(task: str, policy: NoisyPolicy, transitions: int, seed: int) -> list[Rows]:
+    """Whole episodes, in the order of their seeds, until they hold `transitions` steps."""
+    environment = Locomotion(task, EPISODES_AT_ONCE)
+    episodes: list[Rows] = []
+    missing = transitions
+    while missing > 0:
+        # No episode is longer than the horizon, so that many at least are needed.
+        needed = min(EPISODES_AT_ONCE, -(-missing // environment.horizon))
+        batch = _roll_out(environment, policy, seed, len(episodes), needed)
+        episodes += batch
+        missing -= sum(len(episode["rewards"]) for episode in batch)
+    return episodes
+
+
+def _roll_out(
+    environment: Locomotion, policy: NoisyPolicy, seed: int, first: int, count: int
+) -> list[Rows]:
+    """Episodes number `first` to `first + count - 1`, in lock-step."""
+    numbers = range(first, first + environment.episodes)
+    horizon, size = environment.horizon, environment.action_size
+    # One generator an episode: what it holds does not depend on how many run beside it.
+    noise = np.zeros((environment.episodes, horizon, size))
+    for episode in range(count):
+        generator = np.random.default_rng([seed, numbers[episode]])
+        noise[episode] = generator.standard_normal((horizon, size))
+    # Episode seeds of one collection lie together, those of the next a million further on.
+    start = FIRST_COLLECTION_SEED + 1_000_000 * seed
+    observations = environment.reset([start + number for number in numbers])
+    active = np.arange(environment.episodes) < count
+    lengths = np.zeros(environment.episodes, dtype=np.int64)
+    steps: list[Rows] = []
+    for step in range(horizon):
+        qpos, qvel = environment.qpos.copy(), environment.qvel.copy()
+        # The file holds float32: act on what it will hold, so that it can be replayed from it.
+        actions = policy.act(observations, noise[:, step]).astype(np.float32)
+        following, rewards, terminals = environment.step(actions, active)
+        timeout = step == horizon - 1
+        steps.append(
+            {
+                "observations": observations.astype(np.float32),
+                "actions": actions,
+                "next_observations": following.astype(np.float32),
+                "rewards": rewards.astype(np.float32),
+                "terminals": terminals & (not timeout),
+                "timeouts": np.full(environment.episodes, timeout),
+                "infos/action_log_probs": policy.log_density(noise[:, step]).astype(np.float32),
+                "infos/qpos": qpos.astype(np.float32),
+                "infos/qvel": qvel.astype(np.float32),
+            }
+        )
+        lengths += active
+        active = active & ~terminals
+        observations = following
+        if not active.any():
+            break
+    stacked = {key: np.stack([step[key] for step in steps], axis=1) for key in steps[0]}
+    return [
+        {key: values[episode, : lengths[episode]] for key, values in stacked.items()}
+        for episode in range(count)
+    ]
+
+
+def _first_rows(episodes: list[Rows], transitions: int) -> Rows:
+    """The first `transitions` steps of the episodes, one after another; a cut one is a time-out."""
+    rows = {
+        key: np.concatenate([episode[key] for episode in episodes])[:transitions]
+        for key in episodes[0]
+    }
+    if not rows["terminals"][-1]:
+        rows["timeouts"][-1] = True
+    return rows
+
+
+def _write(
+    path: PathLike,
+    task: str,
+    policy: NoisyPolicy,
+    seed: int,
+    rows: Rows,
+) -> None:
+    """HDF5 in D4RL's layout, metadata included, marked as not D4RL's."""
+    actions, inputs = policy.mean.weights[LAYERS[-1]].shape
+    metadata = {
+        "algorithm": np.bytes_("PPO"),
+        "source": np.bytes_(SOURCE),
+        "policy/nonlinearity": np.bytes_("tanh"),
+        "policy/output_distribution": np.bytes_("clipped_gaussian"),
+        "policy/last_fc_log_std/weight": np.zeros((actions, inputs), np.float32),
+        "policy/last_fc_log_std/bias": np.full(
+            actions, np.log(policy.sigma) if policy.sigma > 0 else -np.inf, dtype=np.float32
+        ),
+    }
+    for layer in LAYERS:
+        metadata[f"policy/{layer}/weight"] = policy.mean.weights[layer]
+        metadata[f"policy/{layer}/bias"] = policy.mean.biases[layer]
+    with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
+        stream.attrs["source"] = SOURCE
+        stream.attrs["task"] = task
+        stream.attrs["seed"] = seed
+        stream.attrs["action_noise"] = policy.sigma
+        for key, values in rows.items():
+            # Without time stamps, so that the same data are the same bytes.
+            stream.create_dataset(key, data=values, track_times=False)
+        for key, value in metadata.items():
+            stream.create_dataset(f"metadata/{key}", data=value, track_times=False)

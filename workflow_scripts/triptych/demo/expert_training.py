@@ -1,0 +1,60 @@
+"""The rule rl_train_expert's work: train by PPO, keep the best policy, measure and write it."""
+
+from importlib.metadata import version
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.divergence import diverged
+from triptych.core.progress import Progress
+from triptych.core.stopping import Stopped, StopRequest
+from triptych.demo.experts import PathLike, write_expert, write_record
+from triptych.demo.ppo import ENVIRONMENTS, EVALUATE_EVERY, HIDDEN, HORIZON, PpoSettings, Trainer
+
+
+def train_expert(
+    task: str,
+    settings: PpoSettings,
+    policy_path: PathLike,
+    record_path: PathLike,
+    checkpoint: Checkpoint,
+    stop: StopRequest,
+) -> None:
+    """Train, keep the policy of the best evaluation, measure it on fresh episodes, write both.
+
+    The state is kept at every evaluation and taken up again; raises Stopped after saving when
+    `stop` asks for it. Neither changes the result. Raises DivergedError when weights are not
+    finite or the value's error explodes; the last state stays.
+    """
+    trainer = Trainer(task, settings)
+    stored = checkpoint.load()
+    if stored is not None:
+        trainer.restore(stored)
+
+    def save() -> str:
+        checkpoint.save(trainer.state())
+        return f"iteration {trainer.iteration}"
+
+    saved = None if stored is None else f"iteration {trainer.iteration}"
+    with Progress(task, trainer.iterations, "iterations", done=trainer.iteration) as progress:
+        while trainer.iteration < trainer.iterations:
+            trainer.iterate()
+            if wrong := trainer.trouble():
+                advice = f"Choose another seed in the config (rl.experts.{task}.seed)."
+                raise diverged(wrong, saved, checkpoint, advice)
+            progress.advance()
+            if trainer.iteration % EVALUATE_EVERY == 0 or trainer.iteration == trainer.iterations:
+                trainer.evaluate()
+                saved = save()
+            if stop.reason:
+                save()
+                raise Stopped(stop.reason)
+    training = {
+        "algorithm": "PPO (Schulman et al. 2017), the policy's mean, clipped to [-1, 1]",
+        "seed": settings.seed,
+        "environment_steps": trainer.iterations * ENVIRONMENTS * HORIZON,
+        "hidden": [HIDDEN, HIDDEN],
+        "mujoco": version("mujoco"),
+        "gymnasium": version("gymnasium"),
+        "torch": version("torch"),
+    }
+    write_expert(policy_path, trainer.kept)
+    write_record(record_path, task, training, trainer.kept)

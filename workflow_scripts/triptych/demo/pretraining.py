@@ -1,0 +1,307 @@
+"""A backbone that learns from a handful of photographs, without labels and without downloads.
+
+Instance discrimination (Chen et al. 2020, "A simple framework for contrastive learning of visual
+representations"): two views of one place, cropped and coloured at random, shall be more alike than
+views of different places. The network learns with batch norm, which is folded into its
+convolutions at the end.
+"""
+
+import logging
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import precision_context
+from triptych.core.divergence import all_finite, diverged, exploded
+from triptych.core.errors import InputError
+from triptych.core.portion import NoRoomError
+from triptych.core.progress import Progress
+from triptych.core.sampling import keyed_generator
+from triptych.core.stopping import Stopped, StopRequest
+from triptych.demo.views import Views
+from triptych.style.backbones.architectures import Architecture, Pooling
+from triptych.style.backbones.backbone import Backbone
+
+logger = logging.getLogger(__name__)
+
+MEAN = (0.45, 0.45, 0.45)
+STD = (0.25, 0.25, 0.25)
+"""Of the input, RGB in [0, 1]: round figures for photographs."""
+
+
+@dataclass(frozen=True)
+class PretrainingSettings:
+    """What is learned and for how long."""
+
+    steps: int
+    batch: int  # places a step; each is seen in two views
+    view: int  # side of a view in pixels
+    contrast_at: tuple[str, ...]  # layers whose mean activations must tell places apart
+    learning_rate: float  # at the top of the one-cycle schedule
+    weight_decay: float
+    temperature: float  # divides the cosine similarities
+    precision: str  # "float32", "tf32" or "bf16"
+    seed: int
+    log_every: int  # steps; a log's row is the mean over them
+    checkpoint_every: int  # steps
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> "PretrainingSettings":
+        """From plain values, as the config holds them."""
+        return cls(**{**table, "contrast_at": tuple(table["contrast_at"])})
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """The backbone, and a row of the log for every `log_every` steps."""
+
+    backbone: Backbone
+    log: pd.DataFrame  # step, loss, pair_found_percent, seconds
+
+
+class Trainee(torch.nn.Module):
+    """An architecture with batch norm before each ReLU, and one head for each layer contrasted.
+
+    Pools by averages; every weight is drawn from `generator`. Raises InputError for a layer to
+    contrast at that the architecture doesn't have.
+    """
+
+    def __init__(
+        self, architecture: Architecture, contrast_at: tuple[str, ...], generator: torch.Generator
+    ) -> None:
+        super().__init__()
+        relus = [layer.relu for layer in architecture.convolutions.values()]
+        if unknown := set(contrast_at) - set(relus):
+            raise InputError(
+                f"style.backbone_training: {architecture.name} has no layer "
+                f"{', '.join(sorted(unknown))} to contrast at; it has {', '.join(relus)}"
+            )
+        self._architecture = architecture
+        self._contrast_at = contrast_at
+        self.convolutions = torch.nn.ModuleDict()
+        self.norms = torch.nn.ModuleDict()
+        self.heads = torch.nn.ModuleDict()
+        for name, layer in architecture.convolutions.items():
+            self.convolutions[name] = torch.nn.Conv2d(
+                layer.inputs,
+                layer.outputs,
+                layer.kernel,
+                layer.stride,
+                layer.padding,
+                bias=False,
+            )
+            self.norms[name] = torch.nn.BatchNorm2d(layer.outputs)
+        for layer_name in contrast_at:
+            width = architecture.channels(layer_name)
+            self.heads[layer_name] = torch.nn.Sequential(
+                torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, 64)
+            )
+        for module in self.modules():
+            if isinstance(module, torch.nn.Conv2d | torch.nn.Linear):
+                torch.nn.init.kaiming_normal_(
+                    module.weight, nonlinearity="relu", generator=generator
+                )
+                if module.bias is not None:
+                    torch.nn.init.zeros_(module.bias)
+
+    def forward(self, images: Tensor) -> list[Tensor]:
+        """Unit vectors [N, 64] of images [N, 3, H, W] in [0, 1], one for each head."""
+        return [
+            functional.normalize(self.heads[name](activation.mean((2, 3))), dim=1)
+            for name, activation in self.activations(images).items()
+            if name in self._contrast_at
+        ]
+
+    def activations(self, images: Tensor) -> dict[str, Tensor]:
+        """Activations [N, C, H', W'] after each ReLU, by the backbone's names."""
+        x = (images - images.new_tensor(MEAN).view(3, 1, 1)) / images.new_tensor(STD).view(3, 1, 1)
+        found: dict[str, Tensor] = {}
+        for layer in self._architecture.layers:
+            if isinstance(layer, Pooling):
+                x = functional.avg_pool2d(x, layer.kernel, layer.stride)
+            else:
+                x = functional.relu(self.norms[layer.name](self.convolutions[layer.name](x)))
+                found[layer.relu] = x
+        return found
+
+    def folded(self) -> dict[str, Tensor]:
+        """Weights of the `Backbone` that equals this network in evaluation mode.
+
+        gamma (W x - mean) / sqrt(var + eps) + beta is a convolution with a bias.
+        """
+        weights: dict[str, Tensor] = {}
+        for name, norm in self.norms.items():
+            assert isinstance(norm, torch.nn.BatchNorm2d)
+            variance, mean = norm.running_var, norm.running_mean
+            assert variance is not None and mean is not None
+            scale = norm.weight.detach() / (variance + norm.eps).sqrt()
+            kernel = self.get_parameter(f"convolutions.{name}.weight").detach()
+            weights[f"{name}.weight"] = (kernel * scale[:, None, None, None]).contiguous()
+            weights[f"{name}.bias"] = norm.bias.detach() - mean * scale
+        return weights
+
+
+def nt_xent(vectors: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+    """Normalised temperature-scaled cross entropy (Chen et al. 2020, Eq. 1), and the share found.
+
+    `vectors` [2B, D] have length one; i and i + B are a pair. The share is of those whose nearest
+    vector among the 2B - 1 others is their pair.
+    """
+    similarity = (vectors @ vectors.T).float() / temperature
+    similarity = similarity.masked_fill(
+        torch.eye(len(vectors), dtype=torch.bool, device=vectors.device), -torch.inf
+    )
+    pair = torch.arange(len(vectors), device=vectors.device).roll(len(vectors) // 2)
+    found = (similarity.argmax(1) == pair).float().mean()
+    return functional.cross_entropy(similarity, pair), found
+
+
+def one_cycle(step: int, steps: int, top: float) -> float:
+    """Learning rate of a step (from 0): cosine up from top/25 over 30%, down to top/250000.
+
+    Smith and Topin 2019, "Super-convergence", with PyTorch's figures.
+    """
+    rise = 0.3 * steps - 1
+    if step <= rise:
+        return _cosine(top / 25, top, step / rise)
+    return _cosine(top, top / 25e4, (step - rise) / (steps - 1 - rise))
+
+
+def _cosine(start: float, end: float, share: float) -> float:
+    return end + (start - end) / 2 * (1 + math.cos(math.pi * share))
+
+
+def pretrain(
+    architecture: Architecture,
+    photographs: Mapping[str, Image.Image],
+    settings: PretrainingSettings,
+    device: torch.device,
+    checkpoint: Checkpoint,
+    stop: StopRequest,
+) -> Pretrained:
+    """Train `architecture` on `photographs`, resuming from `checkpoint`.
+
+    Raises `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not
+    finite or the loss explodes (the last checkpoint stays), and NoRoomError when a GPU's memory
+    doesn't hold the batch, which batch norm keeps from being taken in parts. The log's `seconds`
+    count all attempts; everything else is the same for an unbroken run and a resumed one.
+    """
+    generator = keyed_generator(torch.device("cpu"), "initialisation", settings.seed)
+    trainee = Trainee(architecture, settings.contrast_at, generator)
+    # Channels last: a step in bf16 takes two thirds of the time on a CPU.
+    trainee = trainee.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+    optimiser = torch.optim.AdamW(
+        trainee.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    views = Views(photographs, device)
+    step, seconds, saved = 0, 0.0, None
+    rows: list[dict[str, float]] = []
+    summed = torch.zeros(2, device=device)  # loss and share found, since the last row
+
+    stored = checkpoint.load(device)
+    if stored is not None:
+        step, seconds, rows = stored["step"], stored["seconds"], stored["rows"]
+        trainee.load_state_dict(stored["trainee"])
+        optimiser.load_state_dict(stored["optimiser"])
+        summed.copy_(stored["summed"])
+        saved = step
+        logger.info("resuming at step %d of %d", step, settings.steps)
+    began = time.monotonic() - seconds
+
+    def check() -> None:
+        mean = float(summed[0]) / max(1, step - _logged(rows))
+        if not math.isfinite(mean):
+            wrong = f"the loss isn't finite before step {step}"
+        elif not all_finite(trainee.state_dict().values()):
+            wrong = f"weights aren't finite before step {step}"
+        elif rows and exploded(mean, rows[0]["loss"]):
+            wrong = f"the mean loss before step {step} is {mean:.3g}"
+        else:
+            return
+        advice = "Lower style.backbone_training.learning_rate."
+        raise diverged(wrong, None if saved is None else f"step {saved}", checkpoint, advice)
+
+    def save() -> None:
+        nonlocal saved
+        check()
+        saved = step
+        checkpoint.save(
+            {
+                "step": step,
+                "seconds": time.monotonic() - began,
+                "rows": rows,
+                "trainee": trainee.state_dict(),
+                "optimiser": optimiser.state_dict(),
+                "summed": summed,
+            }
+        )
+
+    name = f"{architecture.name} on {len(photographs)} photographs"
+    with Progress(name, settings.steps, "steps", done=step) as progress:
+        while step < settings.steps:
+            images = views.at(settings.seed, step, settings.batch, settings.view)
+            images = images.contiguous(memory_format=torch.channels_last)
+            for group in optimiser.param_groups:
+                group["lr"] = one_cycle(step, settings.steps, settings.learning_rate)
+            optimiser.zero_grad(set_to_none=True)
+            try:
+                with precision_context(device, settings.precision):
+                    losses, found = zip(
+                        *(nt_xent(vectors, settings.temperature) for vectors in trainee(images)),
+                        strict=True,
+                    )
+                loss = torch.stack(losses).mean()
+                loss.backward()
+            except torch.OutOfMemoryError as error:
+                raise NoRoomError(
+                    f"the GPU's memory doesn't hold a batch of {settings.batch} places in two "
+                    f"views ({error}). Lower style.backbone_training.batch: batch norm makes "
+                    "each view depend on all, so that a batch can't be taken in parts."
+                ) from None
+            optimiser.step()
+            summed += torch.stack([loss.detach(), found[-1]])  # found by the deepest head
+            step += 1
+            if step % settings.log_every == 0 or step == settings.steps:
+                check()
+                rows.append(_row(step, rows, summed, time.monotonic() - began))
+                summed.zero_()
+            progress.advance(note=_note(rows))
+            if stop.reason:
+                save()
+                raise Stopped(stop.reason)
+            if step % settings.checkpoint_every == 0:
+                save()
+    backbone = Backbone(architecture, trainee.folded(), mean=MEAN, std=STD, pooling="average")
+    return Pretrained(backbone.cpu(), pd.DataFrame(rows))
+
+
+def _row(
+    step: int, rows: list[dict[str, float]], summed: Tensor, seconds: float
+) -> dict[str, float]:
+    loss, found = (summed / (step - _logged(rows))).tolist()
+    return {
+        "step": step,
+        "loss": loss,
+        "pair_found_percent": 100 * found,
+        "seconds": round(seconds, 1),
+    }
+
+
+def _logged(rows: list[dict[str, float]]) -> int:
+    """The step of the last row."""
+    return int(rows[-1]["step"]) if rows else 0
+
+
+def _note(rows: list[dict[str, float]]) -> str:
+    if not rows:
+        return ""
+    return f"loss {rows[-1]['loss']:.2f}, pair found {rows[-1]['pair_found_percent']:.0f}%"

@@ -1,0 +1,192 @@
+"""Which scenes each split holds: combinations held out, scenes to be found, swapped pairs.
+
+A combination is a background with a foreground, or two foregrounds in their order. A quarter of
+them never occurs in training (Clotho's development split, AudioCaps, WavCaps): two fifths of these
+serve validation, the others evaluation and the challenge, so that a model chosen by validation has
+not been chosen by them.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+from triptych.demo.scenes.backgrounds import BACKGROUNDS
+from triptych.demo.scenes.foregrounds import FOREGROUNDS
+from triptych.demo.scenes.mixing import Scene, variants
+from triptych.demo.scenes.signals import keyed
+
+Pair = tuple[str, str]
+"""(background, foreground), or two foregrounds: both of their orders are held out, or none."""
+
+SINGLE = 0.2
+"""Part of training scenes, and of the seen scenes to be found, that hold one sound."""
+THEN = 0.36
+TESTED_THEN = 0.44
+"""Parts of scenes in which one foreground follows another, of training and of what is to be found;
+all others are a background with a foreground."""
+VARIANTS = 2
+"""Scenes to be found of one combination, which differ in attributes; more if it takes more."""
+
+
+@dataclass(frozen=True)
+class Combinations:
+    """Combinations that one split draws from."""
+
+    together: tuple[Pair, ...]
+    """(background, foreground)"""
+    in_turn: tuple[Pair, ...]
+    """two foregrounds, in either order"""
+
+
+@dataclass(frozen=True)
+class Divided:
+    """All combinations: those of training, and those held out for validation and for evaluation."""
+
+    training: Combinations
+    validation: Combinations
+    evaluation: Combinations
+
+
+def divide(seed: int) -> Divided:
+    """Hold out a quarter of the combinations so that each class loses about a quarter of its own.
+
+    Of the 160 backgrounds with a foreground 40, of the 120 pairs of foregrounds 32.
+    """
+    generator = keyed("held out", seed)
+    backgrounds = [str(name) for name in generator.permutation(list(BACKGROUNDS))]
+    foregrounds = [str(name) for name in generator.permutation(FOREGROUNDS)]
+    together, in_turn = _Hands(), _Hands()
+    for (i, first), (j, second) in product(enumerate(backgrounds), enumerate(foregrounds)):
+        together.deal((first, second), (i + j) % 4 == 0)
+    for (i, first), (j, second) in combinations(enumerate(foregrounds), 2):
+        # neighbours on a circle: every class is held out with four others
+        in_turn.deal((first, second), min(j - i, len(foregrounds) - (j - i)) <= 2)
+    return Divided(
+        *(
+            Combinations(tuple(pairs), tuple(turns))
+            for pairs, turns in zip(together.hands, in_turn.hands, strict=True)
+        )
+    )
+
+
+class _Hands:
+    """Training, validation and evaluation, among which combinations are dealt out."""
+
+    def __init__(self) -> None:
+        self.hands: tuple[list[Pair], list[Pair], list[Pair]] = ([], [], [])
+        self._held_out = 0
+
+    def deal(self, pair: Pair, held_out: bool) -> None:
+        """To training, or of each five held out two to validation and three to evaluation."""
+        hand = 0
+        if held_out:
+            self._held_out += 1
+            hand = 1 if self._held_out % 5 in (1, 3) else 2
+        self.hands[hand].append(pair)
+
+
+def training_scenes(
+    count: int, allowed: Combinations, generator: np.random.Generator
+) -> list[Scene]:
+    """Scenes to learn from, with random attributes; those of two foregrounds in both orders."""
+    turns = round(count * THEN / 2)
+    singles = round(count * SINGLE)
+    alone = [(name, "") for name in (*BACKGROUNDS, *FOREGROUNDS)]
+    wanted = [("single", *pair) for pair in _cycle(alone, singles, generator)]
+    for first, second in _cycle(allowed.in_turn, turns, generator):
+        wanted += [("then", first, second), ("then", second, first)]
+    together = _cycle(allowed.together, count - len(wanted), generator)
+    wanted += [("while", *pair) for pair in together]
+    scenes = []
+    for combination in wanted:
+        choice = variants(*combination)
+        scenes.append(choice[generator.integers(len(choice))])
+    return [scenes[i] for i in generator.permutation(len(scenes))]
+
+
+def scenes_to_find(
+    count: int,
+    trained: Sequence[Scene],
+    held_out: Combinations,
+    generator: np.random.Generator,
+    but: Collection[Scene] = (),
+) -> list[Scene]:
+    """Scenes to be found, no two alike: half of combinations among `trained`, half held out.
+
+    but: scenes that shall not be among them.
+    Every scene of two foregrounds comes with the one in which they are swapped.
+    Raises ValueError when there aren't as many different scenes.
+    """
+    seen_pairs = {(scene.first, scene.second) for scene in trained if scene.relation == "then"}
+    seen = Combinations(
+        _distinct((scene.first, scene.second) for scene in trained if scene.relation == "while"),
+        _distinct(
+            (first, second)
+            for first, second in seen_pairs
+            if first < second and (second, first) in seen_pairs
+        ),
+    )
+    alone = _distinct((scene.first, "") for scene in trained if scene.relation == "single")
+    scenes: list[Scene] = []
+    uses: Counter[str] = Counter()
+    for number, source in ((count - count // 2, seen), (count // 2, held_out)):
+        turns = round(number * TESTED_THEN / 2)
+        singles = round(number * SINGLE) if source is seen else 0
+        in_order = _different("then", source.in_turn, turns, generator, uses, but)
+        scenes += [scene for one in in_order for scene in (one, one.swapped())]
+        scenes += _different("single", alone, singles, generator, uses, but)
+        together = number - 2 * turns - singles
+        scenes += _different("while", source.together, together, generator, uses, but)
+    return [scenes[i] for i in generator.permutation(len(scenes))]
+
+
+def _distinct(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
+    """In a fixed order, each once."""
+    return tuple(sorted(set(pairs)))
+
+
+def _cycle(
+    pairs: Sequence[Pair], count: int, generator: np.random.Generator
+) -> list[tuple[str, str]]:
+    """`count` of the pairs: all of them in a random order, then all again in another one."""
+    drawn: list[Pair] = []
+    while len(drawn) < count:
+        drawn += [pairs[i] for i in generator.permutation(len(pairs))]
+    return drawn[:count]
+
+
+def _different(
+    relation: str,
+    pairs: Sequence[Pair],
+    count: int,
+    generator: np.random.Generator,
+    uses: Counter[str],
+    but: Collection[Scene],
+) -> list[Scene]:
+    """`count` scenes, no two alike, VARIANTS of each pair or as many as it takes.
+
+    Pairs of the classes that occur least so far (`uses`, which is kept up to date) come first.
+    """
+    left = {}
+    for i in generator.permutation(len(pairs)):
+        choice = [scene for scene in variants(relation, *pairs[i]) if scene not in but]
+        left[pairs[i]] = [choice[j] for j in generator.permutation(len(choice))]
+    possible = sum(map(len, left.values()))
+    if count > possible:
+        raise ValueError(
+            f"{count} different scenes ({relation}) were asked for; of {len(pairs)} combinations "
+            f"there are only {possible}: make the split smaller, or the training data larger"
+        )
+    each = VARIANTS
+    while sum(len(choice[:each]) for choice in left.values()) < count:
+        each += 1
+    scenes: list[Scene] = []
+    while len(scenes) < count:
+        rarest = min(left, key=lambda pair: sum(uses[name] for name in pair if name))
+        chosen = left.pop(rarest)[: min(each, count - len(scenes))]
+        scenes += chosen
+        uses.update(name for scene in chosen for name in scene.events)
+    return scenes

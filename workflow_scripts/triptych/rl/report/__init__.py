@@ -1,0 +1,1 @@
+"""Tables, figures, claims and page section of the offline-RL study."""

@@ -1,0 +1,173 @@
+"""Figures 1 and 2: score against sparsity."""
+
+from collections.abc import Callable
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from triptych.present.palette import (
+    ALGORITHM_COLOURS,
+    CONTROL_DASHES,
+    CONTROL_MARKERS,
+    CONTROLS,
+    INK,
+    METHOD_LABELS,
+    MUTED,
+    STYLE,
+    TASK_LABELS,
+    label,
+    legend_below,
+)
+
+ALGORITHMS = ("BCQ", "BC")
+
+
+def tasks_in_order(frame: pd.DataFrame) -> list[str]:
+    """The frame's tasks: the paper's three in a fixed order, then others by name."""
+    present = set(frame["task"])
+    return [t for t in TASK_LABELS if t in present] + sorted(present - set(TASK_LABELS))
+
+
+def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, method: str) -> Figure:
+    """Score against sparsity for one pruning method: a column a task, a row an algorithm.
+
+    summary: as `summarise_scores` returns it, for dense, `method` and any controls.
+    behaviour: task, score_normalised_mean of the policy that made the data.
+    The band runs from the lowest to the highest seed (the paper's "100% confidence
+    interval"), the bars are 95% intervals of the mean, cut where they leave the
+    panel; a single seed has neither.
+    Raises ValueError where the summary has no run of `method`.
+    """
+    if not (summary["method"] == method).any():
+        raise ValueError(f"no run was pruned with {method}: {sorted(set(summary['method']))}")
+    shown = summary[summary["method"].isin(["dense", method, *CONTROLS])]
+    levels = sorted({0, *shown["sparsity_percent"]})
+
+    def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
+        expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
+        _score_panel(axes, cells, levels, method, algorithm, expert)
+
+    return score_panels(shown, draw, "weights pruned (%)", legend_columns=5)
+
+
+def score_panels(
+    frame: pd.DataFrame,
+    draw: Callable[[Axes, pd.DataFrame, str, str], None],
+    xlabel: str,
+    legend_columns: int,
+) -> Figure:
+    """A grid of panels of scores: a column a task, a row an algorithm, one legend below.
+
+    frame: has columns task and algorithm. draw(axes, cells, task, algorithm) fills one panel
+    with the frame's rows of that task and algorithm.
+    """
+    tasks = tasks_in_order(frame)
+    algorithms = [name for name in ALGORITHMS if (frame["algorithm"] == name).any()]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(
+            figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)),
+            layout="constrained",
+        )
+        panels = figure.subplots(
+            len(algorithms), len(tasks), sharex=True, sharey="col", squeeze=False
+        )
+        for row, algorithm in enumerate(algorithms):
+            for column, task in enumerate(tasks):
+                of_panel = (frame["algorithm"] == algorithm) & (frame["task"] == task)
+                draw(panels[row, column], frame[of_panel], task, algorithm)
+                if row == 0:
+                    panels[row, column].set_title(label(TASK_LABELS, task))
+                if row == len(algorithms) - 1:
+                    panels[row, column].set_xlabel(xlabel)
+            panels[row, 0].set_ylabel(f"{algorithm}\nD4RL-normalised score")
+            panels[row, 0].yaxis.label.set_color(INK)
+        legend_below(figure, list(panels.flat), columns=legend_columns)
+    return figure
+
+
+def _score_panel(
+    axes: Axes,
+    cells: pd.DataFrame,
+    levels: list[int],
+    method: str,
+    algorithm: str,
+    expert: pd.Series,
+) -> None:
+    """One task and algorithm. Levels are equally spaced: 80, 90 and 95 would else collapse."""
+    place = {level: float(i) for i, level in enumerate(levels)}
+    colour = ALGORITHM_COLOURS[algorithm]
+    if len(expert):
+        axes.axhline(
+            expert.iloc[0],
+            color=MUTED,
+            linewidth=0.9,
+            linestyle=(0, (1, 2)),
+            label="policy behind the data",
+        )
+    dense = cells[cells["method"] == "dense"]
+    if len(dense):
+        axes.axhline(
+            dense["value"].iloc[0],
+            color=colour,
+            linewidth=1,
+            linestyle=(0, (5, 3)),
+            alpha=0.65,
+            label=f"{algorithm} dense",
+        )
+    drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
+    for i, control in enumerate(drawn):
+        # A little to the right of each other, so that equal scores do not hide one another.
+        aside = 0.11 * (i + 1)
+        line = cells[cells["method"] == control].sort_values("sparsity_percent")
+        axes.plot(
+            line["sparsity_percent"].map(place) + aside,
+            line["value"],
+            color="#8a94a0",
+            linewidth=1.1,
+            linestyle=CONTROL_DASHES[control],
+            marker=CONTROL_MARKERS[control],
+            markersize=3.4,
+            markerfacecolor="white",
+            markeredgewidth=0.9,
+            label=METHOD_LABELS[control],
+        )
+    line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
+    x = line["sparsity_percent"].map(place)
+    axes.fill_between(x, line["minimum"], line["maximum"], color=colour, alpha=0.16, linewidth=0)
+    axes.plot(
+        x,
+        line["value"],
+        color=colour,
+        linewidth=1.8,
+        marker="o",
+        markersize=4.2,
+        label=f"{algorithm}, {METHOD_LABELS[method]}",
+        zorder=3,
+    )
+    barred = line[line["low"].notna()]
+    # Two seeds have bars of several panels' height, which would flatten all that they did.
+    top = 1.15 * max(cells["maximum"].max(), expert.max() if len(expert) else 0.0, 5.0)
+    bottom = min(0.0, cells["minimum"].min())
+    axes.errorbar(
+        barred["sparsity_percent"].map(place),
+        barred["value"],
+        yerr=[
+            barred["value"] - barred["low"].clip(lower=bottom),
+            barred["high"].clip(upper=top) - barred["value"],
+        ],
+        fmt="none",
+        ecolor=colour,
+        elinewidth=1.1,
+        capsize=2.4,
+        capthick=1.1,
+        zorder=3,
+    )
+    axes.set_xticks(list(place.values()), [str(level) for level in levels])
+    axes.set_xlim(-0.3, len(levels) - 0.55)
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.grid(axis="x", visible=False)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(0.0, low), max(high, 5.0) * 1.04)

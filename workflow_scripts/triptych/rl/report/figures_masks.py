@@ -1,0 +1,159 @@
+"""Figure 3: which layers the masks keep."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from triptych.present.palette import (
+    CONTROL_MARKERS,
+    CONTROLS,
+    METHOD_COLOURS,
+    METHOD_LABELS,
+    MUTED,
+    STYLE,
+    TASK_LABELS,
+    label,
+    legend_below,
+)
+from triptych.rl.report.figures import tasks_in_order
+
+FLOOR_PERCENT = 0.03
+"""Left end of the share axis; a layer that keeps less, or nothing, is drawn on it."""
+
+GROUP_LABELS = {
+    "actor": "Actor",
+    "critic": "Critic",
+    "encoder": "Encoder",
+    "decoder": "Decoder",
+}
+
+
+def layers_figure(long: pd.DataFrame) -> Figure:
+    """Share of each layer's weights that survives: a panel a task, a row a layer.
+
+    long: as `layers_long` returns it. A dot is the mean over seeds, its bar one standard
+    deviation; the axis is logarithmic, because shares run from nothing to everything. A
+    cross on the left edge marks a layer of which (nearly) nothing is kept. The faint numbers
+    at the right are the layer's dense weights.
+    """
+    tasks = tasks_in_order(long)
+    layers = _layers_in_order(long)
+    methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(
+            figsize=(1.6 + 2.75 * len(tasks), 1.1 + 0.29 * len(layers)),
+            layout="constrained",
+        )
+        panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
+        for axes, task in zip(panels, tasks, strict=True):
+            _layer_panel(axes, long[long["task"] == task], layers, methods)
+            axes.set_title(label(TASK_LABELS, task))
+            axes.set_xlabel("share of the layer kept (%)")
+        names = [f"{label(GROUP_LABELS, group)}  {layer}" for _, group, layer in layers]
+        panels[0].set_yticks(range(len(layers)), names)
+        panels[0].set_ylim(len(layers) - 0.4, -0.6)
+        legend_below(figure, list(panels), columns=6)
+    return figure
+
+
+def _layers_in_order(long: pd.DataFrame) -> list[tuple[str, str, str]]:
+    """(network, group, layer) in the order of the file, mask groups kept together."""
+    order = {name: i for i, name in enumerate(GROUP_LABELS)}
+    seen = dict.fromkeys(zip(long["network"], long["group"], long["layer"], strict=True))
+    return sorted(seen, key=lambda key: order.get(key[1], len(order)))
+
+
+def _layer_panel(
+    axes: Axes,
+    cells: pd.DataFrame,
+    layers: list[tuple[str, str, str]],
+    methods: list[str],
+) -> None:
+    place = {(network, layer): float(i) for i, (network, _, layer) in enumerate(layers)}
+    previous = None
+    for i, (_, group, _) in enumerate(layers):
+        if previous is not None and group != previous:
+            axes.axhline(i - 0.5, color="#c5ccd3", linewidth=0.8)
+        previous = group
+    kept = 100 - cells["sparsity_percent"].max()
+    axes.axvline(
+        kept,
+        color=MUTED,
+        linewidth=0.9,
+        linestyle=(0, (4, 3)),
+        label=f"even share, {kept} %",
+    )
+    strong = [name for name in methods if name not in CONTROLS]
+    for method in [*(name for name in methods if name in CONTROLS), *strong]:
+        line = cells[cells["method"] == method]
+        if line.empty:
+            continue
+        offset = (strong.index(method) - (len(strong) - 1) / 2) * 0.3 if method in strong else 0.0
+        at = [place[key] + offset for key in zip(line["network"], line["layer"], strict=True)]
+        _dots(axes, line, np.array(at), method)
+    for (network, layer), y in place.items():
+        weights = cells.loc[(cells["network"] == network) & (cells["layer"] == layer), "weights"]
+        if len(weights):
+            axes.annotate(
+                f"{int(weights.iloc[0]):,}",
+                (1.0, y),
+                xycoords=("axes fraction", "data"),
+                xytext=(-2, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                fontsize=6.2,
+                color="#7c8894",
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+            )
+    axes.annotate(
+        "weights, dense",
+        (1.0, 1.0),
+        xycoords="axes fraction",
+        xytext=(-2, 3),
+        textcoords="offset points",
+        ha="right",
+        fontsize=6.2,
+        color="#7c8894",
+    )
+    axes.set_xscale("log")
+    axes.set_xlim(FLOOR_PERCENT, 900)
+    axes.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+    axes.minorticks_off()
+
+
+def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str) -> None:
+    share = line["value"].to_numpy()
+    deviation = line["deviation"].fillna(0.0).to_numpy()
+    present = share >= FLOOR_PERCENT
+    colour = METHOD_COLOURS[method]
+    control = method in CONTROLS
+    low = np.maximum(share - deviation, FLOOR_PERCENT)
+    axes.errorbar(
+        share[present],
+        at[present],
+        xerr=[(share - low)[present], deviation[present]],
+        fmt=CONTROL_MARKERS.get(method, "o"),
+        color=colour,
+        markersize=3.2 if control else 5,
+        markerfacecolor="white" if control else colour,
+        markeredgewidth=0.9,
+        elinewidth=0 if control else 1.2,
+        capsize=0 if control else 2,
+        label=label(METHOD_LABELS, method),
+        zorder=2 if control else 3,
+    )
+    if (~present).any():
+        axes.plot(
+            np.full((~present).sum(), FLOOR_PERCENT),
+            at[~present],
+            linestyle="none",
+            marker="x",
+            markersize=5,
+            markeredgewidth=1.4,
+            color=colour,
+            clip_on=False,
+            zorder=4,
+        )

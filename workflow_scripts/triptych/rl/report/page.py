@@ -1,0 +1,138 @@
+"""The offline-RL study's part of the page."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.present.page import Section, page_figures
+from triptych.present.palette import TASK_LABELS, label
+from triptych.present.tables import Table, number
+from triptych.rl.report.tables import scores_table, table1_table
+from triptych.rl.report.tables_latency import latency_table
+from triptych.rl.report.tables_masks import emptied_table
+
+TITLES = {
+    "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
+    "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
+    "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
+    "rl_figure4": "Figure 4. Memory against sparsity.",
+    "rl_curves": "Learning curves.",
+    "rl_inference": "Beyond the paper: time to act.",
+}
+
+SOURCES = {
+    "d4rl": "D4RL, downloaded",
+    "collected": "collected here, not D4RL",
+    "path": "a file of the user",
+}
+
+COLLECTED = (
+    "**Data marked as collected are not D4RL's.** They were recorded in real MuJoCo physics from "
+    "this project's own expert policies: networks with two hidden layers of 64 units, trained by "
+    "PPO. They are easier to clone than the larger soft actor-critic policies behind D4RL (a "
+    "linear behaviour policy would be easier still), so scores under heavy pruning say less here "
+    "than they would there."
+)
+
+SCORES = (
+    "A run's score is the mean of its last evaluations, never the best of them. Masks are found "
+    "once, before training, and stay; random, magnitude and layer-shuffled masks are controls "
+    "that the paper lacks."
+)
+LAYERS = (
+    "Both methods rank weights across a whole mask group (actor, critic, encoder, decoder), so "
+    "each layer's share is free to differ. These masks are computed at the paper's full widths, "
+    "whatever the scale of the trained runs."
+)
+MEMORY = (
+    "Sizes are bytes of files really written, at the paper's full widths. The paper's fourfold "
+    "saving is that of 64-bit sparse indices; a bit mask with the values behind it takes a "
+    "fraction of that."
+)
+INFERENCE = (
+    "The paper promises faster inference with proper hardware and measures none. Here the same "
+    "pruned policy acts through dense and sparse kernels on the report's own processor, "
+    "with one thread; the caption says how far their outputs differ at most."
+)
+DATA = "Returns are those of the policy behind the data; scores are D4RL-normalised."
+
+
+def rl_sections(
+    *,
+    figures: Sequence[str | Path],
+    captions: Mapping[str, str],
+    table1: pd.DataFrame,
+    scores: pd.DataFrame,
+    latency: pd.DataFrame,
+    latency_task: str,
+    layers: pd.DataFrame,
+    datasets: pd.DataFrame,
+) -> list[Section]:
+    """The study's sections.
+
+    figures: SVG files named rl_figure1 ... rl_figure4, rl_inference. captions: their text by
+    name. table1, scores, latency: the long tables of results/tables. layers: every layers.csv.
+    Raises ValueError naming a figure or caption that is missing.
+    """
+    pictures = page_figures(TITLES, figures, captions)
+    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
+    return [
+        Section(
+            "scores",
+            "Score against sparsity",
+            SCORES,
+            [pictures["rl_figure1"], pictures["rl_figure2"], pictures["rl_curves"]],
+            [scores_table(scores)],
+        ),
+        Section(
+            "layers",
+            "Where the weights remain",
+            LAYERS,
+            [pictures["rl_figure3"]],
+            [emptied_table(layers)],
+        ),
+        Section(
+            "memory",
+            "Memory",
+            MEMORY,
+            [pictures["rl_figure4"]],
+            [table1_table(table1)],
+        ),
+        Section(
+            "inference",
+            "Inference",
+            INFERENCE,
+            [pictures["rl_inference"]],
+            [latency_table(latency, task=latency_task)],
+        ),
+        Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets)]),
+    ]
+
+
+def datasets_table(datasets: pd.DataFrame) -> Table:
+    """Lay out the dataset.csv rows."""
+    rows = tuple(
+        (
+            label(TASK_LABELS, str(row["task"])),
+            SOURCES.get(row["source"], str(row["source"])),
+            Path(str(row["file"])).name,
+            f"{int(row['transitions']):,}",
+            f"{int(row['episodes']):,}",
+            f"{number(row['return_mean'], 0)} ± {number(row['return_std'], 0)}",
+            f"{number(row['score_normalised_mean'], 1)} ± {number(row['score_normalised_std'], 1)}",
+            f"{int(row['terminals']):,}",
+            f"{int(row['timeouts']):,}",
+        )
+        for _, row in datasets.iterrows()
+    )
+    headers = ("Task", "Source", "File", "Transitions", "Episodes")
+    measures = ("Return", "Normalised score", "Falls", "Time limits")
+    return Table(
+        name="rl_datasets",
+        title="Data sets.",
+        caption="Mean and standard deviation over episodes.",
+        columns=tuple(("", header) for header in (*headers, *measures)),
+        rows=rows,
+        keys=3,
+    )

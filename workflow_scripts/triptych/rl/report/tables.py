@@ -1,0 +1,214 @@
+"""The tables of the offline-RL study, as pure functions of the rules' CSV files.
+
+Each table has two functions: `x_long` computes the long frame, `x_table` lays it out.
+The page lays out what it reads back from the long CSV, so that both show the same cells.
+"""
+
+import pandas as pd
+
+from triptych.core.statistics import Interval
+from triptych.present.palette import (
+    METHOD_LABELS,
+    NETWORK_LABELS,
+    TASK_LABELS,
+    label,
+)
+from triptych.present.tables import DASH, Table, as_printed, number, percent, with_cells
+from triptych.rl.report.scores import aggregate_over_tasks, summarise_scores
+
+MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
+
+ALL_TASKS = "all tasks"
+
+# Table 1's published bytes fit these two tasks (equal shapes) and not Hopper.
+PUBLISHED_TASKS = ("halfcheetah", "walker2d")
+
+
+def table1_long(
+    sizes: pd.DataFrame, published: pd.DataFrame, *, task: str, scale: str
+) -> pd.DataFrame:
+    """Table 1: megabytes (1e6 bytes) of the stored networks, mean over seeds.
+
+    sizes: rows of sizes.csv at the paper's widths. published: method, actor_mb, critic_mb,
+    vae_mb under the paper's row names. Rows without a published number (packed) are ours.
+    Raises ValueError naming the first row that `sizes` lacks.
+    """
+    rows = (
+        ("Dense Model", "Dense Model", "dense", 0, "dense"),
+        (
+            "Dense Model Sparse Indexing",
+            "Dense Model Sparse Indexing",
+            "dense",
+            0,
+            "coo",
+        ),
+        ("GraSP (95% sparse)", "GraSP (95% sparse)", "grasp", 95, "coo"),
+        ("SNIP (95% sparse)", "SNIP (95% sparse)", "snip", 95, "coo"),
+        ("SNIP (95% sparse), packed fp32", None, "snip", 95, "packed_fp32"),
+        ("SNIP (95% sparse), packed fp16", None, "snip", 95, "packed_fp16"),
+    )
+    printed = published.set_index("method")
+    cells = []
+    for row, published_row, method, sparsity_percent, form in rows:
+        for network in NETWORK_LABELS:
+            chosen = sizes[
+                (sizes["task"] == task)
+                & (sizes["method"] == method)
+                & (sizes["sparsity_percent"] == sparsity_percent)
+                & (sizes["network"] == network)
+                & (sizes["format"] == form)
+            ]
+            if chosen.empty:
+                raise ValueError(
+                    f"Table 1 needs a size of task {task}, method {method}, sparsity "
+                    f"{sparsity_percent}%, network {network}, format {form}: none of the "
+                    "files given has one (is the row in the experiment table?)"
+                )
+            cells.append(
+                {
+                    "row": row,
+                    "column": network,
+                    "task": task,
+                    "method": method,
+                    "sparsity_percent": sparsity_percent,
+                    "format": form,
+                    "seeds": chosen["seed"].nunique(),
+                    "value": chosen["bytes"].mean() / MEGABYTE,
+                    "published": (
+                        printed.at[published_row, f"{network}_mb"] if published_row else None
+                    ),
+                }
+            )
+    frame = pd.DataFrame(cells)
+    frame["published"] = frame["published"].astype(float)
+    return with_cells(frame, unit="MB", scale=scale)
+
+
+def table1_table(long: pd.DataFrame) -> Table:
+    """Lay out Table 1: published, ours and the difference for each network."""
+    columns = [("", "Method")]
+    for network in dict.fromkeys(long["column"]):
+        name = label(NETWORK_LABELS, network)
+        columns += [(name, "published"), (name, "ours"), (name, "difference")]
+    rows = []
+    for row, cells in long.groupby("row", sort=False):
+        line = [str(row)]
+        for _, cell in cells.iterrows():
+            line += [
+                as_printed(cell["published"]),
+                number(cell["value"], 4),
+                percent(cell["difference_percent"]),
+            ]
+        rows.append(tuple(line))
+    first = long.iloc[0]
+    return Table(
+        name="rl_table1",
+        title="Memory of the stored networks in megabytes.",
+        caption=(
+            f"{label(TASK_LABELS, first['task'])}, the paper's widths, mean over "
+            f"{int(long['seeds'].max())} seeds; 1 MB = 1,000,000 bytes of the file written. "
+            "The packed rows are this project's own format; the paper has none."
+        ),
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def scores_long(runs: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.DataFrame:
+    """Scores of the dense and of the pruned runs at one sparsity, each task and all tasks.
+
+    Rows of ALL_TASKS hold the interquartile mean with an interval over seeds drawn within tasks and
+    have no ratio to dense.
+    """
+    chosen = runs[(runs["sparsity_percent"] == sparsity_percent) | (runs["method"] == "dense")]
+    if chosen.empty:
+        raise ValueError(f"no run is dense or has {sparsity_percent}% sparsity")
+    together = aggregate_over_tasks(chosen)
+    together.insert(0, "task", ALL_TASKS)
+    together = together[together["seeds"] > 0] if chosen["task"].nunique() > 1 else together[:0]
+    parts = [part for part in (summarise_scores(chosen), together) if len(part)]
+    return with_cells(
+        pd.concat(parts, ignore_index=True), unit="D4RL-normalised score", scale=scale
+    )
+
+
+def scores_table(long: pd.DataFrame) -> Table:
+    """Lay out the scores: a row an algorithm and method, columns the tasks."""
+    methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
+    tasks = [name for name in TASK_LABELS if (long["task"] == name).any()]
+    columns = [("", "Algorithm, method")]
+    for task in tasks:
+        columns += [(TASK_LABELS[task], "score"), (TASK_LABELS[task], "ratio to dense")]
+    together = (long["task"] == ALL_TASKS).any()
+    most = int(long.loc[long["task"] != ALL_TASKS, "seeds"].max())
+    fewer = (long.loc[long["task"] != ALL_TASKS, "seeds"] < most).any()
+    if together:
+        columns.append(("All tasks", "interquartile mean"))
+    rows = []
+    for algorithm in sorted(set(long["algorithm"]), reverse=True):
+        for method in methods:
+            cells = long[(long["algorithm"] == algorithm) & (long["method"] == method)]
+            line = [f"{algorithm}, {METHOD_LABELS[method]}"]
+            for task in tasks:
+                cell = cells[cells["task"] == task]
+                text = _interval_text(cell, ("value", "low", "high"), 1)
+                seeds = most if cell.empty else int(cell["seeds"].iloc[0])
+                line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
+                ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
+                line.append(DASH if method == "dense" else _interval_text(cell, ratio, 2))
+            if together:
+                cell = cells[cells["task"] == ALL_TASKS]
+                line.append(_interval_text(cell, ("value", "low", "high"), 1))
+            rows.append(tuple(line))
+    sparsity = int(long["sparsity_percent"].max())
+    return Table(
+        name="rl_scores",
+        title=f"Scores at {sparsity}% sparsity.",
+        caption=(
+            "D4RL-normalised score, mean over seeds with its 95% interval; ratio to "
+            "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
+            "seeds drawn within tasks. The paper prints no scores."
+            + (" Runs that diverged have no score and are left out." if fewer else "")
+        ),
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def _interval_text(cell: pd.DataFrame, columns: tuple[str, str, str], digits: int) -> str:
+    """Estimate and interval of a cell; the estimate alone where one seed gives no interval."""
+    if cell.empty:
+        return DASH
+    estimate, low, high = (float(cell[column].iloc[0]) for column in columns)
+    if pd.isna(estimate) or pd.isna(low):
+        return number(estimate, digits)
+    return Interval(estimate, low, high).text(digits)
+
+
+def sizes_long(sizes: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """Figure 4's numbers: mean megabytes over seeds by task, method, sparsity, network, format."""
+    key = ["task", "networks", "method", "sparsity_percent", "network", "format"]
+    frame = sizes.groupby(key, as_index=False).agg(
+        value=("bytes", "mean"), seeds=("seed", "nunique")
+    )
+    frame["value"] /= MEGABYTE
+    printed = published.set_index("method")
+    names = {
+        ("dense", 0, "dense"): "Dense Model",
+        ("dense", 0, "coo"): "Dense Model Sparse Indexing",
+        ("grasp", 95, "coo"): "GraSP (95% sparse)",
+        ("snip", 95, "coo"): "SNIP (95% sparse)",
+    }
+    melted = printed.melt(ignore_index=False, var_name="column", value_name="megabytes")
+    lookup = melted.set_index("column", append=True)["megabytes"].to_dict()
+    rows = zip(
+        *(frame[c] for c in ("task", "method", "sparsity_percent", "format", "network")),
+        strict=True,
+    )
+    frame["published"] = [
+        lookup.get((names.get((method, sparsity, form)), f"{network}_mb"), float("nan"))
+        if task in PUBLISHED_TASKS
+        else float("nan")
+        for task, method, sparsity, form, network in rows
+    ]
+    return with_cells(frame, unit="MB", scale=scale)

@@ -1,0 +1,249 @@
+"""Figures 1, 3, 6, 7 and 8 and the images of presets and initialisations."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from triptych.present.palette import (
+    INITIALISATION_LABELS,
+    MUTED,
+    OPTIMIZER_LABELS,
+    ORIGIN_LABELS,
+    PRESET_COLOURS,
+    PRESET_LABELS,
+    RATES_LABELS,
+    STYLE,
+    label,
+    spoken,
+)
+from triptych.present.tables import TIMES
+from triptych.present.timings import duration
+from triptych.style.report.figures_curves import LOSS_LABEL, draw_loss
+from triptych.style.report.figures_panels import (
+    Panel,
+    Picture,
+    chosen_file,
+    picture_figure,
+    read_picture,
+)
+from triptych.style.report.tables_history import backbone_name
+from triptych.style.report.tables_results import measured
+
+Files = Mapping[str, Path]
+
+DETAIL_SHARE = 6
+"""An enlarged detail is a sixth of the image's width and height."""
+
+
+def versions_figure(
+    long: pd.DataFrame, *, version_1: Path, version_2: Path, content: Path, painting: Path
+) -> Figure:
+    """Figure 1: both versions of one content and style, side by side.
+
+    long: as `versions_long` returns it.
+    """
+    second = long[long["version"] == 2].iloc[0]
+    notes = {}
+    for version in (1, 2):
+        of_version = long[long["version"] == version]
+        structure = measured(of_version, "ssim_luma")
+        kept = "" if np.isnan(structure) else f", structure kept {structure:.2f}"
+        notes[version] = duration(measured(of_version, "seconds")) + kept
+    origin = label(ORIGIN_LABELS, str(second["origin"]))
+    row = [
+        Panel(read_picture(content), "Content", spoken(content.stem)),
+        Panel(read_picture(painting), "Style", spoken(painting.stem)),
+        Panel(read_picture(version_1), "Version 1", notes[1]),
+        Panel(read_picture(version_2), f"Version 2 ({origin})", notes[2]),
+    ]
+    return picture_figure([row])[0]
+
+
+def source_panels(run: pd.Series, contents: Files, paintings: Files) -> list[Panel]:
+    """The content and the style image of a run."""
+    content, painting = str(run["content"]), str(run["painting"])
+    return [
+        Panel(read_picture(chosen_file(contents, content, "content")), "Content", spoken(content)),
+        Panel(
+            read_picture(chosen_file(paintings, painting, "painting")), "Style", spoken(painting)
+        ),
+    ]
+
+
+def backbone_images_figure(
+    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
+) -> Figure:
+    """Figure 3: content, style and the result with each backbone.
+
+    long: as `results_long` returns it, for the experiment `backbones`.
+    """
+    runs = _runs(long)
+    panels = source_panels(runs.iloc[0], contents, paintings)
+    for _, run in runs.iterrows():
+        title = backbone_name(str(run["architecture"]), str(run["weights"]))
+        panels.append(result_panel(long, run, images, title))
+    return picture_figure([panels])[0]
+
+
+def optimizer_images_figure(
+    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
+) -> Figure:
+    """Figure 6: a row for the authors' and for tuned rates, a column an optimizer; content and
+    style at their left."""
+    runs = _runs(long)
+    sources: list[Panel | None] = [*source_panels(runs.iloc[0], contents, paintings)]
+    rates = [name for name in RATES_LABELS if (runs["rates"] == name).any()]
+    rows: list[list[Panel | None]] = []
+    for i, name in enumerate(rates):
+        row = [sources[i]] if len(rates) == 2 else [*sources]
+        for optimizer, title in OPTIMIZER_LABELS.items():
+            chosen = runs[(runs["rates"] == name) & (runs["optimizer"] == optimizer)]
+            row.append(None if chosen.empty else result_panel(long, chosen.iloc[0], images, title))
+        rows.append(row)
+    labels = [RATES_LABELS[name].capitalize() for name in rates]
+    return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
+
+
+def initialisations_figure(
+    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
+) -> Figure:
+    """The result from each initialisation, with the structure of the content that it kept."""
+    runs = _runs(long)
+    panels = source_panels(runs.iloc[0], contents, paintings)
+    for initialisation, name in INITIALISATION_LABELS.items():
+        for _, run in runs[runs["initialisation"] == initialisation].iterrows():
+            ssim = measured(long, "ssim_luma", run=run["run"])
+            note = "" if np.isnan(ssim) else f"structure kept (SSIM) {ssim:.2f}"
+            panel = result_panel(long, run, images, f"From {name}")
+            panels.append(Panel(panel.image, panel.title, note or panel.note))
+    return picture_figure([panels])[0]
+
+
+def presets_figure(
+    long: pd.DataFrame,
+    history: pd.DataFrame,
+    *,
+    images: Files,
+    contents: Files,
+    paintings: Files,
+) -> Figure:
+    """The result of each preset above its losses.
+
+    long, history: as `results_long` and `history_long` return them for `presets`.
+    """
+    runs = _runs(long)
+    panels = source_panels(runs.iloc[0], contents, paintings)
+    for preset, name in PRESET_LABELS.items():
+        for _, run in runs[runs["preset"] == preset].iterrows():
+            panels.append(result_panel(long, run, images, f"Preset {name}"))
+    figure, axes = picture_figure([panels], charts=2)
+    with matplotlib.rc_context(STYLE):
+        for chart, term in zip(axes, ("style", "content"), strict=True):
+            for preset, name in PRESET_LABELS.items():
+                of_preset = history[(history["preset"] == preset) & (history["term"] == term)]
+                for run_name in dict.fromkeys(of_preset["run"]):
+                    line = of_preset[of_preset["run"] == run_name]
+                    draw_loss(chart, line, color=PRESET_COLOURS.get(preset, MUTED), label=name)
+            chart.set_title(f"{term} loss".capitalize())
+            chart.set_xlabel("evaluations")
+            chart.set_ylabel(LOSS_LABEL)
+        axes[0].legend(loc="upper right")
+    return figure
+
+
+def paintings_figure(
+    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
+) -> Figure:
+    """Figure 7: the content and the style images above the results of Version 1."""
+    runs = _runs(long).drop_duplicates("painting")
+    content = str(runs.iloc[0]["content"])
+    runs = runs[runs["content"] == content]
+    top: list[Panel | None] = [
+        Panel(read_picture(chosen_file(contents, content, "content")), "Content", spoken(content))
+    ]
+    bottom: list[Panel | None] = [None]
+    for _, run in runs.iterrows():
+        painting = str(run["painting"])
+        image = read_picture(chosen_file(paintings, painting, "painting"))
+        top.append(Panel(image, "Style", spoken(painting)))
+        bottom.append(result_panel(long, run, images, "Version 1"))
+    return picture_figure([top, bottom], tallest=2.2)[0]
+
+
+def high_resolution_figure(
+    numbers: pd.Series, *, content: Path, painting: Path, result: Path
+) -> Figure:
+    """Figure 8: a large content image, the style and the result of Version 2, with a detail.
+
+    numbers: the row of `stylised_long`. The detail is where the content image
+    has most contours.
+    """
+    before, after = read_picture(content), read_picture(result)
+    style = read_picture(painting)
+    mark = busiest_window(before)
+    # The result has the content's size, unless a user asked for another.
+    ratio = after.shape[1] / before.shape[1]
+    there = tuple(round(edge * ratio) for edge in mark)
+    mark_after = (there[0], there[1], there[2], there[3])
+    origin = label(ORIGIN_LABELS, str(numbers["origin"]))
+    speed = f"{_size(after)} in {duration(float(numbers['value']))}"
+    rows: list[list[Panel | None]] = [
+        [
+            Panel(before, "Content", f"{spoken(content.stem)}, {_size(before)}", mark),
+            Panel(after, f"Version 2 ({origin})", speed, mark_after),
+            Panel(style, "Style", f"{spoken(painting.stem)}, {_size(style)}"),
+        ],
+        [
+            Panel(_cut(before, mark), "Detail of the content", ""),
+            Panel(_cut(after, mark_after), "Detail of the result", ""),
+            None,
+        ],
+    ]
+    return picture_figure(rows, tallest=2.5)[0]
+
+
+def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
+    """Left, top, width and height of the window, a sixth of each side, with most contours.
+
+    Windows overlap by half; those at the very edge are left out.
+    """
+    luma = picture.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
+    down, across = luma.shape
+    width, height = max(across // DETAIL_SHARE, 1), max(down // DETAIL_SHARE, 1)
+    contours = np.abs(np.diff(luma, axis=0))[:, :-1] + np.abs(np.diff(luma, axis=1))[:-1]
+    best, place = -1.0, (0, 0)
+    for top in range(height // 2, max(down - height - height // 2, 1), max(height // 2, 1)):
+        for left in range(width // 2, max(across - width - width // 2, 1), max(width // 2, 1)):
+            energy = float(contours[top : top + height, left : left + width].mean())
+            if energy > best:
+                best, place = energy, (left, top)
+    return (*place, width, height)
+
+
+def result_panel(long: pd.DataFrame, run: pd.Series, images: Files, title: str) -> Panel:
+    """A run's image with its evaluations and final loss, or how it ended."""
+    image = read_picture(chosen_file(images, str(run["run"]), "result"))
+    if run["status"] != "finished":
+        note = str(run["status"]).replace("_", " ") + ": last good state"
+        return Panel(image, title, note)
+    loss = measured(long, "relative_loss_final", run=run["run"])
+    seconds = duration(measured(long, "seconds", run=run["run"]))
+    times = "of" if loss <= 1 else "times"
+    return Panel(image, title, f"loss {loss:.2g} {times} the first, {seconds}")
+
+
+def _runs(long: pd.DataFrame) -> pd.DataFrame:
+    return long.drop_duplicates("run").reset_index(drop=True)
+
+
+def _cut(picture: Picture, mark: tuple[int, int, int, int]) -> Picture:
+    left, top, width, height = mark
+    return picture[top : top + height, left : left + width]
+
+
+def _size(picture: Picture) -> str:
+    return f"{picture.shape[1]} {TIMES} {picture.shape[0]}"

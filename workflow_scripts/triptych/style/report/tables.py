@@ -1,0 +1,260 @@
+"""Table I of the style study: seconds an image, published beside ours.
+
+`table1_long` computes the long frame, `table1_table` lays it out; the page lays out what it
+reads back from the long CSV.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from triptych.present.palette import ARCHITECTURE_LABELS, label
+from triptych.present.tables import (
+    DASH,
+    TIMES,
+    Table,
+    as_printed,
+    number,
+    percent,
+    with_cells,
+)
+
+PAPER_ARCHITECTURES = {"alexnet": "alexnet", "vgg": "vgg19"}
+PAPER_EVALUATIONS = 700  # their notebook's; the text gives no number
+PAPER_WIDTH = 32  # channels of the network's first layer
+
+COLUMNS = {
+    "alexnet": ("Version 1, AlexNet", "v1_alexnet_s"),
+    "vgg": ("Version 1, VGG", "v1_vgg_s"),
+    "network": ("Version 2, network", "v2_s"),
+}
+SPEEDUPS = ("speedup_low", "speedup_high")
+RUN, SCALED = "run", "scaled"
+
+
+def is_gpu(device: str) -> bool:
+    """Whether a device's description names a GPU: those of processors end in their cores."""
+    return not (device.endswith(" cores") or device.startswith("cpu"))
+
+
+def table1_long(
+    timing: pd.DataFrame,
+    published: pd.DataFrame,
+    *,
+    architectures: Mapping[str, str],
+    width: int,
+    scale: str,
+) -> pd.DataFrame:
+    """Table I: mean seconds an image, its spread over images, and the speed-up, by size.
+
+    timing: rows of timing/images.csv. published: image_size, v1_alexnet_s, v1_vgg_s, v2_s,
+    speedup_low, speedup_high. architectures: of the roles vgg and alexnet. width: channels of
+    the network's first layer (the paper's: 32).
+
+    `counts` tells the seconds of the evaluations that were run from those scaled in proportion
+    to `evaluations_stated`; `comparable` whether architecture, evaluations and the kind of
+    device are the paper's. A published size that was not timed has no value.
+    """
+    cells = []
+    for key, group in timing.groupby(["backbone", "size"]):
+        assert isinstance(key, tuple)
+        column, size = str(key[0]), int(str(key[1]))
+        # Repeats of one image are no new images: they are averaged first.
+        images = group.groupby("image")["seconds"].mean()
+        run, stated = _evaluations(group)
+        counts = [(RUN, run)] if run == stated or not run else [(RUN, run), (SCALED, stated)]
+        for count, evaluations in counts:
+            factor = evaluations / run if run else 1.0
+            cells.append(
+                {
+                    "size": size,
+                    "column": column,
+                    "architecture": architectures.get(column, f"width {width}"),
+                    "counts": count,
+                    "evaluations": evaluations,
+                    "images": len(images),
+                    "batch": int(group["batch"].max()),
+                    "value": factor * images.mean(),
+                    "deviation": factor * images.std(ddof=1) if len(images) > 1 else np.nan,
+                    "minimum": factor * images.min(),
+                    "maximum": factor * images.max(),
+                    "device": str(group["device"].iloc[0]),
+                    "threads": int(group["threads"].iloc[0]),
+                    "precision": str(group["precision"].iloc[0]),
+                }
+            )
+    frame = pd.DataFrame(cells)
+    frame = _with_published(frame, published)
+    frame["comparable"] = [
+        is_gpu(row["device"])
+        and (
+            row["architecture"] == f"width {PAPER_WIDTH}"
+            if row["column"] == "network"
+            else row["architecture"] == PAPER_ARCHITECTURES[row["column"]]
+            and row["evaluations"] == PAPER_EVALUATIONS
+        )
+        for _, row in frame.iterrows()
+    ]
+    seconds = with_cells(frame, unit="seconds", scale=scale)
+    return pd.concat([seconds, _speedups(frame, published, scale)], ignore_index=True)
+
+
+def _evaluations(group: pd.DataFrame) -> tuple[int, int]:
+    run = group["evaluations"].fillna(0).iloc[0]
+    stated = (
+        group["evaluations_stated"].fillna(run).iloc[0] if "evaluations_stated" in group else run
+    )
+    return int(run), int(stated or run)
+
+
+def _with_published(frame: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
+    """Published seconds beside ours, and rows without a value for what was not timed."""
+    printed = {
+        (int(row["image_size"]), column): float(row[source])
+        for _, row in published.iterrows()
+        for column, (_, source) in COLUMNS.items()
+    }
+    timed = set(zip(frame["size"], frame["column"], strict=True))
+    others = [
+        {"size": size, "column": column, "counts": RUN, "device": "", "architecture": ""}
+        for size, column in printed
+        if (size, column) not in timed
+    ]
+    both = pd.concat([frame, pd.DataFrame(others)], ignore_index=True) if others else frame.copy()
+    both["published"] = [
+        printed.get((int(size), column), np.nan)
+        for size, column in zip(both["size"], both["column"], strict=True)
+    ]
+    order = list(COLUMNS)
+    both["order"] = both["column"].map(order.index)
+    return both.sort_values(["size", "order", "counts"]).drop(columns="order")
+
+
+def _speedups(frame: pd.DataFrame, published: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Smallest and largest speed-up of the network over the two backbones, by size and count."""
+    printed = published.set_index("image_size")
+    rows = []
+    for size, of_size in frame.groupby("size"):
+        network = of_size[of_size["column"] == "network"]["value"]
+        # Where nothing was scaled, what was run is what the table states.
+        for count in dict.fromkeys(of_size["counts"]):
+            first = of_size[(of_size["column"] != "network") & (of_size["counts"] == count)]
+            ratios = first["value"] / network.iloc[0]
+            for column, ratio in (("speedup_low", ratios.min()), ("speedup_high", ratios.max())):
+                cell = {"size": size, "column": column, "counts": count, "value": ratio}
+                cell["published"] = printed[column].get(size, np.nan)
+                cell["evaluations"] = first["evaluations"].max()
+                cell["comparable"] = bool(of_size["comparable"].all())
+                rows.append(cell)
+    return with_cells(pd.DataFrame(rows), unit="times as fast", scale=scale)
+
+
+def table1_table(long: pd.DataFrame) -> Table:
+    """Lay out Table I: a row a size, published beside ours."""
+    scaled = bool((long["counts"] == SCALED).any())
+    shown = SCALED if scaled else RUN
+    compared = _is_true(long["comparable"])
+    columns = [("", "Size")]
+    for column, (name, _) in COLUMNS.items():
+        columns += [(name, "published"), (name, "ours")]
+        if scaled and column != "network":
+            columns.append((name, _scaled_header(long, column)))
+        if compared.any():
+            columns.append((name, "difference"))
+    columns += [("Speed-up", "published"), ("Speed-up", "ours")]
+    rows = []
+    for size, of_size in long.groupby("size"):
+        line = [f"{size} {TIMES} {size}"]
+        for column in COLUMNS:
+            cells = of_size[of_size["column"] == column].set_index("counts")
+            line += [as_printed(cells["published"].iloc[0]), _seconds(cells, RUN)]
+            if scaled and column != "network":
+                line.append(_seconds(cells, SCALED))
+            if compared.any():
+                cell = cells.loc[[shown if shown in cells.index else RUN]]
+                same = _is_true(cell["comparable"]).iloc[0]
+                line.append(percent(cell["difference_percent"].iloc[0], 1) if same else DASH)
+        speed = of_size[of_size["column"].isin(SPEEDUPS)].set_index(["column", "counts"])
+        line.append(_range(speed, RUN, "published"))
+        line.append(_range(speed, shown if scaled else RUN, "value"))
+        rows.append(tuple(line))
+    return Table(
+        name="style_table1",
+        title="Seconds to stylise an image.",
+        caption=_caption(long, scaled),
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def _is_true(column: pd.Series) -> pd.Series:
+    """Truth values, also where a CSV file gave them back as text."""
+    return column.astype(str).str.lower() == "true"
+
+
+def _scaled_header(long: pd.DataFrame, column: str) -> str:
+    cells = long[(long["column"] == column) & (long["counts"] == SCALED)]
+    return f"scaled to {int(cells['evaluations'].max())}" if len(cells) else "scaled"
+
+
+def _seconds(cells: pd.DataFrame, count: str) -> str:
+    value, deviation = (float(cells[c].get(count, np.nan)) for c in ("value", "deviation"))
+    if np.isnan(value):
+        return DASH
+    # Three digits that count, at least one and at most four decimals.
+    digits = int(np.clip(2 - np.floor(np.log10(value)), 1, 4 if value < 0.1 else 3))
+    text = number(value, digits)
+    if count == RUN and not np.isnan(deviation):
+        text += f" ± {number(deviation, digits)}"
+    return text
+
+
+def _range(speed: pd.DataFrame, count: str, column: str) -> str:
+    if ("speedup_low", count) not in speed.index:
+        count = RUN
+    ends = [float(speed[column].get((end, count), np.nan)) for end in SPEEDUPS]
+    if any(pd.isna(end) for end in ends):
+        return DASH
+    low, high = (number(end, 0 if end >= 10 else 1) for end in ends)
+    return f"{low}{DASH}{high}{TIMES}" if low != high else f"{low}{TIMES}"
+
+
+def _caption(long: pd.DataFrame, scaled: bool) -> str:
+    ours = long[long["value"].notna() & (long["unit"] == "seconds") & (long["counts"] == RUN)]
+    first = ours[ours["column"] != "network"]
+    evaluations = sorted({int(count) for count in first["evaluations"].dropna()})
+    architectures = [
+        label(ARCHITECTURE_LABELS, str(name)) for name in dict.fromkeys(first["architecture"])
+    ]
+    network = ours[ours["column"] == "network"]["architecture"]
+    parts = [
+        "Mean and standard deviation over "
+        f"{_span(ours['images'])} images, after a warm-up, on {ours['device'].iloc[0]}.",
+        f"Ours: {', '.join(architectures)} at {', '.join(map(str, evaluations))} evaluations"
+        + (f", network of {network.iloc[0]}" if len(network) else "")
+        + f". Published: AlexNet, VGG-19 and a network of width {PAPER_WIDTH} on a Colab GPU; "
+        f"{PAPER_EVALUATIONS} evaluations by the authors' notebook.",
+    ]
+    if scaled:
+        parts.append(
+            "Scaled seconds are in proportion to the evaluations and were not measured; the "
+            "speed-up is that of the scaled seconds."
+        )
+    if first["batch"].max() > 1:
+        parts.append(
+            f"Version 1 ran in batches of {int(first['batch'].max())} images, whose seconds are "
+            "shared evenly, so their spread is that of the batches."
+        )
+    timed = long[long["value"].notna()]
+    if not _is_true(timed["comparable"]).all():
+        parts.append(
+            "No difference is shown where architecture, evaluations or the kind of device are "
+            "not the paper's."
+        )
+    return " ".join(parts)
+
+
+def _span(counts: pd.Series) -> str:
+    low, high = int(counts.min()), int(counts.max())
+    return f"{low}" if low == high else f"{low} to {high}"
