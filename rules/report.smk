@@ -1,33 +1,33 @@
 """Claims and the page, from the tidy files of all studies."""
 
-REPORT_FIGURES = [*STYLE_FIGURES, *AUDIO_FIGURES, *RL_FIGURES]
+REPORT_FIGURES = [*STYLE.FIGURES, *AUDIO.FIGURES, *RL.FIGURES]
 
 
 rule report_claims:
     """Verdicts on the papers' claims: results/claims.csv."""
     input:
-        style_runs=style_of("runs.csv"),
-        style_history=style_of("history.csv"),
+        style_runs=STYLE.of_experiments("runs.csv"),
+        style_history=STYLE.of_experiments("history.csv"),
         style_timing=["results/style/timing/images.csv"],
         style_loss_timing=["results/style/timing/losses.csv"],
         style_quality=["results/style/quality.csv"],
-        style_stylised_runs=STYLE_STYLISED_RUNS,
-        style_speed=style_videos("speed.csv"),
-        style_properties=style_videos("properties.csv"),
+        style_stylised_runs=STYLE.stylised_runs,
+        style_speed=STYLE.of_videos("speed.csv"),
+        style_properties=STYLE.of_videos("properties.csv"),
         audio_queries="results/audio/queries.csv",
         audio_history="results/audio/history.csv",
         audio_ensembles="results/audio/ensembles.csv",
-        audio_counts=f"results/audio/corpora/{AUDIO['evaluated']}/counts.csv",
-        audio_manifest=f"results/audio/corpora/{AUDIO['evaluated']}/manifest.csv",
-        audio_captions=AUDIO_CAPTIONS,
+        audio_counts=f"results/audio/corpora/{AUDIO.config['evaluated']}/counts.csv",
+        audio_manifest=f"results/audio/corpora/{AUDIO.config['evaluated']}/manifest.csv",
+        audio_captions=AUDIO.data("captions.csv"),
         audio_variations="results/audio/captions/variations.csv",
         audio_usage="results/audio/captions/usage.csv",
-        scores=RL_TRAINED_SCORES,
-        trained_layers=rl_files("layers.csv", trained=True),
-        layers=RL_MEASURED_LAYERS,
-        sizes=RL_MEASURED_SIZES,
-        latency=[RL_LATENCY],
-        datasets=RL_DATASETS,
+        scores=RL.files("scores.csv", trained=True),
+        trained_layers=RL.files("layers.csv", trained=True),
+        layers=RL.files("layers.csv", trained=False),
+        sizes=RL.files("sizes.csv", trained=False),
+        latency=[RL.latency],
+        datasets=RL.datasets,
     output:
         report(
             "results/claims.csv",
@@ -45,12 +45,12 @@ rule report_claims:
         mem_mb=2000,
         runtime=10,
     params:
-        last_evaluations=RL["evaluation"]["last"],
-        rl_precision=RL["training"]["precision"],
-        style_architectures=style_architectures(),
-        style_timed=STYLE_NETWORKS["main"],
-        audio_study=AUDIO_STUDY,
-        audio_trained=AUDIO_TRAINED,
+        last_evaluations=RL.config["evaluation"]["last"],
+        rl_precision=RL.config["training"]["precision"],
+        style_architectures=STYLE.architectures,
+        style_timed=STYLE.main,
+        audio_study=AUDIO.study,
+        audio_trained=AUDIO.trained,
         scale=SCALE,
         code=code("report_claims"),
     script:
@@ -66,25 +66,23 @@ rule report_page:
         style_breakeven="results/tables/style_breakeven.csv",
         style_targets="results/tables/style_targets.csv",
         style_scores="results/tables/style_scores.csv",
-        style_stylised_runs=STYLE_STYLISED_RUNS,
-        style_parity=style_variants(
-            "results/style/networks/{painting}/{variant}/parity.csv", STYLE_FILMED[:1]
-        ),
-        style_properties=style_videos("properties.csv"),
-        style_videos=style_videos("video.mp4"),
+        style_stylised_runs=STYLE.stylised_runs,
+        style_parity=STYLE.parity,
+        style_properties=STYLE.of_videos("properties.csv"),
+        style_videos=STYLE.of_videos("video.mp4"),
         audio_table1="results/tables/audio_table1.csv",
         audio_table2="results/tables/audio_table2.csv",
         audio_leaks="results/tables/audio_leaks.csv",
         audio_beyond="results/tables/audio_beyond.csv",
         audio_usage="results/audio/captions/usage.csv",
-        audio_clips=AUDIO_CLIPS,
+        audio_clips=AUDIO.data("clips.csv"),
         search="results/search.html",
-        submissions=AUDIO_SUBMISSIONS,
+        submissions=AUDIO.submissions,
         table1="results/tables/rl_table1.csv",
         scores="results/tables/rl_scores.csv",
         latency="results/tables/rl_inference.csv",
-        layers=rl_files("layers.csv"),
-        datasets=RL_DATASETS,
+        layers=RL.files("layers.csv"),
+        datasets=RL.datasets,
         claims="results/claims.csv",
         published_claims="resources/published/claims.csv",
         differences="docs/differences.md",
@@ -116,24 +114,24 @@ rule report_page:
             "style": {
                 "title": "Style transfer of images and videos",
                 "paper": "*Style Transfer of Images and Videos* (Shen and Wang, 2022)",
-                "facts": style_facts(),
+                "facts": STYLE.facts(),
             },
             "audio": {
                 "title": "Text-to-audio retrieval",
                 "paper": "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio "
                 "retrieval with PaSST and GPT-augmented captions* (Primus, Koutini and Widmer, "
                 "2023)",
-                "facts": audio_facts(),
+                "facts": AUDIO.facts(),
             },
             "rl": {
                 "title": "Single-shot pruning for offline RL",
                 "paper": "*Single-Shot Pruning for Offline Reinforcement Learning* "
                 "(Arnob, Ohib, Plis and Precup, 2021)",
-                "facts": rl_facts(),
+                "facts": RL.facts(),
             },
         },
-        latency_task=RL["latency"]["task"],
-        audio_study=AUDIO_STUDY,
+        latency_task=RL.config["latency"]["task"],
+        audio_study=AUDIO.study,
         packages=[
             "torch",
             "tokenizers",
@@ -157,7 +155,7 @@ rule report_manifest:
     input:
         page="results/report.html",
         claims="results/claims.csv",
-        submissions=AUDIO_SUBMISSIONS,
+        submissions=AUDIO.submissions,
     output:
         "results/manifest.json",
     log:

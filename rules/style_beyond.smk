@@ -7,8 +7,8 @@ rule style_presets:
         runs="results/style/optimize/presets/runs.csv",
         history="results/style/optimize/presets/history.csv",
         images="results/style/optimize/presets/images",
-        contents=style_experiment_pictures("contents", "content", "presets"),
-        paintings=style_experiment_pictures("paintings", "painting", "presets"),
+        contents=STYLE.experiment_contents("presets"),
+        paintings=STYLE.experiment_paintings("presets"),
     output:
         figure(
             "style_presets",
@@ -35,20 +35,11 @@ rule style_presets:
 rule style_draw_networks:
     """The networks that this run trained: losses and checkpoints."""
     input:
-        losses=style_variants(
-            "results/style/networks/{painting}/{variant}/losses.csv", STYLE_TRAINED
-        ),
-        selection=style_variants(
-            "results/style/networks/{painting}/{variant}/selection.csv", STYLE_TRAINED
-        ),
-        samples=style_variants(
-            "results/style/networks/{painting}/{variant}/samples.png", STYLE_TRAINED
-        ),
-        sheets=style_variants(
-            "results/style/networks/{painting}/{variant}/checkpoints.png",
-            STYLE_TRAINED,
-        ),
-        shipped=style_shipped("png"),
+        losses=STYLE.of_trained("losses.csv"),
+        selection=STYLE.of_trained("selection.csv"),
+        samples=STYLE.of_trained("samples.png"),
+        sheets=STYLE.of_trained("checkpoints.png"),
+        shipped=STYLE.of_shipped("png"),
     output:
         training=figure(
             "style_training", "Style transfer", "Training", "losses of Version 2"
@@ -90,9 +81,9 @@ rule style_checkpoints:
 rule style_motion:
     """Stylised videos: frames, flicker, speed by batch."""
     input:
-        flicker=style_videos("flicker.csv"),
-        speed=style_videos("speed.csv"),
-        strips=style_videos("strip.png"),
+        flicker=STYLE.of_videos("flicker.csv"),
+        speed=STYLE.of_videos("speed.csv"),
+        strips=STYLE.of_videos("strip.png"),
     output:
         figure("style_motion", "Style transfer", "Video", "frames, flicker, speed"),
     log:
@@ -114,10 +105,8 @@ rule style_motion:
 rule style_breakeven:
     """Images after which a network's training has paid."""
     input:
-        trained=style_variants(
-            "results/style/networks/{painting}/{variant}/losses.csv", STYLE_TRAINED
-        ),
-        shipped=style_shipped("csv"),
+        trained=STYLE.of_trained("losses.csv"),
+        shipped=STYLE.of_shipped("csv"),
         table1="results/tables/style_table1.csv",
     output:
         table(
@@ -143,14 +132,14 @@ rule style_draw_results:
     """Results measured and side by side: Figure 1, initialisations, the table of quality."""
     input:
         quality=["results/style/quality.csv"],
-        stylised_runs=STYLE_STYLISED_RUNS,
-        stylised=STYLE_STYLISED_IMAGES,
+        stylised_runs=STYLE.stylised_runs,
+        stylised=STYLE.stylised_images,
         paintings_runs="results/style/optimize/paintings/runs.csv",
         paintings_images="results/style/optimize/paintings/images",
         initialisations_runs="results/style/optimize/initialisations/runs.csv",
         initialisations_images="results/style/optimize/initialisations/images",
-        contents=style_pictures("contents", STYLE_RUNS["content"]),
-        paintings=style_pictures("paintings", STYLE_RUNS["painting"]),
+        contents=STYLE.experiment_contents(),
+        paintings=STYLE.experiment_paintings(),
     output:
         figure1=figure(
             "style_figure1", "Style transfer", "Figure 1", "both versions side by side"
@@ -177,8 +166,8 @@ rule style_draw_results:
         mem_mb=2000,
         runtime=10,
     params:
-        content=STYLE["stylised"]["contents"][0],
-        painting=STYLE_NETWORKS["main"],
+        content=STYLE.config["stylised"]["contents"][0],
+        painting=STYLE.main,
         scale=SCALE,
         code=code("style_draw_results"),
     script:

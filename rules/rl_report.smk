@@ -1,37 +1,11 @@
 """Tables and figures of the offline-RL study, from its tidy files."""
 
-RL_TASKS = list(RL["tasks"])
-RL_DATASETS = expand("results/rl/{task}/dataset.csv", task=RL_TASKS)
-RL_TRAINED_SCORES = rl_files("scores.csv", trained=True)
-RL_MEASURED_LAYERS = rl_files("layers.csv", trained=False)
-RL_MEASURED_SIZES = rl_files("sizes.csv", trained=False)
-RL_LATENCY = f"results/rl/{RL['latency']['task']}/latency.csv"
-RL_FIGURES = [
-    "rl_figure1",
-    "rl_figure2",
-    "rl_figure3",
-    "rl_figure4",
-    "rl_curves",
-    "rl_inference",
-]
-RL_TABLES = ["rl_table1", "rl_scores", "rl_inference"]
-
-# Table 1 fits HalfCheetah's and Walker2d's sizes, which are the same (docs/differences.md).
-RL_TABLE1_TASK = next(
-    (task for task in ("halfcheetah", "walker2d") if task in RL_TASKS), RL_TASKS[0]
-)
-
-RL_PRODUCTS = sorted(
-    {file for name in RL_FIGURES for file in figure_files(name)}
-    | {file for name in RL_TABLES for file in table_files(name)}
-)
-
 
 rule rl_draw_scores:
     """What the trained runs scored: Figures 1 and 2, learning curves, the table at 95% sparsity."""
     input:
-        scores=RL_TRAINED_SCORES,
-        datasets=RL_DATASETS,
+        scores=RL.files("scores.csv", trained=True),
+        datasets=RL.datasets,
     output:
         figure1=figure(
             "rl_figure1",
@@ -64,7 +38,7 @@ rule rl_draw_scores:
         mem_mb=1000,
         runtime=10,
     params:
-        last_evaluations=RL["evaluation"]["last"],
+        last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,
         code=code("rl_draw_scores"),
     script:
@@ -98,8 +72,8 @@ rule rl_scores:
 rule rl_draw_masks:
     """What the masks leave: Figures 3 and 4, Table 1."""
     input:
-        layers=RL_MEASURED_LAYERS,
-        sizes=RL_MEASURED_SIZES,
+        layers=RL.files("layers.csv", trained=False),
+        sizes=RL.files("sizes.csv", trained=False),
         published="resources/published/rl_table1_megabytes.csv",
     output:
         figure3=figure(
@@ -124,7 +98,7 @@ rule rl_draw_masks:
         mem_mb=1000,
         runtime=10,
     params:
-        task=RL_TABLE1_TASK,
+        task=RL.table1_task,
         scale=SCALE,
         code=code("rl_draw_masks"),
     script:
@@ -152,7 +126,7 @@ rule rl_table1:
 rule rl_inference:
     """Time to act with dense and sparse kernels (beyond the paper)."""
     input:
-        latency=[RL_LATENCY],
+        latency=[RL.latency],
     output:
         figure(
             "rl_inference",
@@ -171,7 +145,7 @@ rule rl_inference:
         mem_mb=1000,
         runtime=10,
     params:
-        task=RL["latency"]["task"],
+        task=RL.config["latency"]["task"],
         scale=SCALE,
         code=code("rl_inference"),
     script:
