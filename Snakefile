@@ -18,16 +18,13 @@ container: "triptych.sif"
 
 
 include: "rules/common.smk"
-include: "rules/rl_inputs.smk"
-include: "rules/rl.smk"
-include: "rules/rl_report.smk"
-include: "rules/style_inputs.smk"
-include: "rules/style.smk"
-include: "rules/style_report.smk"
-include: "rules/style_beyond.smk"
-include: "rules/audio_inputs.smk"
-include: "rules/audio.smk"
-include: "rules/audio_report.smk"
+
+
+for name in NAMES:
+
+    include: f"rules/{name}.smk"
+
+
 include: "rules/report.smk"
 
 
@@ -37,23 +34,4 @@ rule all:
     input:
         "results/report.html",
         "results/claims.csv",
-        AUDIO.submissions,
         "results/manifest.json",
-
-
-rule style:
-    """Style transfer (Shen and Wang 2022): all its tables and figures."""
-    input:
-        STYLE.products,
-
-
-rule audio:
-    """Text-to-audio retrieval (Primus et al. 2023): its tables, figure, submissions, search page."""
-    input:
-        AUDIO.products,
-
-
-rule rl:
-    """Offline-RL pruning (Arnob et al. 2021): all its tables and figures."""
-    input:
-        RL.products,

@@ -3,6 +3,16 @@
 from triptych.audio.experiments import run_records
 
 
+include: "audio_inputs.smk"
+include: "audio_report.smk"
+
+
+rule audio:
+    """Text-to-audio retrieval (Primus et al. 2023): its tables, figure, submissions, search page."""
+    input:
+        AUDIO.products,
+
+
 rule audio_pretrain:
     """Pretrain one pair of models on a corpus, and embed what it is judged by."""
     input:

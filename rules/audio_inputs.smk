@@ -1,8 +1,8 @@
 """What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
 
-from triptych.audio.workflow import DOWNLOADED, DOWNLOADS, SYNTHESISED, AudioWorkflow
+from triptych.audio.workflow import DOWNLOADED, DOWNLOADS, SYNTHESISED
 
-AUDIO = wing(AudioWorkflow)
+AUDIO = WINGS["audio"]
 
 
 wildcard_constraints:

@@ -6,7 +6,7 @@ rule audio_table1:
     input:
         example="results/audio/captions/example.json",
     output:
-        table("audio_table1", "Audio retrieval", "Table 1", "a query and its answer"),
+        table("audio_table1", "Table 1", "a query and its answer"),
     log:
         "results/logs/audio_table1/audio_table1.log",
     benchmark:
@@ -37,22 +37,16 @@ rule audio_draw_scores:
         counts=expand("results/audio/corpora/{corpus}/counts.csv", corpus=AUDIO.corpora),
         published="resources/published/audio_table2.csv",
     output:
-        table2=table(
-            "audio_table2", "Audio retrieval", "Table 2", "retrieval by every system"
-        ),
+        table2=table("audio_table2", "Table 2", "retrieval by every system"),
         figure2=figure(
             "audio_figure2",
-            "Audio retrieval",
             "Figure 2",
             "validation loss during fine-tuning",
         ),
-        leaks=table(
-            "audio_leaks", "Audio retrieval", "Leaks", "results with and without"
-        ),
+        leaks=table("audio_leaks", "Leaks", "results with and without"),
         beyond=[
             *figure(
                 "audio_beyond",
-                "Audio retrieval",
                 "Beyond",
                 "several right clips, held-out combinations, order",
             ),

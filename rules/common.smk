@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import yaml
@@ -20,6 +21,7 @@ from triptych.core.provenance import changed_since, read_code, write_plan
 from triptych.core.requests import megabytes, minutes
 from triptych.core.scale import scale_of
 from triptych.present.files import figure_files, table_files
+from triptych.studies import NAMES
 
 try:
     check_config(config, Path(workflow.basedir) / "config" / "schema.yaml")
@@ -60,18 +62,18 @@ def code(rule):
     return _CODE.digests[f"{rule}.py"]
 
 
-def figure(name, category, product, shows):
+def figure(name, product, shows):
     """A figure's files as an output, the first of them shown in Snakemake's own report."""
-    return _in_report(name, figure_files(name), category, product, shows)
+    return _in_report(name, figure_files(name), product, shows)
 
 
-def table(name, category, product, shows):
+def table(name, product, shows):
     """A table's files as an output, likewise."""
-    return _in_report(name, table_files(name), category, product, shows)
+    return _in_report(name, table_files(name), product, shows)
 
 
-def _in_report(name, files, category, product, shows):
-    labels = {"product": product, "shows": shows}
+def _in_report(name, files, product, shows):
+    category, labels = NAMES[name.split("_")[0]], {"product": product, "shows": shows}
     caption = f"../resources/captions/{name}.rst"
     first = report(files[0], caption=caption, category=category, labels=labels)
     return [first, *files[1:]]
@@ -82,12 +84,14 @@ SOURCES = yaml.safe_load(
 )
 
 
-def wing(study):
-    """A study's part of the config and of resources/sources.yaml, as its rules ask for it."""
-    try:
-        return study(config, SOURCES)
-    except ConfigError as error:
-        raise WorkflowError(str(error))
+try:
+    # Each study's part of the config and of resources/sources.yaml, as its rules ask for it.
+    WINGS = {
+        name: import_module(f"triptych.{name}.workflow").Workflow(config, SOURCES)
+        for name in NAMES
+    }
+except ConfigError as error:
+    raise WorkflowError(str(error))
 
 
 # Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run

@@ -4,6 +4,16 @@ A job takes one stack of rows of the experiment table (triptych/rl/sweep.py).
 """
 
 
+include: "rl_inputs.smk"
+include: "rl_report.smk"
+
+
+rule rl:
+    """Offline-RL pruning (Arnob et al. 2021): all its tables and figures."""
+    input:
+        RL.products,
+
+
 wildcard_constraints:
     task="hopper|walker2d|halfcheetah",
     networks="[a-z][a-z0-9_]*",

@@ -1,8 +1,6 @@
 """Where the data of offline RL come from: downloads, experts and what they record, own files."""
 
-from triptych.rl.workflow import RlWorkflow
-
-RL = wing(RlWorkflow)
+RL = WINGS["rl"]
 
 
 rule rl_download:

@@ -9,25 +9,20 @@ rule rl_draw_scores:
     output:
         figure1=figure(
             "rl_figure1",
-            "Offline-RL pruning",
             "Figure 1",
             "score against sparsity, SNIP",
         ),
         figure2=figure(
             "rl_figure2",
-            "Offline-RL pruning",
             "Figure 2",
             "score against sparsity, GraSP",
         ),
         curves=figure(
             "rl_curves",
-            "Offline-RL pruning",
             "Learning curves",
             "score against updates",
         ),
-        scores=table(
-            "rl_scores", "Offline-RL pruning", "Scores", "dense and pruned runs"
-        ),
+        scores=table("rl_scores", "Scores", "dense and pruned runs"),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -76,15 +71,10 @@ rule rl_draw_masks:
         sizes=RL.files("sizes.csv", trained=False),
         published="resources/published/rl_table1_megabytes.csv",
     output:
-        figure3=figure(
-            "rl_figure3", "Offline-RL pruning", "Figure 3", "weights kept by layer"
-        ),
-        figure4=figure(
-            "rl_figure4", "Offline-RL pruning", "Figure 4", "memory against sparsity"
-        ),
+        figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
+        figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
         table1=table(
             "rl_table1",
-            "Offline-RL pruning",
             "Table 1",
             "megabytes of the stored networks",
         ),
@@ -130,7 +120,6 @@ rule rl_inference:
     output:
         figure(
             "rl_inference",
-            "Offline-RL pruning",
             "Inference",
             "time to act, dense and sparse",
         ),

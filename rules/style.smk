@@ -1,6 +1,17 @@
 """Style transfer: optimised images (Version 1), trained networks (Version 2), videos, timings."""
 
 
+include: "style_inputs.smk"
+include: "style_report.smk"
+include: "style_beyond.smk"
+
+
+rule style:
+    """Style transfer (Shen and Wang 2022): all its tables and figures."""
+    input:
+        STYLE.products,
+
+
 wildcard_constraints:
     experiment="[a-z][a-z0-9_]*",
     variant="plain|temporal|shipped",

@@ -12,7 +12,6 @@ rule style_presets:
     output:
         figure(
             "style_presets",
-            "Style transfer",
             "Presets",
             "text, code and tuned settings",
         ),
@@ -41,12 +40,9 @@ rule style_draw_networks:
         sheets=STYLE.of_trained("checkpoints.png"),
         shipped=STYLE.of_shipped("png"),
     output:
-        training=figure(
-            "style_training", "Style transfer", "Training", "losses of Version 2"
-        ),
+        training=figure("style_training", "Training", "losses of Version 2"),
         checkpoints=figure(
             "style_checkpoints",
-            "Style transfer",
             "Checkpoints",
             "one photograph through training",
         ),
@@ -85,7 +81,7 @@ rule style_motion:
         speed=STYLE.of_videos("speed.csv"),
         strips=STYLE.of_videos("strip.png"),
     output:
-        figure("style_motion", "Style transfer", "Video", "frames, flicker, speed"),
+        figure("style_motion", "Video", "frames, flicker, speed"),
     log:
         "results/logs/style_motion/style_motion.log",
     benchmark:
@@ -109,9 +105,7 @@ rule style_breakeven:
         shipped=STYLE.of_shipped("csv"),
         table1="results/tables/style_table1.csv",
     output:
-        table(
-            "style_breakeven", "Style transfer", "Break-even", "when training has paid"
-        ),
+        table("style_breakeven", "Break-even", "when training has paid"),
     log:
         "results/logs/style_breakeven/style_breakeven.log",
     benchmark:
@@ -141,18 +135,14 @@ rule style_draw_results:
         contents=STYLE.experiment_contents(),
         paintings=STYLE.experiment_paintings(),
     output:
-        figure1=figure(
-            "style_figure1", "Style transfer", "Figure 1", "both versions side by side"
-        ),
+        figure1=figure("style_figure1", "Figure 1", "both versions side by side"),
         initialisations=figure(
             "style_initialisations",
-            "Style transfer",
             "Initialisations",
             "results from each start",
         ),
         scores=table(
             "style_scores",
-            "Style transfer",
             "Quality",
             "structure, edges, texture, colours",
         ),

@@ -1,8 +1,6 @@
 """What the style study starts from: photographs, paintings, backbones."""
 
-from triptych.style.workflow import StyleWorkflow
-
-STYLE = wing(StyleWorkflow)
+STYLE = WINGS["style"]
 
 
 wildcard_constraints:

@@ -7,7 +7,7 @@ rule style_table1:
         timing=["results/style/timing/images.csv"],
         published="resources/published/style_table1_seconds.csv",
     output:
-        table("style_table1", "Style transfer", "Table I", "seconds an image"),
+        table("style_table1", "Table I", "seconds an image"),
     log:
         "results/logs/style_table1/style_table1.log",
     benchmark:
@@ -35,22 +35,13 @@ rule style_draw_optimisation:
         contents=STYLE.experiment_contents(),
         paintings=STYLE.experiment_paintings(),
     output:
-        figure2=figure(
-            "style_figure2", "Style transfer", "Figure 2", "loss history by backbone"
-        ),
-        figure3=figure(
-            "style_figure3", "Style transfer", "Figure 3", "results by backbone"
-        ),
-        figure5=figure(
-            "style_figure5", "Style transfer", "Figure 5", "loss history by optimizer"
-        ),
-        figure6=figure(
-            "style_figure6", "Style transfer", "Figure 6", "results by optimizer"
-        ),
+        figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
+        figure3=figure("style_figure3", "Figure 3", "results by backbone"),
+        figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
+        figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
         times="results/style/timing/targets.csv",
         targets=table(
             "style_targets",
-            "Style transfer",
             "Time to a loss",
             "seconds to reach a given loss",
         ),
@@ -90,9 +81,7 @@ rule style_figure4:
         runs="results/style/optimize/losses/runs.csv",
         history="results/style/optimize/losses/history.csv",
     output:
-        figure(
-            "style_figure4", "Style transfer", "Figure 4", "run times by content loss"
-        ),
+        figure("style_figure4", "Figure 4", "run times by content loss"),
     log:
         "results/logs/style_figure4/style_figure4.log",
     benchmark:
@@ -129,7 +118,7 @@ rule style_figure7:
         contents=STYLE.experiment_contents("paintings"),
         paintings=STYLE.experiment_paintings("paintings"),
     output:
-        figure("style_figure7", "Style transfer", "Figure 7", "several styles"),
+        figure("style_figure7", "Figure 7", "several styles"),
     log:
         "results/logs/style_figure7/style_figure7.log",
     benchmark:
@@ -152,7 +141,7 @@ rule style_figure8:
         **STYLE.large,
         stylised_runs=STYLE.stylised_runs,
     output:
-        figure("style_figure8", "Style transfer", "Figure 8", "a large photograph"),
+        figure("style_figure8", "Figure 8", "a large photograph"),
     log:
         "results/logs/style_figure8/style_figure8.log",
     benchmark:

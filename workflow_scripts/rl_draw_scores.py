@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
 from triptych.present.tables import with_cells, write_table
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long
-from triptych.rl.report.scores import read_frames, run_scores, summarise_scores
+from triptych.rl.report.scores import run_scores, summarise_scores
 from triptych.rl.report.tables import scores_long, scores_table
 
 with job(snakemake):

@@ -23,7 +23,7 @@ CAPTION_TOKENS = 30
 STAGES = {"pretraining": "pretrained", "finetuning": "finetuned", "distillation": "distilled"}
 
 
-class AudioWorkflow:
+class Workflow:
     """The section `audio` of a config as rules use it. Functions of wildcards are Snakemake's.
 
     Raises ConfigError naming a key whose value the others don't allow.
@@ -128,6 +128,32 @@ class AudioWorkflow:
         wanted = set(self._runs[self._runs["captions"] == "gpt"]["corpus"])
         splits = ("development", "validation", "evaluation")
         return [s for s in splits if any(s in corpora[each]["splits"] for each in wanted)]
+
+    @property
+    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What the claims are decided by: files, and settings."""
+        corpus = f"results/audio/corpora/{self.config['evaluated']}"
+        files = {
+            **{name: [f"results/audio/{name}.csv"] for name in ("queries", "history", "ensembles")},
+            **{name: [f"{corpus}/{name}.csv"] for name in ("counts", "manifest")},
+            "captions": self.data("captions.csv"),
+            "variations": ["results/audio/captions/variations.csv"],
+            "usage": ["results/audio/captions/usage.csv"],
+        }
+        return files, {"study": self.study, "trained": self.trained}
+
+    @property
+    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What its part of the page shows beside its figures, or leads to: files, and settings."""
+        tables = ("table1", "table2", "leaks", "beyond")
+        files = {
+            **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
+            "usage": ["results/audio/captions/usage.csv"],
+            "clips": self.data("clips.csv"),
+            "search": ["results/search.html"],
+            "submissions": self.submissions,
+        }
+        return files, {"study": self.study}
 
     @property
     def study(self) -> dict[str, Any]:
@@ -259,11 +285,11 @@ class AudioWorkflow:
         return next((f"{folder}/scenes.csv" for folder in self.scenes_folder), None)
 
     @property
-    def authors_captions(self) -> list[str]:
+    def authors_captions(self) -> str | list[str]:
         """The authors' published captions, where they are wanted."""
         if self.config["captions"]["backend"] != "authors":
             return []
-        return [f"{DOWNLOADS}/captions/variations.json"]
+        return f"{DOWNLOADS}/captions/variations.json"
 
     # Models.
 
@@ -272,10 +298,10 @@ class AudioWorkflow:
         found: dict[str, Any] = self.config["audio_models"][wildcards.pair.split("-")[0]]
         return found
 
-    def audio_weights(self, wildcards: Any) -> list[str]:
+    def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""
         name = self.audio_model(wildcards)["weights"]
-        return [] if name == "none" else [f"results/audio/weights/{name}.safetensors"]
+        return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
 
     def text_model(self, wildcards: Any) -> str:
         """The folder of a pair's text model."""
@@ -286,11 +312,11 @@ class AudioWorkflow:
         scratch = self.config["text_models"][wildcards.text_model]["source"] == "scratch"
         return self.data("captions.csv") if scratch else []
 
-    def text_manifest(self, wildcards: Any) -> list[str]:
+    def text_manifest(self, wildcards: Any) -> str | list[str]:
         """The corpus whose captions those are: what every model may train on."""
         if not self.text_captions(wildcards):
             return []
-        return [f"results/audio/corpora/{self.config['evaluated']}/manifest.csv"]
+        return f"results/audio/corpora/{self.config['evaluated']}/manifest.csv"
 
     def text_settings(self, wildcards: Any) -> dict[str, Any]:
         """A text model's entry in config, with its repository and revision if the hub has it."""

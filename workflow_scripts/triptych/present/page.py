@@ -110,7 +110,7 @@ class PageClaim:
 
 
 @dataclass(frozen=True)
-class Study:
+class PageStudy:
     """One paper's part of the page: what was run (facts, name to text), its claims, its sections.
 
     paper: title, authors and year (Markdown).
@@ -135,7 +135,7 @@ class Page:
     title: str
     subtitle: str
     scale: str
-    studies: Sequence[Study]
+    studies: Sequence[PageStudy]
     timings: Table
     versions: Mapping[str, str]
     differences: str
@@ -157,9 +157,9 @@ def page_figures(
 
 
 def page_claims(
-    verdicts: pd.DataFrame, published: pd.DataFrame, criteria: Mapping[str, str]
+    study: str, verdicts: pd.DataFrame, published: pd.DataFrame, criteria: Mapping[str, str]
 ) -> list[PageClaim]:
-    """Join the verdicts (results/claims.csv) to what the papers claim (resources).
+    """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
     Raises ValueError for a verdict on a claim that is not listed.
     """
@@ -178,7 +178,7 @@ def page_claims(
             interval="" if pd.isna(row["interval"]) else str(row["interval"]),
             reason=str(row["reason"]).split("; "),
         )
-        for _, row in verdicts.iterrows()
+        for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
     ]
 
 

@@ -13,7 +13,7 @@ from triptych.rl.sweep import run_records, runs_of
 STACK = ["task", "networks", "stack"]
 
 
-class RlWorkflow:
+class Workflow:
     """The section `rl` of a config as rules use it. Functions of wildcards are Snakemake's to call.
 
     Raises ConfigError naming a key whose value the others don't allow.
@@ -131,6 +131,35 @@ class RlWorkflow:
         """Table 1 fits HalfCheetah's and Walker2d's sizes, the same (docs/differences.md)."""
         known = [task for task in ("halfcheetah", "walker2d") if task in self.tasks]
         return (known or self.tasks)[0]
+
+    @property
+    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What the claims are decided by: files, and settings."""
+        files = {
+            "scores": self.files("scores.csv", trained=True),
+            "trained_layers": self.files("layers.csv", trained=True),
+            "layers": self.files("layers.csv", trained=False),
+            "sizes": self.files("sizes.csv", trained=False),
+            "latency": [self.latency],
+            "datasets": self.datasets,
+        }
+        settings = {
+            "last_evaluations": self.config["evaluation"]["last"],
+            "precision": self.config["training"]["precision"],
+        }
+        return files, settings
+
+    @property
+    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What its part of the page shows beside its figures: files, and settings."""
+        files = {
+            "table1": ["results/tables/rl_table1.csv"],
+            "scores": ["results/tables/rl_scores.csv"],
+            "latency": ["results/tables/rl_inference.csv"],
+            "layers": self.files("layers.csv"),
+            "datasets": self.datasets,
+        }
+        return files, {"latency_task": self.config["latency"]["task"]}
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""

@@ -16,7 +16,7 @@ NETWORK_FLOATS = 150
 """A pixel: of Version 2's network, forward."""
 
 
-class StyleWorkflow:
+class Workflow:
     """The section `style` of a config as rules use it. Functions of wildcards are Snakemake's.
 
     Raises ConfigError for a name that its catalogue in config doesn't define.
@@ -202,6 +202,34 @@ class StyleWorkflow:
             "content": f"results/style/contents/{content}.png",
             "painting": f"results/style/paintings/{self.main}.png",
         }
+
+    @property
+    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What the claims are decided by: files, and settings."""
+        files = {
+            "runs": self.of_experiments("runs.csv"),
+            "history": self.of_experiments("history.csv"),
+            "timing": ["results/style/timing/images.csv"],
+            "loss_timing": ["results/style/timing/losses.csv"],
+            "quality": ["results/style/quality.csv"],
+            "stylised_runs": self.stylised_runs,
+            "speed": self.of_videos("speed.csv"),
+            "properties": self.of_videos("properties.csv"),
+        }
+        return files, {"architectures": self.architectures, "timed": self.main}
+
+    @property
+    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What its part of the page shows beside its figures: files, and settings."""
+        tables = ("table1", "breakeven", "targets", "scores")
+        files = {
+            **{name: [f"results/tables/style_{name}.csv"] for name in tables},
+            "stylised": self.stylised_runs,
+            "parity": self.parity,
+            "properties": self.of_videos("properties.csv"),
+            "videos": self.of_videos("video.mp4"),
+        }
+        return files, {}
 
     @property
     def video_source(self) -> dict[str, str]:

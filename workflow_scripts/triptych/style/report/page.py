@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.present.page import PageFigure, PageVideo, Section, page_figures
+from triptych.present.page import PageFigure, PageVideo, Section
 from triptych.present.palette import VARIANT_LABELS, label, spoken
 from triptych.style.report.tables import table1_table
 from triptych.style.report.tables_beyond import (
@@ -83,8 +83,7 @@ EMBEDDED = (
 
 def style_sections(
     *,
-    figures: Sequence[str | Path],
-    captions: Mapping[str, str],
+    figures: Mapping[str, PageFigure],
     table1: pd.DataFrame,
     breakeven: pd.DataFrame,
     targets: pd.DataFrame,
@@ -96,15 +95,13 @@ def style_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: SVG files named as TITLES, among others. captions: their text by name. table1,
-    breakeven, targets, scores: the long tables of results/tables. stylised, parity: rows of
-    stylised/*/runs.csv and parity.csv. properties: by `read_variants`. videos: finished files in
-    folders {painting}/{variant}. Raises ValueError naming a figure or caption that is missing.
+    figures: by name, as TITLES has them. table1, breakeven, targets, scores: the long tables of
+    results/tables. stylised, parity: rows of stylised/*/runs.csv and parity.csv. properties: by
+    `read_variants`. videos: finished files in folders {painting}/{variant}.
     """
-    pictures = page_figures(TITLES, figures, captions)
 
     def shown(*names: str) -> list[PageFigure]:
-        return [pictures[f"style_{name}"] for name in names]
+        return [figures[f"style_{name}"] for name in names]
 
     embedded = table1["architecture"].astype(str).str.startswith("narrow").any()
     return [
