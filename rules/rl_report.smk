@@ -1,5 +1,13 @@
 """Tables and figures of the offline-RL study, from its tidy files."""
 
+from triptych.rl.methods import METHODS
+
+PRODUCTS = {
+    "rl_figure1": "Figure 1",
+    "rl_figure2": "Figure 2",
+    "rl_criteria": "Other criteria",
+}
+
 
 rule rl_draw_scores:
     """What the trained runs scored: Figures 1 and 2, learning curves, the table at 95% sparsity."""
@@ -7,16 +15,14 @@ rule rl_draw_scores:
         scores=RL.files("scores.csv", trained=True),
         datasets=RL.datasets,
     output:
-        figure1=figure(
-            "rl_figure1",
-            "Figure 1",
-            "score against sparsity, SNIP",
-        ),
-        figure2=figure(
-            "rl_figure2",
-            "Figure 2",
-            "score against sparsity, GraSP",
-        ),
+        **{
+            name: figure(
+                name,
+                PRODUCTS[name],
+                f"score against sparsity, {', '.join(METHODS[each].label for each in methods)}",
+            )
+            for name, methods in RL.score_figures.items()
+        },
         curves=figure(
             "rl_curves",
             "Learning curves",
@@ -33,6 +39,7 @@ rule rl_draw_scores:
         mem_mb=1000,
         runtime=10,
     params:
+        figures=RL.score_figures,
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,
         code=code("rl_draw_scores"),

@@ -26,7 +26,7 @@ with job(snakemake):
             study.sections(
                 files_of(name, given),
                 params.settings[name],
-                page_figures(study.TITLES, given.figures, captions),
+                page_figures(name, study.TITLES, given.figures, captions),
             ),
         )
         for name, study in studies().items()

@@ -44,6 +44,7 @@ def run(request, tmp_path_factory):
     published = pd.read_csv(CAPTIONS.parent / "published" / "audio_table2.csv")
     of_run = audio_sections(
         figures=page_figures(
+            "audio",
             TITLES,
             [folder / f"{name}.svg" for name in TITLES],
             {name: f"Caption of {name}." for name in TITLES},

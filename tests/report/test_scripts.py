@@ -61,10 +61,11 @@ def results(tmp_path_factory):
         "rl_draw_scores",
         scored,
         named={
-            **{f"figure{n}": figure_files(f"rl_figure{n}") for n in (1, 2)},
+            **{f"rl_figure{n}": figure_files(f"rl_figure{n}") for n in (1, 2)},
             "curves": figure_files("rl_curves"),
             "scores": table_files("rl_scores"),
         },
+        figures={"rl_figure1": ["snip"], "rl_figure2": ["grasp"]},
         last_evaluations=2,
     )
     run(

@@ -143,16 +143,25 @@ class Page:
 
 
 def page_figures(
-    titles: Mapping[str, str], figures: Sequence[str | Path], captions: Mapping[str, str]
+    study: str,
+    titles: Mapping[str, str],
+    figures: Sequence[str | Path],
+    captions: Mapping[str, str],
 ) -> dict[str, PageFigure]:
-    """A study's figures by name. Raises ValueError naming a figure or caption that is missing."""
+    """A study's figures among these, by name; in the order of its titles.
+
+    Raises ValueError naming a figure that has no title or caption.
+    """
     files = {Path(path).stem: path for path in figures}
-    for kind, given in (("figure", files), ("caption", captions)):
-        missing = [name for name in titles if name not in given]
+    own = {name for name in files if name.startswith(f"{study}_")}
+    for kind, given in (("title", titles), ("caption", captions)):
+        missing = sorted(own - set(given))
         if missing:
             raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
     return {
-        name: PageFigure.read(files[name], title, captions[name]) for name, title in titles.items()
+        name: PageFigure.read(files[name], title, captions[name])
+        for name, title in titles.items()
+        if name in own
     }
 
 

@@ -1,6 +1,6 @@
 """What the rules of the offline-RL study ask: its rows, where each file lies, what a job needs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -8,8 +8,10 @@ import pandas as pd
 from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
+from triptych.rl.methods import CONTROLS, CRITERIA
 from triptych.rl.sweep import run_records, runs_of
 
+PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
 STACK = ["task", "networks", "stack"]
 
 
@@ -19,10 +21,6 @@ class Workflow:
     Raises ConfigError naming a key whose value the others don't allow.
     """
 
-    FIGURES = (
-        *("rl_figure1", "rl_figure2", "rl_figure3", "rl_figure4"),
-        *("rl_curves", "rl_inference"),
-    )
     TABLES = ("rl_table1", "rl_scores", "rl_inference")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
@@ -31,6 +29,10 @@ class Workflow:
         self._machine = Machine(1 if config["device"] == "cuda" else 0)
         self._check()
         self._runs = runs_of(self.config)
+        self.FIGURES = (
+            *self.score_figures,
+            *("rl_figure3", "rl_figure4", "rl_curves", "rl_inference"),
+        )
         self.tasks = list(self.config["tasks"])
         self.products = products(self.FIGURES, self.TABLES)
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
@@ -50,6 +52,20 @@ class Workflow:
             raise ConfigError(
                 f"config: rl.evaluation.last is {config['evaluation']['last']}; allowed is at most "
                 f"{evaluations}, the evaluations that {updates} updates with one every {every} make"
+            )
+
+        self._check_methods("sweep.methods", CRITERIA)
+        self._check_methods("sweep.controls.methods", CONTROLS)
+        self._check_methods("measure.methods", CRITERIA)
+
+    def _check_methods(self, key: str, known: Iterable[str]) -> None:
+        given = self.config
+        for part in key.split("."):
+            given = given[part]
+        unknown = [name for name in given if name not in known]
+        if unknown:
+            raise ConfigError(
+                f"config: rl.{key} names {', '.join(unknown)}; allowed are {', '.join(known)}"
             )
 
     def _timed_run(self) -> pd.DataFrame:
@@ -99,6 +115,14 @@ class Workflow:
     def timed_stack(self) -> list[dict[str, Any]]:
         """All rows of the stack that holds its mask."""
         return self._runs_of(*self._timed[STACK].iloc[0])
+
+    @property
+    def score_figures(self) -> dict[str, list[str]]:
+        """Figures of score against sparsity, and the methods of each: the paper's, then others."""
+        methods = self.config["sweep"]["methods"]
+        others = [name for name in methods if name not in PAPER_FIGURES.values()]
+        paper = {figure: [name] for figure, name in PAPER_FIGURES.items() if name in methods}
+        return {**paper, "rl_criteria": others} if others else paper
 
     def widths(self, wildcards: Any) -> dict[str, Any]:
         """The sizes of a stack's networks."""

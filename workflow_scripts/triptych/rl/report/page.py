@@ -6,8 +6,9 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.present.page import PageFigure, Section
-from triptych.present.palette import TASK_LABELS, label
+from triptych.present.palette import label
 from triptych.present.tables import Table, number
+from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.tables import scores_table, table1_table
 from triptych.rl.report.tables_latency import latency_table
 from triptych.rl.report.tables_masks import emptied_table
@@ -15,11 +16,14 @@ from triptych.rl.report.tables_masks import emptied_table
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
     "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
+    "rl_criteria": "Beyond the paper: score against sparsity, other criteria.",
     "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
     "rl_inference": "Beyond the paper: time to act.",
 }
+
+SCORE_FIGURES = ("rl_figure1", "rl_figure2", "rl_criteria", "rl_curves")
 
 SOURCES = {
     "d4rl": "D4RL, downloaded",
@@ -79,7 +83,7 @@ def rl_sections(
             "scores",
             "Score against sparsity",
             SCORES,
-            [figures["rl_figure1"], figures["rl_figure2"], figures["rl_curves"]],
+            [figures[name] for name in SCORE_FIGURES if name in figures],
             [scores_table(scores)],
         ),
         Section(
