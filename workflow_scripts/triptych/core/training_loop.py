@@ -29,10 +29,6 @@ class Training(Protocol):
         """Steps so far."""
 
     @property
-    def finished(self) -> bool:
-        """Whether no step is left."""
-
-    @property
     def evaluation_due(self) -> bool:
         """Whether the state as it stands is to be evaluated, and hasn't been."""
 
@@ -124,7 +120,7 @@ class TrainingLoop:
                     self._evaluate()
                 if reason := self._asked():
                     self._stop(reason)
-                if training.finished:
+                if training.done >= rhythm.steps:
                     break
                 before = training.done
                 step()

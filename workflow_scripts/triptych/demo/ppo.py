@@ -130,12 +130,8 @@ class Trainer:
         return self.iteration
 
     @property
-    def finished(self) -> bool:
-        return self.iteration >= self.iterations
-
-    @property
     def evaluation_due(self) -> bool:
-        due = self.iteration % EVALUATE_EVERY == 0 or self.finished
+        due = self.iteration % EVALUATE_EVERY == 0 or self.iteration == self.iterations
         return due and self.iteration > self._evaluated
 
     def iterate(self) -> None:

@@ -236,13 +236,9 @@ class _Pretraining:
         self._began = time.monotonic()
 
     @property
-    def finished(self) -> bool:
-        return self.done >= self._settings.steps
-
-    @property
     def evaluation_due(self) -> bool:
-        due = self.done % self._settings.log_every == 0 or self.finished
-        return due and self._since_row() > 0
+        every, steps = self._settings.log_every, self._settings.steps
+        return self._since_row() > 0 and (self.done % every == 0 or self.done == steps)
 
     def _since_row(self) -> int:
         """Steps since the log's last row."""

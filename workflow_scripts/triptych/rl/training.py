@@ -115,13 +115,9 @@ class _Stack:
         self._diverged = DivergedRuns(rows, learner, checkpoint)
 
     @property
-    def finished(self) -> bool:
-        return self.done >= self._training.updates
-
-    @property
     def evaluation_due(self) -> bool:
-        due = self.done % self._training.evaluate_every == 0 or self.finished
-        return due and self.done > self._last
+        every, updates = self._training.evaluate_every, self._training.updates
+        return self.done > self._last and (self.done % every == 0 or self.done == updates)
 
     @property
     def _last(self) -> int:

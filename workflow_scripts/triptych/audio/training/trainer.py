@@ -163,10 +163,6 @@ class TrainingRun:
         return self.done // self._task.batches.steps_per_epoch
 
     @property
-    def finished(self) -> bool:
-        return self.done >= self._task.steps
-
-    @property
     def evaluation_due(self) -> bool:
         """Whether an epoch is over that has no row in the history yet."""
         return self.epoch > len(self._history)
@@ -221,7 +217,7 @@ class TrainingRun:
             raise Interrupted(reason)
         row: dict[str, float] = {"epoch": self.epoch, "step": self.done}
         row["train_loss"] = float(torch.stack(self._losses).mean())
-        chosen = task.validate is None and self.finished
+        chosen = task.validate is None and self.done == task.steps
         if validation:
             best = max((row["validation_map_at_10"] for row in self._history), default=-1.0)
             chosen = validation.map_at_10 > best
@@ -254,7 +250,7 @@ class TrainingRun:
             "history": self._history,
             "chosen": self._chosen,
         }
-        over = self.finished and not self.evaluation_due
+        over = self.done == self._task.steps and not self.evaluation_due
         return state if over else state | self._updates.state()
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -117,23 +117,7 @@ def _score_panel(
             alpha=0.65,
             label=f"{algorithm} dense",
         )
-    drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
-    for i, control in enumerate(drawn):
-        # A little to the right of each other, so that equal scores do not hide one another.
-        aside = 0.11 * (i + 1)
-        line = cells[cells["method"] == control].sort_values("sparsity_percent")
-        axes.plot(
-            line["sparsity_percent"].map(place) + aside,
-            line["value"],
-            color="#8a94a0",
-            linewidth=1.1,
-            linestyle=CONTROL_DASHES[control],
-            marker=CONTROL_MARKERS[control],
-            markersize=3.4,
-            markerfacecolor="white",
-            markeredgewidth=0.9,
-            label=METHOD_LABELS[control],
-        )
+    _controls(axes, cells, place)
     line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
     x = line["sparsity_percent"].map(place)
     axes.fill_between(x, line["minimum"], line["maximum"], color=colour, alpha=0.16, linewidth=0)
@@ -171,3 +155,24 @@ def _score_panel(
     axes.grid(axis="x", visible=False)
     low, high = axes.get_ylim()
     axes.set_ylim(min(0.0, low), max(high, 5.0) * 1.04)
+
+
+def _controls(axes: Axes, cells: pd.DataFrame, place: dict[int, float]) -> None:
+    """A grey line a control, at each level's place."""
+    drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
+    for i, control in enumerate(drawn):
+        # A little to the right of each other, so that equal scores do not hide one another.
+        aside = 0.11 * (i + 1)
+        line = cells[cells["method"] == control].sort_values("sparsity_percent")
+        axes.plot(
+            line["sparsity_percent"].map(place) + aside,
+            line["value"],
+            color="#8a94a0",
+            linewidth=1.1,
+            linestyle=CONTROL_DASHES[control],
+            marker=CONTROL_MARKERS[control],
+            markersize=3.4,
+            markerfacecolor="white",
+            markeredgewidth=0.9,
+            label=METHOD_LABELS[control],
+        )

@@ -143,22 +143,21 @@ class TrainingRun:
         self.done += 1
 
     @property
-    def finished(self) -> bool:
-        return self.done >= self._settings.batches
-
-    @property
     def evaluation_due(self) -> bool:
         return self._log_due or self._keep_due
 
     @property
     def _log_due(self) -> bool:
-        due = self.done % self._settings.log_every == 0 or self.finished
-        return due and self._since_log() > 0
+        return self._since_log() > 0 and self._ends(self._settings.log_every)
 
     @property
     def _keep_due(self) -> bool:
-        due = self.done % self._settings.checkpoint_every == 0 or self.finished
-        return due and self.done > max(self._kept, default=0)
+        new = self.done > max(self._kept, default=0)
+        return new and self._ends(self._settings.checkpoint_every)
+
+    def _ends(self, every: int) -> bool:
+        """Whether a stretch of so many batches ends here, the last one included."""
+        return self.done % every == 0 or self.done == self._settings.batches
 
     def evaluate(self) -> bool:
         """Append a row of losses, write weights to choose from, or both."""
