@@ -225,21 +225,56 @@ def test_every_product_of_the_study_has_a_caption_of_its_own():
 def test_markdown_renders_what_the_differences_use():
     html = render(
         "# Title\n\nA *word*, a **bold** one, `x < y`.\n- one\n  goes on\n- two\n\n"
-        "| a | b |\n|---|---|\n| 1 | 2 |\n\n[out](https://example.org/a) [in](docs/x.md)"
+        "| a | b \\| c |\n|---|---|\n| 1 | 2 |\n\n"
+        "[out](https://example.org/a) [in](docs/x.md)"
     )
     assert "<h3>Title</h3>" in html
     assert "<em>word</em>" in html and "<strong>bold</strong>" in html
     assert "<code>x &lt; y</code>" in html
-    assert "<li>one goes on</li><li>two</li>" in html
-    assert "<th>a</th>" in html and "<td>2</td>" in html
+    assert "<li>one\ngoes on</li>\n<li>two</li>" in html
+    assert '<div class="scroll" tabindex="0"><table class="text">' in html
+    assert "<th>b | c</th>" in html and "<td>2</td>" in html
     assert '<a href="https://example.org/a">out</a>' in html
     assert "docs/x.md" not in html and "in</p>" in html
 
 
-def test_links_run_no_script_and_leave_their_attribute_alone():
-    assert "href" not in inline("[x](javascript:alert(1))")
-    html = str(inline('[x](https://example.org/"onclick="alert(1))'))
-    assert not any("onclick" in attrs for _, attrs in Elements(f"<p>{html}</p>").seen)
+HOSTILE = [
+    *(EVIL, EVIL_ATTRIBUTE, f"**{EVIL}**", f"`{EVIL}`", f"[{EVIL}](search.html)", f"# {EVIL}"),
+    *(f"- {EVIL}\n- {EVIL_ATTRIBUTE}", f"| {EVIL} |\n|---|\n| {EVIL_ATTRIBUTE} |"),
+    *(
+        "<!-- -->",
+        "<![CDATA[x]]>",
+        "<?php x ?>",
+        "<b>bold</b>",
+        "&lt;script&gt;",
+        "    <b>code</b>",
+    ),
+    *("![x](https://example.org/x.png)", "<https://example.org>", "<javascript:alert(1)>"),
+    *("[x](javascript:alert(1))", "[x](JaVaScRiPt:alert(1))", "[x](&#106;avascript:alert(1))"),
+    *("[x](data:text/html,y)", "[x](vbscript:y)", "[x](//example.org/x.html)", "[x](/x.html)"),
+    *('[x](https://example.org/"onclick="y)', "[x](<https://example.org/ onclick=y>)"),
+    *('[x](https://example.org/ "t\' onclick=y")', '[x](x.html" onclick="y)'),
+    *("[x]: javascript:alert(1)\n\n[x]", "> " * 200 + "x", "[" * 2000, "*" * 2000 + "x"),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("written", [inline, render])
+def test_hostile_markdown_makes_no_element_but_the_house_s_own(written, text):
+    elements = Elements(str(written(text)))
+    assert not elements.open
+    lists_and_tables = {"ul", "li", "div", "table", "thead", "tbody", "tr", "th", "td"}
+    allowed = {"p", "h3", "code", "strong", "em", "a", *lists_and_tables}
+    for tag, attributes in elements.seen:
+        assert tag in allowed
+        assert set(attributes) <= {"href", "title", "class", "tabindex"}
+        address = attributes.get("href", "search.html")
+        assert address.startswith("https://example.org") or address == "search.html"
+
+
+def test_what_is_no_markdown_of_ours_is_shown_as_it_is():
+    for text in ("<b>bold</b>", "&lt;script&gt;", "<https://example.org>", "[0.91, 1.02]", "a\\*b"):
+        assert Elements(str(render(text))).text.strip() == text
 
 
 def test_timings_sum_the_jobs_of_a_rule():
