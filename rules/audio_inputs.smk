@@ -274,11 +274,11 @@ rule audio_corpus:
 
 
 rule audio_caption:
-    """Write new captions for Clotho's: by a language model, the authors', or by template."""
+    """Write new captions for Clotho's: by a language model, the authors', or by templates."""
     input:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
-        authors=audio_authors_captions(),
+        published=audio_published_folder(),
     output:
         variations="results/audio/captions/variations.csv",
         rejected="results/audio/captions/rejected.csv",
@@ -298,6 +298,7 @@ rule audio_caption:
     params:
         captions=AUDIO["captions"],
         splits=AUDIO_REPHRASED,
+        published=audio_published(),
         code=code("audio_caption"),
     script:
         "../workflow_scripts/audio_caption.py"

@@ -1,6 +1,6 @@
 """What the audio study's rules share: the experiment table, and where each thing lies."""
 
-from triptych.audio.captions.address import check_address
+from triptych.audio.captions.settings import check_captions
 from triptych.audio.experiments import audio_runs, run_records as audio_records
 
 AUDIO = config["audio"]
@@ -18,7 +18,7 @@ AUDIO_SYNTHESISED = "results/audio/synthesised"
 AUDIO_DOWNLOADS = "results/audio/downloads"
 
 try:
-    check_address(AUDIO["captions"]["base_url"])
+    check_captions(AUDIO["captions"], AUDIO_SOURCES["clotho"])
     AUDIO_RUNS = audio_runs(AUDIO)
 except ValueError as error:
     raise WorkflowError(f"config: {error}")
@@ -226,11 +226,18 @@ def audio_clotho_files(wildcards):
     return AUDIO_FILES["clotho"][name].get("clips")
 
 
-def audio_authors_captions():
-    """The authors' published captions, where they are wanted."""
-    if AUDIO["captions"]["backend"] != "authors":
-        return []
-    return f"{AUDIO_DOWNLOADS}/captions/variations.json"
+def audio_published():
+    """The file that new captions are taken from, where no server is asked for them."""
+    return {
+        "template": f"{AUDIO_SYNTHESISED}/captions/variations.json",
+        "authors": f"{AUDIO_DOWNLOADS}/captions/variations.json",
+    }.get(AUDIO["captions"]["backend"])
+
+
+def audio_published_folder():
+    """What must be there before that file is."""
+    template = AUDIO["captions"]["backend"] == "template"
+    return AUDIO_SYNTHESISED if template else audio_published() or []
 
 
 def audio_text_settings(wildcards):

@@ -5,7 +5,7 @@ formulas are simple and generous: a job that asks for too much waits, one that a
 is stopped, resumes from its checkpoint, and asks for more at its next attempt.
 """
 
-from triptych.audio.amounts import WAVCAPS, clips_of, text_size
+from triptych.audio.data_sizes import WAVCAPS, clips_of, text_size
 
 
 # Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run

@@ -11,19 +11,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.audio.captions.answers import Item, Written, sift
-from triptych.audio.captions.authors import published_captions, read_published
+from triptych.audio.captions.answers import Item, Written
 from triptych.audio.captions.floor import check_yield
 from triptych.audio.captions.prompt import instruction
+from triptych.audio.captions.published import published_captions, read_published
 from triptych.audio.captions.settings import CaptionSettings, Usage
-from triptych.audio.captions.template import template_captions
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
 
 logger = logging.getLogger(__name__)
 
-AUTHORS_MODEL = "gpt-3.5-turbo"
+PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
+"""What wrote the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
 
 
@@ -37,31 +37,29 @@ def write_captions(
     rejected: str | os.PathLike[str],
     usage: str | os.PathLike[str],
     example: str | os.PathLike[str],
-    authors: str | os.PathLike[str] | None = None,
+    published: str | os.PathLike[str] | None = None,
     stop: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Write the new captions of the clips of `splits`, in the order of the tables.
 
-    `clips` and `captions` are the data set's tables, `authors` the published captions (back end
-    authors). The four outputs appear when all captions are done; answers are kept in the cache
-    before. Raises InputError (also ServiceError, BudgetReached, YieldTooLow), and Stopped when
-    `stop` gives a reason.
+    `clips` and `captions` are the data set's tables, `published` the file of new captions that the
+    back ends authors and template take them from. The four outputs appear when all captions are
+    done; answers are kept in the cache before. Raises InputError (also ServiceError, BudgetReached,
+    YieldTooLow), and Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
     if settings.backend == "openai":
-        # Imported here: the client takes a second, and neither template nor authors needs it.
-        from triptych.audio.captions.service import by_service
+        # Imported here: the client takes a second, and the other back ends don't need it.
+        from triptych.audio.captions.requests import by_service
 
         written, counts = by_service(items, settings, stop)
-    elif settings.backend == "authors":
-        if authors is None:
-            raise InputError("audio.captions.backend authors needs the file of their captions")
-        published = read_published(authors)
-        written = published_captions(items, published, settings.variations, settings.longest_words)
-        counts = Usage("authors", AUTHORS_MODEL, currency=settings.prices.currency)
     else:
-        written = [_by_template(item, settings) for item in items]
-        counts = Usage("template", "template", currency=settings.prices.currency)
+        if published is None:
+            raise InputError(f"audio.captions.backend {settings.backend} needs a file of captions")
+        known = read_published(published)
+        written = published_captions(items, known, settings.variations, settings.longest_words)
+        model = PUBLISHED_MODELS[settings.backend]
+        counts = Usage(settings.backend, model, currency=settings.prices.currency)
     check_yield(written, settings.variations, settings.least_yield)
     counts.rejected = sum(len(each.rejected) for each in written)
     counts.captions = sum(len(each.variations) for each in written)
@@ -91,12 +89,6 @@ def read_items(
             table["clip"], table["position"], table["caption"], strict=True
         )
     ]
-
-
-def _by_template(item: Item, settings: CaptionSettings) -> Written:
-    made = template_captions(item.caption, list(item.keywords), settings.variations, settings.seed)
-    good, bad = sift(((each, None) for each in made), item.caption, settings.longest_words)
-    return Written(tuple(good), tuple(bad))
 
 
 def _write(
