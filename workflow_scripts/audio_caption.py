@@ -13,10 +13,7 @@ with job(snakemake):
         files.captions,
         CaptionSettings.from_table(params.captions),
         params.splits,
-        variations=output.variations,
-        rejected=output.rejected,
-        usage=output.usage,
-        example=output.example,
+        dict(output.items()),
         published=params.published,
         stop=lambda: request.reason,
     )

@@ -38,10 +38,10 @@ def run(
         folder / "captions.csv",
         CaptionSettings.from_table(table),
         splits,
-        variations=folder / "variations.csv",
-        rejected=folder / "rejected.csv",
-        usage=folder / "usage.csv",
-        example=folder / "example.json",
+        {
+            **{name: folder / f"{name}.csv" for name in ("variations", "rejected", "usage")},
+            "example": folder / "example.json",
+        },
         published=published,
         stop=stop,
     )

@@ -18,7 +18,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def _gerund(base: str) -> str:
+def gerund(base: str) -> str:
     """bark -> barking, make -> making, run -> running."""
     if base.endswith("ie"):
         return base[:-2] + "ying"
@@ -27,7 +27,7 @@ def _gerund(base: str) -> str:
     return base + (base[-1] if base in _DOUBLING else "") + "ing"
 
 
-def _third_person(base: str) -> str:
+def third_person(base: str) -> str:
     """bark -> barks, pass -> passes, fly -> flies."""
     if base.endswith(("s", "sh", "ch", "x", "z")) or base in ("go", "do", "echo"):
         return base + "es"
@@ -38,29 +38,30 @@ def _third_person(base: str) -> str:
 
 _VERBS = _words("""
     accelerate applaud approach arrive babble bang bark beep begin blare blast bleat blow boil
-    bounce break breathe brush bubble buzz cackle carry caw chant chat chatter cheep cheer
-    chew chime chink chirp chop chug circle clack clang clank clap clatter clean click clink clop
+    bounce break breathe brush bubble buzz cackle carry caw chant chat chatter cheep cheer chew
+    chime chink chirp chop chug circle clack clang clank clap clatter clean click clink clop
     close cluck come continue converse coo cook cough count crack crackle crash crawl creak
-    crinkle croak crow crumple crunch crush cry cut depart dial dig ding drag draw dribble
-    drill drink drip drive drone drop eat echo empty end fall fill fizz flap flip flow flush
-    flutter fly fold fry fumble gallop giggle go grind groan growl gurgle gush gust hammer
-    hiss hit honk hoot hover howl hum idle jangle jingle jog jump kick knock land lap laugh
-    leak lift lock make march meow mix moan moo move mow mumble murmur neigh occur oink open
-    operate pace paddle pass patter pause peal peel peep ping place play pop pound pour pull
-    pump purr push put putter quack race rake rap rattle read refill resonate resound rev
-    reverberate ride ring rinse rip roar roll rotate rub ruffle rumble rummage run rush rustle
-    saw scrape scratch scream screech scrub scuff shake shout shovel shuffle shut sigh sing
-    sip sit sizzle sketch skip slam slap slice slosh slurp snap snarl sneeze snore sob sort
-    spatter speak spill spin splash splatter spray sprinkle sputter squawk squeak squeal
-    squeeze squelch squish stack stand start step stir stomp stop stream strike stroll swallow
-    sweep swing swirl swish swoosh talk tap tear throw thud thump tick tinkle toll toot toss travel
-    tread trickle trill trot turn tweet twist type unlock use vibrate wail wait walk warble
-    wash whimper whine whir whisper whistle whoosh wind wipe woof work write yap yell yelp
+    crinkle croak crow crumple crunch crush cry cut depart dial dig ding drag draw dribble drill
+    drink drip drive drone drop eat echo empty end fall fill fizz flap flip flow flush flutter
+    fly fold fry fumble gallop giggle go grind groan growl gurgle gush gust hammer hiss hit honk
+    hoot hover howl hum idle jangle jingle jog jump kick knock land lap laugh leak lift lock
+    make march meow mix moan moo move mow mumble murmur neigh occur oink open operate pace
+    paddle pass patter pause peal peel peep ping place play pop pound pour pull pump purr push
+    put putter quack race rake rap rattle read refill resonate resound rev reverberate ride ring
+    rinse rip roar roll rotate rub ruffle rumble rummage run rush rustle saw scrape scratch
+    scream screech scrub scuff shake shout shovel shuffle shut sigh sing sip sit sizzle sketch
+    skip slam slap slice slosh slurp snap snarl sneeze snore sob sort spatter speak spill spin
+    splash splatter spray sprinkle sputter squawk squeak squeal squeeze squelch squish stack
+    stand start step stir stomp stop stream strike stroll swallow sweep swing swirl swish swoosh
+    talk tap tear throw thrum thud thump tick tinkle toll toot toss travel tread trickle trill
+    trot turn tweet twist type unlock use vibrate wail wait walk warble wash whimper whine whir
+    whisper whistle whoosh wind wipe woof work write yap yell yelp
 """)
 _DOUBLING = _words("""
-    beg rev chat chop clap clip cut dig drip drop drum flap flip get grab hit hum jam jog knit lap
-    nip pat plod pop put rap rip rub run scrub shut sip sit skid skip slam slip snap snip spin
-    spit stir stop strum strut swat swim tap thud tip trot tug wag whip whir yap zap zip
+    beg rev chat chop chug clap clip cut dig drip drop drum flap flip get grab hit hum jam jog
+    knit lap let nip pat plod pop put rap rip rub run scrub shut sip sit skid skip slam slip
+    snap snip spin spit step stir stop strum strut swat swim tap throb thrum thud tip trot tug
+    wag whip whir yap zap zip
 """)
 
 # Frequent in captions of sounds, and in no other language a frequent word.
@@ -82,7 +83,7 @@ _ENGLISH = (
     """
     )
     | _VERBS
-    | {form(verb) for verb in _VERBS for form in (_gerund, _third_person)}
+    | {form(verb) for verb in _VERBS for form in (gerund, third_person)}
 )
 _WEAK = _words("a an in on is as of at for to over under he she all was or but one")
 _ENGLISH_ENDINGS = ("ing", "ed", "ly")

@@ -6,7 +6,7 @@ Writes variations.csv, rejected.csv, usage.csv and example.json. Nothing here ne
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -32,20 +32,17 @@ def write_captions(
     captions: str | os.PathLike[str],
     settings: CaptionSettings,
     splits: Collection[str],
-    *,
-    variations: str | os.PathLike[str],
-    rejected: str | os.PathLike[str],
-    usage: str | os.PathLike[str],
-    example: str | os.PathLike[str],
+    outputs: Mapping[str, str | os.PathLike[str]],
     published: str | os.PathLike[str] | None = None,
     stop: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Write the new captions of the clips of `splits`, in the order of the tables.
 
     `clips` and `captions` are the data set's tables, `published` the file of new captions that the
-    back ends authors and template take them from. The four outputs appear when all captions are
-    done; answers are kept in the cache before. Raises InputError (also ServiceError, BudgetReached,
-    YieldTooLow), and Stopped when `stop` gives a reason.
+    back ends authors and template take them from. `outputs` are paths by name: variations,
+    rejected, usage (CSV), example (JSON). They appear when all captions are done; answers are kept
+    in the cache before. Raises InputError (also ServiceError, BudgetReached, YieldTooLow), and
+    Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
     if settings.backend == "openai":
@@ -63,7 +60,7 @@ def write_captions(
     check_yield(written, settings.variations, settings.least_yield)
     counts.rejected = sum(len(each.rejected) for each in written)
     counts.captions = sum(len(each.variations) for each in written)
-    _write(items, written, counts, settings, variations, rejected, usage, example)
+    _write(items, written, counts, settings, outputs)
 
 
 def read_items(
@@ -96,35 +93,25 @@ def _write(
     written: Sequence[Written],
     counts: Usage,
     settings: CaptionSettings,
-    variations: str | os.PathLike[str],
-    rejected: str | os.PathLike[str],
-    usage: str | os.PathLike[str],
-    example: str | os.PathLike[str],
+    outputs: Mapping[str, str | os.PathLike[str]],
 ) -> None:
     pairs = list(zip(items, written, strict=True))
-    write_csv(
-        pd.DataFrame(
-            [
-                (item.clip, item.position, number, caption)
-                for item, each in pairs
-                for number, caption in enumerate(each.variations, start=1)
-            ],
-            columns=["clip", "position", "variation", "caption"],
-        ),
-        variations,
-    )
-    write_csv(
-        pd.DataFrame(
-            [
-                (item.clip, item.position, bad.problem, bad.answer)
-                for item, each in pairs
-                for bad in each.rejected
-            ],
-            columns=["clip", "position", "problem", "answer"],
-        ),
-        rejected,
-    )
-    write_csv(pd.DataFrame([vars(counts)]), usage)
+    new = [
+        (item.clip, item.position, number, caption)
+        for item, each in pairs
+        for number, caption in enumerate(each.variations, start=1)
+    ]
+    bad = [
+        (item.clip, item.position, bad.problem, bad.answer)
+        for item, each in pairs
+        for bad in each.rejected
+    ]
+    for name, rows, columns in (
+        ("variations", new, ["clip", "position", "variation", "caption"]),
+        ("rejected", bad, ["clip", "position", "problem", "answer"]),
+    ):
+        write_csv(pd.DataFrame(rows, columns=columns), outputs[name])
+    write_csv(pd.DataFrame([vars(counts)]), outputs["usage"])
     item, each = _example(pairs)
     record = {
         "backend": counts.backend,
@@ -134,7 +121,7 @@ def _write(
         "keywords": list(item.keywords),
         "response": list(each.variations),
     }
-    with atomic_path(Path(example)) as temporary:
+    with atomic_path(Path(outputs["example"])) as temporary:
         text = json.dumps(record, ensure_ascii=False, indent=1)
         temporary.write_text(text + "\n", encoding="utf-8")
     whole = sum(len(each.variations) == settings.variations for each in written)

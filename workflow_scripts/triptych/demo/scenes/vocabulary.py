@@ -2,7 +2,175 @@
 
 from dataclasses import dataclass
 
+from triptych.audio.captions.english import gerund, third_person
 from triptych.demo.scenes.foregrounds import WITH_COUNT, WITH_TEMPO
+
+# Of each class subjects, verbs, further subjects and verbs for paraphrases alone, and tags. A verb
+# is in its base form, or "finite/participle".
+_TABLE = """
+rain
+    rain, a steady rain, heavy rain
+    fall, pour down, patter on the ground
+    rainfall, a rain shower, a downpour
+    come down, drum on the ground, beat down
+    rain, weather
+wind
+    the wind, a strong wind, a gusty wind
+    blow, howl, gust
+    a stiff wind, moving air, a gust of wind
+    whistle, sweep past, rush by
+    wind, gust
+waves are
+    waves, ocean waves, sea waves
+    crash on the shore, roll in, break on the beach
+    breakers, rolling waves, waves of the sea
+    wash ashore, tumble onto the sand, splash on the shore
+    waves, ocean, beach
+engine
+    an engine, a motor, a truck engine
+    run, idle, rumble
+    a heavy engine, a diesel motor, the engine of a vehicle
+    chug along, throb, turn over
+    engine, motor
+static
+    radio static, static on a radio, an untuned radio
+    hiss, crackle, fizz
+    a badly tuned radio, radio interference, white noise from a radio
+    sizzle, rustle, sputter
+    static, radio
+crickets are
+    crickets, several crickets, insects
+    chirp, trill, stridulate
+    field crickets, house crickets, grasshoppers
+    sing, call, buzz in the grass
+    crickets, insects
+crowd
+    a crowd, a group of people, a room full of people
+    talk, chatter, murmur
+    an audience, a busy crowd, a gathering of people
+    convers, babble, speak all at once
+    crowd, people, voices
+buzz
+    an electric transformer, a power line, an electric wire
+    buzz, hum, drone
+    a transformer, an electrical cable, a high voltage line
+    thrum, vibrate, give off a hum
+    buzz, electricity, hum
+stream
+    a stream, a small brook, a creek
+    flow, babble, trickle over stones
+    a rivulet, a little river, running water
+    gurgle, ripple along, splash over rocks
+    stream, water
+fan
+    a fan, a ventilation fan, an air conditioner
+    whir, spin, blow air
+    a blower, an electric fan, a ventilator
+    rotate, turn, move the air
+    fan, ventilation
+bird
+    a bird, a small bird, a songbird
+    chirp, sing, tweet
+    a little bird, a wild bird, some kind of bird
+    whistle, warble, call out
+    bird, birdsong
+clock
+    a clock, a wall clock, an old clock
+    tick, tick tocks/tick tocking, tick away
+    a timepiece, a mechanical clock, a pendulum clock
+    click, click away, go tick tock
+    clock, tick
+footsteps
+    a person, someone, a man
+    walk, walk on a hard floor, step along a path
+    somebody, a pedestrian, a walker
+    take steps, pace about, tread on firm ground
+    footsteps, walking
+hammer
+    a hammer, a heavy hammer, a blacksmith
+    strike metal, pound on steel, hit an iron plate
+    a smith, a metalworker, a sledgehammer
+    hammer on iron, bang on metal, hit steel
+    hammer, metal
+typing
+    a person, someone, an office worker
+    type on a keyboard, press computer keys, type a letter
+    somebody, a typist, a clerk
+    work at a keyboard, tap on computer keys, write on a keyboard
+    typing, keyboard
+clapping
+    a person, someone, a spectator
+    clap, clap with both hands, applaud
+    somebody, a guest, one person
+    give applause, beat both palms together, smack two hands together
+    clapping, hands
+frog
+    a frog, a toad, a bullfrog
+    croak, call from a pond, ribbit
+    a little frog, a pond frog, an amphibian
+    call out, sing by the water, make croaks
+    frog, amphibian
+siren
+    a siren, an emergency siren, an ambulance siren
+    wail, sound, blare
+    a warning siren, an emergency vehicle, the siren of an ambulance
+    howl, scream, go off
+    siren, emergency
+dog
+    a dog, a big dog, a hound
+    bark, woof, yelp
+    a canine, a large dog, a guard dog
+    yap, bay, give a bark
+    dog, bark
+bell
+    a bell, a church bell, a metal bell
+    ring, toll, chime
+    a chapel bell, a heavy bell, a large bell
+    clang, peal, sound
+    bell, chime
+knock
+    a person, someone, a visitor
+    knock on a door, rap on wood, knock on a wooden door
+    somebody, a caller, one person
+    tap on a door, bang on the door, pound on wood
+    knock, wood
+phone
+    a telephone, a phone, an old telephone
+    ring, trill, ring on a desk
+    a landline phone, a telephone set, a desk phone
+    jingle, go off, sound its bell
+    telephone, ring
+horn
+    a car, a vehicle, an impatient driver
+    honk, honk the horn, toot the horn
+    a motorist, an automobile, a driver in a car
+    sound the horn, blow the horn, beep the horn
+    horn, car
+beep
+    an electronic device, a machine, an alarm
+    beep, bleep, let out a beep
+    an electronic gadget, a device, an appliance
+    ping, give a beep, make a high tone
+    beep, electronic
+door
+    a door, a heavy door, a wooden door
+    slam, slam shut, bang shut
+    a front door, a big door, the door of a room
+    be thrown shut, crash shut, fall shut
+    door, slam
+glass
+    a glass, a wine glass, a glass bottle
+    clink, be tapped, chink
+    a drinking glass, a piece of glassware, a glass vessel
+    tinkle, ring, be struck
+    glass, clink
+"""
+
+JUNK = (
+    "field-recording", "H4n", "ambience", "stereo", "Zoom", "noise", "sound-effect", "foley",
+    "binaural", "owi", "Sony", "atmosphere", "foundsound", "2011", "raw", "loop",
+)  # fmt: skip
+"""What else stands among the keywords of Freesound."""
 
 
 @dataclass(frozen=True)
@@ -18,6 +186,8 @@ class Words:
     """How people name a class; every subject goes with every verb."""
 
     event: str
+    copula: str
+    """is or are"""
     subjects: tuple[str, ...]
     verbs: tuple[Verb, ...]
     other_subjects: tuple[str, ...]
@@ -25,7 +195,6 @@ class Words:
     other_verbs: tuple[Verb, ...]
     tags: tuple[str, ...]
     """Keywords; the first is the plainest."""
-    copula: str = "is"
 
     @property
     def has_tempo(self) -> bool:
@@ -38,266 +207,30 @@ class Words:
         return self.event in WITH_COUNT
 
 
-def _words(
-    event: str,
-    subjects: str,
-    verbs: str,
-    other_subjects: str,
-    other_verbs: str,
-    tags: str,
-    copula: str = "is",
-) -> Words:
-    """Each separated by commas; a verb is "finite/participle"."""
-    return Words(
-        event,
-        tuple(subjects.split(", ")),
-        _verbs(verbs),
-        tuple(other_subjects.split(", ")),
-        _verbs(other_verbs),
-        tuple(tags.split(", ")),
-        copula,
+def _read(block: list[str]) -> Words:
+    """The words of a class from its six lines."""
+    event, _, copula = block[0].partition(" ")
+    copula = copula or "is"
+    subjects, verbs, other_subjects, other_verbs, tags = (
+        tuple(each.strip() for each in line.split(",")) for line in block[1:]
     )
+    of, others = (tuple(_verb(each, copula) for each in bases) for bases in (verbs, other_verbs))
+    return Words(event, copula, subjects, of, other_subjects, others, tags)
 
 
-def _verbs(text: str) -> tuple[Verb, ...]:
-    return tuple(Verb(*verb.split("/")) for verb in text.split(", "))
+def _verb(base: str, copula: str) -> Verb:
+    """In agreement with "is" or "are": "fall down" is Verb("falls down", "falling down")."""
+    if "/" in base:
+        return Verb(*base.split("/"))
+    first, blank, rest = base.partition(" ")
+    if first == "be":
+        return Verb(f"{copula} {rest}", f"being {rest}")
+    finite = third_person(first) if copula == "is" else first
+    return Verb(finite + blank + rest, gerund(first) + blank + rest)
 
 
+_LINES = _TABLE.strip().splitlines()
 VOCABULARY = {
     words.event: words
-    for words in [
-        _words(
-            "rain",
-            "rain, a steady rain, heavy rain",
-            "falls/falling, pours down/pouring down, patters on the ground/pattering on the ground",
-            "rainfall, a rain shower, a downpour",
-            "comes down/coming down, drums on the ground/drumming on the ground, "
-            "beats down/beating down",
-            "rain, weather",
-        ),
-        _words(
-            "wind",
-            "the wind, a strong wind, a gusty wind",
-            "blows/blowing, howls/howling, gusts/gusting",
-            "a stiff wind, moving air, a gust of wind",
-            "whistles/whistling, sweeps past/sweeping past, rushes by/rushing by",
-            "wind, gust",
-        ),
-        _words(
-            "waves",
-            "waves, ocean waves, sea waves",
-            "crash on the shore/crashing on the shore, roll in/rolling in, "
-            "break on the beach/breaking on the beach",
-            "breakers, rolling waves, waves of the sea",
-            "wash ashore/washing ashore, tumble onto the sand/tumbling onto the sand, "
-            "splash on the shore/splashing on the shore",
-            "waves, ocean, beach",
-            "are",
-        ),
-        _words(
-            "engine",
-            "an engine, a motor, a truck engine",
-            "runs/running, idles/idling, rumbles/rumbling",
-            "a heavy engine, a diesel motor, the engine of a vehicle",
-            "chugs along/chugging along, throbs/throbbing, turns over/turning over",
-            "engine, motor",
-        ),
-        _words(
-            "static",
-            "radio static, static on a radio, an untuned radio",
-            "hisses/hissing, crackles/crackling, fizzes/fizzing",
-            "a badly tuned radio, radio interference, white noise from a radio",
-            "sizzles/sizzling, rustles/rustling, spits and pops/spitting and popping",
-            "static, radio",
-        ),
-        _words(
-            "crickets",
-            "crickets, several crickets, insects",
-            "chirp/chirping, trill/trilling, stridulate/stridulating",
-            "field crickets, house crickets, grasshoppers",
-            "sing/singing, call/calling, buzz in the grass/buzzing in the grass",
-            "crickets, insects",
-            "are",
-        ),
-        _words(
-            "crowd",
-            "a crowd, a group of people, a room full of people",
-            "talks/talking, chatters/chattering, murmurs/murmuring",
-            "an audience, a busy crowd, a gathering of people",
-            "converses/conversing, babbles/babbling, speaks all at once/speaking all at once",
-            "crowd, people, voices",
-        ),
-        _words(
-            "buzz",
-            "an electric transformer, a power line, an electric wire",
-            "buzzes/buzzing, hums/humming, drones/droning",
-            "a transformer, an electrical cable, a high voltage line",
-            "thrums/thrumming, vibrates/vibrating, gives off a hum/giving off a hum",
-            "buzz, electricity, hum",
-        ),
-        _words(
-            "stream",
-            "a stream, a small brook, a creek",
-            "flows/flowing, babbles/babbling, trickles over stones/trickling over stones",
-            "a rivulet, a little river, running water",
-            "gurgles/gurgling, ripples along/rippling along, "
-            "splashes over rocks/splashing over rocks",
-            "stream, water",
-        ),
-        _words(
-            "fan",
-            "a fan, a ventilation fan, an air conditioner",
-            "whirs/whirring, spins/spinning, blows air/blowing air",
-            "a blower, an electric fan, a ventilator",
-            "rotates/rotating, turns/turning, moves the air/moving the air",
-            "fan, ventilation",
-        ),
-        _words(
-            "bird",
-            "a bird, a small bird, a songbird",
-            "chirps/chirping, sings/singing, tweets/tweeting",
-            "a little bird, a wild bird, some kind of bird",
-            "whistles/whistling, warbles/warbling, calls out/calling out",
-            "bird, birdsong",
-        ),
-        _words(
-            "clock",
-            "a clock, a wall clock, an old clock",
-            "ticks/ticking, tick tocks/tick tocking, ticks away/ticking away",
-            "a timepiece, a mechanical clock, a pendulum clock",
-            "clicks/clicking, clicks away/clicking away, goes tick tock/going tick tock",
-            "clock, tick",
-        ),
-        _words(
-            "footsteps",
-            "a person, someone, a man",
-            "walks/walking, walks on a hard floor/walking on a hard floor, "
-            "steps along a path/stepping along a path",
-            "somebody, a pedestrian, a walker",
-            "takes steps/taking steps, paces about/pacing about, "
-            "treads on firm ground/treading on firm ground",
-            "footsteps, walking",
-        ),
-        _words(
-            "hammer",
-            "a hammer, a heavy hammer, a blacksmith",
-            "strikes metal/striking metal, pounds on steel/pounding on steel, "
-            "hits an iron plate/hitting an iron plate",
-            "a smith, a metalworker, a sledgehammer",
-            "hammers on iron/hammering on iron, bangs on metal/banging on metal, "
-            "hits steel/hitting steel",
-            "hammer, metal",
-        ),
-        _words(
-            "typing",
-            "a person, someone, an office worker",
-            "types on a keyboard/typing on a keyboard, "
-            "presses computer keys/pressing computer keys, types a letter/typing a letter",
-            "somebody, a typist, a clerk",
-            "works at a keyboard/working at a keyboard, "
-            "taps on computer keys/tapping on computer keys, "
-            "writes on a keyboard/writing on a keyboard",
-            "typing, keyboard",
-        ),
-        _words(
-            "clapping",
-            "a person, someone, a spectator",
-            "claps/clapping, claps with both hands/clapping with both hands, applauds/applauding",
-            "somebody, a guest, one person",
-            "gives applause/giving applause, "
-            "beats both palms together/beating both palms together, "
-            "smacks two hands together/smacking two hands together",
-            "clapping, hands",
-        ),
-        _words(
-            "frog",
-            "a frog, a toad, a bullfrog",
-            "croaks/croaking, calls from a pond/calling from a pond, ribbits/ribbiting",
-            "a little frog, a pond frog, an amphibian",
-            "calls out/calling out, sings by the water/singing by the water, "
-            "makes croaks/making croaks",
-            "frog, amphibian",
-        ),
-        _words(
-            "siren",
-            "a siren, an emergency siren, an ambulance siren",
-            "wails/wailing, sounds/sounding, blares/blaring",
-            "a warning siren, an emergency vehicle, the siren of an ambulance",
-            "howls/howling, screams/screaming, goes off/going off",
-            "siren, emergency",
-        ),
-        _words(
-            "dog",
-            "a dog, a big dog, a hound",
-            "barks/barking, woofs/woofing, yelps/yelping",
-            "a canine, a large dog, a guard dog",
-            "yaps/yapping, bays/baying, gives a bark/giving a bark",
-            "dog, bark",
-        ),
-        _words(
-            "bell",
-            "a bell, a church bell, a metal bell",
-            "rings/ringing, tolls/tolling, chimes/chiming",
-            "a chapel bell, a heavy bell, a large bell",
-            "clangs/clanging, peals/pealing, sounds/sounding",
-            "bell, chime",
-        ),
-        _words(
-            "knock",
-            "a person, someone, a visitor",
-            "knocks on a door/knocking on a door, raps on wood/rapping on wood, "
-            "knocks on a wooden door/knocking on a wooden door",
-            "somebody, a caller, one person",
-            "taps on a door/tapping on a door, bangs on the door/banging on the door, "
-            "pounds on wood/pounding on wood",
-            "knock, wood",
-        ),
-        _words(
-            "phone",
-            "a telephone, a phone, an old telephone",
-            "rings/ringing, trills/trilling, rings on a desk/ringing on a desk",
-            "a landline phone, a telephone set, a desk phone",
-            "jingles/jingling, goes off/going off, sounds its bell/sounding its bell",
-            "telephone, ring",
-        ),
-        _words(
-            "horn",
-            "a car, a vehicle, an impatient driver",
-            "honks/honking, honks the horn/honking the horn, toots the horn/tooting the horn",
-            "a motorist, an automobile, a driver in a car",
-            "sounds the horn/sounding the horn, blows the horn/blowing the horn, "
-            "beeps the horn/beeping the horn",
-            "horn, car",
-        ),
-        _words(
-            "beep",
-            "an electronic device, a machine, an alarm",
-            "beeps/beeping, bleeps/bleeping, lets out a beep/letting out a beep",
-            "an electronic gadget, a device, an appliance",
-            "pings/pinging, gives a beep/giving a beep, makes a high tone/making a high tone",
-            "beep, electronic",
-        ),
-        _words(
-            "door",
-            "a door, a heavy door, a wooden door",
-            "slams/slamming, slams shut/slamming shut, bangs shut/banging shut",
-            "a front door, a big door, the door of a room",
-            "is thrown shut/being thrown shut, crashes shut/crashing shut, falls shut/falling shut",
-            "door, slam",
-        ),
-        _words(
-            "glass",
-            "a glass, a wine glass, a glass bottle",
-            "clinks/clinking, is tapped/being tapped, chinks/chinking",
-            "a drinking glass, a piece of glassware, a glass vessel",
-            "tinkles/tinkling, rings/ringing, is struck/being struck",
-            "glass, clink",
-        ),
-    ]
+    for words in (_read(_LINES[start : start + 6]) for start in range(0, len(_LINES), 6))
 }
-
-JUNK = (
-    "field-recording", "H4n", "ambience", "stereo", "Zoom", "noise", "sound-effect", "foley",
-    "binaural", "owi", "Sony", "atmosphere", "foundsound", "2011", "raw", "loop",
-)  # fmt: skip
-"""What else stands among the keywords of Freesound."""
