@@ -278,11 +278,11 @@ rule audio_corpus:
 
 
 rule audio_caption:
-    """Write new captions for Clotho's: by a language model, the authors', or by template."""
+    """Write new captions for Clotho's: by a language model, the authors', or by templates."""
     input:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
-        authors=AUDIO.authors_captions,
+        published=AUDIO.published_folder,
     output:
         variations="results/audio/captions/variations.csv",
         rejected="results/audio/captions/rejected.csv",
@@ -302,6 +302,7 @@ rule audio_caption:
     params:
         captions=AUDIO.config["captions"],
         splits=AUDIO.rephrased,
+        published=AUDIO.published,
         code=code("audio_caption"),
     script:
         "../workflow_scripts/audio_caption.py"

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.audio.amounts import WAVCAPS, clips_of, text_size
-from triptych.audio.captions.address import check_address
+from triptych.audio.captions.settings import check_captions
+from triptych.audio.data_sizes import WAVCAPS, clips_of, text_size
 from triptych.audio.experiments import audio_runs, run_records
 from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
@@ -40,7 +40,7 @@ class Workflow:
         self._files = {group: each["files"] for group, each in sources["audio"].items()}
         self._check_sources()
         try:
-            check_address(self.config["captions"]["base_url"])
+            check_captions(self.config["captions"], self.sources["clotho"])
             self._runs = audio_runs(self.config)
         except ValueError as error:
             raise ConfigError(f"config: {error}") from error
@@ -285,11 +285,18 @@ class Workflow:
         return next((f"{folder}/scenes.csv" for folder in self.scenes_folder), None)
 
     @property
-    def authors_captions(self) -> str | list[str]:
-        """The authors' published captions, where they are wanted."""
-        if self.config["captions"]["backend"] != "authors":
-            return []
-        return f"{DOWNLOADS}/captions/variations.json"
+    def published(self) -> str | None:
+        """The file that new captions are taken from, where no server is asked for them."""
+        return {
+            "template": f"{SYNTHESISED}/captions/variations.json",
+            "authors": f"{DOWNLOADS}/captions/variations.json",
+        }.get(self.config["captions"]["backend"])
+
+    @property
+    def published_folder(self) -> str | list[str]:
+        """What must be there before that file is."""
+        template = self.config["captions"]["backend"] == "template"
+        return SYNTHESISED if template else self.published or []
 
     # Models.
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from triptych.audio.amounts import caption_money, rephrased
+from triptych.audio.data_sizes import caption_money, rephrased
 from triptych.core.cost import Cost
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing
 from triptych.studies import NAMES

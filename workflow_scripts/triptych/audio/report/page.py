@@ -42,8 +42,9 @@ CAPTIONS = (
     "report. Answers that break the rules of the prompt are asked for once more or left out."
 )
 TEMPLATE = (
-    "**The new captions of this run were written by a template**, which rephrases by grammar and "
-    "needs no language model. Gains from them are no evidence for or against GPT's."
+    "**The new captions of this run were written by a template**: each synthesised scene says its "
+    "captions in other words, and no language model was asked. Gains from them are no evidence for "
+    "or against GPT's."
 )
 FINETUNING = (
     "The main pair is fine-tuned from one pretrained model with each kind of captions, several "
