@@ -52,7 +52,7 @@ rule report_page:
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
         captions=expand("resources/captions/{name}.rst", name=REPORT_FIGURES),
         claims="results/claims.csv",
-        published_claims="resources/published/claims.csv",
+        published_claims=[f"resources/published/{name}_claims.csv" for name in WINGS],
         differences="docs/differences.md",
         colophon="docs/colophon.md",
         templates=expand(

@@ -12,7 +12,11 @@ if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
     from triptych.present.page import PageFigure, Section
     from triptych.present.verdicts import Verdict
 
-NAMES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
+NAMES = {
+    "style": "Style transfer",
+    "audio": "Audio retrieval",
+    "rl": "Offline RL",
+}
 """In the page's order. A study's name is its section of the config and begins its rules, figures,
 tables and claims; behind it, what lists call it."""
 
@@ -54,7 +58,11 @@ def studies() -> dict[str, Study]:
     from triptych.rl import study as rl
     from triptych.style import study as style
 
-    return {"style": style, "audio": audio, "rl": rl}
+    return {
+        "style": style,
+        "audio": audio,
+        "rl": rl,
+    }
 
 
 def files_of(name: str, given: Mapping[str, Any]) -> dict[str, list[str]]:

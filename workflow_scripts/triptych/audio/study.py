@@ -26,7 +26,7 @@ SHOWN = ("table1", "table2", "leaks", "beyond", "usage")
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    """A verdict on each claim, in the order of resources/published/audio_claims.csv."""
     return verdicts_on({name: read_rows(paths) for name, paths in files.items()}, settings)
 
 

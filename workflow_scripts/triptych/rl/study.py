@@ -23,7 +23,7 @@ PAPER = (
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    """A verdict on each claim, in the order of resources/published/rl_claims.csv."""
     return verdicts_on({name: read_frames(paths) for name, paths in files.items()}, settings)
 
 

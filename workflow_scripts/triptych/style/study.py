@@ -23,7 +23,7 @@ BY_VARIANT = ("speed", "properties")
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    """A verdict on each claim, in the order of resources/published/style_claims.csv."""
     return verdicts_on(_read(files), settings)
 
 
