@@ -65,8 +65,20 @@ def studies() -> dict[str, Study]:
     }
 
 
+def inputs_of(wings: Mapping[str, Any], part: str) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Inputs of a rule that asks every study for its `part`, claims or page, and their settings.
+
+    wings: each study's Workflow. An input's name begins with its study's; settings are by study.
+    """
+    asked = {name: getattr(wing, part) for name, wing in wings.items()}
+    files = {
+        f"{name}_{key}": paths for name, (own, _) in asked.items() for key, paths in own.items()
+    }
+    return files, {name: settings for name, (_, settings) in asked.items()}
+
+
 def files_of(name: str, given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """A study's files among a job's inputs, whose names begin with the study's."""
+    """A study's files among such inputs."""
     start = f"{name}_"
     return {
         key.removeprefix(start): [files] if isinstance(files, str) else list(map(str, files))
