@@ -5,8 +5,10 @@ Each is a wing, the package of its name, with the same few modules for all other
 (what its jobs take) and `commands`. Its rules stand in rules/<name>.smk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
+
+from triptych.present.files import Files
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
     from triptych.present.page import PageFigure, Section
@@ -19,9 +21,6 @@ NAMES = {
 }
 """In the page's order. A study's name is its section of the config and begins its rules, figures,
 tables and claims; behind it, what lists call it."""
-
-Files = Mapping[str, Sequence[str]]
-"""Files by what they hold."""
 
 
 class Study(Protocol):

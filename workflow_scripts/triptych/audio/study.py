@@ -11,9 +11,9 @@ from triptych.audio.report.claims_verdicts import audio_verdicts
 from triptych.audio.report.page import TITLES, audio_sections
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
+from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.studies import Files
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
 

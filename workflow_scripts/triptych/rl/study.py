@@ -6,13 +6,13 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import read_frames
+from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
 from triptych.rl.report import claims, claims_networks
 from triptych.rl.report.claims import CRITERIA
 from triptych.rl.report.page import TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
-from triptych.studies import Files
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
 

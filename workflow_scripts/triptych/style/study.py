@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import read_frames
+from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.studies import Files
 from triptych.style.report import claims, claims_speed
 from triptych.style.report.claims import CRITERIA
 from triptych.style.report.page import TITLES, style_sections

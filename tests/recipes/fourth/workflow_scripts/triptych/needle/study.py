@@ -7,9 +7,9 @@ from triptych.needle import report
 from triptych.needle.report import CRITERIA, TITLES
 
 from triptych.core.files import read_frames
+from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.studies import Files
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts"]
 
