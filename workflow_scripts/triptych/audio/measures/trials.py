@@ -12,8 +12,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from triptych.audio.amounts import TextSize, text_size
 from triptych.audio.cost import STEP, step_work, text_config
+from triptych.audio.data_sizes import TextSize, text_size
 from triptych.audio.measures.bench_worker import RATE, InMemory, noise
 from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.passt import Passt

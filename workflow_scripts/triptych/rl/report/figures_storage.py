@@ -7,18 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from triptych.present.palette import (
-    FORMAT_COLOURS,
-    FORMAT_LABELS,
-    INK,
-    MUTED,
-    NETWORK_LABELS,
-    STYLE,
-    TASK_LABELS,
-    label,
-    legend_below,
-)
+from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
 from triptych.present.tables import TIMES
+from triptych.rl.report.labels import FORMAT_COLOURS, FORMAT_LABELS, NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.tables_latency import highest_sparsity, kernels_in_order, part_label
 
 BREAK_EVEN_PERCENT = 80

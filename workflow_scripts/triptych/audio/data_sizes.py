@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from triptych.audio.captions.cost import BATCH_FACTOR, Prices, estimated_input, expected_output
+from triptych.audio.captions.cost import Prices, estimated_input, expected_output
 from triptych.audio.captions.prompt import caption_prompt
 from triptych.audio.experiments import audio_runs
 
@@ -126,8 +126,6 @@ def caption_money(config: Mapping[str, Any]) -> float:
     """What the backend `openai` asks for all of them, at the config's prices."""
     captions = config["captions"]
     prices = Prices(**captions["prices"])
-    if captions["batch"]:
-        prices = prices.times(BATCH_FACTOR)
     count = captions["variations"]
     prompt = estimated_input(caption_prompt(CAPTION, KEYWORDS, count))
     answer = expected_output(count, captions["thinking_tokens"])

@@ -11,7 +11,7 @@ logger = logging.getLogger(__name__)
 Nap = Callable[[float], Awaitable[None]]
 
 
-class Pace:
+class RateLimit:
     """Lets callers through one by one, at most so many a minute, evenly spaced."""
 
     def __init__(self, requests_per_minute: float, nap: Nap) -> None:

@@ -23,12 +23,12 @@ SCENE_COLUMNS = (
 )
 
 
-def write_captions(
+def captions_of(
     clips: Sequence[Clip], count: int, held_out: bool, seed: int
 ) -> list[list[Caption]]:
     """`count` captions of each clip, all of them different.
 
-    held_out: whether wordings that training lacks may occur.
+    held_out: whether words that training lacks may occur.
     """
     taken: set[str] = set()
     return [

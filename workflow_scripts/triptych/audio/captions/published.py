@@ -1,10 +1,10 @@
-"""The captions that the report's authors published, found again by file name and caption.
+"""New captions that come in a file, found again by file name and caption: the authors', published.
 
-Two files are known: `clotho_gpt/variations.json` of their repository, a list of records {idx, path,
-caption, query, response, variations, finish_reason, usage} as their code writes it, and
-`clotho_v2_gpt.json` at huggingface.co/datasets/confit/clotho, whose layout nobody here has seen.
-Hence the reader knows several spellings and nestings. `idx` depends on the order of a CSV and is
-not used.
+The demo's scenes bring one of their own in the same layout. Two files of the authors are known:
+`clotho_gpt/variations.json` of their repository, a list of records {idx, path, caption, query,
+response, variations, finish_reason, usage} as their code writes it, and `clotho_v2_gpt.json` at
+huggingface.co/datasets/confit/clotho, whose layout nobody here has seen. Hence the reader knows
+several spellings and nestings. `idx` depends on the order of a CSV and is not used.
 """
 
 import json
@@ -47,8 +47,8 @@ def read_published(path: str | os.PathLike[str]) -> Captions:
             found.setdefault((_file_key(file), same_words(caption)), []).extend(variations)
     except (ValueError, RecursionError):
         raise InputError(
-            f"{path} is neither JSON nor JSON lines; expected the authors' variations.json or "
-            "clotho_v2_gpt.json. Download it again."
+            f"{path} is neither JSON nor JSON lines; expected is the authors' variations.json or "
+            "clotho_v2_gpt.json. Delete it and run again."
         ) from None
     if not found:
         raise InputError(

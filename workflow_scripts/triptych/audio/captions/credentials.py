@@ -1,17 +1,42 @@
-"""What a server is asked with, read from the environment and shown nowhere."""
+"""What a server of captions is asked with: an address without secrets, and secrets shown nowhere.
+
+The address stands in the config and hence in many files; a key or login is read from the
+environment.
+"""
 
 import base64
 import os
 from dataclasses import dataclass, field
 
-from triptych.audio.captions.address import LOGIN_VARIABLE
-from triptych.audio.captions.troubles import KEY_VARIABLE
 from triptych.core.errors import InputError
 
+KEY_VARIABLE = "OPENAI_API_KEY"
+LOGIN_VARIABLE = "OPENAI_LOGIN"
 SHORTEST_SECRET = 12
 """Shorter keys are placeholders for servers that want none; they are words a caption may hold."""
 SHORTEST_PASSWORD = 6
 """Likewise; but passwords are shorter than keys."""
+
+
+def check_address(base_url: str | None) -> None:
+    """Raise ValueError, which doesn't show it, for an address with anything secret in it.
+
+    Snakemake keeps a rule's parameters in its metadata, and the provenance of results does too.
+    """
+    if base_url is None:
+        return
+    if "@" in base_url:
+        raise ValueError(
+            "audio.captions.base_url holds a user or a password, which would reach files. Take "
+            f"them out, and export {LOGIN_VARIABLE}=user:password in the environment instead"
+        )
+    if "?" in base_url or "#" in base_url:
+        raise ValueError(
+            "audio.captions.base_url holds a ? or #, behind which no path can follow. Give the "
+            f"address alone; a key belongs in the environment, as {KEY_VARIABLE}"
+        )
+    if not base_url.startswith(("http://", "https://")):
+        raise ValueError("audio.captions.base_url must begin with http:// or https://")
 
 
 @dataclass(frozen=True)

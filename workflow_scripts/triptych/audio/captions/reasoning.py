@@ -1,6 +1,6 @@
-"""What a reasoning model thought before it answered is no answer: it is taken off here.
+"""What a reasoning model wrote before it answered is no answer: it is taken off here.
 
-Models mark their thoughts in many ways, and a server may pass the marks on: a block whose opening
+Models mark their reasoning in many ways, and a server may pass the marks on: a block whose opening
 stands in the model's own template and never in the text, one that the limit on tokens cut before
 its end, channels, headings. What can't be told from an answer is dropped: a caption that is lost
 costs a second request, a thought that is let in spoils the data.
@@ -45,12 +45,12 @@ _ANSWER_HEADING = re.compile(
 )
 
 
-def is_name_of_thoughts(name: str) -> bool:
+def names_reasoning(name: str) -> bool:
     """Whether what stands under a name in a JSON answer is thought, not said."""
     return re.fullmatch(rf"{_NAMES}|steps|notes|plan|drafts?|rationale", name.lower()) is not None
 
 
-def without_thoughts(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """An answer without what was thought before, between or after; "" if it is nothing else."""
     if "&lt;" in text:
         text = html.unescape(text)
