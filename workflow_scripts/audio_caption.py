@@ -1,4 +1,4 @@
-"""Write new captions for the captions of a data set, by a language model or offline."""
+"""Write new captions for the captions of a data set, by a language model or from a file."""
 
 from triptych.audio.captions.settings import CaptionSettings
 from triptych.audio.captions.stage import write_captions
@@ -13,10 +13,7 @@ with job(snakemake):
         files.captions,
         CaptionSettings.from_table(params.captions),
         params.splits,
-        variations=output.variations,
-        rejected=output.rejected,
-        usage=output.usage,
-        example=output.example,
-        authors=files.get("authors") or None,
+        dict(output.items()),
+        published=params.published,
         stop=lambda: request.reason,
     )

@@ -13,7 +13,6 @@ TABLE = {
     "backend": "openai",
     "model": "gpt-3.5-turbo",
     "base_url": None,
-    "batch": False,
     "parameters": {},
     "variations": 5,
     "longest_words": 20,
@@ -26,11 +25,12 @@ TABLE = {
     "prices": {"input": 0.5, "output": 1.5, "currency": "USD"},
     "budget": 20.0,
     "cache": "",
-    "seed": 0,
 }
 
 
-def run(folder: Path, stop=lambda: None, splits=("development",), authors=None, **changes) -> None:
+def run(
+    folder: Path, stop=lambda: None, splits=("development",), published=None, **changes
+) -> None:
     """The stage on the tables in `folder`, its outputs there too."""
     table = {**TABLE, "cache": str(folder / "cache"), **changes}
     write_captions(
@@ -38,11 +38,11 @@ def run(folder: Path, stop=lambda: None, splits=("development",), authors=None, 
         folder / "captions.csv",
         CaptionSettings.from_table(table),
         splits,
-        variations=folder / "variations.csv",
-        rejected=folder / "rejected.csv",
-        usage=folder / "usage.csv",
-        example=folder / "example.json",
-        authors=authors,
+        {
+            **{name: folder / f"{name}.csv" for name in ("variations", "rejected", "usage")},
+            "example": folder / "example.json",
+        },
+        published=published,
         stop=stop,
     )
 

@@ -1,7 +1,6 @@
 """A server on this machine that speaks OpenAI's protocol, and misbehaves as it is told."""
 
 import json
-import re
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -47,8 +46,7 @@ def completion(text: str, finish_reason: str = "stop", **usage: int) -> dict[str
 class ChatServer:
     """What the server does, and what it saw.
 
-    `faults` are used up one a request, then `answer(prompt)` gives the text. Batches take part:
-    `batch_script(lines)` says how a batch of request lines ends.
+    `faults` are used up one a request, then `answer(prompt)` gives the text.
     """
 
     faults: list[Callable[["Handler"], None]] = field(default_factory=list)
@@ -62,10 +60,6 @@ class ChatServer:
     authorisations: set[str] = field(default_factory=set)
     most_open: int = 0
     open: int = 0
-    files: dict[str, str] = field(default_factory=dict)
-    batches: list[dict[str, Any]] = field(default_factory=list)
-    batch_script: Callable[[list[dict[str, Any]]], dict[str, Any]] | None = None
-    polls: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -80,27 +74,7 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.state.authorisations.add(self.headers.get("Authorization", ""))
-        if self.path.endswith("/chat/completions"):
-            self.chat(json.loads(body))
-        elif self.path.endswith("/files"):
-            name = f"file-{len(self.state.files)}"
-            self.state.files[name] = uploaded(body)
-            self.send(200, {"id": name, "object": "file", "bytes": len(body), "created_at": 1,
-                            "filename": "requests.jsonl", "purpose": "batch",
-                            "status": "processed"})  # fmt: skip
-        else:
-            self.create_batch(json.loads(body))
-
-    def do_GET(self) -> None:
-        content = re.search(r"/files/([^/]+)/content$", self.path)
-        single = re.search(r"/batches/([^/?]+)$", self.path)
-        if content:
-            self.send(200, self.state.files[content[1]], kind="application/octet-stream")
-        elif single:
-            self.state.polls += 1
-            self.send(200, next(b for b in self.state.batches if b["id"] == single[1]))
-        else:
-            self.send(200, {"object": "list", "data": self.state.batches, "has_more": False})
+        self.chat(json.loads(body))
 
     def chat(self, body: dict[str, Any]) -> None:
         state = self.state
@@ -121,27 +95,6 @@ class Handler(BaseHTTPRequestHandler):
         finally:
             with state.lock:
                 state.open -= 1
-
-    def create_batch(self, body: dict[str, Any]) -> None:
-        state = self.state
-        lines = [json.loads(line) for line in state.files[body["input_file_id"]].splitlines()]
-        batch = {
-            "id": f"batch_{len(state.batches)}",
-            "object": "batch",
-            "endpoint": body["endpoint"],
-            "completion_window": body["completion_window"],
-            "input_file_id": body["input_file_id"],
-            "created_at": 1,
-            "status": "in_progress",
-            "metadata": body.get("metadata"),
-            "request_counts": {"total": len(lines), "completed": 0, "failed": 0},
-        }
-        state.batches.append(batch)
-        for line in lines:
-            state.prompts.append(line["body"]["messages"][0]["content"])
-        if state.batch_script is not None:
-            batch.update(state.batch_script(lines))
-        self.send(200, batch)
 
     def send(
         self, status: int, body: Any, headers: dict[str, str] | None = None,
@@ -180,11 +133,6 @@ def serving(**behaviour: Any) -> Iterator[ChatServer]:
     finally:
         server.shutdown()
         server.server_close()
-
-
-def uploaded(body: bytes) -> str:
-    """The JSON lines in a multipart upload."""
-    return "\n".join(line for line in body.decode().splitlines() if line.startswith("{"))
 
 
 # ---------------------------------------------------------------------------------------- faults
@@ -231,16 +179,3 @@ def no_choices(handler: Handler) -> None:
 
 def page(handler: Handler) -> None:
     handler.send(200, "<html>Welcome to the hotel's network</html>", kind="text/html")
-
-
-def batch_line(key: str, text: str | None, status: int = 200, code: str | None = None) -> str:
-    """A line of a batch's output or error file."""
-    body = completion(text) if text is not None else {"error": {"code": code, "message": KEY}}
-    return json.dumps(
-        {
-            "id": "batch_req_1",
-            "custom_id": key,
-            "response": {"status_code": status, "request_id": "r", "body": body},
-            "error": None,
-        }
-    )

@@ -24,13 +24,12 @@ from chat_server import (
     silence,
 )  # fmt: skip
 
-from triptych.audio.captions.address import check_address
-from triptych.audio.captions.asking import ask
 from triptych.audio.captions.cache import AnswerCache, Request
 from triptych.audio.captions.client import Service, ServiceSettings
 from triptych.audio.captions.cost import Account, BudgetReached, Prices
-from triptych.audio.captions.keys import Credentials
-from triptych.audio.captions.troubles import ServiceError
+from triptych.audio.captions.credentials import Credentials, check_address
+from triptych.audio.captions.errors import ServiceError
+from triptych.audio.captions.requests import ask
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 

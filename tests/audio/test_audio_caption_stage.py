@@ -15,9 +15,8 @@ from caption_job import TABLE, run
 from chat_server import GOOD, KEY, error, numbered, serving
 
 from triptych.audio.captions.answers import Item
-from triptych.audio.captions.authors import published_captions, read_published
-from triptych.audio.captions.settings import CaptionSettings
-from triptych.audio.captions.template import template_captions
+from triptych.audio.captions.published import published_captions, read_published
+from triptych.audio.captions.settings import CaptionSettings, check_captions
 from triptych.core.errors import InputError
 
 HERE = Path(__file__).parent
@@ -212,13 +211,40 @@ def test_an_unknown_back_end_is_told():
 def test_the_template_back_end_needs_neither_key_nor_network(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     rows = tables(tmp_path, {"development": 2})
-    run(tmp_path, backend="template")
+    run(tmp_path, backend="template", published=in_other_words(tmp_path, rows))
     table = read(tmp_path, "variations")
-    assert list(table["caption"][:5]) == template_captions(
-        rows[0][2], ["dog", "traffic", "H4n"], 5, 0
-    )
-    assert read(tmp_path, "usage").iloc[0]["cost"] == "0.0"
+    assert list(table["caption"]) == [line for row in rows for line in other_words(row)]
+    usage = read(tmp_path, "usage").iloc[0]
+    assert (usage["backend"], usage["model"], usage["cost"]) == ("template", "template", "0.0")
     assert not (tmp_path / "cache").exists()
+
+
+def other_words(row: tuple[str, int, str]) -> list[str]:
+    """Five captions that no other row has."""
+    return [f"{line[:-1]} before {row[2][2:-1]}." for line in GOOD]
+
+
+def in_other_words(folder: Path, rows: list[tuple[str, int, str]]) -> Path:
+    """A file as the demo's scenes bring it."""
+    path = folder / "paraphrases.json"
+    records = [{"path": row[0], "caption": row[2], "variations": other_words(row)} for row in rows]
+    path.write_text(json.dumps(records), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("backend", ["template", "authors"])
+def test_a_back_end_that_reads_a_file_needs_one(tmp_path, backend):
+    tables(tmp_path, {"development": 1})
+    with pytest.raises(InputError, match=f"backend {backend} needs a file"):
+        run(tmp_path, backend=backend)
+
+
+@pytest.mark.parametrize("source", ["download", "path"])
+def test_templates_are_refused_for_recordings_before_a_job_starts(source):
+    with pytest.raises(ValueError, match=rf"audio\.captions\.backend .*source is {source}"):
+        check_captions({**TABLE, "backend": "template"}, source)
+    check_captions({**TABLE, "backend": "authors"}, source)
+    check_captions({**TABLE, "backend": "template"}, "synthesised")
 
 
 SCRIPT = """
@@ -241,7 +267,10 @@ snakemake = SimpleNamespace(
     rule="audio_caption",
     input=Files(clips="clips.csv", captions="captions.csv"),
     output=Files(**outputs, example="results/example.json"),
-    params=Named(captions={**TABLE, "backend": "template"}, splits=["development"]),
+    params=Named(
+        captions={**TABLE, "backend": "template"}, splits=["development"],
+        published="paraphrases.json",
+    ),
     resources=Named(), wildcards=Named(), threads=1,
     log=["results/logs/audio_caption/log.log"],
 )
@@ -251,7 +280,7 @@ sys.exit(" ".join({"torch", "transformers", "openai"} & set(sys.modules)) or 0)
 
 
 def test_the_script_writes_its_four_files_without_loading_torch_or_openai(tmp_path):
-    tables(tmp_path, {"development": 1})
+    in_other_words(tmp_path, tables(tmp_path, {"development": 1}))
     library = HERE.parents[1] / "workflow_scripts"
     script = str(library / "audio_caption.py")
     command = [sys.executable, "-c", SCRIPT, str(HERE), str(library), script]
@@ -362,7 +391,7 @@ def test_published_captions_that_break_the_rules_are_listed(tmp_path):
     captions["caption"] = ITEM.caption
     clips.to_csv(tmp_path / "clips.csv", index=False)
     captions.to_csv(tmp_path / "captions.csv", index=False)
-    run(tmp_path, backend="authors", authors=path)
+    run(tmp_path, backend="authors", published=path)
     assert list(read(tmp_path, "variations")["caption"]) == GOOD[:3]
     assert list(read(tmp_path, "rejected")["problem"]) == ["banned word (heard)"]
     usage = read(tmp_path, "usage").iloc[0]

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from adversarial_answers import ANSWERS, CAPTION
 from caption_job import run
-from chat_server import GOOD, KEY, batch_line, completion, error, numbered, serving
+from chat_server import GOOD, KEY, completion, error, numbered, serving
 
 from triptych.audio.captions.answers import Rejected, Written
 from triptych.audio.captions.floor import FIRST_ITEMS, YieldTooLow, check_yield, parts_of
@@ -116,34 +116,6 @@ def test_the_parts_are_all_items_once_the_first_of_them_small(count):
     assert [number for part in parts for number in part] == list(range(count))
     assert len(parts[0]) <= FIRST_ITEMS
     assert len(parts) <= 5
-
-
-def test_the_first_answers_of_a_batch_come_call_by_call_and_at_their_price(folder):
-    def batch(lines):
-        server.files["out"] = "\n".join(
-            batch_line(line["custom_id"], numbered(GOOD)) for line in lines
-        )
-        return {"status": "completed", "output_file_id": "out", "error_file_id": None}
-
-    with serving(batch_script=batch) as server:
-        run(folder, base_url=server.url, batch=True)
-    assert len(server.bodies) == FIRST_ITEMS  # the others came by a file
-    assert len(server.batches) == 1
-    assert len(pd.read_csv(folder / "variations.csv")) == 5 * MANY
-    price = (140 * 0.5 + 95 * 1.5) / 1e6
-    cost = pd.read_csv(folder / "usage.csv")["cost"][0]
-    assert cost == pytest.approx(price * (FIRST_ITEMS + (MANY - FIRST_ITEMS) / 2), rel=1e-3)
-    [upload] = [text for name, text in server.files.items() if name.startswith("file-")]
-    assert "json_schema" in json.loads(upload.splitlines()[0])["body"]["response_format"]["type"]
-
-
-def test_a_useless_model_is_never_handed_a_batch(folder):
-    with (
-        serving(answer=lambda prompt: "null") as server,
-        pytest.raises(YieldTooLow),
-    ):
-        run(folder, base_url=server.url, batch=True)
-    assert server.batches == []
 
 
 def test_structured_output_is_asked_for_where_the_server_offers_it(folder):

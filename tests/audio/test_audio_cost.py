@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from triptych.audio.amounts import PUBLISHED_TEXT, WAVCAPS, caption_money, clips_of, rephrased
 from triptych.audio.cost import (
     audio_work,
     job_cost,
@@ -13,6 +12,7 @@ from triptych.audio.cost import (
     rows,
     text_work,
 )
+from triptych.audio.data_sizes import PUBLISHED_TEXT, WAVCAPS, clips_of, rephrased
 from triptych.audio.models.passt import PUBLISHED
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import merged
@@ -130,8 +130,6 @@ def test_captions_of_the_authors_are_free_and_new_ones_are_not(paper, sources):
     # About 170 tokens in and 95 out for each.
     expected = 29_645 * (170 * 0.5 + 95 * 1.5) / 1e6
     assert job_cost(asked, sources, "audio_caption", {}).money == pytest.approx(expected, rel=0.1)
-    halved = merged(asked, {"captions": {"batch": True}})
-    assert caption_money(halved) == pytest.approx(caption_money(asked) / 2)
 
 
 def test_downloads_of_wavcaps_are_about_as_large_as_the_hub_says(paper, sources):

@@ -7,8 +7,8 @@ import pytest
 import torch
 from fake_gpu import CUDA, fake_gpu, moved
 
-from triptych.audio.amounts import TextSize
 from triptych.audio.cost import text_config
+from triptych.audio.data_sizes import TextSize
 from triptych.audio.measures.trials import tokenizer
 from triptych.audio.models import mel
 from triptych.audio.models.losses import nt_xent

@@ -15,6 +15,8 @@ import soundfile
 import soxr
 from scene_measures import share
 
+from triptych.audio.captions.answers import Item
+from triptych.audio.captions.published import published_captions, read_published
 from triptych.demo.scenes.catalogue import CLOTHO, LABELLED, Settings, catalogue
 from triptych.demo.scenes.plan import divide, scenes_to_find, training_scenes
 from triptych.demo.scenes.signals import keyed
@@ -274,6 +276,21 @@ def test_clotho_tables_have_their_columns_and_fit_the_files(folder):
         assert names == {row["file_name"] for row in captions}
         texts = [row[f"caption_{i}"].lower() for row in captions for i in range(1, 6)]
         assert len(texts) == len(set(texts))
+
+
+def test_every_caption_of_clotho_comes_with_five_others_that_are_no_caption(folder):
+    rows = {split: table(folder / f"clotho/clotho_captions_{split}.csv") for split in LABELLED}
+    items = [
+        Item(f"clotho/{split}/{row['file_name']}", i, row[f"caption_{i + 1}"], ())
+        for split in LABELLED
+        for row in rows[split]
+        for i in range(5)
+    ]
+    known = {item.caption.lower().rstrip(".") for item in items}
+    published = read_published(folder / "captions/variations.json")
+    for written in published_captions(items, published, 5, 20):
+        assert len(written.variations) == 5 and not written.rejected
+        assert not known & {text.lower().rstrip(".") for text in written.variations}
 
 
 def test_an_excerpt_is_as_long_as_its_file(folder):

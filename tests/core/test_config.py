@@ -41,6 +41,11 @@ def test_both_scales_are_allowed(demo):
         ),
         (("rl", "training", "updates"), "many", "rl.training.updates is 'many' (str)"),
         (("rl", "training", "learning_rat"), 1, "rl.training has no key learning_rat; allowed are"),
+        (
+            ("audio", "captions", "batch"),
+            True,
+            "audio.captions has no key batch (batch: the Batch API is no longer used, delete the",
+        ),
         (("rl", "sweep", "methods"), ["snap"], "'snap' (str); allowed is one of snip, grasp"),
         (
             ("rl", "tasks", "ant"),

@@ -1,16 +1,15 @@
-"""Captions and published captions of any content: prompts, templates and readers hold."""
+"""Captions and published captions of any content: prompts and readers hold."""
 
 import json
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from triptych.audio.captions.answers import Item, same_words
-from triptych.audio.captions.authors import published_captions, read_published
+from triptych.audio.captions.answers import Item
 from triptych.audio.captions.cache import Request
 from triptych.audio.captions.prompt import caption_prompt, instruction, repair_prompt
+from triptych.audio.captions.published import published_captions, read_published
 from triptych.audio.captions.rules import words_of
-from triptych.audio.captions.template import template_captions
 from triptych.core.errors import InputError
 
 examples = settings(max_examples=100, derandomize=True, deadline=None, database=None)
@@ -59,19 +58,6 @@ def test_a_prompt_holds_caption_and_keywords_as_they_are(tried, caption, tags, c
     assert repaired.startswith(prompt) and f"exactly {count} numbered lines" in repaired
     first, second = (Request("m", {}, text) for text in (prompt, repaired))
     assert first.key != second.key == Request("m", {}, repaired).key
-    tried("wrong input", "captions and published captions of any content", "read or refused")
-
-
-@settings(examples, max_examples=60)
-@given(captions, keywords)
-@example("", [])
-@example(".", ["."])
-def test_the_templates_make_distinct_captions_of_anything(tried, caption, tags):
-    made = template_captions(caption, tags, 5, seed=0)
-    assert made == template_captions(caption, tags, 5, seed=0)
-    assert len(made) <= 5
-    known = [same_words(each) for each in made]
-    assert len(set(known)) == len(known) and same_words(caption) not in known
     tried("wrong input", "captions and published captions of any content", "read or refused")
 
 

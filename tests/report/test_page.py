@@ -11,10 +11,11 @@ from triptych.present.markdown import inline, render
 from triptych.present.page import (
     Page,
     PageFigure,
+    PageStudy,
     PageVideo,
     Section,
-    Study,
     page_claims,
+    page_figures,
     render_page,
 )
 from triptych.present.tables import Table
@@ -65,8 +66,9 @@ def sections(pictures, layers=None, datasets=None, latency=None):
     published = pd.read_csv(RESOURCES / "published" / "rl_table1_megabytes.csv")
     latency = synthetic.latency() if latency is None else latency
     return rl_sections(
-        figures=pictures,
-        captions={name: f"Caption of {name}." for name in TITLES},
+        figures=page_figures(
+            "rl", TITLES, pictures, {name: f"Caption of {name}." for name in TITLES}
+        ),
         table1=table1_long(synthetic.sizes(), published, task="halfcheetah", scale="demo"),
         scores=scores_long(run_scores(synthetic.scores(), 2), sparsity_percent=95, scale="demo"),
         latency=latency_long(latency, scale="demo"),
@@ -88,7 +90,7 @@ def claims(**changes):
         }
     )
     published = pd.read_csv(RESOURCES / "published" / "claims.csv")
-    return page_claims(verdicts.assign(**changes), published, CRITERIA)
+    return page_claims("rl", verdicts.assign(**changes), published, CRITERIA)
 
 
 def study(**changes):
@@ -100,7 +102,7 @@ def study(**changes):
         "claims": [],
         "sections": [],
     }
-    return Study(**{**fields, **changes})
+    return PageStudy(**{**fields, **changes})
 
 
 def page(claims=(), sections=(), **changes):
@@ -158,7 +160,7 @@ def test_text_from_data_never_becomes_an_element(pictures, evil):
         subtitle=evil,
         scale=evil,
         studies=[
-            Study(
+            PageStudy(
                 evil,
                 evil,
                 evil,
@@ -195,16 +197,21 @@ def test_collected_data_are_said_not_to_be_d4rls(pictures):
     assert "easier to clone" not in Elements(page(sections=d4rl)).text
 
 
-def test_a_missing_figure_is_named(pictures):
-    with pytest.raises(ValueError, match="lacks the figure of rl_figure1"):
-        sections(pictures[1:])
+def test_a_figure_without_title_or_caption_is_named(pictures):
+    captions = {name: "A caption." for name in TITLES}
+    with pytest.raises(ValueError, match="lacks the title of rl_figure1"):
+        page_figures("rl", {}, pictures[:1], captions)
+    without = {name: text for name, text in captions.items() if name != "rl_figure2"}
+    with pytest.raises(ValueError, match="lacks the caption of rl_figure2"):
+        page_figures("rl", TITLES, pictures, without)
+    assert page_figures("style", {}, pictures, {}) == {}  # of other studies
 
 
 def test_a_verdict_on_an_unknown_claim_is_an_error():
     verdicts = pd.DataFrame({"id": ["rl-new"], "verdict": [REPRODUCED]})
     published = pd.read_csv(RESOURCES / "published" / "claims.csv")
     with pytest.raises(ValueError, match="rl-new"):
-        page_claims(verdicts, published, CRITERIA)
+        page_claims("rl", verdicts, published, CRITERIA)
 
 
 def test_every_product_of_the_study_has_a_caption_of_its_own():

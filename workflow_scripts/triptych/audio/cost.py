@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from triptych.audio.amounts import (
+from triptych.audio.data.decoding import SAMPLE_RATE
+from triptych.audio.data_sizes import (
     AUDIOCAPS,
     CLOTHO,
     WAVCAPS,
@@ -20,7 +21,6 @@ from triptych.audio.amounts import (
     text_size,
     trained_on,
 )
-from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.embedding import BATCH_SECONDS, CAPTIONS
 from triptych.audio.experiments import audio_runs, run_records
 from triptych.audio.models.mel import LogMel
@@ -216,15 +216,10 @@ class _Jobs:
 
     def audio_caption(self) -> Cost:
         captions = self._config["captions"]
-        money = caption_money(self._config) if captions["backend"] == "openai" else 0.0
-        waits = 0.0
-        if captions["backend"] == "openai":
-            waits = (
-                86_400.0
-                if captions["batch"]
-                else 60 * rephrased(self._config) / (captions["requests_per_minute"])
-            )
-        return Cost(money=money, waits=waits)
+        if captions["backend"] != "openai":
+            return Cost()
+        waits = 60 * rephrased(self._config) / captions["requests_per_minute"]
+        return Cost(money=caption_money(self._config), waits=waits)
 
     # Training.
 

@@ -19,7 +19,8 @@ class ConfigError(ValueError):
 def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> None:
     """Raise ConfigError naming the key, what was given and what is allowed, if anything is amiss.
 
-    `schema` is a YAML file with a JSON schema of draft 2020-12.
+    `schema` is a YAML file with a JSON schema of draft 2020-12, in which `removed` says what to do
+    about keys that an object had once.
     """
     error = best_match(_validator(Path(schema)).iter_errors(_plain(config)))
     if error is not None:
@@ -70,7 +71,10 @@ def _explain(error: ValidationError) -> str:
     if rule == "additionalProperties":
         known = schema.get("properties", {})
         unknown = ", ".join(sorted(_name(name) for name in given if name not in known))
-        return f"{key} has no key {unknown}; allowed are {', '.join(known)}"
+        removed = "".join(
+            f" ({name}: {why})" for name, why in schema.get("removed", {}).items() if name in given
+        )
+        return f"{key} has no key {unknown}{removed}; allowed are {', '.join(known)}"
     if rule == "required":
         missing = ", ".join(name for name in limit if name not in given)
         return f"{key} lacks {missing}; given were {', '.join(map(_name, given)) or 'no keys'}"

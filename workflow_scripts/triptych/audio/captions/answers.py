@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from triptych.audio.captions.reasoning import names_reasoning, without_reasoning
 from triptych.audio.captions.rules import is_thought, problem_of, words_of
-from triptych.audio.captions.thoughts import is_name_of_thoughts, without_thoughts
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DASHES = "\u2013\u2014"
@@ -74,7 +74,7 @@ def parse_answer(text: str) -> list[str]:
     thought is dropped before; of an answer with two numbered lists, one of which is thought too,
     nothing is left.
     """
-    lines = [_tidy(line) for line in _lines(without_thoughts(text))]
+    lines = [_tidy(line) for line in _lines(without_reasoning(text))]
     lines = [line for line in lines if line and not line.startswith("```")]
     for numbering in (_NUMBERED, _BULLETED):
         numbered = [line for line in lines if numbering.match(line)]
@@ -123,7 +123,7 @@ def _listed(text: str) -> list[str] | None:
         return None
     if isinstance(data, dict):
         named = [data[name] for name in _LIST_NAMES if isinstance(data.get(name), list)]
-        others = [value for name, value in data.items() if not is_name_of_thoughts(name)]
+        others = [value for name, value in data.items() if not names_reasoning(name)]
         data = named[0] if named else others[0] if len(others) == 1 else []
     if not isinstance(data, list):
         return None

@@ -33,7 +33,7 @@ class Request:
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of everything that the answer depends on; also the Batch API's custom_id."""
+        """SHA-256 of everything that the answer depends on."""
         asked = json.dumps(self.record(), sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(asked.encode()).hexdigest()
 

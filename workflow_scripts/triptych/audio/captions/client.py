@@ -1,38 +1,34 @@
-"""A server that speaks OpenAI's protocol, asked patiently: one place for pace, retries and errors.
+"""A server that speaks OpenAI's protocol, asked patiently: one place for limits and retries.
 
-What it is asked with (keys.py) goes nowhere but into the client: messages here are made of status
-codes and our own words, never of what a server wrote, which may echo it.
+The credentials go nowhere but into the client.
 """
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import openai
 
 from triptych.audio.captions.cache import Answer, Request
 from triptych.audio.captions.cost import estimated_tokens
-from triptych.audio.captions.keys import Credentials
-from triptych.audio.captions.pace import Lanes, Pace
-from triptych.audio.captions.structure import StructuredOutput
-from triptych.audio.captions.troubles import (
+from triptych.audio.captions.credentials import Credentials
+from triptych.audio.captions.errors import (
     FILTERED,
+    NO_CREDIT,
+    FilteredError,
     ServiceError,
-    advice_for,
     code_of,
-    retry_after,
+    failure_of,
 )
+from triptych.audio.captions.rate_limit import Lanes, RateLimit
 from triptych.core.download import public_address
 from triptych.core.stopping import Stopped
 
 logger = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 OFFICIAL = "https://api.openai.com/v1"
 LONGEST_BACK_OFF_SECONDS = 60.0
@@ -51,12 +47,49 @@ class _Malformed(ValueError):
     """A success that holds no answer."""
 
 
-class _Refused(Exception):
-    """The server's content filter does not let this one prompt through."""
-
-
 class _Unstructured(Exception):
     """The server takes no schema for its answers."""
+
+
+_FIELD = "response_format"
+_SCHEMA = {
+    "type": "object",
+    "properties": {"captions": {"type": "array", "items": {"type": "string"}}},
+    "required": ["captions"],
+    "additionalProperties": False,
+}
+_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "captions", "strict": True, "schema": _SCHEMA},
+}
+_REFUSING = {400, 415, 422, 501}
+_OTHER_CODES = FILTERED | NO_CREDIT | {"model_not_found", "invalid_api_key"}
+
+
+@dataclass
+class StructuredOutput:
+    """Answers as JSON, which leaves a model no room for introductions or notes.
+
+    `offered` is whether the server takes a schema, None until it was asked. The schema is no part
+    of a request's digest: the captions in an answer are checked alike, and what was paid for stays
+    paid for when a server learns to take one. Who sets response_format in audio.captions.parameters
+    gets that, and only that.
+    """
+
+    offered: bool | None = None
+
+    def field(self, request: Request) -> dict[str, Any]:
+        """What to add to a request's body: nothing where the server refused it before."""
+        return {} if self.offered is False or _FIELD in request.parameters else {_FIELD: _FORMAT}
+
+    def refused(self, status: int, code: str) -> bool:
+        """Whether an error may be about the schema, which is then asked for no more."""
+        if status not in _REFUSING or code in _OTHER_CODES:
+            return False
+        if self.offered is not False:
+            logger.info("the server takes no JSON schema for its answers; asking without")
+        self.offered = False
+        return True
 
 
 @dataclass(frozen=True)
@@ -94,17 +127,6 @@ class ServiceSettings:
         return public_address(self.base_url or OFFICIAL)
 
 
-@dataclass(frozen=True)
-class _Trouble:
-    """A failed call: `after` is the pause that the server asks for, in seconds."""
-
-    what: str
-    fatal: bool = False
-    after: float | None = None
-    maybe_charged: bool = False
-    timed_out: bool = False
-
-
 class Service:
     """An open connection to a server; use as `async with Service(settings, stop) as service`.
 
@@ -128,15 +150,15 @@ class Service:
 
     async def __aenter__(self) -> "Service":
         limit = self.settings.timeout_seconds
-        self._pace = Pace(self.settings.requests_per_minute, self.nap)
+        self._rate = RateLimit(self.settings.requests_per_minute, self.nap)
         self._lanes = Lanes(self.settings.open_requests, self.nap)
-        self.client = openai.AsyncOpenAI(
+        self._client = openai.AsyncOpenAI(
             api_key=self._credentials.key,
             base_url=self.settings.base_url or OFFICIAL,
             # No limit on waiting in our own queue.
             timeout=openai.Timeout(limit, connect=min(limit, LONGEST_CONNECT_SECONDS), pool=None),
             default_headers=self._credentials.headers,
-            max_retries=0,  # patiently() is the one place that retries
+            max_retries=0,  # _patiently() is the one place that retries
         )
         return self
 
@@ -146,7 +168,7 @@ class Service:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.client.close()
+        await self._client.close()
 
     def fail(self, error: BaseException) -> None:
         """End the run: whoever naps or calls next is stopped. The first error counts."""
@@ -180,7 +202,7 @@ class Service:
             try:
                 # httpx's limit is for each pause between two bytes, and some servers send blanks.
                 async with asyncio.timeout(self.settings.timeout_seconds):
-                    completion = await self.client.chat.completions.create(
+                    completion = await self._client.chat.completions.create(
                         model=body.pop("model"), messages=body.pop("messages"), extra_body=body
                     )
             except openai.APIStatusError as error:
@@ -195,10 +217,10 @@ class Service:
 
         try:
             try:
-                return await self.patiently(once, broke_off)
+                return await self._patiently(once, broke_off)
             except _Unstructured:
-                return await self.patiently(once, broke_off)
-        except _Refused:
+                return await self._patiently(once, broke_off)
+        except FilteredError:
             return Answer("", "content_filter", 0, 0, self.settings.server)
 
     def read(self, completion: Mapping[str, Any], request: Request) -> Answer:
@@ -229,10 +251,10 @@ class Service:
         """
         return self._credentials.redacted(text.encode("utf-8", "replace").decode("utf-8"))
 
-    async def patiently(
-        self, call: Callable[[], Awaitable[T]], broke_off: Callable[[], None] = lambda: None
-    ) -> T:
-        """Make a call under the pace, again after 429, 5xx, time-outs, cuts and broken answers.
+    async def _patiently(
+        self, call: Callable[[], Awaitable[Answer]], broke_off: Callable[[], None]
+    ) -> Answer:
+        """Make a call under the limits, again after 429, 5xx, time-outs, cuts and broken answers.
 
         Between two attempts it waits what `Retry-After` asks (then everybody waits), otherwise
         twice as long each time. Raises ServiceError when trying again would not help.
@@ -240,68 +262,38 @@ class Service:
         attempt = pauses = 0
         while True:
             async with self._lanes.lane():
-                await self._pace.turn()
+                await self._rate.turn()
                 self.check()
                 began = time.monotonic()
                 try:
                     return await call()
                 except (openai.APIError, ValueError, TimeoutError) as error:
-                    trouble = self._read_trouble(error)
-            if trouble.fatal:
-                raise ServiceError(trouble.what)
-            if trouble.maybe_charged:
+                    failure = failure_of(
+                        error, self.settings.server, self.settings.model,
+                        self.settings.timeout_seconds, self._credentials,
+                    )  # fmt: skip
+            if failure.fatal:
+                raise ServiceError(failure.what)
+            if failure.maybe_charged:
                 broke_off()
             # A time-out among many open requests is no failed attempt, but fewer are open then.
-            attempt += not (trouble.timed_out and self._lanes.too_slow(began))
+            attempt += not (failure.timed_out and self._lanes.too_slow(began))
             if attempt == self.settings.attempts:
                 break
             wait = min(self.settings.backoff_seconds * 2.0**pauses, LONGEST_BACK_OFF_SECONDS)
             pauses += 1
-            if trouble.after is not None:
-                if trouble.after > LONGEST_WAIT_SECONDS:
+            if failure.after is not None:
+                if failure.after > LONGEST_WAIT_SECONDS:
                     raise ServiceError(
-                        f"{trouble.what} and asks for a pause of {trouble.after:.0f} s, as with "
+                        f"{failure.what} and asks for a pause of {failure.after:.0f} s, as with "
                         "the limit of a day; run again after it."
                     )
-                self._pace.hold(trouble.after)
-                wait = trouble.after
-            logger.info("%s; again in %.1f s", trouble.what, wait)
+                self._rate.hold(failure.after)
+                wait = failure.after
+            logger.info("%s; again in %.1f s", failure.what, wait)
             await self.nap(wait)
         raise ServiceError(
-            f"{trouble.what}, {self.settings.attempts} times in a row (audio.captions.attempts)."
-        )
-
-    def _read_trouble(self, error: Exception) -> _Trouble:
-        """What an error means. Raises _Refused for a prompt that alone is the trouble."""
-        server = self.settings.server
-        if isinstance(error, openai.APITimeoutError | TimeoutError):
-            limit = self.settings.timeout_seconds
-            return _Trouble(
-                f"{server} did not answer within {limit:g} s (audio.captions.timeout_seconds)",
-                maybe_charged=True,
-                timed_out=True,
-            )
-        if isinstance(error, openai.APIConnectionError):
-            return _Trouble(
-                f"{server}: the connection failed or was cut (no network, wrong "
-                "audio.captions.base_url, or the server is down)",
-                maybe_charged=True,
-            )
-        if not isinstance(error, openai.APIStatusError):
-            return _Trouble(f"{server} sent something that is no answer", maybe_charged=True)
-        code, status = code_of(error), error.status_code
-        if code in FILTERED:
-            raise _Refused
-        advice = advice_for(status, code, self.settings.model)
-        told = f"{server} answered {status}" + (f" ({code})" if self._may_show(code) else "")
-        if advice is not None:
-            return _Trouble(f"{told}: {advice}", fatal=True)
-        return _Trouble(told, after=retry_after(error.response.headers))
-
-    def _may_show(self, code: str) -> bool:
-        """Whether an error code is one, rather than a message or an echo of the key."""
-        return re.fullmatch(r"[a-z_]{1,40}", code) is not None and not (
-            self._credentials.are_in(code)
+            f"{failure.what}, {self.settings.attempts} times in a row (audio.captions.attempts)."
         )
 
 

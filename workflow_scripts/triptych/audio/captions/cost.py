@@ -20,9 +20,6 @@ MESSAGE_TOKENS = 8
 ASSUMED_LONGEST_ANSWER = 400
 """Tokens of the longest answer expected where no parameter limits them (five sentences: ~150)."""
 
-BATCH_FACTOR = 0.5
-"""The Batch API is half the price (OpenAI's price list since April 2024)."""
-
 _LIMITS = ("max_completion_tokens", "max_tokens")
 
 
@@ -37,10 +34,6 @@ class Prices:
     def of(self, input_tokens: float, output_tokens: float) -> float:
         """The price of so many tokens."""
         return (input_tokens * self.input + output_tokens * self.output) / 1e6
-
-    def times(self, factor: float) -> "Prices":
-        """The same list at a discount."""
-        return Prices(self.input * factor, self.output * factor, self.currency)
 
 
 class BudgetReached(InputError):
@@ -57,7 +50,7 @@ class Account:
     def __init__(
         self, prices: Prices, budget: float | None, captions: int, thinking_tokens: int = 0
     ) -> None:
-        self.prices, self.budget = prices, budget  # prices may change: a batch costs less
+        self.prices, self.budget = prices, budget
         self.input_tokens = self.output_tokens = 0
         self.spent = 0.0  # the price of all answers so far, in this run or an earlier one
         self.perhaps = 0.0  # requests that broke off may have been charged all the same
@@ -88,14 +81,11 @@ class Account:
         longest = longest_answer(request.parameters, self._thinking_tokens)
         return self.prices.of(len(request.prompt.encode()) + MESSAGE_TOKENS, longest)
 
-    def reserve(self, request: Request, force: bool = False) -> bool:
-        """Set the worst case of a request aside; False if the budget does not allow it now.
-
-        `force` is for what was handed in by an earlier run and can only be counted.
-        """
+    def reserve(self, request: Request) -> bool:
+        """Set the worst case of a request aside; False if the budget does not allow it now."""
         worst = self.worst(request)
         committed = self.spent + self.perhaps + self._reserved
-        if not force and self.budget is not None and committed + worst > self.budget:
+        if self.budget is not None and committed + worst > self.budget:
             return False
         self._reserved += worst
         self._open[request.key] = worst

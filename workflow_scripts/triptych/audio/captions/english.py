@@ -8,8 +8,6 @@ hold as well (die, pour, chat, door, on) stand in no list.
 import unicodedata
 from collections.abc import Sequence
 
-from triptych.audio.captions.verbs import BY_GERUND, BY_THIRD, VERBS
-
 LEAST_ENGLISH = 0.2
 LEAST_ENGLISH_ALONE = 0.25
 """Of a sentence's words, weak ones counting half: with a strong one, and without ("A toilet is
@@ -20,9 +18,56 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def gerund(base: str) -> str:
+    """bark -> barking, make -> making, run -> running."""
+    if base.endswith("ie"):
+        return base[:-2] + "ying"
+    if base.endswith("e") and not base.endswith(("ee", "oe", "ye")):
+        return base[:-1] + "ing"
+    return base + (base[-1] if base in _DOUBLING else "") + "ing"
+
+
+def third_person(base: str) -> str:
+    """bark -> barks, pass -> passes, fly -> flies."""
+    if base.endswith(("s", "sh", "ch", "x", "z")) or base in ("go", "do", "echo"):
+        return base + "es"
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ies"
+    return base + "s"
+
+
+_VERBS = _words("""
+    accelerate applaud approach arrive babble bang bark beep begin blare blast bleat blow boil
+    bounce break breathe brush bubble buzz cackle carry caw chant chat chatter cheep cheer chew
+    chime chink chirp chop chug circle clack clang clank clap clatter clean click clink clop
+    close cluck come continue converse coo cook cough count crack crackle crash crawl creak
+    crinkle croak crow crumple crunch crush cry cut depart dial dig ding drag draw dribble drill
+    drink drip drive drone drop eat echo empty end fall fill fizz flap flip flow flush flutter
+    fly fold fry fumble gallop giggle go grind groan growl gurgle gush gust hammer hiss hit honk
+    hoot hover howl hum idle jangle jingle jog jump kick knock land lap laugh leak lift lock
+    make march meow mix moan moo move mow mumble murmur neigh occur oink open operate pace
+    paddle pass patter pause peal peel peep ping place play pop pound pour pull pump purr push
+    put putter quack race rake rap rattle read refill resonate resound rev reverberate ride ring
+    rinse rip roar roll rotate rub ruffle rumble rummage run rush rustle saw scrape scratch
+    scream screech scrub scuff shake shout shovel shuffle shut sigh sing sip sit sizzle sketch
+    skip slam slap slice slosh slurp snap snarl sneeze snore sob sort spatter speak spill spin
+    splash splatter spray sprinkle sputter squawk squeak squeal squeeze squelch squish stack
+    stand start step stir stomp stop stream strike stroll swallow sweep swing swirl swish swoosh
+    talk tap tear throw thrum thud thump tick tinkle toll toot toss travel tread trickle trill
+    trot turn tweet twist type unlock use vibrate wail wait walk warble wash whimper whine whir
+    whisper whistle whoosh wind wipe woof work write yap yell yelp
+""")
+_DOUBLING = _words("""
+    beg rev chat chop chug clap clip cut dig drip drop drum flap flip get grab hit hum jam jog
+    knit lap let nip pat plod pop put rap rip rub run scrub shut sip sit skid skip slam slip
+    snap snip spin spit step stir stop strum strut swat swim tap throb thrum thud tip trot tug
+    wag whip whir yap zap zip
+""")
+
 # Frequent in captions of sounds, and in no other language a frequent word.
-_ENGLISH = _words(
-    """
+_ENGLISH = (
+    _words(
+        """
     the and while when with without from by into onto through along across around behind before
     after against near nearby inside outside outdoors indoors between during until then than that
     which who whose there here it its his you your they their them someone something somebody
@@ -36,7 +81,10 @@ _ENGLISH = _words(
     sirens applause laughter speech crowd give gives giving gun gunshot gunshots explosion
     somewhere twice once away far press presses pressing computer keys
     """
-) | {*VERBS, *BY_GERUND, *BY_THIRD}
+    )
+    | _VERBS
+    | {form(verb) for verb in _VERBS for form in (gerund, third_person)}
+)
 _WEAK = _words("a an in on is as of at for to over under he she all was or but one")
 _ENGLISH_ENDINGS = ("ing", "ed", "ly")
 

@@ -5,8 +5,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from triptych.audio.captions.cost import Prices, with_thinking
+from triptych.audio.captions.credentials import check_address
 
 BACKENDS = ("openai", "authors", "template")
+
+
+def check_captions(table: Mapping[str, Any], source: str) -> None:
+    """Raise ValueError, naming the key, for audio.captions that no job should be started with.
+
+    source: where Clotho comes from (audio.sources.clotho.source).
+    """
+    check_address(table["base_url"])
+    if table["backend"] == "template" and source != "synthesised":
+        raise ValueError(
+            "audio.captions.backend is template, which is for synthesised scenes alone, and "
+            f"audio.sources.clotho.source is {source}; choose authors or openai"
+        )
 
 
 @dataclass(frozen=True)
@@ -19,10 +33,8 @@ class CaptionSettings:
     longest_words: int
     least_yield: float
     cache: str
-    seed: int
     prices: Prices
     budget: float | None
-    batch: bool
     thinking_tokens: int
     service: Mapping[str, Any] = field(default_factory=dict)
 
@@ -33,8 +45,8 @@ class CaptionSettings:
         own = {
             name: values.pop(name)
             for name in (
-                "backend", "variations", "longest_words", "least_yield", "cache", "seed",
-                "budget", "batch", "thinking_tokens",
+                "backend", "variations", "longest_words", "least_yield", "cache", "budget",
+                "thinking_tokens",
             )
         }  # fmt: skip
         if own["backend"] not in BACKENDS:

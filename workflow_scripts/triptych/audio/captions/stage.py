@@ -6,24 +6,24 @@ Writes variations.csv, rejected.csv, usage.csv and example.json. Nothing here ne
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from triptych.audio.captions.answers import Item, Written, sift
-from triptych.audio.captions.authors import published_captions, read_published
+from triptych.audio.captions.answers import Item, Written
 from triptych.audio.captions.floor import check_yield
 from triptych.audio.captions.prompt import instruction
+from triptych.audio.captions.published import published_captions, read_published
 from triptych.audio.captions.settings import CaptionSettings, Usage
-from triptych.audio.captions.template import template_captions
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
 
 logger = logging.getLogger(__name__)
 
-AUTHORS_MODEL = "gpt-3.5-turbo"
+PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
+"""What wrote the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
 
 
@@ -32,40 +32,35 @@ def write_captions(
     captions: str | os.PathLike[str],
     settings: CaptionSettings,
     splits: Collection[str],
-    *,
-    variations: str | os.PathLike[str],
-    rejected: str | os.PathLike[str],
-    usage: str | os.PathLike[str],
-    example: str | os.PathLike[str],
-    authors: str | os.PathLike[str] | None = None,
+    outputs: Mapping[str, str | os.PathLike[str]],
+    published: str | os.PathLike[str] | None = None,
     stop: Callable[[], str | None] = lambda: None,
 ) -> None:
     """Write the new captions of the clips of `splits`, in the order of the tables.
 
-    `clips` and `captions` are the data set's tables, `authors` the published captions (back end
-    authors). The four outputs appear when all captions are done; answers are kept in the cache
-    before. Raises InputError (also ServiceError, BudgetReached, YieldTooLow), and Stopped when
-    `stop` gives a reason.
+    `clips` and `captions` are the data set's tables, `published` the file of new captions that the
+    back ends authors and template take them from. `outputs` are paths by name: variations,
+    rejected, usage (CSV), example (JSON). They appear when all captions are done; answers are kept
+    in the cache before. Raises InputError (also ServiceError, BudgetReached, YieldTooLow), and
+    Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
     if settings.backend == "openai":
-        # Imported here: the client takes a second, and neither template nor authors needs it.
-        from triptych.audio.captions.service import by_service
+        # Imported here: the client takes a second, and the other back ends don't need it.
+        from triptych.audio.captions.requests import by_service
 
         written, counts = by_service(items, settings, stop)
-    elif settings.backend == "authors":
-        if authors is None:
-            raise InputError("audio.captions.backend authors needs the file of their captions")
-        published = read_published(authors)
-        written = published_captions(items, published, settings.variations, settings.longest_words)
-        counts = Usage("authors", AUTHORS_MODEL, currency=settings.prices.currency)
     else:
-        written = [_by_template(item, settings) for item in items]
-        counts = Usage("template", "template", currency=settings.prices.currency)
+        if published is None:
+            raise InputError(f"audio.captions.backend {settings.backend} needs a file of captions")
+        known = read_published(published)
+        written = published_captions(items, known, settings.variations, settings.longest_words)
+        model = PUBLISHED_MODELS[settings.backend]
+        counts = Usage(settings.backend, model, currency=settings.prices.currency)
     check_yield(written, settings.variations, settings.least_yield)
     counts.rejected = sum(len(each.rejected) for each in written)
     counts.captions = sum(len(each.variations) for each in written)
-    _write(items, written, counts, settings, variations, rejected, usage, example)
+    _write(items, written, counts, settings, outputs)
 
 
 def read_items(
@@ -93,46 +88,30 @@ def read_items(
     ]
 
 
-def _by_template(item: Item, settings: CaptionSettings) -> Written:
-    made = template_captions(item.caption, list(item.keywords), settings.variations, settings.seed)
-    good, bad = sift(((each, None) for each in made), item.caption, settings.longest_words)
-    return Written(tuple(good), tuple(bad))
-
-
 def _write(
     items: Sequence[Item],
     written: Sequence[Written],
     counts: Usage,
     settings: CaptionSettings,
-    variations: str | os.PathLike[str],
-    rejected: str | os.PathLike[str],
-    usage: str | os.PathLike[str],
-    example: str | os.PathLike[str],
+    outputs: Mapping[str, str | os.PathLike[str]],
 ) -> None:
     pairs = list(zip(items, written, strict=True))
-    write_csv(
-        pd.DataFrame(
-            [
-                (item.clip, item.position, number, caption)
-                for item, each in pairs
-                for number, caption in enumerate(each.variations, start=1)
-            ],
-            columns=["clip", "position", "variation", "caption"],
-        ),
-        variations,
-    )
-    write_csv(
-        pd.DataFrame(
-            [
-                (item.clip, item.position, bad.problem, bad.answer)
-                for item, each in pairs
-                for bad in each.rejected
-            ],
-            columns=["clip", "position", "problem", "answer"],
-        ),
-        rejected,
-    )
-    write_csv(pd.DataFrame([vars(counts)]), usage)
+    new = [
+        (item.clip, item.position, number, caption)
+        for item, each in pairs
+        for number, caption in enumerate(each.variations, start=1)
+    ]
+    bad = [
+        (item.clip, item.position, bad.problem, bad.answer)
+        for item, each in pairs
+        for bad in each.rejected
+    ]
+    for name, rows, columns in (
+        ("variations", new, ["clip", "position", "variation", "caption"]),
+        ("rejected", bad, ["clip", "position", "problem", "answer"]),
+    ):
+        write_csv(pd.DataFrame(rows, columns=columns), outputs[name])
+    write_csv(pd.DataFrame([vars(counts)]), outputs["usage"])
     item, each = _example(pairs)
     record = {
         "backend": counts.backend,
@@ -142,7 +121,7 @@ def _write(
         "keywords": list(item.keywords),
         "response": list(each.variations),
     }
-    with atomic_path(Path(example)) as temporary:
+    with atomic_path(Path(outputs["example"])) as temporary:
         text = json.dumps(record, ensure_ascii=False, indent=1)
         temporary.write_text(text + "\n", encoding="utf-8")
     whole = sum(len(each.variations) == settings.variations for each in written)

@@ -12,8 +12,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from triptych.audio.amounts import TextSize, text_size
 from triptych.audio.cost import STEP, step_work, text_config
+from triptych.audio.data_sizes import TextSize, text_size
 from triptych.audio.measures.bench_worker import RATE, InMemory, noise
 from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.passt import Passt
@@ -26,7 +26,7 @@ from triptych.audio.training.settings import TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
-from triptych.core.trial import Trial
+from triptych.core.trial import Trial, refuse
 
 Config = Mapping[str, Any]
 WORDS = 1000
@@ -77,7 +77,7 @@ def pretraining_trials(config: Config, audio: str, device: torch.device) -> Iter
         settings.precision,
         lambda _: run.step(batch),
         lambda: step_work(sizes, size, segments, settings.batch, settings.precision),
-        run.check,
+        lambda: refuse(run.trouble()),
     )
 
 

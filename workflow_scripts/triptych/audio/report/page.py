@@ -1,7 +1,6 @@
 """The audio study's part of the page."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -10,7 +9,7 @@ from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_beyond import beyond_table, datasets_table
 from triptych.audio.report.tables_captions import captions_table, table1_table
 from triptych.audio.report.tables_leaks import leaks_tables
-from triptych.present.page import Section, page_figures
+from triptych.present.page import PageFigure, Section
 
 TITLES = {
     "audio_figure2": "Figure 2. Validation loss during fine-tuning.",
@@ -43,8 +42,9 @@ CAPTIONS = (
     "report. Answers that break the rules of the prompt are asked for once more or left out."
 )
 TEMPLATE = (
-    "**The new captions of this run were written by a template**, which rephrases by grammar and "
-    "needs no language model. Gains from them are no evidence for or against GPT's."
+    "**The new captions of this run were written by a template**: each synthesised scene says its "
+    "captions in other words, and no language model was asked. Gains from them are no evidence for "
+    "or against GPT's."
 )
 FINETUNING = (
     "The main pair is fine-tuned from one pretrained model with each kind of captions, several "
@@ -75,8 +75,7 @@ DATA = "All clips as listed by their sources; WavCaps and AudioCaps serve pretra
 
 def audio_sections(
     *,
-    figures: Sequence[str | Path],
-    captions: Mapping[str, str],
+    figures: Mapping[str, PageFigure],
     table1: pd.DataFrame,
     table2: pd.DataFrame,
     leaks: pd.DataFrame,
@@ -87,11 +86,9 @@ def audio_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: SVG files named as TITLES, among others. captions: their text by name. table1, table2,
-    leaks, beyond: the long tables of results/tables. usage: of the caption stage. clips: rows of
-    every clips.csv. Raises ValueError naming a figure or caption that is missing.
+    figures: by name, as TITLES has them. table1, table2, leaks, beyond: the long tables of
+    results/tables. usage: of the caption stage. clips: rows of every clips.csv.
     """
-    pictures = page_figures(TITLES, figures, captions)
     synthesised = "synthesised" in study.sources.values()
     results = [RESULTS, SEARCH]
     if synthesised:
@@ -105,13 +102,13 @@ def audio_sections(
             f"{CAPTIONS}\n\n{TEMPLATE}" if study.backend == "template" else CAPTIONS,
             tables=[table1_table(table1), captions_table(usage)],
         ),
-        Section("audio-finetuning", "Fine-tuning", FINETUNING, [pictures["audio_figure2"]]),
+        Section("audio-finetuning", "Fine-tuning", FINETUNING, [figures["audio_figure2"]]),
         Section("audio-leaks", "Leaks", LEAKS, tables=leaks_tables(leaks)),
         Section(
             "audio-beyond",
             "Beyond the paper",
             f"{BEYOND} {SCENES}" if scenes else BEYOND,
-            [pictures["audio_beyond"]],
+            [figures["audio_beyond"]],
             [beyond_table(beyond)],
         ),
         Section("audio-data", "Recordings", DATA, tables=[datasets_table(clips, study)]),

@@ -8,14 +8,14 @@ metadata_eval.csv               query,audio_filenames (a Python list)
 development/ validation/ evaluation/ retrieval_audio/    44.1 kHz, 16 bit, mono
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from triptych.core.files import write_csv
+from triptych.demo.scenes.annotations import captions_of
 from triptych.demo.scenes.catalogue import LABELLED, Clip
-from triptych.demo.scenes.described import write_captions
 from triptych.demo.scenes.language import Caption, answers, keywords
 from triptych.demo.scenes.names import LICENSES, archived, author, sound_link
 from triptych.demo.scenes.signals import RATE, keyed
@@ -26,17 +26,30 @@ UNCUT = 0.27
 """Part of clips whose start_end_samples is empty, as in Clotho's validation split."""
 
 
-def write_clotho_tables(splits: dict[str, list[Clip]], folder: Path, seed: int) -> None:
+def clotho_captions(
+    splits: Mapping[str, Sequence[Clip]], seed: int
+) -> dict[str, list[list[Caption]]]:
+    """Five captions of each clip of the labelled splits."""
+    return {
+        split: captions_of(splits[split], 5, split != "development", seed) for split in LABELLED
+    }
+
+
+def write_clotho_tables(
+    splits: Mapping[str, Sequence[Clip]],
+    captions: Mapping[str, list[list[Caption]]],
+    folder: Path,
+    seed: int,
+) -> None:
     """All tables of `splits` (development, validation, evaluation, challenge)."""
-    for split in LABELLED:
+    for split, texts in captions.items():
         clips = splits[split]
-        captions = write_captions(clips, 5, split != "development", seed)
-        write_csv(_caption_table(clips, captions), folder / f"clotho_captions_{split}.csv")
+        write_csv(_caption_table(clips, texts), folder / f"clotho_captions_{split}.csv")
         _write_latin(_metadata(clips, seed), folder / f"clotho_metadata_{split}.csv")
         if split == "evaluation":
-            write_csv(_labels(clips, captions), folder / "metadata_eval.csv")
+            write_csv(_labels(clips, texts), folder / "metadata_eval.csv")
     challenge = splits["challenge"]
-    queries = [own[0].text for own in write_captions(challenge, 1, True, seed)]
+    queries = [own[0].text for own in captions_of(challenge, 1, True, seed)]
     order = keyed("query order", seed).permutation(len(queries))
     shuffled = pd.DataFrame({"caption": [queries[i] for i in order]})
     write_csv(shuffled, folder / "retrieval_captions.csv")

@@ -3,16 +3,16 @@
 A caption joins clauses ("a dog barks twice in the distance") by a phrase for their relation.
 Clauses combine a subject and a verb of their class. The combination of the last subject with the
 first verb is held out: training captions never have it, the captions of other splits may, so
-understanding of new wording is measured too.
+understanding of new words is measured too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from triptych.demo.scenes.mixing import Scene
-from triptych.demo.scenes.wordings import JUNK, WORDINGS, Verb
+from triptych.demo.scenes.vocabulary import JUNK, VOCABULARY, Verb
 
 SHORTEST, LONGEST = 8, 20
 """Words in a caption, as in Clotho."""
@@ -95,9 +95,9 @@ class Caption:
 
 def phrases(event: str, held_out: bool) -> list[tuple[str, Verb]]:
     """Subjects with verbs of a class: all but the held-out combination, or all."""
-    wording = WORDINGS[event]
-    kept = (wording.subjects[-1], wording.verbs[0])
-    pairs = [(subject, verb) for subject in wording.subjects for verb in wording.verbs]
+    words = VOCABULARY[event]
+    kept = (words.subjects[-1], words.verbs[0])
+    pairs = [(subject, verb) for subject in words.subjects for verb in words.verbs]
     return pairs if held_out else [pair for pair in pairs if pair != kept]
 
 
@@ -106,7 +106,7 @@ def captions(
 ) -> list[Caption]:
     """`count` different captions of a scene, none in `taken` (lower case), to which they are added.
 
-    held_out: whether held-out wordings may occur; they then make up a third.
+    held_out: whether held-out words may occur; they then make up a third.
     """
     found: list[Caption] = []
     relations = RELATIONS[scene.relation]
@@ -133,25 +133,47 @@ def _caption(
         for attribute in ("tempo", "distance", "count")
         if generator.uniform() < _eagerness(getattr(scene, attribute))
     }
-    # of a background and a foreground, people say the foreground first
-    events = scene.events[::-1] if scene.relation == "while" else scene.events
-    parts = {}
-    for event, letter in zip(events, "AB", strict=False):
+
+    def words(event: str) -> tuple[str, Verb]:
         pairs = phrases(event, held_out)
-        subject, verb = pairs[generator.integers(len(pairs))]
+        chosen = pairs[generator.integers(len(pairs))]
         if held_out and generator.uniform() < 1 / 3:
-            subject, verb = WORDINGS[event].subjects[-1], WORDINGS[event].verbs[0]
-        adverbs = _adverbs(event, scene, mentions, generator)
-        parts[letter] = " ".join([subject, verb.finite, *adverbs])
-        parts[letter.lower()] = " ".join([subject, verb.participle, *adverbs])
-    text = template.format(**parts, is_=WORDINGS[events[0]].copula)
-    if scene.relation == "single" and len(text.split()) < SHORTEST:
-        text = f"{text} {_choice(ENDINGS, generator)}"
+            return VOCABULARY[event].subjects[-1], VOCABULARY[event].verbs[0]
+        return chosen
+
+    text = sentence(scene, mentions, template, words, ADVERBS, ENDINGS, generator)
     if generator.uniform() < 0.8:
         text = text[0].upper() + text[1:]
     if generator.uniform() < 0.7:
         text += "."
     return Caption(text, frozenset(mentions))
+
+
+def sentence(
+    scene: Scene,
+    mentions: Collection[str],
+    template: str,
+    words: Callable[[str], tuple[str, Verb]],
+    adverbs: Mapping[str, Sequence[str]],
+    endings: Sequence[str],
+    generator: np.random.Generator,
+) -> str:
+    """A scene by one template of its relation, without a capital letter or full stop.
+
+    words: subject and verb of a class. A single sound gets an ending where it would be too short.
+    """
+    # of a background and a foreground, people say the foreground first
+    events = scene.events[::-1] if scene.relation == "while" else scene.events
+    parts = {}
+    for event, letter in zip(events, "AB", strict=False):
+        subject, verb = words(event)
+        own = _adverbs(event, scene, mentions, adverbs, generator)
+        parts[letter] = " ".join([subject, verb.finite, *own])
+        parts[letter.lower()] = " ".join([subject, verb.participle, *own])
+    text = template.format(**parts, is_=VOCABULARY[events[0]].copula)
+    if scene.relation == "single" and len(text.split()) < SHORTEST:
+        text = f"{text} {choice(endings, generator)}"
+    return text
 
 
 def _eagerness(value: str) -> float:
@@ -162,12 +184,16 @@ def _eagerness(value: str) -> float:
 
 
 def _adverbs(
-    event: str, scene: Scene, mentions: set[str], generator: np.random.Generator
+    event: str,
+    scene: Scene,
+    mentions: Collection[str],
+    adverbs: Mapping[str, Sequence[str]],
+    generator: np.random.Generator,
 ) -> list[str]:
-    applies = {"tempo": WORDINGS[event].has_tempo, "count": WORDINGS[event].is_counted}
+    applies = {"tempo": VOCABULARY[event].has_tempo, "count": VOCABULARY[event].is_counted}
     applies["distance"] = applies["tempo"] or applies["count"]
     return [
-        _choice(ADVERBS[getattr(scene, attribute)], generator)
+        choice(adverbs[getattr(scene, attribute)], generator)
         for attribute in ("tempo", "count", "distance")
         if attribute in mentions and applies[attribute]
     ]
@@ -192,9 +218,9 @@ def machine_caption(scene: Scene, generator: np.random.Generator) -> str:
     for event, clause, phrase in zip(events, "ab", "pq", strict=False):
         pairs = phrases(event, held_out=False)
         subject, verb = pairs[generator.integers(len(pairs))]
-        parts[clause] = f"{subject} {WORDINGS[event].copula} {verb.participle}"
+        parts[clause] = f"{subject} {VOCABULARY[event].copula} {verb.participle}"
         parts[phrase] = f"{subject} {verb.participle}"
-    text = _choice(MACHINE_RELATIONS[relation], generator).format(**parts)
+    text = choice(MACHINE_RELATIONS[relation], generator).format(**parts)
     return text[0].upper() + text[1:] + "."
 
 
@@ -206,7 +232,7 @@ def keywords(scene: Scene, generator: np.random.Generator) -> list[str]:
     missing = int(generator.integers(len(scene.events))) if generator.uniform() < 0.2 else None
     tags: list[str] = []
     for place, event in enumerate(scene.events):
-        of_class = WORDINGS[event].tags
+        of_class = VOCABULARY[event].tags
         if place == missing:
             tags += [] if len(scene.events) > 1 else [of_class[-1]]
         else:
@@ -216,5 +242,6 @@ def keywords(scene: Scene, generator: np.random.Generator) -> list[str]:
     return [mixed[i] for i in generator.permutation(len(mixed))]
 
 
-def _choice(options: Sequence[str], generator: np.random.Generator) -> str:
+def choice(options: Sequence[str], generator: np.random.Generator) -> str:
+    """One of them."""
     return options[int(generator.integers(len(options)))]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from triptych.demo.scenes.mixing import Scene
-from triptych.demo.scenes.wordings import WORDINGS
+from triptych.demo.scenes.vocabulary import VOCABULARY
 
 NOT_FOUND = "Not found"
 """What Clotho's metadata has in place of a sound_id that nobody knows."""
@@ -39,7 +39,7 @@ def file_names(scenes: Sequence[Scene], generator: np.random.Generator) -> list[
     names = []
     for number, scene in enumerate(scenes):
         event = scene.events[int(generator.integers(len(scene.events)))]
-        tag = WORDINGS[event].tags[0]
+        tag = VOCABULARY[event].tags[0]
         place = PLACES[int(generator.integers(len(PLACES)))]
         year, month, day = (int(generator.integers(*ends)) for ends in ((5, 15), (1, 13), (1, 29)))
         names.append(

@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import write_csv
+from triptych.demo.scenes.annotations import captions_of
 from triptych.demo.scenes.catalogue import Clip
-from triptych.demo.scenes.described import write_captions
 from triptych.demo.scenes.language import keywords, machine_caption
 from triptych.demo.scenes.names import author, file_names, sound_link
 from triptych.demo.scenes.signals import keyed
@@ -36,7 +36,7 @@ def write_audiocaps_tables(splits: dict[str, list[Clip]], folder: Path, seed: in
     number = 1
     for split, clips in splits.items():
         rows = []
-        captions = write_captions(clips, 1 if split == "train" else 5, False, seed)
+        captions = captions_of(clips, 1 if split == "train" else 5, False, seed)
         for clip, own in zip(clips, captions, strict=True):
             for caption in own:
                 rows.append((number, clip.video_id, _start(clip), caption.text))

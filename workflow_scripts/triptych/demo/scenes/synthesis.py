@@ -2,6 +2,7 @@
 
     clotho/ audiocaps/ wavcaps/ leaks/    in the layouts of their sources (clotho_files,
                                           other_files, leak_lists)
+    captions/variations.json              Clotho's captions in other words (paraphrases)
     scenes.csv                            what the clips truly hold
 
 A few files are broken on purpose, as real ones are: an AudioSet recording of no bytes and one
@@ -23,9 +24,14 @@ import soxr
 
 from triptych.audio.data.sound_writing import write_sound
 from triptych.core.files import write_csv
+from triptych.demo.scenes.annotations import scene_table
 from triptych.demo.scenes.catalogue import Catalogue, Clip, Settings, catalogue
-from triptych.demo.scenes.clotho_files import FILE_RATE, clotho_path, write_clotho_tables
-from triptych.demo.scenes.described import scene_table
+from triptych.demo.scenes.clotho_files import (
+    FILE_RATE,
+    clotho_captions,
+    clotho_path,
+    write_clotho_tables,
+)
 from triptych.demo.scenes.leak_lists import write_leak_lists
 from triptych.demo.scenes.mixing import render
 from triptych.demo.scenes.other_files import (
@@ -35,6 +41,7 @@ from triptych.demo.scenes.other_files import (
     write_audiocaps_tables,
     write_wavcaps_tables,
 )
+from triptych.demo.scenes.paraphrases import write_paraphrases
 from triptych.demo.scenes.signals import RATE
 
 logger = logging.getLogger(__name__)
@@ -58,7 +65,10 @@ def synthesise(settings: Settings, folder: str | os.PathLike[str], workers: int)
     temporary = target.with_name(f".partial-{target.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        write_clotho_tables(clips.clotho, temporary / "clotho", settings.seed)
+        captions = clotho_captions(clips.clotho, settings.seed)
+        write_clotho_tables(clips.clotho, captions, temporary / "clotho", settings.seed)
+        published = temporary / "captions/variations.json"
+        write_paraphrases(clips.clotho, captions, published, settings.seed)
         write_audiocaps_tables(clips.audiocaps, temporary / "audiocaps", settings.seed)
         write_wavcaps_tables(clips.wavcaps, temporary / "wavcaps", settings.seed)
         write_leak_lists(clips, temporary / "leaks", settings.seed)

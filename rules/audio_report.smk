@@ -1,0 +1,95 @@
+"""Tables and figures of the audio study, from its tidy files."""
+
+
+rule audio_table1:
+    """Table 1: one query for new captions, and its answer."""
+    input:
+        example="results/audio/captions/example.json",
+    output:
+        table("audio_table1", "Table 1", "a query and its answer"),
+    log:
+        "results/logs/audio_table1/audio_table1.log",
+    benchmark:
+        "results/benchmarks/audio_table1/audio_table1.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        scale=SCALE,
+        code=code("audio_table1"),
+    script:
+        "../workflow_scripts/audio_table1.py"
+
+
+rule audio_draw_scores:
+    """What the models scored: Table 2, Figure 2, leaks, and beyond the paper."""
+    input:
+        metrics="results/audio/metrics.csv",
+        queries="results/audio/queries.csv",
+        history="results/audio/history.csv",
+        ensembles="results/audio/ensembles.csv",
+        clips=AUDIO.data("clips.csv"),
+        removed=expand(
+            "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO.corpora
+        ),
+        counts=expand("results/audio/corpora/{corpus}/counts.csv", corpus=AUDIO.corpora),
+        published="resources/published/audio_table2.csv",
+    output:
+        table2=table("audio_table2", "Table 2", "retrieval by every system"),
+        figure2=figure(
+            "audio_figure2",
+            "Figure 2",
+            "validation loss during fine-tuning",
+        ),
+        leaks=table("audio_leaks", "Leaks", "results with and without"),
+        beyond=[
+            *figure(
+                "audio_beyond",
+                "Beyond",
+                "several right clips, held-out combinations, order",
+            ),
+            *table_files("audio_beyond")[1:],
+        ],
+    log:
+        "results/logs/audio_draw_scores/audio_draw_scores.log",
+    benchmark:
+        "results/benchmarks/audio_draw_scores/audio_draw_scores.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        exclusions=AUDIO.exclusions,
+        study=AUDIO.study,
+        scale=SCALE,
+        code=code("audio_draw_scores"),
+    script:
+        "../workflow_scripts/audio_draw_scores.py"
+
+
+rule audio_table2:
+    """Table 2: retrieval by every system, published beside ours."""
+    input:
+        table_files("audio_table2"),
+
+
+rule audio_figure2:
+    """Figure 2: validation loss during fine-tuning."""
+    input:
+        figure_files("audio_figure2"),
+
+
+rule audio_leaks:
+    """Results with and without leaks, and what was kept out of training."""
+    input:
+        table_files("audio_leaks"),
+
+
+rule audio_beyond:
+    """Beyond the paper: several right clips, held-out combinations, order."""
+    input:
+        figure_files("audio_beyond"),
+        table_files("audio_beyond")[1:],

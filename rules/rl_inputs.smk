@@ -1,0 +1,110 @@
+"""Where the data of offline RL come from: downloads, experts and what they record, own files."""
+
+RL = WINGS["rl"]
+
+
+rule rl_download:
+    """Download D4RL's expert data of one task, checked."""
+    output:
+        "results/rl/{task}/d4rl.hdf5",
+    log:
+        "results/logs/rl_download/{task}.log",
+    benchmark:
+        "results/benchmarks/rl_download/{task}.tsv"
+    retries: RETRIES
+    conda:
+        "../envs/download.yaml"
+    threads: 1
+    resources:
+        mem_mb=500,
+        runtime=minutes(RL.download_minutes),
+    params:
+        url=RL.download("url"),
+        mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
+        size=RL.download("size"),
+        sha256=RL.download("sha256"),
+        lock=lambda wildcards: f"resources/locks/{wildcards.task}_expert-v2.json",
+        code=code("rl_download"),
+    script:
+        "../workflow_scripts/rl_download.py"
+
+
+rule rl_train_expert:
+    """Train an expert by PPO (resources/experts/ ships the results)."""
+    output:
+        policy="results/rl/experts/{task}.safetensors",
+        record="results/rl/experts/{task}.json",
+    log:
+        "results/logs/rl_train_expert/{task}.log",
+    benchmark:
+        "results/benchmarks/rl_train_expert/{task}.tsv"
+    conda:
+        "../envs/rl.yaml"
+    threads: 1
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(120),
+    params:
+        task="{task}",
+        settings=lambda wildcards: RL.config["experts"][wildcards.task],
+        checkpoint="results/checkpoints/rl_train_expert/{task}",
+        code=code("rl_train_expert"),
+    script:
+        "../workflow_scripts/rl_train_expert.py"
+
+
+rule rl_collect:
+    """Record a noisy expert in MuJoCo, in D4RL's layout, and prepare what was recorded."""
+    input:
+        expert="resources/experts/{task}.safetensors",
+    output:
+        recorded="results/rl/{task}/collected.hdf5",
+        transitions="results/rl/{task}/transitions.safetensors",
+        dataset="results/rl/{task}/dataset.csv",
+    log:
+        "results/logs/rl_collect/{task}.log",
+    benchmark:
+        "results/benchmarks/rl_collect/{task}.tsv"
+    wildcard_constraints:
+        task=RL.tasks_from("collected"),
+    conda:
+        "../envs/rl.yaml"
+    threads: 1
+    resources:
+        mem_mb=megabytes(2000),
+        runtime=minutes(30),
+    params:
+        task="{task}",
+        transitions=RL.config["collect"]["transitions"],
+        noise=RL.config["collect"]["noise"],
+        seed=RL.config["collect"]["seed"],
+        code=code("rl_collect"),
+    script:
+        "../workflow_scripts/rl_collect.py"
+
+
+rule rl_prepare:
+    """Check a task's data and turn them into transitions."""
+    input:
+        RL.source,
+    output:
+        transitions="results/rl/{task}/transitions.safetensors",
+        dataset="results/rl/{task}/dataset.csv",
+    log:
+        "results/logs/rl_prepare/{task}.log",
+    benchmark:
+        "results/benchmarks/rl_prepare/{task}.tsv"
+    wildcard_constraints:
+        task=RL.tasks_from("d4rl", "path"),
+    conda:
+        "../envs/rl.yaml"
+    threads: 1
+    resources:
+        mem_mb=megabytes(4000),
+        runtime=minutes(20),
+    params:
+        task="{task}",
+        source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
+        code=code("rl_prepare"),
+    script:
+        "../workflow_scripts/rl_prepare.py"

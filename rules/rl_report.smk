@@ -1,0 +1,148 @@
+"""Tables and figures of the offline-RL study, from its tidy files."""
+
+from triptych.rl.methods import METHODS
+
+PRODUCTS = {
+    "rl_figure1": "Figure 1",
+    "rl_figure2": "Figure 2",
+    "rl_criteria": "Other criteria",
+}
+
+
+rule rl_draw_scores:
+    """What the trained runs scored: Figures 1 and 2, learning curves, the table at 95% sparsity."""
+    input:
+        scores=RL.files("scores.csv", trained=True),
+        datasets=RL.datasets,
+    output:
+        **{
+            name: figure(
+                name,
+                PRODUCTS[name],
+                f"score against sparsity, {', '.join(METHODS[each].label for each in methods)}",
+            )
+            for name, methods in RL.score_figures.items()
+        },
+        curves=figure(
+            "rl_curves",
+            "Learning curves",
+            "score against updates",
+        ),
+        scores=table("rl_scores", "Scores", "dense and pruned runs"),
+    log:
+        "results/logs/rl_draw_scores/rl_draw_scores.log",
+    benchmark:
+        "results/benchmarks/rl_draw_scores/rl_draw_scores.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        figures=RL.score_figures,
+        last_evaluations=RL.config["evaluation"]["last"],
+        scale=SCALE,
+        code=code("rl_draw_scores"),
+    script:
+        "../workflow_scripts/rl_draw_scores.py"
+
+
+rule rl_figure1:
+    """Figure 1: score against sparsity, SNIP."""
+    input:
+        figure_files("rl_figure1"),
+
+
+rule rl_figure2:
+    """Figure 2: score against sparsity, GraSP."""
+    input:
+        figure_files("rl_figure2"),
+
+
+rule rl_curves:
+    """Learning curves: score against updates."""
+    input:
+        figure_files("rl_curves"),
+
+
+rule rl_scores:
+    """Table of scores at 95% sparsity, by method and task."""
+    input:
+        table_files("rl_scores"),
+
+
+rule rl_draw_masks:
+    """What the masks leave: Figures 3 and 4, Table 1."""
+    input:
+        layers=RL.files("layers.csv", trained=False),
+        sizes=RL.files("sizes.csv", trained=False),
+        published="resources/published/rl_table1_megabytes.csv",
+    output:
+        figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
+        figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
+        table1=table(
+            "rl_table1",
+            "Table 1",
+            "megabytes of the stored networks",
+        ),
+    log:
+        "results/logs/rl_draw_masks/rl_draw_masks.log",
+    benchmark:
+        "results/benchmarks/rl_draw_masks/rl_draw_masks.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        task=RL.table1_task,
+        scale=SCALE,
+        code=code("rl_draw_masks"),
+    script:
+        "../workflow_scripts/rl_draw_masks.py"
+
+
+rule rl_figure3:
+    """Figure 3: weights kept by layer at 95% sparsity."""
+    input:
+        figure_files("rl_figure3"),
+
+
+rule rl_figure4:
+    """Figure 4: memory against sparsity, dense and sparse."""
+    input:
+        figure_files("rl_figure4"),
+
+
+rule rl_table1:
+    """Table 1: megabytes of the stored networks, published beside ours."""
+    input:
+        table_files("rl_table1"),
+
+
+rule rl_inference:
+    """Time to act with dense and sparse kernels (beyond the paper)."""
+    input:
+        latency=[RL.latency],
+    output:
+        figure(
+            "rl_inference",
+            "Inference",
+            "time to act, dense and sparse",
+        ),
+        table_files("rl_inference")[1:],
+    log:
+        "results/logs/rl_inference/rl_inference.log",
+    benchmark:
+        "results/benchmarks/rl_inference/rl_inference.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        task=RL.config["latency"]["task"],
+        scale=SCALE,
+        code=code("rl_inference"),
+    script:
+        "../workflow_scripts/rl_inference.py"

@@ -1,0 +1,158 @@
+"""The style paper's table and figures, from the study's tidy files."""
+
+
+rule style_table1:
+    """Table I: seconds an image, published beside ours."""
+    input:
+        timing=["results/style/timing/images.csv"],
+        published="resources/published/style_table1_seconds.csv",
+    output:
+        table("style_table1", "Table I", "seconds an image"),
+    log:
+        "results/logs/style_table1/style_table1.log",
+    benchmark:
+        "results/benchmarks/style_table1/style_table1.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        architectures=STYLE.architectures,
+        width=STYLE.config["network"]["width"],
+        scale=SCALE,
+        code=code("style_table1"),
+    script:
+        "../workflow_scripts/style_table1.py"
+
+
+rule style_draw_optimisation:
+    """Version 1 by backbone and optimizer: Figures 2, 3, 5 and 6, seconds to a given loss."""
+    input:
+        runs=STYLE.of_experiments("runs.csv", ("backbones", "optimizers")),
+        history=STYLE.of_experiments("history.csv", ("backbones", "optimizers")),
+        images=STYLE.of_experiments("images", ("backbones", "optimizers")),
+        contents=STYLE.experiment_contents(),
+        paintings=STYLE.experiment_paintings(),
+    output:
+        figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
+        figure3=figure("style_figure3", "Figure 3", "results by backbone"),
+        figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
+        figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
+        times="results/style/timing/targets.csv",
+        targets=table(
+            "style_targets",
+            "Time to a loss",
+            "seconds to reach a given loss",
+        ),
+    log:
+        "results/logs/style_draw_optimisation/style_draw_optimisation.log",
+    benchmark:
+        "results/benchmarks/style_draw_optimisation/style_draw_optimisation.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        parts=STYLE.config["timing"]["targets"],
+        scale=SCALE,
+        code=code("style_draw_optimisation"),
+    script:
+        "../workflow_scripts/style_draw_optimisation.py"
+
+
+rule style_figure2:
+    """Figure 2: loss history by backbone."""
+    input:
+        figure_files("style_figure2"),
+
+
+rule style_figure3:
+    """Figure 3: results by backbone."""
+    input:
+        figure_files("style_figure3"),
+
+
+rule style_figure4:
+    """Figure 4: run times by content loss, paired and repeated."""
+    input:
+        timing=["results/style/timing/losses.csv"],
+        runs="results/style/optimize/losses/runs.csv",
+        history="results/style/optimize/losses/history.csv",
+    output:
+        figure("style_figure4", "Figure 4", "run times by content loss"),
+    log:
+        "results/logs/style_figure4/style_figure4.log",
+    benchmark:
+        "results/benchmarks/style_figure4/style_figure4.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        scale=SCALE,
+        code=code("style_figure4"),
+    script:
+        "../workflow_scripts/style_figure4.py"
+
+
+rule style_figure5:
+    """Figure 5: loss history by optimizer."""
+    input:
+        figure_files("style_figure5"),
+
+
+rule style_figure6:
+    """Figure 6: results by optimizer."""
+    input:
+        figure_files("style_figure6"),
+
+
+rule style_figure7:
+    """Figure 7: one photograph in several styles (Version 1)."""
+    input:
+        runs="results/style/optimize/paintings/runs.csv",
+        images="results/style/optimize/paintings/images",
+        contents=STYLE.experiment_contents("paintings"),
+        paintings=STYLE.experiment_paintings("paintings"),
+    output:
+        figure("style_figure7", "Figure 7", "several styles"),
+    log:
+        "results/logs/style_figure7/style_figure7.log",
+    benchmark:
+        "results/benchmarks/style_figure7/style_figure7.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        scale=SCALE,
+        code=code("style_figure7"),
+    script:
+        "../workflow_scripts/style_figure7.py"
+
+
+rule style_figure8:
+    """Figure 8: a large photograph (Version 2)."""
+    input:
+        **STYLE.large,
+        stylised_runs=STYLE.stylised_runs,
+    output:
+        figure("style_figure8", "Figure 8", "a large photograph"),
+    log:
+        "results/logs/style_figure8/style_figure8.log",
+    benchmark:
+        "results/benchmarks/style_figure8/style_figure8.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        scale=SCALE,
+        code=code("style_figure8"),
+    script:
+        "../workflow_scripts/style_figure8.py"
