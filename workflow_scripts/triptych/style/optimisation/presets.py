@@ -26,7 +26,6 @@ Precision = Literal["auto", "float32", "tf32", "bf16"]
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 CONTENT_LOSSES: tuple[ContentLoss, ...] = get_args(ContentLoss)
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
-RATES: tuple[Rates, ...] = get_args(Rates)
 
 
 @dataclass(frozen=True)
