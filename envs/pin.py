@@ -36,11 +36,9 @@ PACKAGES = {
     "rl": [
         "gymnasium",
         "h5py",
-        "imageio",
         "mujoco",
         "numba",
         "numpy",
-        "packaging",
         "pandas",
         "safetensors",
         "torch",

@@ -167,7 +167,6 @@ def test_the_mean_over_all_tasks_is_covered_as_often_as_its_interval_says():
     [
         (lambda: mean_interval([]), "at least one run"),
         (lambda: mean_interval([1.0, np.nan]), "not finite"),
-        (lambda: mean_interval([1.0, 2.0], level=95), "between 0 and 1"),
         (lambda: ratio_interval([1.0, 2.0], [1.0]), "got 2 and 1"),
         (lambda: ratio_interval([1.0, 2.0], [-1.0, 1.0]), "positive mean"),
         (lambda: stratified_interval([]), "at least one of them"),

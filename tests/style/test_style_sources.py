@@ -14,10 +14,11 @@ import pytest
 import torch
 import yaml
 from PIL import Image
+from safetensors import safe_open
 
 from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
-from triptych.style.backbones.backbone import ARCHITECTURES, backbone_record, load_backbone
+from triptych.style.backbones.backbone import ARCHITECTURES, load_backbone
 from triptych.style.images import read_image, write_image
 from triptych.style.inputs.prepare import bundled, fitted, prepare_content, prepare_painting
 from triptych.style.inputs.weights import download_weights
@@ -140,7 +141,8 @@ def test_of_the_weights_only_the_convolutions_are_kept(
     state = torchvision_alexnet()
     for ours, theirs in (("conv1.weight", "features.0.weight"), ("conv5.bias", "features.10.bias")):
         assert torch.equal(weights[ours], state[theirs])
-    record = backbone_record(path)
+    with safe_open(path, "pt") as file:
+        record = json.loads(file.metadata()["backbone"])
     assert record["weights"] == "imagenet"
     assert record["origin"] == {"url": server.url, "sha256_start": start}
     assert record["mean"] == [0.485, 0.456, 0.406]

@@ -14,6 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
+LEVEL = 0.95
+"""How often an interval should hold the truth."""
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -37,7 +40,7 @@ class Interval:
         return f"[{self.low:{sign}.{digits}f}, {self.high:{sign}.{digits}f}]"
 
 
-def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
+def mean_interval(values: ArrayLike) -> Interval:
     """Student's t interval of the mean of independent runs.
 
     values: [n], finite. Raises ValueError for no values or values that are not finite.
@@ -46,19 +49,17 @@ def mean_interval(values: ArrayLike, *, level: float = 0.95) -> Interval:
     estimate = float(sample.mean())
     if len(sample) < 2:
         return Interval(estimate, float("nan"), float("nan"))
-    reach = _quantile(level, len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
+    reach = _quantile(len(sample) - 1) * sample.std(ddof=1) / np.sqrt(len(sample))
     return Interval(estimate, estimate - float(reach), estimate + float(reach))
 
 
-def difference_interval(first: ArrayLike, second: ArrayLike, *, level: float = 0.95) -> Interval:
+def difference_interval(first: ArrayLike, second: ArrayLike) -> Interval:
     """Student's t interval of mean(first - second). Both [n], paired by entry."""
     one, other = _paired(first, second)
-    return mean_interval(one - other, level=level)
+    return mean_interval(one - other)
 
 
-def ratio_interval(
-    numerator: ArrayLike, denominator: ArrayLike, *, level: float = 0.95
-) -> Interval:
+def ratio_interval(numerator: ArrayLike, denominator: ArrayLike) -> Interval:
     """Fieller's interval of mean(numerator) / mean(denominator), paired by entry.
 
     It holds every ratio r at which the t interval of mean(numerator - r * denominator) holds 0.
@@ -75,7 +76,7 @@ def ratio_interval(
     ratio = top / bottom
     if runs < 2:
         return Interval(ratio, float("nan"), float("nan"))
-    quantile = _quantile(level, runs - 1)
+    quantile = _quantile(runs - 1)
     # Of residuals at the estimate, whose mean is 0: nothing large is taken from something large.
     rest = above - ratio * below
     covariance = np.cov(rest, below) * quantile**2 / runs
@@ -87,9 +88,7 @@ def ratio_interval(
     return Interval(ratio, float(ratio + middle - reach), float(ratio + middle + reach))
 
 
-def stratified_interval(
-    strata: Sequence[ArrayLike], *, level: float = 0.95, resamples: int = 10_000, seed: int = 0
-) -> Interval:
+def stratified_interval(strata: Sequence[ArrayLike], *, resamples: int = 10_000) -> Interval:
     """Interval of the interquartile mean of all runs together, runs resampled within each stratum.
 
     The lowest and the highest ``floor(n / 4)`` of all n runs are left out, as rliable does. The
@@ -109,17 +108,15 @@ def stratified_interval(
     if min(len(sample) for sample in samples) < 2:
         return Interval(estimate, float("nan"), float("nan"))
     wider = [x.mean() + np.sqrt(len(x) / (len(x) - 1)) * (x - x.mean()) for x in samples]
-    drawn = bootstrap(wider, middle, n_resamples=resamples, method="percentile", rng=seed)
+    drawn = bootstrap(wider, middle, n_resamples=resamples, method="percentile", rng=0)
     freedom = sum(len(sample) - 1 for sample in samples)
-    reach = float(_quantile(level, freedom) * drawn.standard_error)
+    reach = float(_quantile(freedom) * drawn.standard_error)
     return Interval(estimate, estimate - reach, estimate + reach)
 
 
-def _quantile(level: float, freedom: int) -> float:
+def _quantile(freedom: int) -> float:
     """Student's t at the upper end of a two-sided interval."""
-    if not 0 < level < 1:
-        raise ValueError(f"level must lie between 0 and 1, got {level}")
-    return float(stdtrit(freedom, (1 + level) / 2))
+    return float(stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 def _finite(values: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -1,7 +1,7 @@
 """Every job of a run with its cost, and whether the run makes all that the config asks for."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -14,8 +14,6 @@ from triptych.plan.dry_run import DryRun, Job, dry_run, missing
 from triptych.studies import NAMES
 
 OTHERS = "report"
-
-JobCost = Callable[[Mapping[str, Any], Mapping[str, Any], str, Mapping[str, str]], Cost]
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,9 @@ Aspect = Literal["kept", "squashed"]
 LUMA = (0.299, 0.587, 0.114)
 """ITU-R BT.601, of which JPEG's and video's colours are made."""
 
+QUALITY = 95
+"""Of JPEG and WebP, of 100."""
+
 
 def read_image(path: str | os.PathLike[str]) -> Tensor:
     """The image as [3, H, W]; what is transparent shows white.
@@ -94,13 +97,11 @@ def pil_image(image: Tensor, alpha: Tensor | None = None) -> Image.Image:
     return Image.fromarray(to_bytes(planes).permute(1, 2, 0).contiguous().cpu().numpy())
 
 
-def write_image(
-    path: str | os.PathLike[str], image: Tensor, alpha: Tensor | None = None, quality: int = 95
-) -> None:
+def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | None = None) -> None:
     """Write [3, H, W] in [0, 1] as PNG, JPEG or WebP, whichever the suffix says.
 
     Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by PNG and
-    WebP; JPEG has none and shows white there. `quality` is for JPEG and WebP. The file appears
+    WebP; JPEG has none and shows white there. The file appears
     whole or not at all. Raises InputError for another suffix, shape or NaN.
     """
     target = Path(path)
@@ -115,7 +116,7 @@ def write_image(
     if alpha is not None and form == "JPEG":
         image, alpha = on_white(image, alpha.to(image)), None
     # Chroma at full resolution: coloured brush strokes are what these images are about.
-    options = {"JPEG": {"quality": quality, "subsampling": 0}, "WEBP": {"quality": quality}}
+    options = {"JPEG": {"quality": QUALITY, "subsampling": 0}, "WEBP": {"quality": QUALITY}}
     with atomic_path(target) as temporary:
         pil_image(image, alpha).save(temporary, format=form, **options.get(form, {}))
 

@@ -46,12 +46,12 @@ class Canvas:
         self.pixels[:] = np.asarray(self.ground)
 
     @classmethod
-    def for_size(cls, size: tuple[int, int], ground: Rgb = (0, 0, 0)) -> "Canvas":
+    def for_size(cls, size: tuple[int, int]) -> "Canvas":
         """A canvas for a painting of `size` pixels (height, width)."""
         height, width = size
         shorter = min(size)
         scale = max(OVERSAMPLING * shorter / UNITS, LEAST_SCALE)
-        return cls(height * UNITS / shorter, width * UNITS / shorter, scale, ground)
+        return cls(height * UNITS / shorter, width * UNITS / shorter, scale)
 
     def fixed(self, points: np.ndarray) -> np.ndarray:
         """Points [..., 2] in units as the whole numbers (1/16 pixel) that cv2 draws with."""

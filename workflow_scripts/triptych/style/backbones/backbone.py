@@ -200,11 +200,6 @@ def load_backbone(path: str | os.PathLike[str], *, pooling: PoolingKind) -> Back
     )
 
 
-def backbone_record(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What a file says of itself: architecture, mean, std, weights ("embedded", ...), origin."""
-    return _read(path)[0]
-
-
 def _read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if not Path(path).is_file():
         raise InputError(

@@ -51,7 +51,6 @@ def stylise_files(
     variant: str,
     precision: str,
     device: torch.device,
-    memory_bytes: float | None = None,
 ) -> pd.DataFrame:
     """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
 
@@ -71,13 +70,13 @@ def stylise_files(
         for path in contents:
             name = Path(path).stem
             image = read_image(path).to(device)
-            result, seconds = _timed(prepared, image, memory_bytes)
+            result, seconds = _timed(prepared, image)
             psnr = precision_error(network, middle(image, 512), prepared.precision).psnr
             if precision == "auto" and psnr < LEAST_DECIBELS:  # this one and all after it
                 trouble = f"{name} would be {psnr:.0f} dB from float32's result"
                 gives_way(prepared.precision, "inference", trouble)
                 prepared, psnr = PreparedNetwork(network), math.inf
-                result, seconds = _timed(prepared, image, memory_bytes)
+                result, seconds = _timed(prepared, image)
             write_image(Path(folder) / f"{name}.png", result)
             height, width = image.shape[1:]
             rows.append(
@@ -91,7 +90,7 @@ def stylise_files(
                     "width_px": width,
                     "seconds": seconds,
                     "precision": prepared.precision,
-                    "tiled": plan_for(prepared, height, width, memory_bytes).tiled,
+                    "tiled": plan_for(prepared, height, width).tiled,
                     "device": describe_device(device),
                     "variant": variant,
                     "psnr_to_float32": psnr,
@@ -101,11 +100,9 @@ def stylise_files(
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _timed(
-    network: PreparedNetwork, image: Tensor, memory_bytes: float | None
-) -> tuple[Tensor, float]:
+def _timed(network: PreparedNetwork, image: Tensor) -> tuple[Tensor, float]:
     began = time.perf_counter()
-    result = stylise(network, image, memory_bytes=memory_bytes)
+    result = stylise(network, image)
     if result.is_cuda:
         torch.cuda.synchronize(result.device)
     return result, time.perf_counter() - began

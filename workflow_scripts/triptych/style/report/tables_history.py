@@ -55,10 +55,10 @@ def history_long(
     return with_cells(melted, unit="relative to the first total loss", scale=scale)
 
 
-def smoothed(line: pd.Series, share: float = 0.1) -> pd.Series:
+def smoothed(line: pd.Series) -> pd.Series:
     """Running median over a tenth of the evaluations (at least three): steps of a line search
     that overshoot are no trend."""
-    window = max(int(len(line) * share) | 1, 3)
+    window = max(len(line) // 10 | 1, 3)
     return line.rolling(window, center=True, min_periods=1).median()
 
 

@@ -10,21 +10,23 @@ Taken = TypeVar("Taken")
 Made = TypeVar("Made")
 Item = TypeVar("Item")
 
+WAITING = 2
+"""Items between two stages."""
+
 
 def overlapped(
     source: Iterable[Taken],
     transform: Callable[[Taken], Made],
     sink: Callable[[Made], None],
-    waiting: int = 2,
 ) -> None:
     """Give `transform(item)` for each item of `source`, in order, to `sink`.
 
-    Source and sink run in a thread each, the transformation in the caller's; at most `waiting`
-    items lie between two stages. Whichever stage fails first stops the others, and its exception
-    is raised when they have stopped.
+    Source and sink run in a thread each, the transformation in the caller's; at most
+    WAITING items lie between two stages. Whichever stage fails first stops the others, and its
+    exception is raised when they have stopped.
     """
-    taken: _Channel[Taken] = _Channel(waiting)
-    made: _Channel[Made] = _Channel(waiting)
+    taken: _Channel[Taken] = _Channel(WAITING)
+    made: _Channel[Made] = _Channel(WAITING)
 
     def guarded(stage: Callable[[], None]) -> None:
         try:

@@ -106,7 +106,7 @@ def stylise_video(
 
 
 def stylise_to_mp4(
-    source: str | Path, target: str | Path, stylist: Stylist, batch: int = 8, crf: int = 18
+    source: str | Path, target: str | Path, stylist: Stylist, batch: int = 8
 ) -> Stylised:
     """Stylise `source` straight into an mp4 with its sound, without lossless frames between.
 
@@ -125,7 +125,6 @@ def stylise_to_mp4(
             info.fps,
             info.times.time_base,
             pixel_aspect=info.pixel_aspect,
-            crf=crf,
             sound=sound_of(opened),
         )
         numbers, seconds = _run(info, writer, stylist, batch)
