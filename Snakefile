@@ -18,19 +18,13 @@ container: "triptych.sif"
 
 
 include: "rules/common.smk"
-include: "rules/common_style.smk"
-include: "rules/common_audio.smk"
-include: "rules/common_resources.smk"
-include: "rules/sources.smk"
-include: "rules/style_inputs.smk"
-include: "rules/style.smk"
-include: "rules/audio_inputs.smk"
-include: "rules/audio.smk"
-include: "rules/rl.smk"
-include: "rules/report_style.smk"
-include: "rules/report_style_beyond.smk"
-include: "rules/report_audio.smk"
-include: "rules/report_rl.smk"
+
+
+for name in NAMES:
+
+    include: f"rules/{name}.smk"
+
+
 include: "rules/report.smk"
 
 
@@ -40,23 +34,4 @@ rule all:
     input:
         "results/report.html",
         "results/claims.csv",
-        AUDIO_SUBMISSIONS,
         "results/manifest.json",
-
-
-rule style:
-    """Style transfer (Shen and Wang 2022): all its tables and figures."""
-    input:
-        STYLE_PRODUCTS,
-
-
-rule audio:
-    """Text-to-audio retrieval (Primus et al. 2023): its tables, figure, submissions, search page."""
-    input:
-        AUDIO_PRODUCTS,
-
-
-rule rl:
-    """Offline-RL pruning (Arnob et al. 2021): all its tables and figures."""
-    input:
-        RL_PRODUCTS,

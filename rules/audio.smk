@@ -1,15 +1,27 @@
 """Audio retrieval: training, scores, submissions, the search page, the bench."""
 
+from triptych.audio.experiments import run_records
+
+
+include: "audio_inputs.smk"
+include: "audio_report.smk"
+
+
+rule audio:
+    """Text-to-audio retrieval (Primus et al. 2023): its tables, figure, submissions, search page."""
+    input:
+        AUDIO.products,
+
 
 rule audio_pretrain:
     """Pretrain one pair of models on a corpus, and embed what it is judged by."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        captions=AUDIO_CAPTIONS,
+        captions=AUDIO.data("captions.csv"),
         queries="results/audio/data/clotho/queries.csv",
-        shards=AUDIO_SHARDS,
-        text=audio_text,
-        audio_weights=audio_weights,
+        shards=AUDIO.shards,
+        text=AUDIO.text_model,
+        audio_weights=AUDIO.audio_weights,
     output:
         directory("results/audio/models/{pair}/{corpus}/pretrained"),
     log:
@@ -19,19 +31,19 @@ rule audio_pretrain:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: AUDIO_THREADS
+    threads: AUDIO.threads
     resources:
-        **audio_tasks(),
-        mem_mb=megabytes(audio_megabytes),
-        runtime=minutes(audio_minutes("pretraining")),
+        **AUDIO.training_resources,
+        mem_mb=megabytes(AUDIO.train_megabytes),
+        runtime=minutes(AUDIO.train_minutes("pretraining")),
     params:
-        runs=audio_of("pretrained"),
-        audio_model=audio_model,
-        model=AUDIO_MODEL,
-        training=AUDIO_STAGES["pretraining"],
-        text_dropout=AUDIO["model"]["text_dropout"],
-        untrained=audio_untrained,
-        sources=AUDIO_SOURCES,
+        runs=AUDIO.rows("pretrained"),
+        audio_model=AUDIO.audio_model,
+        model=AUDIO.model,
+        training=AUDIO.stages["pretraining"],
+        text_dropout=AUDIO.config["model"]["text_dropout"],
+        untrained=AUDIO.untrained,
+        sources=AUDIO.sources,
         device=config["device"],
         checkpoint="results/checkpoints/audio_pretrain/{pair}-{corpus}",
         code=code("audio_pretrain"),
@@ -43,9 +55,9 @@ rule audio_finetune:
     """Fine-tune a pretrained pair on Clotho: with human and new captions, from each seed."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        captions=AUDIO_CAPTIONS,
+        captions=AUDIO.data("captions.csv"),
         queries="results/audio/data/clotho/queries.csv",
-        shards=AUDIO_SHARDS,
+        shards=AUDIO.shards,
         pretrained="results/audio/models/{pair}/{corpus}/pretrained",
         variations="results/audio/captions/variations.csv",
     output:
@@ -57,16 +69,16 @@ rule audio_finetune:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: AUDIO_THREADS
+    threads: AUDIO.threads
     resources:
-        **audio_tasks(),
-        mem_mb=megabytes(audio_megabytes),
-        runtime=minutes(audio_minutes("finetuning")),
+        **AUDIO.training_resources,
+        mem_mb=megabytes(AUDIO.train_megabytes),
+        runtime=minutes(AUDIO.train_minutes("finetuning")),
     params:
-        runs=audio_of("finetuned"),
-        training=AUDIO_STAGES["finetuning"],
-        targets=AUDIO_MODEL["targets"],
-        sources=AUDIO_SOURCES,
+        runs=AUDIO.rows("finetuned"),
+        training=AUDIO.stages["finetuning"],
+        targets=AUDIO.model["targets"],
+        sources=AUDIO.sources,
         device=config["device"],
         checkpoint="results/checkpoints/audio_finetune/{pair}-{corpus}",
         code=code("audio_finetune"),
@@ -78,11 +90,11 @@ rule audio_distill:
     """Stage two: train the pretrained pair on the similarities that the ensemble found."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        captions=AUDIO_CAPTIONS,
+        captions=AUDIO.data("captions.csv"),
         queries="results/audio/data/clotho/queries.csv",
-        shards=AUDIO_SHARDS,
+        shards=AUDIO.shards,
         pretrained="results/audio/models/{pair}/{corpus}/pretrained",
-        teachers=audio_teachers,
+        teachers=AUDIO.teachers,
     output:
         directory("results/audio/models/{pair}/{corpus}/distilled"),
     log:
@@ -92,17 +104,17 @@ rule audio_distill:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: AUDIO_THREADS
+    threads: AUDIO.threads
     resources:
-        **audio_tasks(),
-        mem_mb=megabytes(audio_megabytes),
-        runtime=minutes(audio_minutes("distillation")),
+        **AUDIO.training_resources,
+        mem_mb=megabytes(AUDIO.train_megabytes),
+        runtime=minutes(AUDIO.train_minutes("distillation")),
     params:
-        runs=audio_of("distilled"),
-        teachers=audio_teacher_models,
-        training=AUDIO_STAGES["distillation"],
-        teacher_temperature=AUDIO["distillation"]["teacher_temperature"],
-        sources=AUDIO_SOURCES,
+        runs=AUDIO.rows("distilled"),
+        teachers=AUDIO.teacher_models,
+        training=AUDIO.stages["distillation"],
+        teacher_temperature=AUDIO.config["distillation"]["teacher_temperature"],
+        sources=AUDIO.sources,
         device=config["device"],
         checkpoint="results/checkpoints/audio_distill/{pair}-{corpus}",
         code=code("audio_distill"),
@@ -113,10 +125,10 @@ rule audio_distill:
 rule audio_score:
     """Score every model, ensemble and baseline on validation and evaluation."""
     input:
-        models=audio_models(AUDIO_SCORED),
+        models=AUDIO.models(AUDIO.scored),
         clips="results/audio/data/clotho/clips.csv",
         relevance="results/audio/data/clotho/relevance.csv",
-        scenes=audio_scenes_folder(),
+        scenes=AUDIO.scenes_folder,
     output:
         metrics="results/audio/metrics.csv",
         queries="results/audio/queries.csv",
@@ -133,9 +145,9 @@ rule audio_score:
         mem_mb=megabytes(8000),
         runtime=minutes(60),
     params:
-        runs=audio_records(AUDIO_SCORED),
-        members=AUDIO["ensemble"]["members"],
-        scenes=audio_scenes(),
+        runs=run_records(AUDIO.scored),
+        members=AUDIO.config["ensemble"]["members"],
+        scenes=AUDIO.scenes,
         seed=0,
         code=code("audio_score"),
     script:
@@ -145,12 +157,12 @@ rule audio_score:
 rule audio_submit:
     """The four submission files of the challenge."""
     input:
-        models=audio_models(AUDIO_SUBMITTED),
+        models=AUDIO.models(AUDIO.submitted),
         clips="results/audio/data/clotho/clips.csv",
         metrics="results/audio/metrics.csv",
     output:
-        tables=AUDIO_SUBMISSIONS,
-        about=[name.replace("_output.csv", ".meta.yaml") for name in AUDIO_SUBMISSIONS],
+        tables=AUDIO.submissions,
+        about=[name.replace("_output.csv", ".meta.yaml") for name in AUDIO.submissions],
     log:
         "results/logs/audio_submit/audio_submit.log",
     benchmark:
@@ -162,10 +174,10 @@ rule audio_submit:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
-        runs=audio_records(AUDIO_SUBMITTED),
-        members=AUDIO["ensemble"]["members"],
-        corpus=AUDIO["submitted"],
-        evaluated=AUDIO["evaluated"],
+        runs=run_records(AUDIO.submitted),
+        members=AUDIO.config["ensemble"]["members"],
+        corpus=AUDIO.config["submitted"],
+        evaluated=AUDIO.config["evaluated"],
         code=code("audio_submit"),
     script:
         "../workflow_scripts/audio_submit.py"
@@ -174,7 +186,7 @@ rule audio_submit:
 rule audio_search_page:
     """Queries of the test set with the clips that the main model finds: results/search.html."""
     input:
-        models=audio_models(AUDIO_SHOWN),
+        models=AUDIO.models(AUDIO.page_run),
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
         shards="results/audio/shards/clotho",
@@ -191,8 +203,8 @@ rule audio_search_page:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
-        run=audio_records(AUDIO_SHOWN)[0],
-        settings=AUDIO["search_page"],
+        run=run_records(AUDIO.page_run)[0],
+        settings=AUDIO.config["search_page"],
         scale=SCALE,
         code=code("audio_search_page"),
     script:
@@ -215,7 +227,7 @@ rule audio_bench:
         runtime=minutes(60),
         gpu=GPU,
     params:
-        bench=AUDIO["bench"],
+        bench=AUDIO.config["bench"],
         device=config["device"],
         code=code("audio_bench"),
     script:

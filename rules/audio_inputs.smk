@@ -1,5 +1,9 @@
 """What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
 
+from triptych.audio.workflow import DOWNLOADED, DOWNLOADS, SYNTHESISED
+
+AUDIO = WINGS["audio"]
+
 
 wildcard_constraints:
     dataset="clotho|audiocaps|wavcaps",
@@ -11,7 +15,7 @@ wildcard_constraints:
 rule audio_synthesise:
     """Make the demo's sound scenes, in the layouts of the real sources."""
     output:
-        directory(AUDIO_SYNTHESISED),
+        directory(SYNTHESISED),
     log:
         "results/logs/audio_synthesise/audio_synthesise.log",
     benchmark:
@@ -23,7 +27,7 @@ rule audio_synthesise:
         mem_mb=megabytes(2000),
         runtime=minutes(30),
     params:
-        settings=AUDIO["synthesis"],
+        settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
     script:
         "../workflow_scripts/audio_synthesise.py"
@@ -32,28 +36,28 @@ rule audio_synthesise:
 rule audio_download:
     """Download one file of the audio study's sources, checked."""
     output:
-        f"{AUDIO_DOWNLOADS}/{{set}}/{{file}}",
+        f"{DOWNLOADS}/{{set}}/{{file}}",
     log:
         "results/logs/audio_download/{set}-{file}.log",
     benchmark:
         "results/benchmarks/audio_download/{set}-{file}.tsv"
     wildcard_constraints:
-        set="|".join(AUDIO_DOWNLOADED),
-        file="|".join(AUDIO_DOWNLOADED_FILES),
+        set="|".join(DOWNLOADED),
+        file=AUDIO.downloaded_files,
     retries: RETRIES
     conda:
         "../envs/download.yaml"
     threads: 1
     resources:
         mem_mb=500,
-        runtime=minutes(audio_download_minutes),
+        runtime=minutes(AUDIO.download_minutes),
     params:
-        url=audio_file("url"),
-        size=audio_file("size"),
-        md5=audio_file("md5"),
-        sha256=audio_file("sha256"),
-        mirrors=audio_mirrors,
-        lock=lambda wildcards: f"resources/locks/{wildcards.set}-{os.path.basename(wildcards.file)}.json",
+        url=AUDIO.download("url"),
+        size=AUDIO.download("size"),
+        md5=AUDIO.download("md5"),
+        sha256=AUDIO.download("sha256"),
+        mirrors=AUDIO.mirrors,
+        lock=AUDIO.lock,
         code=code("audio_download"),
     script:
         "../workflow_scripts/audio_download.py"
@@ -62,7 +66,7 @@ rule audio_download:
 rule audio_download_wavcaps:
     """Download one part of WavCaps' recordings, archive by archive, as the hub lists them."""
     output:
-        directory(f"{AUDIO_DOWNLOADS}/wavcaps/Zip_files/{{part}}"),
+        directory(f"{DOWNLOADS}/wavcaps/Zip_files/{{part}}"),
     log:
         "results/logs/audio_download_wavcaps/{part}.log",
     benchmark:
@@ -75,7 +79,7 @@ rule audio_download_wavcaps:
     threads: 1
     resources:
         mem_mb=1000,
-        runtime=minutes(audio_wavcaps_minutes),
+        runtime=minutes(AUDIO.wavcaps_minutes),
     params:
         part="{part}",
         repository=SOURCES["audio"]["wavcaps"]["repository"],
@@ -89,7 +93,7 @@ rule audio_download_wavcaps:
 rule audio_unpack_clotho:
     """Unpack one of Clotho's archives."""
     input:
-        archive=audio_clotho_archive,
+        archive=AUDIO.clotho_archive,
     output:
         directory("results/audio/sound/clotho/{split}"),
     log:
@@ -105,7 +109,7 @@ rule audio_unpack_clotho:
         mem_mb=megabytes(4000),
         runtime=minutes(120),
     params:
-        files=audio_clotho_files,
+        files=AUDIO.clotho_files,
         code=code("audio_unpack_clotho"),
     script:
         "../workflow_scripts/audio_unpack_clotho.py"
@@ -114,7 +118,7 @@ rule audio_unpack_clotho:
 rule audio_fetch_audiocaps:
     """Fetch AudioCaps' recordings from YouTube by yt-dlp."""
     input:
-        tables=audio_downloads("audiocaps"),
+        tables=AUDIO.downloads("audiocaps"),
     output:
         directory("results/audio/sound/audiocaps"),
     log:
@@ -138,8 +142,8 @@ rule audio_fetch_audiocaps:
 rule audio_list_clotho:
     """List Clotho's clips, captions, queries and multi-positive labels."""
     input:
-        tables=audio_tables("clotho"),
-        recordings=audio_recordings("clotho"),
+        tables=AUDIO.tables("clotho"),
+        recordings=AUDIO.recordings("clotho"),
     output:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
@@ -156,9 +160,9 @@ rule audio_list_clotho:
         mem_mb=4000,
         runtime=30,
     params:
-        folder=audio_folder("clotho"),
-        audio=audio_sound("clotho"),
-        relevance=audio_relevance(),
+        folder=AUDIO.folder("clotho"),
+        audio=AUDIO.sound("clotho"),
+        relevance=AUDIO.relevance,
         code=code("audio_list_clotho"),
     script:
         "../workflow_scripts/audio_list_clotho.py"
@@ -167,8 +171,8 @@ rule audio_list_clotho:
 rule audio_list_audiocaps:
     """List AudioCaps' clips and captions."""
     input:
-        tables=audio_tables("audiocaps"),
-        recordings=audio_recordings("audiocaps"),
+        tables=AUDIO.tables("audiocaps"),
+        recordings=AUDIO.recordings("audiocaps"),
     output:
         clips="results/audio/data/audiocaps/clips.csv",
         captions="results/audio/data/audiocaps/captions.csv",
@@ -183,8 +187,8 @@ rule audio_list_audiocaps:
         mem_mb=4000,
         runtime=30,
     params:
-        folder=audio_folder("audiocaps"),
-        audio=audio_sound("audiocaps"),
+        folder=AUDIO.folder("audiocaps"),
+        audio=AUDIO.sound("audiocaps"),
         code=code("audio_list_audiocaps"),
     script:
         "../workflow_scripts/audio_list_audiocaps.py"
@@ -193,8 +197,8 @@ rule audio_list_audiocaps:
 rule audio_list_wavcaps:
     """List WavCaps' clips and captions."""
     input:
-        tables=audio_tables("wavcaps"),
-        recordings=audio_recordings("wavcaps"),
+        tables=AUDIO.tables("wavcaps"),
+        recordings=AUDIO.recordings("wavcaps"),
     output:
         clips="results/audio/data/wavcaps/clips.csv",
         captions="results/audio/data/wavcaps/captions.csv",
@@ -209,9 +213,9 @@ rule audio_list_wavcaps:
         mem_mb=4000,
         runtime=30,
     params:
-        folder=audio_folder("wavcaps"),
-        audio=audio_sound("wavcaps"),
-        parts=AUDIO["sources"]["wavcaps"]["parts"],
+        folder=AUDIO.folder("wavcaps"),
+        audio=AUDIO.sound("wavcaps"),
+        parts=AUDIO.config["sources"]["wavcaps"]["parts"],
         code=code("audio_list_wavcaps"),
     script:
         "../workflow_scripts/audio_list_wavcaps.py"
@@ -221,7 +225,7 @@ rule audio_shard:
     """Resample a data set's recordings once, into shards with an index."""
     input:
         clips="results/audio/data/{dataset}/clips.csv",
-        recordings=lambda wildcards: audio_recordings(wildcards.dataset),
+        recordings=AUDIO.recordings_of,
     output:
         directory("results/audio/shards/{dataset}"),
     log:
@@ -234,9 +238,9 @@ rule audio_shard:
     threads: 2
     resources:
         mem_mb=megabytes(4000),
-        runtime=minutes(audio_shard_minutes),
+        runtime=minutes(AUDIO.shard_minutes),
     params:
-        audio=lambda wildcards: audio_sound(wildcards.dataset),
+        audio=AUDIO.sound_of,
         kind=lambda wildcards: "flac" if wildcards.dataset == "wavcaps" else "int16",
         checkpoint="results/checkpoints/audio_shard/{dataset}",
         code=code("audio_shard"),
@@ -247,9 +251,9 @@ rule audio_shard:
 rule audio_corpus:
     """Decide which clips a corpus trains on, and record why it leaves out the others."""
     input:
-        clips=AUDIO_CLIPS,
-        shards=AUDIO_SHARDS,
-        leaks=audio_leak_lists,
+        clips=AUDIO.data("clips.csv"),
+        shards=AUDIO.shards,
+        leaks=AUDIO.leak_lists,
     output:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
         removed="results/audio/corpora/{corpus}/removed.csv",
@@ -265,9 +269,9 @@ rule audio_corpus:
         mem_mb=4000,
         runtime=30,
     params:
-        splits=audio_splits,
-        exclude=lambda wildcards: AUDIO["corpora"][wildcards.corpus]["exclude"],
-        leaks=audio_leak_folder(),
+        splits=AUDIO.splits,
+        exclude=AUDIO.exclude,
+        leaks=AUDIO.leak_folder,
         code=code("audio_corpus"),
     script:
         "../workflow_scripts/audio_corpus.py"
@@ -278,7 +282,7 @@ rule audio_caption:
     input:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
-        published=audio_published_folder(),
+        published=AUDIO.published_folder,
     output:
         variations="results/audio/captions/variations.csv",
         rejected="results/audio/captions/rejected.csv",
@@ -296,9 +300,9 @@ rule audio_caption:
         mem_mb=2000,
         runtime=1440,
     params:
-        captions=AUDIO["captions"],
-        splits=AUDIO_REPHRASED,
-        published=audio_published(),
+        captions=AUDIO.config["captions"],
+        splits=AUDIO.rephrased,
+        published=AUDIO.published,
         code=code("audio_caption"),
     script:
         "../workflow_scripts/audio_caption.py"
@@ -323,9 +327,9 @@ rule audio_download_passt:
         runtime=120,
     params:
         variant="{variant}",
-        url=audio_passt("url"),
-        size=audio_passt("size"),
-        sha256=audio_passt("sha256"),
+        url=AUDIO.passt("url"),
+        size=AUDIO.passt("size"),
+        sha256=AUDIO.passt("sha256"),
         lock=lambda wildcards: f"resources/locks/{wildcards.variant}.json",
         code=code("audio_download_passt"),
     script:
@@ -335,8 +339,8 @@ rule audio_download_passt:
 rule audio_text_model:
     """Get a text model: from the hub by its revision, or a small one from scratch."""
     input:
-        captions=audio_text_captions,
-        manifest=audio_text_manifest,
+        captions=AUDIO.text_captions,
+        manifest=AUDIO.text_manifest,
     output:
         directory("results/audio/text/{text_model}"),
     log:
@@ -351,7 +355,7 @@ rule audio_text_model:
         mem_mb=4000,
         runtime=60,
     params:
-        settings=audio_text_settings,
+        settings=AUDIO.text_settings,
         code=code("audio_text_model"),
     script:
         "../workflow_scripts/audio_text_model.py"

@@ -1,33 +1,26 @@
 """Claims and the page, from the tidy files of all studies."""
 
-REPORT_FIGURES = [*STYLE_FIGURES, *AUDIO_FIGURES, *RL_FIGURES]
+REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.FIGURES]
+
+
+def of_wings(part):
+    """Inputs for `claims` or `page`, their names begun by their study's, and settings by study."""
+    parts = {name: getattr(wing, part) for name, wing in WINGS.items()}
+    return {
+        f"{name}_{key}": files
+        for name, each in parts.items()
+        for key, files in each[0].items()
+    }, {name: settings for name, (_, settings) in parts.items()}
+
+
+CLAIM_FILES, CLAIM_SETTINGS = of_wings("claims")
+PAGE_FILES, PAGE_SETTINGS = of_wings("page")
 
 
 rule report_claims:
     """Verdicts on the papers' claims: results/claims.csv."""
     input:
-        style_runs=style_of("runs.csv"),
-        style_history=style_of("history.csv"),
-        style_timing=["results/style/timing/images.csv"],
-        style_loss_timing=["results/style/timing/losses.csv"],
-        style_quality=["results/style/quality.csv"],
-        style_stylised_runs=STYLE_STYLISED_RUNS,
-        style_speed=style_videos("speed.csv"),
-        style_properties=style_videos("properties.csv"),
-        audio_queries="results/audio/queries.csv",
-        audio_history="results/audio/history.csv",
-        audio_ensembles="results/audio/ensembles.csv",
-        audio_counts=f"results/audio/corpora/{AUDIO['evaluated']}/counts.csv",
-        audio_manifest=f"results/audio/corpora/{AUDIO['evaluated']}/manifest.csv",
-        audio_captions=AUDIO_CAPTIONS,
-        audio_variations="results/audio/captions/variations.csv",
-        audio_usage="results/audio/captions/usage.csv",
-        scores=RL_TRAINED_SCORES,
-        trained_layers=rl_files("layers.csv", trained=True),
-        layers=RL_MEASURED_LAYERS,
-        sizes=RL_MEASURED_SIZES,
-        latency=[RL_LATENCY],
-        datasets=RL_DATASETS,
+        **CLAIM_FILES,
     output:
         report(
             "results/claims.csv",
@@ -45,12 +38,7 @@ rule report_claims:
         mem_mb=2000,
         runtime=10,
     params:
-        last_evaluations=RL["evaluation"]["last"],
-        rl_precision=RL["training"]["precision"],
-        style_architectures=style_architectures(),
-        style_timed=STYLE_NETWORKS["main"],
-        audio_study=AUDIO_STUDY,
-        audio_trained=AUDIO_TRAINED,
+        settings=CLAIM_SETTINGS,
         scale=SCALE,
         code=code("report_claims"),
     script:
@@ -60,31 +48,9 @@ rule report_claims:
 rule report_page:
     """The page that shows everything: results/report.html."""
     input:
+        **PAGE_FILES,
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
         captions=expand("resources/captions/{name}.rst", name=REPORT_FIGURES),
-        style_table1="results/tables/style_table1.csv",
-        style_breakeven="results/tables/style_breakeven.csv",
-        style_targets="results/tables/style_targets.csv",
-        style_scores="results/tables/style_scores.csv",
-        style_stylised_runs=STYLE_STYLISED_RUNS,
-        style_parity=style_variants(
-            "results/style/networks/{painting}/{variant}/parity.csv", STYLE_FILMED[:1]
-        ),
-        style_properties=style_videos("properties.csv"),
-        style_videos=style_videos("video.mp4"),
-        audio_table1="results/tables/audio_table1.csv",
-        audio_table2="results/tables/audio_table2.csv",
-        audio_leaks="results/tables/audio_leaks.csv",
-        audio_beyond="results/tables/audio_beyond.csv",
-        audio_usage="results/audio/captions/usage.csv",
-        audio_clips=AUDIO_CLIPS,
-        search="results/search.html",
-        submissions=AUDIO_SUBMISSIONS,
-        table1="results/tables/rl_table1.csv",
-        scores="results/tables/rl_scores.csv",
-        latency="results/tables/rl_inference.csv",
-        layers=rl_files("layers.csv"),
-        datasets=RL_DATASETS,
         claims="results/claims.csv",
         published_claims="resources/published/claims.csv",
         differences="docs/differences.md",
@@ -112,28 +78,8 @@ rule report_page:
             else "Three of them. Every number below was computed by this run."
         ),
         scale=SCALE,
-        studies={
-            "style": {
-                "title": "Style transfer of images and videos",
-                "paper": "*Style Transfer of Images and Videos* (Shen and Wang, 2022)",
-                "facts": style_facts(),
-            },
-            "audio": {
-                "title": "Text-to-audio retrieval",
-                "paper": "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio "
-                "retrieval with PaSST and GPT-augmented captions* (Primus, Koutini and Widmer, "
-                "2023)",
-                "facts": audio_facts(),
-            },
-            "rl": {
-                "title": "Single-shot pruning for offline RL",
-                "paper": "*Single-Shot Pruning for Offline Reinforcement Learning* "
-                "(Arnob, Ohib, Plis and Precup, 2021)",
-                "facts": rl_facts(),
-            },
-        },
-        latency_task=RL["latency"]["task"],
-        audio_study=AUDIO_STUDY,
+        facts={name: wing.facts() for name, wing in WINGS.items()},
+        settings=PAGE_SETTINGS,
         packages=[
             "torch",
             "tokenizers",
@@ -157,7 +103,7 @@ rule report_manifest:
     input:
         page="results/report.html",
         claims="results/claims.csv",
-        submissions=AUDIO_SUBMISSIONS,
+        products=[file for wing in WINGS.values() for file in wing.products],
     output:
         "results/manifest.json",
     log:

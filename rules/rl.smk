@@ -1,7 +1,17 @@
 """Single-shot pruning for offline RL: masks, training, latencies, bench.
 
-A job takes one stack of rows of the experiment table (rules/common.smk).
+A job takes one stack of rows of the experiment table (triptych/rl/sweep.py).
 """
+
+
+include: "rl_inputs.smk"
+include: "rl_report.smk"
+
+
+rule rl:
+    """Offline-RL pruning (Arnob et al. 2021): all its tables and figures."""
+    input:
+        RL.products,
 
 
 wildcard_constraints:
@@ -13,13 +23,11 @@ wildcard_constraints:
 rule rl_prune:
     """Prune the measured runs at initialisation: masks, weights kept by layer, bytes stored."""
     input:
-        transitions=expand(
-            "results/rl/{task}/transitions.safetensors", task=RL["tasks"]
-        ),
+        transitions=expand("results/rl/{task}/transitions.safetensors", task=RL.tasks),
     output:
-        masks=rl_files("masks.safetensors", trained=False),
-        layers=rl_files("layers.csv", trained=False),
-        sizes=rl_files("sizes.csv", trained=False),
+        masks=RL.files("masks.safetensors", trained=False),
+        layers=RL.files("layers.csv", trained=False),
+        sizes=RL.files("sizes.csv", trained=False),
     log:
         "results/logs/rl_prune/rl_prune.log",
     benchmark:
@@ -28,14 +36,14 @@ rule rl_prune:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(rl_measured_megabytes),
-        runtime=minutes(30 * len(RL["tasks"])),
+        mem_mb=megabytes(RL.prune_megabytes),
+        runtime=minutes(30 * len(RL.tasks)),
     params:
-        runs=[run_records(rows) for rows in RL_MEASURED],
-        networks=RL["measure"]["widths"],
-        widths=RL["widths"][RL["measure"]["widths"]],
-        bcq=RL["bcq"],
-        pruning=RL["pruning"],
+        runs=RL.measured,
+        networks=RL.config["measure"]["widths"],
+        widths=RL.config["widths"][RL.config["measure"]["widths"]],
+        bcq=RL.config["bcq"],
+        pruning=RL.config["pruning"],
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl_prune.py"
@@ -63,18 +71,20 @@ rule rl_train:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(rl_megabytes),
-        runtime=minutes(rl_minutes),
+        mem_mb=megabytes(RL.train_megabytes),
+        runtime=minutes(RL.train_minutes),
         gpu=GPU,
     params:
-        runs=rl_runs,
-        widths=rl_widths,
-        algorithms=RL["sweep"]["algorithms"],
-        bcq=RL["bcq"],
-        pruning=RL["pruning"],
-        training=RL["training"],
+        runs=RL.runs,
+        widths=RL.widths,
+        algorithms=RL.config["sweep"]["algorithms"],
+        bcq=RL.config["bcq"],
+        pruning=RL.config["pruning"],
+        training=RL.config["training"],
         evaluation={
-            key: value for key, value in RL["evaluation"].items() if key != "last"
+            key: value
+            for key, value in RL.config["evaluation"].items()
+            if key != "last"
         },
         device=config["device"],
         checkpoint="results/checkpoints/rl_train/{task}-{networks}-{stack}",
@@ -86,11 +96,7 @@ rule rl_train:
 rule rl_latency:
     """Time how fast a pruned policy acts, in dense and sparse kernels."""
     input:
-        masks=expand(
-            "results/rl/{task}/{networks}/{stack}/masks.safetensors",
-            zip,
-            **RL_TIMED[["task", "networks", "stack"]].to_dict("list"),
-        ),
+        masks=[RL.timed_masks],
         transitions="results/rl/{task}/transitions.safetensors",
     output:
         "results/rl/{task}/latency.csv",
@@ -106,16 +112,16 @@ rule rl_latency:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
     params:
-        run=run_records(RL_TIMED)[0],
-        runs=rl_runs_of(*RL_TIMED[["task", "networks", "stack"]].iloc[0]),
-        networks=RL["measure"]["widths"],
-        widths=RL["widths"][RL["measure"]["widths"]],
+        run=RL.timed,
+        runs=RL.timed_stack,
+        networks=RL.config["measure"]["widths"],
+        widths=RL.config["widths"][RL.config["measure"]["widths"]],
         acting={
-            "candidates": RL["latency"]["candidates"],
-            "phi": RL["bcq"]["phi"],
+            "candidates": RL.config["latency"]["candidates"],
+            "phi": RL.config["bcq"]["phi"],
         },
-        batches=RL["latency"]["batches"],
-        repeats=RL["latency"]["repeats"],
+        batches=RL.config["latency"]["batches"],
+        repeats=RL.config["latency"]["repeats"],
         code=code("rl_latency"),
     script:
         "../workflow_scripts/rl_latency.py"
@@ -137,7 +143,7 @@ rule rl_bench:
         runtime=minutes(30),
         gpu=GPU,
     params:
-        bench=RL["bench"],
+        bench=RL.config["bench"],
         device=config["device"],
         code=code("rl_bench"),
     script:

@@ -1,6 +1,17 @@
 """Style transfer: optimised images (Version 1), trained networks (Version 2), videos, timings."""
 
 
+include: "style_inputs.smk"
+include: "style_report.smk"
+include: "style_beyond.smk"
+
+
+rule style:
+    """Style transfer (Shen and Wang 2022): all its tables and figures."""
+    input:
+        STYLE.products,
+
+
 wildcard_constraints:
     experiment="[a-z][a-z0-9_]*",
     variant="plain|temporal|shipped",
@@ -9,10 +20,10 @@ wildcard_constraints:
 rule style_optimize:
     """Version 1: optimise all images of one experiment, many at once."""
     input:
-        contents=style_rows_pictures("contents", "content"),
-        paintings=style_rows_pictures("paintings", "painting"),
-        backbones=style_rows_backbones,
-        photographs=style_crops("crops.bin", "index.csv"),
+        contents=STYLE.contents_of,
+        paintings=STYLE.paintings_of,
+        backbones=STYLE.backbones_of,
+        photographs=STYLE.crops("crops.bin", "index.csv"),
     output:
         runs="results/style/optimize/{experiment}/runs.csv",
         history="results/style/optimize/{experiment}/history.csv",
@@ -26,12 +37,12 @@ rule style_optimize:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(style_optimize_megabytes),
-        runtime=minutes(style_optimize_minutes),
+        mem_mb=megabytes(STYLE.optimize_megabytes),
+        runtime=minutes(STYLE.optimize_minutes),
         gpu=GPU,
     params:
-        runs=style_rows,
-        calibration=STYLE["calibration"],
+        runs=STYLE.rows,
+        calibration=STYLE.config["calibration"],
         device=config["device"],
         checkpoint="results/checkpoints/style_optimize/{experiment}",
         code=code("style_optimize"),
@@ -42,10 +53,10 @@ rule style_optimize:
 rule style_train:
     """Version 2: train a network for one painting."""
     input:
-        crops=style_crops("crops.bin")[0],
-        index=style_crops("index.csv")[0],
+        crops=STYLE.crops("crops.bin")[0],
+        index=STYLE.crops("index.csv")[0],
         painting="results/style/paintings/{painting}.png",
-        backbone=style_backbone("loss"),
+        backbone=STYLE.backbone("loss"),
     output:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
         losses="results/style/networks/{painting}/{variant}/losses.csv",
@@ -59,18 +70,18 @@ rule style_train:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(style_train_megabytes),
-        runtime=minutes(style_train_minutes),
+        mem_mb=megabytes(STYLE.train_megabytes),
+        runtime=minutes(STYLE.train_minutes),
         gpu=GPU,
     params:
         painting="{painting}",
         variant="{variant}",
-        origin=STYLE_NETWORKS["origin"],
-        architecture=STYLE["network"],
-        pooling=STYLE["training"]["pooling"],
-        painting_size=STYLE["training"]["painting_size"],
-        losses=style_losses,
-        training=STYLE["training"]["schedule"],
+        origin=STYLE.config["networks"]["origin"],
+        architecture=STYLE.config["network"],
+        pooling=STYLE.config["training"]["pooling"],
+        painting_size=STYLE.config["training"]["painting_size"],
+        losses=STYLE.losses,
+        training=STYLE.config["training"]["schedule"],
         device=config["device"],
         checkpoint="results/checkpoints/style_train/{painting}-{variant}",
         code=code("style_train"),
@@ -82,11 +93,11 @@ rule style_select:
     """Choose the checkpoint with the lowest loss on held-out photographs."""
     input:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
-        crops=style_crops("crops.bin")[0],
-        index=style_crops("index.csv")[0],
+        crops=STYLE.crops("crops.bin")[0],
+        index=STYLE.crops("index.csv")[0],
         painting="results/style/paintings/{painting}.png",
-        backbone=style_backbone("loss"),
-        content=style_pictures("contents", STYLE["stylised"]["contents"][:1])[0],
+        backbone=STYLE.backbone("loss"),
+        content=STYLE.contents(STYLE.config["stylised"]["contents"][:1])[0],
     output:
         network="results/style/networks/{painting}/{variant}/network.safetensors",
         selection="results/style/networks/{painting}/{variant}/selection.csv",
@@ -99,16 +110,16 @@ rule style_select:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(style_train_megabytes),
+        mem_mb=megabytes(STYLE.train_megabytes),
         runtime=minutes(120),
         gpu=GPU,
     params:
-        pooling=STYLE["training"]["pooling"],
-        painting_size=STYLE["training"]["painting_size"],
-        losses=style_losses,
-        batch=STYLE["training"]["schedule"]["batch"],
-        precision=STYLE["training"]["schedule"]["precision"],
-        sheet_size=STYLE["training"]["sheet_size"],
+        pooling=STYLE.config["training"]["pooling"],
+        painting_size=STYLE.config["training"]["painting_size"],
+        losses=STYLE.losses,
+        batch=STYLE.config["training"]["schedule"]["batch"],
+        precision=STYLE.config["training"]["schedule"]["precision"],
+        sheet_size=STYLE.config["training"]["sheet_size"],
         device=config["device"],
         code=code("style_select"),
     script:
@@ -118,7 +129,7 @@ rule style_select:
 rule style_export:
     """Write a network as ONNX, and compare it with the original in onnxruntime."""
     input:
-        network=lambda wildcards: style_network(wildcards.painting, wildcards.variant),
+        network=STYLE.network_named,
     output:
         network="results/style/networks/{painting}/{variant}/network.onnx",
         parity="results/style/networks/{painting}/{variant}/parity.csv",
@@ -143,15 +154,13 @@ rule style_export:
 rule style_stylize:
     """Version 2: stylise photographs with one network."""
     input:
-        network=lambda wildcards: style_network(
-            wildcards.painting, STYLE_SHOWN[wildcards.painting]
-        ),
-        contents=style_pictures("contents", STYLE_SHOWN_CONTENTS),
+        network=STYLE.network_shown,
+        contents=STYLE.contents(STYLE.shown_contents),
     output:
         runs="results/style/stylised/{painting}/runs.csv",
         images=expand(
             "results/style/stylised/{{painting}}/{content}.png",
-            content=STYLE_SHOWN_CONTENTS,
+            content=STYLE.shown_contents,
         ),
     log:
         "results/logs/style_stylize/{painting}.log",
@@ -162,15 +171,13 @@ rule style_stylize:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(
-            lambda wildcards: BASE + activations(150 * style_large_pixels())
-        ),
+        mem_mb=megabytes(STYLE.stylize_megabytes),
         runtime=minutes(30),
         gpu=GPU,
     params:
         painting="{painting}",
-        variant=lambda wildcards: STYLE_SHOWN[wildcards.painting],
-        precision=STYLE["stylised"]["precision"],
+        variant=lambda wildcards: STYLE.shown[wildcards.painting],
+        precision=STYLE.config["stylised"]["precision"],
         device=config["device"],
         code=code("style_stylize"),
     script:
@@ -180,16 +187,12 @@ rule style_stylize:
 rule style_quality:
     """Measure every result against its photograph and its painting."""
     input:
-        optimised=style_of("runs.csv"),
-        images=style_of("images"),
-        stylised=expand(
-            "results/style/stylised/{painting}/runs.csv", painting=STYLE_SHOWN
-        ),
-        contents=style_pictures(
-            "contents", [*STYLE_RUNS["content"], *STYLE_SHOWN_CONTENTS]
-        ),
-        paintings=style_pictures("paintings", [*STYLE_RUNS["painting"], *STYLE_SHOWN]),
-        held_out=style_backbone("held_out"),
+        optimised=STYLE.of_experiments("runs.csv"),
+        images=STYLE.of_experiments("images"),
+        stylised=STYLE.stylised_runs,
+        contents=STYLE.all_contents,
+        paintings=STYLE.all_paintings,
+        held_out=STYLE.backbone("held_out"),
     output:
         "results/style/quality.csv",
     log:
@@ -200,12 +203,12 @@ rule style_quality:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(lambda wildcards: 2000 + 2e-4 * style_large_pixels()),
+        mem_mb=megabytes(STYLE.quality_megabytes),
         runtime=minutes(120),
     params:
-        layers=STYLE["quality"]["layers"],
-        projections=STYLE["quality"]["projections"],
-        seed=STYLE["quality"]["seed"],
+        layers=STYLE.config["quality"]["layers"],
+        projections=STYLE.config["quality"]["projections"],
+        seed=STYLE.config["quality"]["seed"],
         code=code("style_quality"),
     script:
         "../workflow_scripts/style_quality.py"
@@ -214,7 +217,7 @@ rule style_quality:
 rule style_film:
     """The video to be stylised: generated, with sound, or the user's own."""
     input:
-        **style_video_source(),
+        **STYLE.video_source,
     output:
         "results/style/video/source.mp4",
     log:
@@ -228,7 +231,7 @@ rule style_film:
         mem_mb=megabytes(2000),
         runtime=minutes(30),
     params:
-        film=STYLE["video"]["film"],
+        film=STYLE.config["video"]["film"],
         code=code("style_film"),
     script:
         "../workflow_scripts/style_film.py"
@@ -238,7 +241,7 @@ rule style_video:
     """Stylise the video's frames in batches, losslessly."""
     input:
         source="results/style/video/source.mp4",
-        network=lambda wildcards: style_network(wildcards.painting, wildcards.variant),
+        network=STYLE.network_named,
     output:
         frames="results/style/video/{painting}/{variant}/frames.mkv",
         times="results/style/video/{painting}/{variant}/times.csv",
@@ -252,13 +255,13 @@ rule style_video:
     # All cores, so that no other job disturbs the clock of speed.csv.
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(style_video_megabytes),
+        mem_mb=megabytes(STYLE.video_megabytes),
         runtime=minutes(240),
         gpu=GPU,
     params:
-        batch=STYLE["video"]["batch"],
-        precision=STYLE["stylised"]["precision"],
-        speed=STYLE["video"]["speed"],
+        batch=STYLE.config["video"]["batch"],
+        precision=STYLE.config["stylised"]["precision"],
+        speed=STYLE.config["video"]["speed"],
         device=config["device"],
         code=code("style_video"),
     script:
@@ -289,8 +292,8 @@ rule style_encode:
     params:
         painting="{painting}",
         variant="{variant}",
-        crf=STYLE["video"]["crf"],
-        strip=STYLE["video"]["strip"],
+        crf=STYLE.config["video"]["crf"],
+        strip=STYLE.config["video"]["strip"],
         code=code("style_encode"),
     script:
         "../workflow_scripts/style_encode.py"
@@ -299,13 +302,11 @@ rule style_encode:
 rule style_time:
     """Time both versions by image size, and Version 1 by content loss."""
     input:
-        photographs=style_crops("crops.bin", "index.csv"),
-        painting=style_pictures("paintings", [STYLE["timing"]["painting"]])[0],
-        alexnet=style_backbone("alexnet"),
-        vgg=style_backbone("vgg"),
-        network=style_network(
-            STYLE_NETWORKS["main"], STYLE_SHOWN[STYLE_NETWORKS["main"]]
-        ),
+        photographs=STYLE.crops("crops.bin", "index.csv"),
+        painting=STYLE.paintings([STYLE.config["timing"]["painting"]])[0],
+        alexnet=STYLE.backbone("alexnet"),
+        vgg=STYLE.backbone("vgg"),
+        network=STYLE.network(STYLE.main, STYLE.shown[STYLE.main]),
     output:
         images="results/style/timing/images.csv",
         losses="results/style/timing/losses.csv",
@@ -317,13 +318,13 @@ rule style_time:
         "../envs/style.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(style_time_megabytes),
-        runtime=minutes(style_time_minutes),
+        mem_mb=megabytes(STYLE.time_megabytes),
+        runtime=minutes(STYLE.time_minutes),
         gpu=GPU,
     params:
-        timing={k: v for k, v in STYLE["timing"].items() if k != "targets"},
-        architectures=style_architectures(),
-        precision=STYLE["stylised"]["precision"],
+        timing={k: v for k, v in STYLE.config["timing"].items() if k != "targets"},
+        architectures=STYLE.architectures,
+        precision=STYLE.config["stylised"]["precision"],
         device=config["device"],
         code=code("style_time"),
     script:
@@ -346,7 +347,7 @@ rule style_bench:
         runtime=minutes(60),
         gpu=GPU,
     params:
-        bench=STYLE["bench"],
+        bench=STYLE.config["bench"],
         code=code("style_bench"),
     script:
         "../workflow_scripts/style_bench.py"

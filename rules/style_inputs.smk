@@ -1,5 +1,7 @@
 """What the style study starts from: photographs, paintings, backbones."""
 
+STYLE = WINGS["style"]
+
 
 wildcard_constraints:
     painting="[a-z][a-z0-9_]*",
@@ -52,8 +54,8 @@ rule style_prepare_coco:
         mem_mb=megabytes(4000),
         runtime=minutes(240),
     params:
-        size=STYLE["photographs"]["size"],
-        held_out=STYLE["photographs"]["held_out"],
+        size=STYLE.config["photographs"]["size"],
+        held_out=STYLE.config["photographs"]["held_out"],
         code=code("style_prepare_coco"),
     script:
         "../workflow_scripts/style_prepare_coco.py"
@@ -79,12 +81,12 @@ rule style_prepare_photographs:
         runtime=minutes(120),
     params:
         source="{source}",
-        path=STYLE["photographs"].get("path"),
-        size=STYLE["photographs"]["size"],
-        held_out=STYLE["photographs"]["held_out"],
-        crops=STYLE["photographs"]["crops"],
-        seed=STYLE["photographs"]["seed"],
-        reserved=STYLE["photographs"]["reserved"],
+        path=STYLE.config["photographs"].get("path"),
+        size=STYLE.config["photographs"]["size"],
+        held_out=STYLE.config["photographs"]["held_out"],
+        crops=STYLE.config["photographs"]["crops"],
+        seed=STYLE.config["photographs"]["seed"],
+        reserved=STYLE.config["photographs"]["reserved"],
         code=code("style_prepare_photographs"),
     script:
         "../workflow_scripts/style_prepare_photographs.py"
@@ -107,9 +109,9 @@ rule style_download_weights:
         runtime=120,
     params:
         architecture="{architecture}",
-        url=source_file("backbones", "architecture", "url"),
-        size=source_file("backbones", "architecture", "size"),
-        sha256_start=source_file("backbones", "architecture", "sha256_start"),
+        url=STYLE.download("backbones", "architecture", "url"),
+        size=STYLE.download("backbones", "architecture", "size"),
+        sha256_start=STYLE.download("backbones", "architecture", "sha256_start"),
         lock=lambda wildcards: f"resources/locks/{wildcards.architecture}.json",
         code=code("style_download_weights"),
     script:
@@ -134,7 +136,9 @@ rule style_train_backbone:
         gpu=GPU,
     params:
         architecture="{architecture}",
-        settings=lambda wildcards: STYLE["backbone_training"][wildcards.architecture],
+        settings=lambda wildcards: STYLE.config["backbone_training"][
+            wildcards.architecture
+        ],
         device=config["device"],
         checkpoint="results/checkpoints/style_train_backbone/{architecture}",
         code=code("style_train_backbone"),
@@ -158,11 +162,11 @@ rule style_download_painting:
         mem_mb=500,
         runtime=30,
     params:
-        url=source_file("paintings", "painting", "url"),
-        size=source_file("paintings", "painting", "size"),
-        sha256=source_file("paintings", "painting", "sha256"),
+        url=STYLE.download("paintings", "painting", "url"),
+        size=STYLE.download("paintings", "painting", "size"),
+        sha256=STYLE.download("paintings", "painting", "sha256"),
         lock=lambda wildcards: f"resources/locks/{wildcards.painting}.json",
-        contact=STYLE["contact"],
+        contact=STYLE.config["contact"],
         code=code("style_download_painting"),
     script:
         "../workflow_scripts/style_download_painting.py"
@@ -171,7 +175,7 @@ rule style_download_painting:
 rule style_prepare_painting:
     """Check a painting that was downloaded, or is the user's own."""
     input:
-        style_painting_source,
+        STYLE.painting_source,
     output:
         "results/style/paintings/{painting}.png",
     log:
@@ -179,7 +183,7 @@ rule style_prepare_painting:
     benchmark:
         "results/benchmarks/style_prepare_painting/{painting}.tsv"
     wildcard_constraints:
-        painting="|".join(STYLE_FOUND) or "none",
+        painting=STYLE.found,
     conda:
         "../envs/style.yaml"
     threads: 1
@@ -187,7 +191,7 @@ rule style_prepare_painting:
         mem_mb=2000,
         runtime=10,
     params:
-        longest=STYLE["longest_painting"],
+        longest=STYLE.config["longest_painting"],
         code=code("style_prepare_painting"),
     script:
         "../workflow_scripts/style_prepare_painting.py"
@@ -196,7 +200,7 @@ rule style_prepare_painting:
 rule style_prepare_content:
     """Prepare a photograph of the user's own to be stylised."""
     input:
-        lambda wildcards: STYLE["contents"][wildcards.content]["path"],
+        STYLE.content_path,
     output:
         "results/style/contents/{content}.png",
     log:
@@ -204,7 +208,7 @@ rule style_prepare_content:
     benchmark:
         "results/benchmarks/style_prepare_content/{content}.tsv"
     wildcard_constraints:
-        content="|".join(set(STYLE["contents"]) - set(STYLE_BUNDLED)) or "none",
+        content=STYLE.own_contents,
     conda:
         "../envs/style.yaml"
     threads: 1
@@ -212,8 +216,8 @@ rule style_prepare_content:
         mem_mb=2000,
         runtime=10,
     params:
-        height=style_content_size(0),
-        width=style_content_size(1),
+        height=STYLE.content_size(0),
+        width=STYLE.content_size(1),
         code=code("style_prepare_content"),
     script:
         "../workflow_scripts/style_prepare_content.py"
@@ -222,7 +226,7 @@ rule style_prepare_content:
 rule style_paint:
     """Paint the generated style images, each from its seed."""
     output:
-        style_pictures("paintings", STYLE_GENERATED),
+        STYLE.paintings(STYLE.generated),
     log:
         "results/logs/style_paint/style_paint.log",
     benchmark:
@@ -234,8 +238,10 @@ rule style_paint:
         mem_mb=2000,
         runtime=10,
     params:
-        seeds={name: STYLE["paintings"][name]["seed"] for name in STYLE_GENERATED},
-        size=STYLE["painting_size"],
+        seeds={
+            name: STYLE.config["paintings"][name]["seed"] for name in STYLE.generated
+        },
+        size=STYLE.config["painting_size"],
         code=code("style_paint"),
     script:
         "../workflow_scripts/style_paint.py"
@@ -244,7 +250,7 @@ rule style_paint:
 rule style_cut_contents:
     """Prepare the bundled photographs that are to be stylised."""
     output:
-        style_pictures("contents", STYLE_BUNDLED),
+        STYLE.contents(STYLE.bundled),
     log:
         "results/logs/style_cut_contents/style_cut_contents.log",
     benchmark:
@@ -257,7 +263,9 @@ rule style_cut_contents:
         mem_mb=2000,
         runtime=10,
     params:
-        photographs=[STYLE["contents"][name] | {"name": name} for name in STYLE_BUNDLED],
+        photographs=[
+            STYLE.config["contents"][name] | {"name": name} for name in STYLE.bundled
+        ],
         code=code("style_cut_contents"),
     script:
         "../workflow_scripts/style_cut_contents.py"

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
 from triptych.present.tables import write_table
 from triptych.rl.report.figures_masks import layers_figure
 from triptych.rl.report.figures_storage import memory_figure
-from triptych.rl.report.scores import read_frames
 from triptych.rl.report.tables import sizes_long, table1_long, table1_table
 from triptych.rl.report.tables_masks import layers_long
 

@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
 from triptych.present.tables import with_cells, write_table
+from triptych.rl.methods import CONTROLS
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long
-from triptych.rl.report.scores import read_frames, run_scores, summarise_scores
+from triptych.rl.report.scores import run_scores, summarise_scores
 from triptych.rl.report.tables import scores_long, scores_table
 
 with job(snakemake):
@@ -16,13 +18,10 @@ with job(snakemake):
     behaviour = read_frames(snakemake.input.datasets)
     runs = run_scores(evaluations, snakemake.params.last_evaluations)
     summary = summarise_scores(runs)
-    for method, other, files in (
-        ("snip", "grasp", output.figure1),
-        ("grasp", "snip", output.figure2),
-    ):
-        shown = summary[summary["method"] != other]
+    for name, methods in snakemake.params.figures.items():
+        shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
         numbers = with_cells(shown, unit="D4RL-normalised score", scale=scale)
-        write_figure(sparsity_figure(shown, behaviour, method), numbers, files)
+        write_figure(sparsity_figure(shown, behaviour, *methods), numbers, getattr(output, name))
     curves = curves_long(evaluations, scale=scale)
     write_figure(curves_figure(curves), curves, output.curves)
     scores = scores_long(runs, sparsity_percent=95, scale=scale)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import save_figure
 from triptych.present.tables import write_table
 from triptych.rl.report.figures_storage import latency_figure
-from triptych.rl.report.scores import read_frames
 from triptych.rl.report.tables_latency import latency_long, latency_table
 
 with job(snakemake):

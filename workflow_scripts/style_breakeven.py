@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.tables import write_table
-from triptych.rl.report.scores import read_frames
 from triptych.style.report.tables_beyond import breakeven_long, breakeven_table, shipped_losses
 
 with job(snakemake):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
-from triptych.rl.report.scores import read_frames
 from triptych.style.report.figures_network import (
     checkpoints_figure,
     checkpoints_long,

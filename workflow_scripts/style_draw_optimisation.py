@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.core.files import write_csv
+from triptych.core.files import read_frames, write_csv
 from triptych.core.job import job
 from triptych.present.palette import write_figure
 from triptych.present.tables import write_table
-from triptych.rl.report.scores import read_frames
 from triptych.style.measures.targets import target_times
 from triptych.style.report.figures_curves import backbones_figure, optimizers_figure
 from triptych.style.report.figures_images import backbone_images_figure, optimizer_images_figure

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
 from triptych.present.tables import write_table
-from triptych.rl.report.scores import read_frames
 from triptych.style.report.figures_images import initialisations_figure, versions_figure
 from triptych.style.report.figures_panels import chosen_file, files_by_stem, stylised_by_pair
 from triptych.style.report.tables_beyond import quality_long, quality_table

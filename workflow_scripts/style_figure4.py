@@ -2,9 +2,9 @@
 
 import pandas as pd
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
-from triptych.rl.report.scores import read_frames
 from triptych.style.report.figures_curves import loss_times_figure
 from triptych.style.report.tables_history import history_long
 from triptych.style.report.tables_times import loss_times_long

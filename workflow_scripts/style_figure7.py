@@ -1,8 +1,8 @@
 """Figure 7: one photograph in several styles, by Version 1."""
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
-from triptych.rl.report.scores import read_frames
 from triptych.style.report.figures_images import paintings_figure
 from triptych.style.report.figures_panels import files_by_stem
 from triptych.style.report.tables_results import results_long

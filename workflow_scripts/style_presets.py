@@ -2,9 +2,9 @@
 
 import pandas as pd
 
+from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
-from triptych.rl.report.scores import read_frames
 from triptych.style.report.figures_images import presets_figure
 from triptych.style.report.figures_panels import files_by_stem
 from triptych.style.report.tables_history import history_long

@@ -90,7 +90,7 @@ def train_expert(folder, monkeypatch, iterations=4):
     """Iterations of 256 steps in a blink, a checkpoint after each two."""
     monkeypatch.setattr(ppo, "HORIZON", 8)
     monkeypatch.setattr(ppo, "EVALUATION_EPISODES", 1)
-    monkeypatch.setattr(expert_training, "EVALUATE_EVERY", 2)
+    monkeypatch.setattr(ppo, "EVALUATE_EVERY", 2)
     expert_training.train_expert(
         "hopper",
         ppo.PpoSettings(seed=1, steps=iterations * ppo.ENVIRONMENTS * 8),

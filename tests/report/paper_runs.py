@@ -14,11 +14,8 @@ from triptych.audio.report.claims_data import AudioData
 from triptych.audio.report.claims_verdicts import audio_verdicts
 from triptych.audio.report.rows import AudioStudy
 from triptych.present.verdicts import Verdict
-from triptych.rl.report import claims as claims_rl
-from triptych.rl.report import claims_networks as claims_rl_networks
-from triptych.rl.report.scores import run_scores
-from triptych.style.report import claims as claims_style
-from triptych.style.report import claims_speed as claims_style_speed
+from triptych.rl import study as rl
+from triptych.style import study as style
 
 
 @dataclass
@@ -118,21 +115,13 @@ def verdicts(run: Run, *, prefix: str = "") -> dict[str, Verdict]:
 
 
 def _style(run: Run) -> list[Verdict]:
-    of = run.frames
-    runs, history = of["style_runs"], of["style_history"]
-    return [
-        claims_style_speed.network_is_faster(
-            of["style_timing"], run.architectures, of["style_stylised_runs"]
-        ),
-        claims_style_speed.large_images_take_seconds(of["style_stylised_runs"]),
-        claims_style_speed.alexnet_is_faster(of["style_timing"], run.architectures),
-        claims_style.backbones_share_a_trend(runs, history),
-        claims_style_speed.loss_functions_differ_in_time(of["style_loss_timing"], runs, history),
-        claims_style.lbfgs_ends_lowest(runs),
-        claims_style.sgd_fails(runs, history, of["style_quality"]),
-        claims_style.content_start_keeps_structure(runs, of["style_quality"]),
-        claims_style_speed.videos_are_batched_and_kept(of["style_speed"], of["style_properties"]),
-    ]
+    frames = {
+        name.removeprefix("style_"): frame
+        for name, frame in run.frames.items()
+        if name.startswith("style_")
+    }
+    settings = {"architectures": run.architectures, "timed": "waves"}
+    return style.verdicts_on(frames, settings)
 
 
 def _audio(run: Run) -> list[Verdict]:
@@ -166,18 +155,7 @@ def _audio_data(run: Run) -> AudioData:
 
 
 def _rl(run: Run) -> list[Verdict]:
-    of = run.frames
-    scored = run_scores(of["scores"], 2)
-    made = claims_rl.conditions(
-        of["scores"], of["trained_layers"], of["datasets"], run.rl_precision
-    )
-    return [
-        claims_rl.bc_keeps_score(scored, made),
-        claims_rl.bcq_keeps_score_but_on_hopper(scored, made),
-        claims_rl_networks.last_layer_keeps_most(of["layers"], of["datasets"]),
-        claims_rl_networks.memory_shrinks_four_times(of["sizes"], of["layers"]),
-        claims_rl_networks.sparse_inference_is_faster(of["latency"], of["layers"]),
-    ]
+    return rl.verdicts_on(run.frames, {"last_evaluations": 2, "precision": run.rl_precision})
 
 
 def contrary_run() -> Run:

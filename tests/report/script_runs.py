@@ -159,7 +159,7 @@ def style_page_inputs(files):
     tables = {name: str(TABLES / f"{name}.csv") for name in STYLE_TABLES}
     return {
         **tables,
-        "style_stylised_runs": files["stylised_runs"],
+        "style_stylised": files["stylised_runs"],
         "style_parity": files["parity"],
         "style_properties": files["properties"],
         "style_videos": files["videos"],

@@ -11,8 +11,9 @@ from triptych.audio.report.figures import (
     finetuning_figure,
     finetuning_long,
 )
+from triptych.audio.report.labels import CAPTION_COLOURS
 from triptych.audio.report.tables_beyond import beyond_long
-from triptych.present.palette import CAPTION_COLOURS, MUTED, save_figure
+from triptych.present.palette import MUTED, save_figure
 
 
 @pytest.fixture(scope="module")

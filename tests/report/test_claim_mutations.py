@@ -7,10 +7,17 @@ import pytest
 from claim_mutations import INPUTS, MUTATIONS, Mutation
 from paper_runs import Run, contrary_run, paper_run, verdicts
 
-from triptych.present import palette as style
+from triptych.audio.report import labels as audio
 from triptych.present.verdicts import NOT_REPRODUCED, REPRODUCED, SEEN
+from triptych.rl.report import labels as rl
+from triptych.style.report import labels as style
 
-LABELS = sorted(name for name in vars(style) if name.endswith("_LABELS"))
+LABELS = [
+    table
+    for labels in (style, audio, rl)
+    for name, table in vars(labels).items()
+    if name.endswith("_LABELS")
+]
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +43,9 @@ def test_the_papers_own_run_reproduces_every_claim(found):
 @pytest.fixture
 def labels():
     """The plots' tables of labels, put back in their order (in which figures are drawn)."""
-    tables = [getattr(style, name) for name in LABELS]
-    before = [dict(each) for each in tables]
-    yield tables
-    for table, entries in zip(tables, before, strict=True):
+    before = [dict(each) for each in LABELS]
+    yield LABELS
+    for table, entries in zip(LABELS, before, strict=True):
         table.clear()
         table.update(entries)
 

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.present.palette import ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS, save_figure
+from triptych.present.palette import save_figure
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long
 from triptych.rl.report.figures_masks import FLOOR_PERCENT, layers_figure
 from triptych.rl.report.figures_storage import BREAK_EVEN_PERCENT, latency_figure, memory_figure
+from triptych.rl.report.labels import ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS
 from triptych.rl.report.scores import run_scores, summarise_scores
 from triptych.rl.report.tables import sizes_long
 from triptych.rl.report.tables_latency import latency_long

@@ -11,10 +11,11 @@ from triptych.present.markdown import inline, render
 from triptych.present.page import (
     Page,
     PageFigure,
+    PageStudy,
     PageVideo,
     Section,
-    Study,
     page_claims,
+    page_figures,
     render_page,
 )
 from triptych.present.tables import Table
@@ -65,8 +66,9 @@ def sections(pictures, layers=None, datasets=None, latency=None):
     published = pd.read_csv(RESOURCES / "published" / "rl_table1_megabytes.csv")
     latency = synthetic.latency() if latency is None else latency
     return rl_sections(
-        figures=pictures,
-        captions={name: f"Caption of {name}." for name in TITLES},
+        figures=page_figures(
+            "rl", TITLES, pictures, {name: f"Caption of {name}." for name in TITLES}
+        ),
         table1=table1_long(synthetic.sizes(), published, task="halfcheetah", scale="demo"),
         scores=scores_long(run_scores(synthetic.scores(), 2), sparsity_percent=95, scale="demo"),
         latency=latency_long(latency, scale="demo"),
@@ -88,7 +90,7 @@ def claims(**changes):
         }
     )
     published = pd.read_csv(RESOURCES / "published" / "claims.csv")
-    return page_claims(verdicts.assign(**changes), published, CRITERIA)
+    return page_claims("rl", verdicts.assign(**changes), published, CRITERIA)
 
 
 def study(**changes):
@@ -100,7 +102,7 @@ def study(**changes):
         "claims": [],
         "sections": [],
     }
-    return Study(**{**fields, **changes})
+    return PageStudy(**{**fields, **changes})
 
 
 def page(claims=(), sections=(), **changes):
@@ -158,7 +160,7 @@ def test_text_from_data_never_becomes_an_element(pictures, evil):
         subtitle=evil,
         scale=evil,
         studies=[
-            Study(
+            PageStudy(
                 evil,
                 evil,
                 evil,
@@ -195,16 +197,21 @@ def test_collected_data_are_said_not_to_be_d4rls(pictures):
     assert "easier to clone" not in Elements(page(sections=d4rl)).text
 
 
-def test_a_missing_figure_is_named(pictures):
-    with pytest.raises(ValueError, match="lacks the figure of rl_figure1"):
-        sections(pictures[1:])
+def test_a_figure_without_title_or_caption_is_named(pictures):
+    captions = {name: "A caption." for name in TITLES}
+    with pytest.raises(ValueError, match="lacks the title of rl_figure1"):
+        page_figures("rl", {}, pictures[:1], captions)
+    without = {name: text for name, text in captions.items() if name != "rl_figure2"}
+    with pytest.raises(ValueError, match="lacks the caption of rl_figure2"):
+        page_figures("rl", TITLES, pictures, without)
+    assert page_figures("style", {}, pictures, {}) == {}  # of other studies
 
 
 def test_a_verdict_on_an_unknown_claim_is_an_error():
     verdicts = pd.DataFrame({"id": ["rl-new"], "verdict": [REPRODUCED]})
     published = pd.read_csv(RESOURCES / "published" / "claims.csv")
     with pytest.raises(ValueError, match="rl-new"):
-        page_claims(verdicts, published, CRITERIA)
+        page_claims("rl", verdicts, published, CRITERIA)
 
 
 def test_every_product_of_the_study_has_a_caption_of_its_own():
@@ -218,21 +225,56 @@ def test_every_product_of_the_study_has_a_caption_of_its_own():
 def test_markdown_renders_what_the_differences_use():
     html = render(
         "# Title\n\nA *word*, a **bold** one, `x < y`.\n- one\n  goes on\n- two\n\n"
-        "| a | b |\n|---|---|\n| 1 | 2 |\n\n[out](https://example.org/a) [in](docs/x.md)"
+        "| a | b \\| c |\n|---|---|\n| 1 | 2 |\n\n"
+        "[out](https://example.org/a) [in](docs/x.md)"
     )
     assert "<h3>Title</h3>" in html
     assert "<em>word</em>" in html and "<strong>bold</strong>" in html
     assert "<code>x &lt; y</code>" in html
-    assert "<li>one goes on</li><li>two</li>" in html
-    assert "<th>a</th>" in html and "<td>2</td>" in html
+    assert "<li>one\ngoes on</li>\n<li>two</li>" in html
+    assert '<div class="scroll" tabindex="0"><table class="text">' in html
+    assert "<th>b | c</th>" in html and "<td>2</td>" in html
     assert '<a href="https://example.org/a">out</a>' in html
     assert "docs/x.md" not in html and "in</p>" in html
 
 
-def test_links_run_no_script_and_leave_their_attribute_alone():
-    assert "href" not in inline("[x](javascript:alert(1))")
-    html = str(inline('[x](https://example.org/"onclick="alert(1))'))
-    assert not any("onclick" in attrs for _, attrs in Elements(f"<p>{html}</p>").seen)
+HOSTILE = [
+    *(EVIL, EVIL_ATTRIBUTE, f"**{EVIL}**", f"`{EVIL}`", f"[{EVIL}](search.html)", f"# {EVIL}"),
+    *(f"- {EVIL}\n- {EVIL_ATTRIBUTE}", f"| {EVIL} |\n|---|\n| {EVIL_ATTRIBUTE} |"),
+    *(
+        "<!-- -->",
+        "<![CDATA[x]]>",
+        "<?php x ?>",
+        "<b>bold</b>",
+        "&lt;script&gt;",
+        "    <b>code</b>",
+    ),
+    *("![x](https://example.org/x.png)", "<https://example.org>", "<javascript:alert(1)>"),
+    *("[x](javascript:alert(1))", "[x](JaVaScRiPt:alert(1))", "[x](&#106;avascript:alert(1))"),
+    *("[x](data:text/html,y)", "[x](vbscript:y)", "[x](//example.org/x.html)", "[x](/x.html)"),
+    *('[x](https://example.org/"onclick="y)', "[x](<https://example.org/ onclick=y>)"),
+    *('[x](https://example.org/ "t\' onclick=y")', '[x](x.html" onclick="y)'),
+    *("[x]: javascript:alert(1)\n\n[x]", "> " * 200 + "x", "[" * 2000, "*" * 2000 + "x"),
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("written", [inline, render])
+def test_hostile_markdown_makes_no_element_but_the_house_s_own(written, text):
+    elements = Elements(str(written(text)))
+    assert not elements.open
+    lists_and_tables = {"ul", "li", "div", "table", "thead", "tbody", "tr", "th", "td"}
+    allowed = {"p", "h3", "code", "strong", "em", "a", *lists_and_tables}
+    for tag, attributes in elements.seen:
+        assert tag in allowed
+        assert set(attributes) <= {"href", "title", "class", "tabindex"}
+        address = attributes.get("href", "search.html")
+        assert address.startswith("https://example.org") or address == "search.html"
+
+
+def test_what_is_no_markdown_of_ours_is_shown_as_it_is():
+    for text in ("<b>bold</b>", "&lt;script&gt;", "<https://example.org>", "[0.91, 1.02]", "a\\*b"):
+        assert Elements(str(render(text))).text.strip() == text
 
 
 def test_timings_sum_the_jobs_of_a_rule():

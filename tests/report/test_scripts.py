@@ -61,10 +61,11 @@ def results(tmp_path_factory):
         "rl_draw_scores",
         scored,
         named={
-            **{f"figure{n}": figure_files(f"rl_figure{n}") for n in (1, 2)},
+            **{f"rl_figure{n}": figure_files(f"rl_figure{n}") for n in (1, 2)},
             "curves": figure_files("rl_curves"),
             "scores": table_files("rl_scores"),
         },
+        figures={"rl_figure1": ["snip"], "rl_figure2": ["grasp"]},
         last_evaluations=2,
     )
     run(
@@ -89,18 +90,17 @@ def results(tmp_path_factory):
     run(
         "report_claims",
         {
-            **files,
-            "trained_layers": files["layers"],
+            **{f"rl_{name}": paths for name, paths in files.items()},
+            "rl_trained_layers": files["layers"],
             **style_claim_inputs(style),
             **audio_claim_inputs(audio),
         },
         [Path("results/claims.csv")],
-        last_evaluations=2,
-        style_architectures=ARCHITECTURES,
-        style_timed="waves",
-        audio_study=about_audio,
-        audio_trained=TRAINED,
-        rl_precision="float32",
+        settings={
+            "style": {"architectures": ARCHITECTURES, "timed": "waves"},
+            "audio": {"study": about_audio, "trained": TRAINED},
+            "rl": {"last_evaluations": 2, "precision": "float32"},
+        },
     )
     Path("differences.md").write_text("- **Physics**: `-v4`.\n")
     Path("colophon.md").write_text("MIT.\n")
@@ -111,11 +111,11 @@ def results(tmp_path_factory):
             "published_claims": str(PUBLISHED / "claims.csv"),
             "figures": [str(FIGURES / f"{name}.svg") for name in (*PICTURES, *RL_FIGURES)],
             "captions": list(map(str, CAPTIONS)),
-            "table1": str(TABLES / "rl_table1.csv"),
-            "scores": str(TABLES / "rl_scores.csv"),
-            "latency": str(TABLES / "rl_inference.csv"),
-            "layers": files["layers"],
-            "datasets": files["datasets"],
+            "rl_table1": str(TABLES / "rl_table1.csv"),
+            "rl_scores": str(TABLES / "rl_scores.csv"),
+            "rl_latency": str(TABLES / "rl_inference.csv"),
+            "rl_layers": files["layers"],
+            "rl_datasets": files["datasets"],
             **style_page_inputs(style),
             **audio_page_inputs(audio),
             "differences": "differences.md",
@@ -124,13 +124,12 @@ def results(tmp_path_factory):
         [Path("results/report.html")],
         title="A study",
         subtitle="What it is.",
-        studies={
-            "style": {"title": "Images", "paper": "Of *images*.", "facts": {"Size": "48 px"}},
-            "audio": {"title": "Sounds", "paper": "Of *sounds*.", "facts": {"Clips": "60"}},
-            "rl": {"title": "Pruning", "paper": "Of *robots*.", "facts": {"Seeds": "5"}},
+        facts={"style": {"Size": "48 px"}, "audio": {"Clips": "60"}, "rl": {"Seeds": "5"}},
+        settings={
+            "style": {},
+            "audio": {"study": about_audio},
+            "rl": {"latency_task": "halfcheetah"},
         },
-        latency_task="halfcheetah",
-        audio_study=about_audio,
         provenance="results/provenance",
         packages=["python", "matplotlib"],
     )

@@ -77,10 +77,11 @@ def test_the_packed_rows_have_no_published_number_and_no_difference(table1):
     assert packed[["published", "difference"]].isna().all().all()
 
 
-def test_a_size_that_is_missing_is_named(published):
-    sizes = synthetic.sizes(methods=("snip",))
-    with pytest.raises(ValueError, match="method grasp, sparsity 95%, network actor, format coo"):
-        table1_long(sizes, published, task="halfcheetah", scale="demo")
+def test_what_was_not_measured_is_a_dash_beside_the_published_size(published):
+    long = table1_long(synthetic.sizes(methods=("snip",)), published, task="halfcheetah", scale="x")
+    rows = {row[0]: row[1:] for row in table1_table(long).rows}
+    assert rows["GraSP (95% sparse)"][:3] == ("0.14099", DASH, DASH)
+    assert DASH not in rows["SNIP (95% sparse)"]
 
 
 def test_a_table_is_written_as_long_csv_markdown_and_latex(table1, tmp_path):

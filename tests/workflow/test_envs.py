@@ -15,6 +15,7 @@ ENVS = sorted((ROOT / "envs").glob("*.yaml"))
 DISTRIBUTIONS = {
     "PIL": "pillow",
     "cv2": "opencv-python-headless",
+    "markdown_it": "markdown-it-py",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",

@@ -8,14 +8,14 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
 
-from triptych.audio import commands as audio
 from triptych.core.errors import InputError
 from triptych.gpu import commands as gpu
 from triptych.plan import commands as plan
 from triptych.present import commands as report
-from triptych.rl import commands as rl
-from triptych.style import commands as style
+from triptych.studies import NAMES
 
 DESCRIPTION = "Put to use what the workflow made under results/."
 
@@ -63,9 +63,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, help="print the version and stop")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    style.add_commands(commands)
-    audio.add_commands(commands)
-    rl.add_commands(commands)
+    for name in NAMES:
+        if find_spec(f"triptych.{name}.commands"):
+            import_module(f"triptych.{name}.commands").add_commands(commands)
     plan.add_commands(commands)
     gpu.add_commands(commands)
     report.add_commands(commands)

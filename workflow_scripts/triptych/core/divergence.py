@@ -5,11 +5,11 @@ state is saved: what went bad in between is found before it can replace a good s
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 
 EXPLODED = 1e8
@@ -36,15 +36,16 @@ def exploded(mean: float, first: float) -> bool:
     return mean > EXPLODED * first > 0
 
 
-def diverged(what: str, saved: str | None, checkpoint: Checkpoint, advice: str) -> DivergedError:
+def diverged(what: str, saved: str | None, checkpoint: Path, advice: str) -> DivergedError:
     """The error of a job: what happened, what is kept, what to do.
 
     what:   "the loss is not finite at step 7 (learning rate 0.1)"
     saved:  what the last good state is of, "step 5"; None where none was saved
+    checkpoint: the file that holds it
     advice: "Lower x in the config."
     """
     kept = (
-        f"the last good state, of {saved}, is kept in {checkpoint.path}"
+        f"the last good state, of {saved}, is kept in {checkpoint}"
         if saved
         else "it had saved nothing yet"
     )

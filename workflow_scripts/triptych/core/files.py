@@ -6,7 +6,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -95,6 +95,17 @@ def write_csv(table: "pd.DataFrame", path: str | os.PathLike[str]) -> None:
             quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL,
             errors="backslashreplace",  # names of files may hold bytes that are no text
         )
+
+
+def read_frames(paths: str | Path | Sequence[str | Path]) -> "pd.DataFrame":
+    """CSV files of one layout as one frame. Raises ValueError for none."""
+    import pandas as pd
+
+    if isinstance(paths, str | Path):
+        paths = [paths]
+    if not paths:
+        raise ValueError("at least one CSV file expected, got none")
+    return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
 
 
 def sha256_of(path: str | os.PathLike[str]) -> str:

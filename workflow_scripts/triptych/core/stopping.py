@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from types import FrameType
+from typing import Protocol
 
 SAVED_EXIT_CODE = 75
 """EX_TEMPFAIL: the job saved its state and wants to be started again."""
@@ -21,6 +22,18 @@ class Stopped(SystemExit):
 
     def __str__(self) -> str:
         return f"stopped by {self.reason} after saving; run again to resume"
+
+
+class Interrupted(Exception):
+    """Raised, with the reason, by work that is given up because its job is asked to stop."""
+
+
+class Stop(Protocol):
+    """Something that may ask to stop: a `StopRequest`, or a test's."""
+
+    @property
+    def reason(self) -> str | None:
+        """Why to stop, or None to go on."""
 
 
 class StopRequest:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from triptych.core.divergence import DivergedError
 from triptych.core.memory import peak_memory
 from triptych.core.operations import Work
 
@@ -74,3 +75,9 @@ def synchronise(device: torch.device) -> None:
     """Wait until a GPU has done what it was given."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
+
+
+def refuse(trouble: str) -> None:
+    """Raise DivergedError with what is wrong; nothing where that is ""."""
+    if trouble:
+        raise DivergedError(trouble)

@@ -3,11 +3,10 @@
 from importlib.metadata import version
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.divergence import diverged
-from triptych.core.progress import Progress
-from triptych.core.stopping import Stopped, StopRequest
+from triptych.core.stopping import Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.demo.experts import PathLike, write_expert, write_record
-from triptych.demo.ppo import ENVIRONMENTS, EVALUATE_EVERY, HIDDEN, HORIZON, PpoSettings, Trainer
+from triptych.demo.ppo import ENVIRONMENTS, HIDDEN, HORIZON, PpoSettings, Trainer
 
 
 def train_expert(
@@ -16,7 +15,7 @@ def train_expert(
     policy_path: PathLike,
     record_path: PathLike,
     checkpoint: Checkpoint,
-    stop: StopRequest,
+    stop: Stop,
 ) -> None:
     """Train, keep the policy of the best evaluation, measure it on fresh episodes, write both.
 
@@ -25,28 +24,11 @@ def train_expert(
     finite or the value's error explodes; the last state stays.
     """
     trainer = Trainer(task, settings)
-    stored = checkpoint.load()
-    if stored is not None:
-        trainer.restore(stored)
-
-    def save() -> str:
-        checkpoint.save(trainer.state())
-        return f"iteration {trainer.iteration}"
-
-    saved = None if stored is None else f"iteration {trainer.iteration}"
-    with Progress(task, trainer.iterations, "iterations", done=trainer.iteration) as progress:
-        while trainer.iteration < trainer.iterations:
-            trainer.iterate()
-            if wrong := trainer.trouble():
-                advice = f"Choose another seed in the config (rl.experts.{task}.seed)."
-                raise diverged(wrong, saved, checkpoint, advice)
-            progress.advance()
-            if trainer.iteration % EVALUATE_EVERY == 0 or trainer.iteration == trainer.iterations:
-                trainer.evaluate()
-                saved = save()
-            if stop.reason:
-                save()
-                raise Stopped(stop.reason)
+    advice = f"Choose another seed in the config (rl.experts.{task}.seed)."
+    rhythm = Rhythm(trainer.iterations, ("iteration", "iterations"), advice=advice)
+    loop = TrainingLoop(trainer, rhythm, checkpoint, lambda: stop.reason)
+    loop.restore()
+    loop.run(task, trainer.iterate)
     training = {
         "algorithm": "PPO (Schulman et al. 2017), the policy's mean, clipped to [-1, 1]",
         "seed": settings.seed,

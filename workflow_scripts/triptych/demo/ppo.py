@@ -105,6 +105,7 @@ class Trainer:
         self.task, self.settings = task, settings
         self.simulation = Locomotion(task, ENVIRONMENTS)
         self.iteration, self.episodes_begun, self.best = 0, 0, -np.inf
+        self._evaluated = 0  # at which iteration last
         self.error = self.first_error = 0.0  # mean squares of the value's error, an iteration's
         observation, action = self.simulation.observation_size, self.simulation.action_size
         generator = keyed_generator(CPU, "ppo initialisation", settings.seed)
@@ -123,6 +124,15 @@ class Trainer:
     def iterations(self) -> int:
         """Iterations of a whole training."""
         return -(-self.settings.steps // (ENVIRONMENTS * HORIZON))
+
+    @property
+    def done(self) -> int:
+        return self.iteration
+
+    @property
+    def evaluation_due(self) -> bool:
+        due = self.iteration % EVALUATE_EVERY == 0 or self.iteration == self.iterations
+        return due and self.iteration > self._evaluated
 
     def iterate(self) -> None:
         """Record HORIZON steps of every environment, then improve on them."""
@@ -244,7 +254,7 @@ class Trainer:
             {layer: each.astype(np.float32) for layer, each in biases.items()},
         )
 
-    def evaluate(self) -> None:
+    def evaluate(self) -> bool:
         """Score the policy as it stands; keep it if none before it was better.
 
         It acts with noise: data are recorded with noise, and a gait that only works without falls.
@@ -261,6 +271,8 @@ class Trainer:
         if score > self.best:
             self.best, self.kept = score, expert
         logger.info("%s iteration %d: score with noise %.1f", self.task, self.iteration, score)
+        self._evaluated = self.iteration
+        return True
 
     def state(self) -> dict[str, Any]:
         """Everything that the next iteration depends on, as torch.save writes it."""
@@ -283,6 +295,7 @@ class Trainer:
             "first error": self.first_error,
             "counts": [self.observed.count, self.returned.count],
             "iteration": self.iteration,
+            "evaluated": self._evaluated,
             "episodes begun": self.episodes_begun,
             "best": self.best,
         }
@@ -312,4 +325,5 @@ class Trainer:
             {layer: kept[f"biases/{layer}"] for layer in LAYERS},
         )
         self.iteration, self.best = state["iteration"], state["best"]
+        self._evaluated = state["evaluated"]
         self.episodes_begun = state["episodes begun"]

@@ -21,12 +21,12 @@ from torch.nn import functional
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
-from triptych.core.divergence import all_finite, diverged, exploded
+from triptych.core.divergence import all_finite, exploded
 from triptych.core.errors import InputError
 from triptych.core.portion import NoRoomError
-from triptych.core.progress import Progress
 from triptych.core.sampling import keyed_generator
-from triptych.core.stopping import Stopped, StopRequest
+from triptych.core.stopping import Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.demo.views import Views
 from triptych.style.backbones.architectures import Architecture, Pooling
 from triptych.style.backbones.backbone import Backbone
@@ -186,7 +186,7 @@ def pretrain(
     settings: PretrainingSettings,
     device: torch.device,
     checkpoint: Checkpoint,
-    stop: StopRequest,
+    stop: Stop,
 ) -> Pretrained:
     """Train `architecture` on `photographs`, resuming from `checkpoint`.
 
@@ -195,113 +195,126 @@ def pretrain(
     doesn't hold the batch, which batch norm keeps from being taken in parts. The log's `seconds`
     count all attempts; everything else is the same for an unbroken run and a resumed one.
     """
-    generator = keyed_generator(torch.device("cpu"), "initialisation", settings.seed)
-    trainee = Trainee(architecture, settings.contrast_at, generator)
-    # Channels last: a step in bf16 takes two thirds of the time on a CPU.
-    trainee = trainee.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
-    optimiser = torch.optim.AdamW(
-        trainee.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    run = _Pretraining(architecture, photographs, settings, device)
+    rhythm = Rhythm(
+        settings.steps,
+        ("step", "steps"),
+        look=settings.log_every,
+        save=settings.checkpoint_every,
+        advice="Lower style.backbone_training.learning_rate.",
     )
-    views = Views(photographs, device)
-    step, seconds, saved = 0, 0.0, None
-    rows: list[dict[str, float]] = []
-    summed = torch.zeros(2, device=device)  # loss and share found, since the last row
+    loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
+    loop.restore(device)
+    loop.run(f"{architecture.name} on {len(photographs)} photographs", run.step)
+    return run.pretrained()
 
-    stored = checkpoint.load(device)
-    if stored is not None:
-        step, seconds, rows = stored["step"], stored["seconds"], stored["rows"]
-        trainee.load_state_dict(stored["trainee"])
-        optimiser.load_state_dict(stored["optimiser"])
-        summed.copy_(stored["summed"])
-        saved = step
-        logger.info("resuming at step %d of %d", step, settings.steps)
-    began = time.monotonic() - seconds
 
-    def check() -> None:
-        mean = float(summed[0]) / max(1, step - _logged(rows))
+class _Pretraining:
+    """The state of a pretraining: all that changes from step to step."""
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        photographs: Mapping[str, Image.Image],
+        settings: PretrainingSettings,
+        device: torch.device,
+    ) -> None:
+        self._architecture, self._settings, self._device = architecture, settings, device
+        generator = keyed_generator(torch.device("cpu"), "initialisation", settings.seed)
+        trainee = Trainee(architecture, settings.contrast_at, generator)
+        # Channels last: a step in bf16 takes two thirds of the time on a CPU.
+        self._trainee = trainee.to(device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self._optimiser = torch.optim.AdamW(
+            self._trainee.parameters(),
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+        )
+        self._views = Views(photographs, device)
+        self.done = 0
+        self._rows: list[dict[str, float]] = []
+        self._summed = torch.zeros(2, device=device)  # loss and share found, since the last row
+        self._began = time.monotonic()
+
+    @property
+    def evaluation_due(self) -> bool:
+        every, steps = self._settings.log_every, self._settings.steps
+        return self._since_row() > 0 and (self.done % every == 0 or self.done == steps)
+
+    def _since_row(self) -> int:
+        """Steps since the log's last row."""
+        return self.done - (int(self._rows[-1]["step"]) if self._rows else 0)
+
+    def step(self) -> None:
+        """Update the weights once. Raises NoRoomError."""
+        settings = self._settings
+        images = self._views.at(settings.seed, self.done, settings.batch, settings.view)
+        images = images.contiguous(memory_format=torch.channels_last)
+        for group in self._optimiser.param_groups:
+            group["lr"] = one_cycle(self.done, settings.steps, settings.learning_rate)
+        self._optimiser.zero_grad(set_to_none=True)
+        try:
+            with precision_context(self._device, settings.precision):
+                losses, found = zip(
+                    *(nt_xent(each, settings.temperature) for each in self._trainee(images)),
+                    strict=True,
+                )
+            loss = torch.stack(losses).mean()
+            loss.backward()
+        except torch.OutOfMemoryError as error:
+            raise NoRoomError(
+                f"the GPU's memory doesn't hold a batch of {settings.batch} places in two "
+                f"views ({error}). Lower style.backbone_training.batch: batch norm makes "
+                "each view depend on all, so that a batch can't be taken in parts."
+            ) from None
+        self._optimiser.step()
+        self._summed += torch.stack([loss.detach(), found[-1]])  # found by the deepest head
+        self.done += 1
+
+    def trouble(self) -> str:
+        """What is wrong with the losses since the last row, or with the weights."""
+        mean = float(self._summed[0]) / max(1, self._since_row())
         if not math.isfinite(mean):
-            wrong = f"the loss isn't finite before step {step}"
-        elif not all_finite(trainee.state_dict().values()):
-            wrong = f"weights aren't finite before step {step}"
-        elif rows and exploded(mean, rows[0]["loss"]):
-            wrong = f"the mean loss before step {step} is {mean:.3g}"
-        else:
-            return
-        advice = "Lower style.backbone_training.learning_rate."
-        raise diverged(wrong, None if saved is None else f"step {saved}", checkpoint, advice)
+            return f"the loss isn't finite before step {self.done}"
+        if not all_finite(self._trainee.state_dict().values()):
+            return f"weights aren't finite before step {self.done}"
+        if self._rows and exploded(mean, self._rows[0]["loss"]):
+            return f"the mean loss before step {self.done} is {mean:.3g}"
+        return ""
 
-    def save() -> None:
-        nonlocal saved
-        check()
-        saved = step
-        checkpoint.save(
+    def evaluate(self) -> bool:
+        """Append a row to the log."""
+        loss, found = (self._summed / self._since_row()).tolist()
+        self._rows.append(
             {
-                "step": step,
-                "seconds": time.monotonic() - began,
-                "rows": rows,
-                "trainee": trainee.state_dict(),
-                "optimiser": optimiser.state_dict(),
-                "summed": summed,
+                "step": self.done,
+                "loss": loss,
+                "pair_found_percent": 100 * found,
+                "seconds": round(time.monotonic() - self._began, 1),
             }
         )
+        logger.info("step %d: loss %.2f, pair found %.0f%%", self.done, loss, 100 * found)
+        self._summed.zero_()
+        return False
 
-    name = f"{architecture.name} on {len(photographs)} photographs"
-    with Progress(name, settings.steps, "steps", done=step) as progress:
-        while step < settings.steps:
-            images = views.at(settings.seed, step, settings.batch, settings.view)
-            images = images.contiguous(memory_format=torch.channels_last)
-            for group in optimiser.param_groups:
-                group["lr"] = one_cycle(step, settings.steps, settings.learning_rate)
-            optimiser.zero_grad(set_to_none=True)
-            try:
-                with precision_context(device, settings.precision):
-                    losses, found = zip(
-                        *(nt_xent(vectors, settings.temperature) for vectors in trainee(images)),
-                        strict=True,
-                    )
-                loss = torch.stack(losses).mean()
-                loss.backward()
-            except torch.OutOfMemoryError as error:
-                raise NoRoomError(
-                    f"the GPU's memory doesn't hold a batch of {settings.batch} places in two "
-                    f"views ({error}). Lower style.backbone_training.batch: batch norm makes "
-                    "each view depend on all, so that a batch can't be taken in parts."
-                ) from None
-            optimiser.step()
-            summed += torch.stack([loss.detach(), found[-1]])  # found by the deepest head
-            step += 1
-            if step % settings.log_every == 0 or step == settings.steps:
-                check()
-                rows.append(_row(step, rows, summed, time.monotonic() - began))
-                summed.zero_()
-            progress.advance(note=_note(rows))
-            if stop.reason:
-                save()
-                raise Stopped(stop.reason)
-            if step % settings.checkpoint_every == 0:
-                save()
-    backbone = Backbone(architecture, trainee.folded(), mean=MEAN, std=STD, pooling="average")
-    return Pretrained(backbone.cpu(), pd.DataFrame(rows))
+    def state(self) -> dict[str, Any]:
+        return {
+            "step": self.done,
+            "seconds": time.monotonic() - self._began,
+            "rows": self._rows,
+            "trainee": self._trainee.state_dict(),
+            "optimiser": self._optimiser.state_dict(),
+            "summed": self._summed,
+        }
 
+    def restore(self, state: dict[str, Any]) -> None:
+        self.done, self._rows = state["step"], state["rows"]
+        self._began = time.monotonic() - state["seconds"]
+        self._trainee.load_state_dict(state["trainee"])
+        self._optimiser.load_state_dict(state["optimiser"])
+        self._summed.copy_(state["summed"])
 
-def _row(
-    step: int, rows: list[dict[str, float]], summed: Tensor, seconds: float
-) -> dict[str, float]:
-    loss, found = (summed / (step - _logged(rows))).tolist()
-    return {
-        "step": step,
-        "loss": loss,
-        "pair_found_percent": 100 * found,
-        "seconds": round(seconds, 1),
-    }
-
-
-def _logged(rows: list[dict[str, float]]) -> int:
-    """The step of the last row."""
-    return int(rows[-1]["step"]) if rows else 0
-
-
-def _note(rows: list[dict[str, float]]) -> str:
-    if not rows:
-        return ""
-    return f"loss {rows[-1]['loss']:.2f}, pair found {rows[-1]['pair_found_percent']:.0f}%"
+    def pretrained(self) -> Pretrained:
+        backbone = Backbone(
+            self._architecture, self._trainee.folded(), mean=MEAN, std=STD, pooling="average"
+        )
+        return Pretrained(backbone.cpu(), pd.DataFrame(self._rows))

@@ -8,8 +8,9 @@ from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.operations import GPUS, Gpu
 from triptych.plan.dry_run import DryRun, parents
-from triptych.plan.planned import NAMES, OTHERS, Plan, study_of
+from triptych.plan.planned import OTHERS, Plan, study_of
 from triptych.plan.schedule import Task, makespan
+from triptych.studies import NAMES
 
 BEGIN, END = "<!-- plan: begin -->", "<!-- plan: end -->"
 

@@ -3,20 +3,17 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from triptych.audio import cost as audio
 from triptych.audio.data_sizes import caption_money, rephrased
 from triptych.core.cost import Cost
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing
-from triptych.rl import cost as rl
-from triptych.style import cost as style
+from triptych.studies import NAMES
 
-STUDIES: dict[str, Any] = {"style": style, "audio": audio, "rl": rl}
-NAMES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
 OTHERS = "report"
 
 JobCost = Callable[[Mapping[str, Any], Mapping[str, Any], str, Mapping[str, str]], Cost]
@@ -44,11 +41,11 @@ def planned(found: DryRun, config: Mapping[str, Any], sources: Path) -> Plan:
     for job in found.jobs:
         study = study_of(job.rule)
         costs.append(
-            STUDIES[study].job_cost(config[study], known, job.rule, job.wildcards)
-            if study in STUDIES
+            costs_of(study).job_cost(config[study], known, job.rule, job.wildcards)
+            if study in NAMES
             else Cost()
         )
-    rows = {name: study.rows(config[name]) for name, study in STUDIES.items()}
+    rows = {name: costs_of(name).rows(config[name]) for name in NAMES}
     lost = [
         f"{NAMES[name]}: {row}"
         for name, files in rows.items()
@@ -68,10 +65,15 @@ def planned(found: DryRun, config: Mapping[str, Any], sources: Path) -> Plan:
     )
 
 
+def costs_of(study: str) -> Any:
+    """The module that counts what a study's jobs take: `job_cost` and `rows`."""
+    return import_module(f"triptych.{study}.cost")
+
+
 def study_of(rule: str) -> str:
     """The study that a rule belongs to by its name, or "report"."""
     name = rule.partition("_")[0]
-    return name if name in STUDIES else OTHERS
+    return name if name in NAMES else OTHERS
 
 
 def measured_seconds(root: Path, found: DryRun, configfiles: Sequence[Path]) -> dict[int, float]:

@@ -110,7 +110,7 @@ class PageClaim:
 
 
 @dataclass(frozen=True)
-class Study:
+class PageStudy:
     """One paper's part of the page: what was run (facts, name to text), its claims, its sections.
 
     paper: title, authors and year (Markdown).
@@ -135,7 +135,7 @@ class Page:
     title: str
     subtitle: str
     scale: str
-    studies: Sequence[Study]
+    studies: Sequence[PageStudy]
     timings: Table
     versions: Mapping[str, str]
     differences: str
@@ -143,23 +143,32 @@ class Page:
 
 
 def page_figures(
-    titles: Mapping[str, str], figures: Sequence[str | Path], captions: Mapping[str, str]
+    study: str,
+    titles: Mapping[str, str],
+    figures: Sequence[str | Path],
+    captions: Mapping[str, str],
 ) -> dict[str, PageFigure]:
-    """A study's figures by name. Raises ValueError naming a figure or caption that is missing."""
+    """A study's figures among these, by name; in the order of its titles.
+
+    Raises ValueError naming a figure that has no title or caption.
+    """
     files = {Path(path).stem: path for path in figures}
-    for kind, given in (("figure", files), ("caption", captions)):
-        missing = [name for name in titles if name not in given]
+    own = {name for name in files if name.startswith(f"{study}_")}
+    for kind, given in (("title", titles), ("caption", captions)):
+        missing = sorted(own - set(given))
         if missing:
             raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
     return {
-        name: PageFigure.read(files[name], title, captions[name]) for name, title in titles.items()
+        name: PageFigure.read(files[name], title, captions[name])
+        for name, title in titles.items()
+        if name in own
     }
 
 
 def page_claims(
-    verdicts: pd.DataFrame, published: pd.DataFrame, criteria: Mapping[str, str]
+    study: str, verdicts: pd.DataFrame, published: pd.DataFrame, criteria: Mapping[str, str]
 ) -> list[PageClaim]:
-    """Join the verdicts (results/claims.csv) to what the papers claim (resources).
+    """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
     Raises ValueError for a verdict on a claim that is not listed.
     """
@@ -178,7 +187,7 @@ def page_claims(
             interval="" if pd.isna(row["interval"]) else str(row["interval"]),
             reason=str(row["reason"]).split("; "),
         )
-        for _, row in verdicts.iterrows()
+        for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
     ]
 
 

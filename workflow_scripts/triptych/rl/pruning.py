@@ -19,6 +19,7 @@ from torch import Tensor
 
 from triptych.core.files import atomic_path
 from triptych.rl.bcq import BcqSettings, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.methods import CRITERIA, METHODS
 from triptych.rl.networks import (
     DECODER,
     ENCODER,
@@ -33,7 +34,6 @@ from triptych.rl.sampling import DeviceData, Draws, keyed_generator
 
 logger = logging.getLogger(__name__)
 
-METHODS = ("dense", "snip", "grasp", "random", "magnitude", "shuffled")
 Scores = dict[str, Tensor]
 """One score a weight, [K, in, out] by weight name; the larger, the sooner it is kept."""
 
@@ -45,6 +45,11 @@ class PruningSettings:
     snip_batch: int
     grasp_batch: int
     scope: str  # "part" or "network"
+
+    def batch(self, method: str) -> int:
+        """Transitions that a criterion scores with."""
+        size: int = getattr(self, CRITERIA[method].batch)
+        return size
 
 
 def weight_names(parameters: Parameters) -> list[str]:
@@ -94,6 +99,13 @@ def gradient_signal_preservation(weights: Parameters, loss: Callable[[], Tensor]
         name: (weight * each).detach()
         for (name, weight), each in zip(weights.items(), hessian_gradient, strict=True)
     }
+
+
+SCORES = {
+    "snip": connection_sensitivity,
+    "grasp": gradient_signal_preservation,
+}
+"""The function of each criterion: of a network's weights and of its loss."""
 
 
 def keep_largest(scores: Scores, sparsity_percent: float) -> Parameters:
@@ -167,18 +179,13 @@ def single_shot_scores(
             )
             for name in weight_names(parameters)
         }
-    scored: dict[str, tuple[int, Callable[[Parameters, Callable[[], Tensor]], Scores]]] = {
-        "snip": (settings.snip_batch, connection_sensitivity),
-        "grasp": (settings.grasp_batch, gradient_signal_preservation),
-    }
-    if method not in scored:
+    if method not in CRITERIA:
         raise ValueError(f"unknown pruning method {method!r}; known are {', '.join(METHODS)}")
-    size, score = scored[method]
     draws = Draws(
         seeds,
         len(data),
         data.actions.shape[1],
-        size,
+        settings.batch(method),
         bcq.target_samples,
         data.rewards.device,
         data.rewards.dtype,
@@ -197,7 +204,7 @@ def single_shot_scores(
     scores: Scores = {}
     for network in NETWORKS:
         names = [name for name in weight_names(live) if network_of(name) == network]
-        scores |= score({name: live[name] for name in names}, losses[network])
+        scores |= SCORES[method]({name: live[name] for name in names}, losses[network])
     return scores
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ from torch import Tensor
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
 from triptych.core.portion import Portion
-from triptych.core.progress import Progress
-from triptych.core.stopping import Stopped, StopRequest
+from triptych.core.stopping import Interrupted, Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.rl.bcq import BcqSettings, Learner, Noise, StepSettings
 from triptych.rl.diverged_runs import DivergedRuns
 from triptych.rl.evaluation import EvaluationSettings, evaluate
@@ -58,7 +58,7 @@ def train(
     training: TrainingSettings,
     evaluation: EvaluationSettings,
     checkpoint: Checkpoint,
-    stop: StopRequest,
+    stop: Stop,
 ) -> TrainedStack:
     """Train and score K runs of one task side by side.
 
@@ -69,12 +69,15 @@ def train(
     go on, and DivergedError is raised when none is left. Its weights are those of the last
     checkpoint before, and so, alone of all results, depend on when a job was stopped.
     """
-    task = str(rows["task"].iloc[0])
-    seeds = [int(seed) for seed in rows["seed"]]
     device = data.rewards.device
     learner = Learner(parameters, masks, bcq, steps, only_vae="BCQ" not in training.algorithms)
+    run = _Stack(rows, learner, bcq, training, evaluation, checkpoint, stop)
+    rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
+    loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
+    if not loop.restore(device):
+        checkpoint.save(run.state())  # what a run that diverges early goes back to
     draws = Draws(
-        seeds,
+        run.seeds,
         len(data),
         data.actions.shape[1],
         steps.batch,
@@ -82,125 +85,135 @@ def train(
         device,
         data.rewards.dtype,
     )
-    update = 0
-    scores: list[dict[Any, Any]] = []
-    losses: list[dict[str, Any]] = []
-    summed = torch.zeros(len(learner.networks), len(seeds), device=device)
+    update = update_stepper(learner, data, draws, training.precision)
+    loop.run(f"{run.task} x{len(run.seeds)}", lambda: run.take(update(run.done)))
+    return run.trained()
 
-    stored = checkpoint.load(device)
-    if stored is not None:
-        update, scores, losses = stored["update"], stored["scores"], stored["losses"]
-        learner.restore(stored["learner"])
-        learner.portion.size = stored["portion"]
-        summed.copy_(stored["summed"])
-        logger.info("resuming at update %d of %d", update, training.updates)
-    diverged = DivergedRuns(rows, learner, checkpoint)
-    diverged.seen = {} if stored is None else stored["diverged"]
 
-    def look() -> None:
-        first = _first_means(learner, losses, device)
-        diverged.look(summed / max(1, update - _last(losses)), first, update)
+class _Stack:
+    """The state of a stack's training: all that changes from update to update."""
 
-    def save() -> None:
-        checkpoint.save(
-            {
-                "update": update,
-                "scores": scores,
-                "losses": losses,
-                "learner": learner.state(),
-                "portion": learner.portion.size,
-                "summed": summed,
-                "diverged": diverged.seen,
-            }
+    def __init__(
+        self,
+        rows: pd.DataFrame,
+        learner: Learner,
+        bcq: BcqSettings,
+        training: TrainingSettings,
+        evaluation: EvaluationSettings,
+        checkpoint: Checkpoint,
+        stop: Stop,
+    ) -> None:
+        self._rows, self._learner, self._stop = rows, learner, stop
+        self._bcq, self._training, self._evaluation = bcq, training, evaluation
+        self.task = str(rows["task"].iloc[0])
+        self.seeds = [int(seed) for seed in rows["seed"]]
+        self.done = 0
+        self._scores: list[dict[Any, Any]] = []
+        self._losses: list[dict[str, Any]] = []
+        device = next(iter(learner.parameters.values())).device
+        self._summed = torch.zeros(len(learner.networks), len(rows), device=device)
+        self._diverged = DivergedRuns(rows, learner, checkpoint)
+
+    @property
+    def evaluation_due(self) -> bool:
+        every, updates = self._training.evaluate_every, self._training.updates
+        return self.done > self._last and (self.done % every == 0 or self.done == updates)
+
+    @property
+    def _last(self) -> int:
+        """The update of the last row of losses."""
+        return self._losses[-1]["update"] if self._losses else 0
+
+    def asked(self) -> str | None:
+        """Why to stop; looked for now and then, since an update takes some milliseconds."""
+        return self._stop.reason if self.done and self.done % POLL == 0 else None
+
+    def take(self, losses: Tensor) -> None:
+        """Count an update and its losses [networks, K]."""
+        self._summed += losses
+        self.done += 1
+
+    def trouble(self) -> str:
+        """Nothing: runs that diverge are noted, and DivergedError is raised when none is left."""
+        first = None
+        if self._losses:
+            means = [self._losses[0][f"{network}_loss"] for network in self._learner.networks]
+            first = torch.tensor(means, device=self._summed.device)
+        since = max(1, self.done - self._last)
+        self._diverged.look(self._summed / since, first, self.done)
+        return ""
+
+    def evaluate(self) -> bool:
+        self._diverged.settle(self.done)
+        self._scores += self._scored()
+        self._summed[:, list(self._diverged.seen)] = torch.nan
+        means = (self._summed / (self.done - self._last)).tolist()
+        names = [f"{network}_loss" for network in self._learner.networks]
+        self._losses.append({"update": self.done, **dict(zip(names, means, strict=True))})
+        self._summed.zero_()
+        return True
+
+    def _scored(self) -> list[dict[Any, Any]]:
+        """Scores of the networks as they stand, one record a policy, algorithm and episode.
+
+        Episodes of runs that have diverged count no steps and have no outcome.
+        """
+        records: list[dict[Any, Any]] = []
+        for algorithm in self._training.algorithms:
+            frame = evaluate(
+                algorithm,
+                {name: value.detach() for name, value in self._learner.parameters.items()},
+                self.seeds,
+                self.task,
+                self._evaluation,
+                self._bcq.phi,
+                interrupted=lambda: self._stop.reason,
+            )
+            if frame is None:
+                raise Interrupted(self._stop.reason)
+            unscored = frame["policy"].isin(self._diverged.seen)
+            if unscored.any():
+                frame.loc[unscored, ["return", "score_normalised"]] = math.nan
+                frame.loc[unscored, "steps"] = 0
+            means = frame.groupby("policy")["score_normalised"].mean()
+            shown = " ".join(f"{mean:.1f}" for mean in means)
+            logger.info("update %d: %s scores %s", self.done, algorithm, shown)
+            records += frame.assign(algorithm=algorithm, update=self.done).to_dict("records")
+        return records
+
+    def state(self) -> dict[str, Any]:
+        """Holds finite numbers only: those that diverged are put back to good weights."""
+        if self.done:  # before the first update there is no earlier state to go back to
+            self._diverged.settle(self.done)
+        return {
+            "update": self.done,
+            "scores": self._scores,
+            "losses": self._losses,
+            "learner": self._learner.state(),
+            "portion": self._learner.portion.size,
+            "summed": self._summed,
+            "diverged": self._diverged.seen,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.done, self._scores, self._losses = state["update"], state["scores"], state["losses"]
+        self._learner.restore(state["learner"])
+        self._learner.portion.size = state["portion"]
+        self._summed.copy_(state["summed"])
+        self._diverged.seen = state["diverged"]
+
+    def trained(self) -> TrainedStack:
+        """Arrays and tables, each row with its run's keys in front."""
+        keys = self._rows.reset_index(drop=True)
+        columns = [f"{network}_loss" for network in self._learner.networks]
+        return TrainedStack(
+            arrays={
+                name: value.detach().cpu().numpy()
+                for name, value in self._learner.parameters.items()
+            },
+            scores=_named(pd.DataFrame(self._scores), keys),
+            losses=_named(pd.DataFrame(self._losses).explode(columns), keys),
         )
-
-    def save_good() -> None:
-        look()
-        diverged.settle(update)
-        save()
-
-    def stop_if_asked() -> None:
-        if stop.reason:
-            save_good()
-            raise Stopped(stop.reason)
-
-    if stored is None:
-        save()  # what a run that diverges early goes back to
-    step = update_stepper(learner, data, draws, training.precision)
-    with Progress(f"{task} x{len(seeds)}", training.updates, "updates", done=update) as progress:
-        while True:
-            due = update % training.evaluate_every == 0 or update == training.updates
-            if update and due and (not losses or losses[-1]["update"] != update):
-                look()
-                diverged.settle(update)
-                stop_if_asked()
-                scored = _score(
-                    task, seeds, learner, training, evaluation, bcq, stop, update, diverged.seen
-                )
-                stop_if_asked()
-                scores += scored
-                summed[:, list(diverged.seen)] = torch.nan
-                means = (summed / (update - _last(losses))).tolist()
-                names = [f"{network}_loss" for network in learner.networks]
-                losses.append({"update": update, **dict(zip(names, means, strict=True))})
-                summed.zero_()
-                save()
-            if update >= training.updates:
-                break
-            summed += step(update)
-            update += 1
-            progress.advance()
-            if update % POLL == 0:
-                look()
-                stop_if_asked()
-            if update % training.checkpoint_every == 0:
-                save_good()
-    keys = rows.reset_index(drop=True)
-    return TrainedStack(
-        arrays={name: value.detach().cpu().numpy() for name, value in learner.parameters.items()},
-        scores=_named(pd.DataFrame(scores), keys),
-        losses=_named(pd.DataFrame(losses).explode(_loss_columns(losses)), keys),
-    )
-
-
-def _score(
-    task: str,
-    seeds: list[int],
-    learner: Learner,
-    training: TrainingSettings,
-    evaluation: EvaluationSettings,
-    bcq: BcqSettings,
-    stop: StopRequest,
-    update: int,
-    diverged: Collection[int],
-) -> list[dict[Any, Any]]:
-    """Scores of the networks as they stand, one record a policy, algorithm and episode.
-
-    Episodes of runs that have diverged count no steps and have no outcome.
-    """
-    records: list[dict[Any, Any]] = []
-    for algorithm in training.algorithms:
-        frame = evaluate(
-            algorithm,
-            {name: value.detach() for name, value in learner.parameters.items()},
-            seeds,
-            task,
-            evaluation,
-            bcq.phi,
-            interrupted=lambda: stop.reason,
-        )
-        if frame is None:
-            return []
-        if diverged:
-            unscored = frame["policy"].isin(diverged)
-            frame.loc[unscored, ["return", "score_normalised"]] = math.nan
-            frame.loc[unscored, "steps"] = 0
-        means = frame.groupby("policy")["score_normalised"].mean()
-        logger.info(
-            "update %d: %s scores %s", update, algorithm, " ".join(f"{mean:.1f}" for mean in means)
-        )
-        records += frame.assign(algorithm=algorithm, update=update).to_dict("records")
-    return records
 
 
 def update_stepper(
@@ -257,25 +270,6 @@ def _recorded(
             reason = str(error).split(". ")[0]
         del graph
         portion.halve(reason)
-
-
-def _last(losses: list[dict[str, Any]]) -> int:
-    """The update of the last row of losses."""
-    return losses[-1]["update"] if losses else 0
-
-
-def _first_means(
-    learner: Learner, losses: list[dict[str, Any]], device: torch.device
-) -> Tensor | None:
-    """The first row of losses, [networks, K]."""
-    if not losses:
-        return None
-    means = [losses[0][f"{network}_loss"] for network in learner.networks]
-    return torch.tensor(means, device=device)
-
-
-def _loss_columns(losses: list[dict[str, Any]]) -> list[str]:
-    return [name for name in losses[0] if name.endswith("_loss")]
 
 
 def _named(frame: pd.DataFrame, keys: pd.DataFrame) -> pd.DataFrame:

@@ -79,47 +79,53 @@ def add_commands(commands: Any) -> None:
         help="for the whole process, such as 2GB; a network works large images in tiles, without "
         "seams; for --optimize see --on-large (default: what is free)",
     )
-    network = parser.add_argument_group("with a network")
-    network.add_argument(
+    _add_network_options(parser.add_argument_group("with a network"))
+    _add_optimisation_options(parser.add_argument_group("with --optimize"))
+    parser.set_defaults(run=_stylize)
+
+
+def _add_network_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--precision",
         choices=("auto", "float32", "bf16", "fp16"),
         default="auto",
         help="auto takes bf16 or fp16 where the device gains, and prints the error (default: auto)",
     )
-    network.add_argument(
+    group.add_argument(
         "--batch",
         type=positive,
         default=8,
         help="images of one size, or frames, at once (default: %(default)s)",
     )
-    optimise = parser.add_argument_group("with --optimize")
-    optimise.add_argument(
+
+
+def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--optimize", action="store_true", help="optimise each image (Version 1 of the paper)"
     )
-    optimise.add_argument(
+    group.add_argument(
         "--preset",
         choices=("tuned", "paper", "authors"),
         default="tuned",
         help="layers, losses and rates (default: %(default)s)",
     )
-    optimise.add_argument(
+    group.add_argument(
         "--evaluations", type=positive, default=200, help="of the loss (default: %(default)s)"
     )
-    optimise.add_argument(
+    group.add_argument(
         "--backbone",
         type=Path,
         metavar="FILE",
         help="weights as the workflow keeps them, such as results/style/weights/vgg19.safetensors "
         "(default: the narrow VGG that Triptych ships)",
     )
-    optimise.add_argument(
+    group.add_argument(
         "--on-large",
         choices=("enlarge", "refuse"),
         default="enlarge",
         help="where an image at its size doesn't fit the memory: optimise it as large as it does, "
         "then enlarge it with the photograph's detail; or refuse it (default: %(default)s)",
     )
-    parser.set_defaults(run=_stylize)
 
 
 class _Networks(argparse.Action):

@@ -26,7 +26,7 @@ from triptych.audio.training.settings import TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
-from triptych.core.trial import Trial
+from triptych.core.trial import Trial, refuse
 
 Config = Mapping[str, Any]
 WORDS = 1000
@@ -77,7 +77,7 @@ def pretraining_trials(config: Config, audio: str, device: torch.device) -> Iter
         settings.precision,
         lambda _: run.step(batch),
         lambda: step_work(sizes, size, segments, settings.batch, settings.precision),
-        run.check,
+        lambda: refuse(run.trouble()),
     )
 
 

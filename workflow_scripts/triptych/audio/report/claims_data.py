@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from triptych.audio.data_sizes import AUDIOCAPS, CLOTHO, WAVCAPS
-from triptych.present.palette import DATASET_LABELS, label
+from triptych.audio.report.labels import DATASET_LABELS
+from triptych.present.palette import label
 from triptych.present.verdicts import few_data, other_precision
 
 DATASETS = ("clotho", "audiocaps", "wavcaps")

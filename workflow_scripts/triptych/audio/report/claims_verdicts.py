@@ -15,9 +15,10 @@ from triptych.audio.report.claims import (
     gain,
     points,
 )
+from triptych.audio.report.labels import CAPTION_LABELS
 from triptych.audio.report.rows import PAPER_MEMBERS
 from triptych.audio.report.tables_leaks import mean_over_clips
-from triptych.present.palette import CAPTION_LABELS, label
+from triptych.present.palette import label
 from triptych.present.verdicts import Verdict, decide
 
 

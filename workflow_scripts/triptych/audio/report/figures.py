@@ -9,17 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from triptych.audio.report.labels import AUDIO_KIND_COLOURS, CAPTION_COLOURS, CAPTION_LABELS
 from triptych.audio.report.rows import AudioStudy
-from triptych.present.palette import (
-    AUDIO_KIND_COLOURS,
-    CAPTION_COLOURS,
-    CAPTION_LABELS,
-    GRID,
-    INK,
-    MUTED,
-    STYLE,
-    legend_below,
-)
+from triptych.present.palette import GRID, INK, MUTED, STYLE, legend_below
 from triptych.present.tables import with_cells
 
 FINETUNING = {

@@ -1,7 +1,6 @@
 """The audio study's part of the page."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
 import pandas as pd
 
@@ -10,7 +9,7 @@ from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_beyond import beyond_table, datasets_table
 from triptych.audio.report.tables_captions import captions_table, table1_table
 from triptych.audio.report.tables_leaks import leaks_tables
-from triptych.present.page import Section, page_figures
+from triptych.present.page import PageFigure, Section
 
 TITLES = {
     "audio_figure2": "Figure 2. Validation loss during fine-tuning.",
@@ -76,8 +75,7 @@ DATA = "All clips as listed by their sources; WavCaps and AudioCaps serve pretra
 
 def audio_sections(
     *,
-    figures: Sequence[str | Path],
-    captions: Mapping[str, str],
+    figures: Mapping[str, PageFigure],
     table1: pd.DataFrame,
     table2: pd.DataFrame,
     leaks: pd.DataFrame,
@@ -88,11 +86,9 @@ def audio_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: SVG files named as TITLES, among others. captions: their text by name. table1, table2,
-    leaks, beyond: the long tables of results/tables. usage: of the caption stage. clips: rows of
-    every clips.csv. Raises ValueError naming a figure or caption that is missing.
+    figures: by name, as TITLES has them. table1, table2, leaks, beyond: the long tables of
+    results/tables. usage: of the caption stage. clips: rows of every clips.csv.
     """
-    pictures = page_figures(TITLES, figures, captions)
     synthesised = "synthesised" in study.sources.values()
     results = [RESULTS, SEARCH]
     if synthesised:
@@ -106,13 +102,13 @@ def audio_sections(
             f"{CAPTIONS}\n\n{TEMPLATE}" if study.backend == "template" else CAPTIONS,
             tables=[table1_table(table1), captions_table(usage)],
         ),
-        Section("audio-finetuning", "Fine-tuning", FINETUNING, [pictures["audio_figure2"]]),
+        Section("audio-finetuning", "Fine-tuning", FINETUNING, [figures["audio_figure2"]]),
         Section("audio-leaks", "Leaks", LEAKS, tables=leaks_tables(leaks)),
         Section(
             "audio-beyond",
             "Beyond the paper",
             f"{BEYOND} {SCENES}" if scenes else BEYOND,
-            [pictures["audio_beyond"]],
+            [figures["audio_beyond"]],
             [beyond_table(beyond)],
         ),
         Section("audio-data", "Recordings", DATA, tables=[datasets_table(clips, study)]),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from triptych.audio.report.labels import DATASET_LABELS
 from triptych.audio.report.rows import (
     AudioStudy,
     by_metric,
@@ -15,7 +16,7 @@ from triptych.audio.report.rows import (
     system_label,
 )
 from triptych.audio.report.tables import with_interval
-from triptych.present.palette import DATASET_LABELS, label
+from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number, with_cells
 
 MEASURES: Mapping[str, tuple[str, str]] = {

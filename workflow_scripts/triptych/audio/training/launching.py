@@ -23,11 +23,11 @@ from typing import IO
 
 import torch
 
-from triptych.audio.training.parallel import PATIENCE, Alone, Group, Stop, Together
+from triptych.audio.training.parallel import PATIENCE, Alone, Group, Together
 from triptych.core.device import choose_device
 from triptych.core.errors import InputError
 from triptych.core.job import log_to_stderr
-from triptych.core.stopping import Stopped
+from triptych.core.stopping import Stop, Stopped
 
 Function = Callable[[Group], None]
 

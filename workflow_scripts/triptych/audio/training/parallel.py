@@ -102,14 +102,3 @@ def fails_together(group: Group) -> Iterator[None]:
         reason = str(error)
     if group.any(reason is not None):
         raise torch.OutOfMemoryError(reason or "another process ran out of memory")
-
-
-class Stop(Protocol):
-    """Something that may ask to stop, such as `triptych.core.stopping.StopRequest`."""
-
-    @property
-    def reason(self) -> str | None: ...
-
-
-class Interrupted(Exception):
-    """Somebody wants the job to stop in the middle of what needn't be saved."""

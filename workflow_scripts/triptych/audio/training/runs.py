@@ -24,7 +24,7 @@ from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.corpus import read_pairs, read_splits
 from triptych.audio.training.distillation import read_ensemble, soft_targets
 from triptych.audio.training.launching import launch
-from triptych.audio.training.parallel import Group, Interrupted, Stop
+from triptych.audio.training.parallel import Group
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Objective
@@ -33,7 +33,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
 from triptych.core.files import write_csv
 from triptych.core.provenance import fingerprint, parameters_digest
-from triptych.core.stopping import Stopped
+from triptych.core.stopping import Interrupted, Stop, Stopped
 
 StrPath = str | Path
 
@@ -189,7 +189,7 @@ def _train_run(
 
     def interrupt() -> None:
         if stop.reason:
-            raise Interrupted
+            raise Interrupted(stop.reason)
 
     def validate(interrupt: Callable[[], None]) -> Validation:
         split = embed(model, {"": splits["validation"]}, interrupt=interrupt)[""]

@@ -4,10 +4,10 @@ Everything random is a function of the seed and the step, so a resumed run equal
 """
 
 import logging
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -17,15 +17,15 @@ from torch import Tensor
 from triptych.audio.models.model_files import save_weights
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import Batch, Batches, load
-from triptych.audio.training.parallel import Group, Interrupted, Stop
+from triptych.audio.training.parallel import Group
 from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.update import Draw, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.divergence import diverged, exploded
+from triptych.core.divergence import exploded
 from triptych.core.memory import keep_freed_memory
-from triptych.core.progress import Progress
-from triptych.core.stopping import Stopped
+from triptych.core.stopping import Interrupted, Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop
 
 logger = logging.getLogger(__name__)
 
@@ -97,42 +97,57 @@ def train(
     """
     if group.device.type == "cpu":
         keep_freed_memory()
-    run = TrainingRun(task, group, checkpoint)
-    run.restore()
-
-    def interrupt() -> None:
-        if stop.reason:
-            raise Interrupted
-
+    run = TrainingRun(task, group, checkpoint, stop)
+    rhythm = Rhythm(
+        task.steps,
+        ("step", "steps"),
+        POLL,
+        seconds=60 * task.settings.checkpoint_minutes,
+        advice="Lower learning_rate of the stage in the config, or train in bf16 or float32.",
+    )
+    loop = TrainingLoop(run, rhythm, _EpochCheckpoint(checkpoint, group), run.asked)
+    loop.restore(group.device)
     pin = group.device.type == "cuda"
     source = load(task.batches, range(run.done, task.steps), task.settings.workers, pin)
-    with Progress(name, task.steps, "steps", done=run.done) as progress:
-        while True:
-            if run.epoch_to_finish:
-                try:
-                    run.finish_epoch(interrupt)
-                except Interrupted:
-                    logger.info("validation after epoch %d is put off", run.epoch)
-            if group.any(stop.reason is not None):
-                run.save()
-                raise Stopped(stop.reason or "another process")
-            if run.done == task.steps:
-                break
-            run.step(next(source))
-            progress.advance()
-            if run.done % POLL == 0:
-                run.check()
-            if time.monotonic() - run.saved >= 60 * task.settings.checkpoint_minutes:
-                run.save()
-    run.save()
+    loop.run(name, lambda: run.step(next(source)))
     return run.trained()
+
+
+class _EpochCheckpoint:
+    """A checkpoint beside which the chosen epoch's weights lie; the first process writes both."""
+
+    def __init__(self, checkpoint: Checkpoint, group: Group) -> None:
+        self._checkpoint, self._group, self.path = checkpoint, group, checkpoint.path
+
+    def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None:
+        state = self._checkpoint.load(device)
+        chosen = None if state is None else state["chosen"]
+        if chosen is not None and not _weights(self.path, chosen).exists():
+            logger.warning("%s is gone: starting afresh", _weights(self.path, chosen))
+            return None
+        return state
+
+    def save(self, state: dict[str, Any]) -> None:
+        """Write the state, then delete the weights that it doesn't name."""
+        if self._group.rank:
+            return
+        self._checkpoint.save(state)
+        for file in self.path.parent.glob("epoch-*.safetensors"):
+            if state["chosen"] is None or file != _weights(self.path, state["chosen"]):
+                file.unlink()
+
+
+def _weights(checkpoint: Path, epoch: int) -> Path:
+    return checkpoint.parent / f"epoch-{epoch:03d}.safetensors"
 
 
 class TrainingRun:
     """The state of a training: all that changes from step to step."""
 
-    def __init__(self, task: Task, group: Group, checkpoint: Checkpoint) -> None:
-        self._task, self._group, self._checkpoint = task, group, checkpoint
+    def __init__(
+        self, task: Task, group: Group, checkpoint: Checkpoint, stop: Stop | None = None
+    ) -> None:
+        self._task, self._group, self._checkpoint, self._stop = task, group, checkpoint, stop
         self._updates = Updates(
             task.model, task.objective, task.draw, task.settings, task.seed, group
         )
@@ -140,8 +155,6 @@ class TrainingRun:
         self._losses: list[Tensor] = []
         self._history: list[dict[str, float]] = []
         self._chosen: int | None = None
-        self.saved = time.monotonic()
-        self._saved_step: int | None = None
         task.model.train()
 
     @property
@@ -150,9 +163,19 @@ class TrainingRun:
         return self.done // self._task.batches.steps_per_epoch
 
     @property
-    def epoch_to_finish(self) -> bool:
+    def evaluation_due(self) -> bool:
         """Whether an epoch is over that has no row in the history yet."""
         return self.epoch > len(self._history)
+
+    def asked(self) -> str | None:
+        """Why to stop, in whichever process."""
+        return self._agreed(self._reason())
+
+    def _reason(self) -> str | None:
+        return self._stop.reason if self._stop else None
+
+    def _agreed(self, reason: str | None) -> str | None:
+        return reason or "another process" if self._group.any(reason is not None) else None
 
     def step(self, batch: Batch) -> None:
         """Update the weights once."""
@@ -163,42 +186,39 @@ class TrainingRun:
         epoch = step / self._task.batches.steps_per_epoch
         return learning_rate(epoch, self._task.settings.schedule)
 
-    def check(self) -> None:
-        """Raise DivergedError where a loss of this epoch or a weight isn't good."""
+    def trouble(self) -> str:
+        """What is wrong with the losses of this epoch, or with the weights; "" if nothing."""
         losses = torch.stack(self._losses) if self._losses else torch.zeros(1)
-        finite, first = losses.isfinite(), self.done - len(self._losses)
+        finite, first, step = losses.isfinite(), self.done - len(self._losses), self.done - 1
+        mean, usual = float(losses.mean()), self._history[0]["train_loss"] if self._history else 0.0
         if not finite.all():
-            wrong = first + int(finite.int().argmin())
-            what = f"the loss is not finite at step {wrong}"
+            step = first + int(finite.int().argmin())
+            what = f"the loss is not finite at step {step}"
         elif not self._updates.finite():
-            wrong = self.done - 1
-            what = f"weights are not finite after step {wrong}"
-        elif self._history and exploded(float(losses.mean()), self._history[0]["train_loss"]):
-            wrong = self.done - 1
-            what = f"the mean loss since step {first} is {float(losses.mean()):.3g}, far above "
-            what += f"the first epoch's {self._history[0]['train_loss']:.3g},"
+            what = f"weights are not finite after step {step}"
+        elif exploded(mean, usual):
+            what = f"the mean loss since step {first} is {mean:.3g}, far above "
+            what += f"the first epoch's {usual:.3g},"
         else:
-            return
-        saved = None if self._saved_step is None else f"step {self._saved_step}"
-        raise diverged(
-            f"{what} (learning rate {self._rate(wrong):.3g}, "
-            f"precision {self._task.settings.precision})",
-            saved,
-            self._checkpoint,
-            "Lower learning_rate of the stage in the config, or train in bf16 or float32.",
-        )
+            return ""
+        precision = self._task.settings.precision
+        return f"{what} (learning rate {self._rate(step):.3g}, precision {precision})"
 
-    def finish_epoch(self, interrupt: Callable[[], None]) -> None:
+    def evaluate(self) -> bool:
         """Validate, keep the weights where they are the best so far, write the epoch's row."""
-        self.check()
-        task = self._task
+        task, validation, interruption = self._task, None, None
+        if task.validate and self._group.rank == 0:
+            try:
+                validation = task.validate(self._interrupt)
+            except Interrupted as interrupted:
+                interruption = str(interrupted)
+            task.model.train()
+        if reason := self._agreed(interruption):
+            raise Interrupted(reason)
         row: dict[str, float] = {"epoch": self.epoch, "step": self.done}
         row["train_loss"] = float(torch.stack(self._losses).mean())
-        if task.validate is None:
-            chosen = self.done == task.steps
-        elif self._group.rank == 0:
-            validation = task.validate(interrupt)
-            task.model.train()
+        chosen = task.validate is None and self.done == task.steps
+        if validation:
             best = max((row["validation_map_at_10"] for row in self._history), default=-1.0)
             chosen = validation.map_at_10 > best
             row["validation_loss"] = validation.loss
@@ -210,56 +230,40 @@ class TrainingRun:
                 validation.loss,
                 validation.map_at_10,
             )
-        else:
-            chosen = False
         row["learning_rate"] = self._rate(self.done - 1)
         if chosen and self._group.rank == 0:
-            save_weights(task.model, self._weights(self.epoch))
+            save_weights(task.model, _weights(self._checkpoint.path, self.epoch))
             self._chosen = self.epoch
         self._history.append(row)
         self._losses = []
+        return False
 
-    def save(self) -> None:
-        """Write the checkpoint; of a finished training only what is asked of it later."""
-        self.check()
-        self.saved, self._saved_step = time.monotonic(), self.done
-        if self._group.rank:
-            return
+    def _interrupt(self) -> None:
+        if reason := self._reason():
+            raise Interrupted(reason)
+
+    def state(self) -> dict[str, Any]:
+        """Of a finished training only what is asked of it later."""
         state = {
             "done": self.done,
             "losses": self._losses,
             "history": self._history,
             "chosen": self._chosen,
         }
-        if self.done < self._task.steps or self.epoch_to_finish:
-            state |= self._updates.state()
-        self._checkpoint.save(state)
-        for file in self._checkpoint.path.parent.glob("epoch-*.safetensors"):
-            if self._chosen is None or file != self._weights(self._chosen):
-                file.unlink()
+        over = self.done == self._task.steps and not self.evaluation_due
+        return state if over else state | self._updates.state()
 
-    def restore(self) -> None:
-        state = self._checkpoint.load(self._group.device)
-        if state is None:
-            return
-        chosen = state["chosen"]
-        if chosen is not None and not self._weights(chosen).exists():
-            logger.warning("%s is gone: starting afresh", self._weights(chosen))
-            return
+    def restore(self, state: dict[str, Any]) -> None:
         self.done, self._losses = state["done"], state["losses"]
-        self._history, self._chosen = state["history"], chosen
-        self._saved_step = self.done
+        self._history, self._chosen = state["history"], state["chosen"]
         if "model" in state:
             self._updates.restore(state)
-        logger.info("resuming at step %d of %d", self.done, self._task.steps)
 
     def trained(self) -> Trained | None:
+        """None in all processes but the first."""
         if self._group.rank or self._chosen is None:
             return None
         history = pd.DataFrame(self._history, columns=list(HISTORY))
         chosen = (history["epoch"] == self._chosen).astype(int)
-        file = self._weights(self._chosen)
+        file = _weights(self._checkpoint.path, self._chosen)
         return Trained(load_file(file), file, history.assign(chosen=chosen))
-
-    def _weights(self, epoch: int) -> Path:
-        return self._checkpoint.path.parent / f"epoch-{epoch:03d}.safetensors"

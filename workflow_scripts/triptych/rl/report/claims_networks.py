@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from triptych.core.statistics import difference_interval
-from triptych.present.palette import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS, label
+from triptych.present.palette import label
 from triptych.present.tables import TIMES
 from triptych.present.verdicts import Verdict, decide, few_data
 from triptych.rl.report.claims import (
@@ -29,6 +29,7 @@ from triptych.rl.report.claims import (
     other_data,
     task_sources,
 )
+from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.tables_latency import is_dense_kernel, latency_long, part_label
 
 GROUPS = ("actor", "critic", "decoder")

@@ -1,6 +1,6 @@
 """Figures 1 and 2: score against sparsity."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import matplotlib
 import pandas as pd
@@ -8,18 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from triptych.present.palette import (
+from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.rl.methods import CONTROLS
+from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,
-    CONTROL_DASHES,
-    CONTROL_MARKERS,
-    CONTROLS,
-    INK,
+    METHOD_COLOURS,
     METHOD_LABELS,
-    MUTED,
-    STYLE,
     TASK_LABELS,
-    label,
-    legend_below,
 )
 
 ALGORITHMS = ("BCQ", "BC")
@@ -31,24 +26,25 @@ def tasks_in_order(frame: pd.DataFrame) -> list[str]:
     return [t for t in TASK_LABELS if t in present] + sorted(present - set(TASK_LABELS))
 
 
-def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, method: str) -> Figure:
-    """Score against sparsity for one pruning method: a column a task, a row an algorithm.
+def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: str) -> Figure:
+    """Score against sparsity by pruning method: a column a task, a row an algorithm.
 
-    summary: as `summarise_scores` returns it, for dense, `method` and any controls.
+    summary: as `summarise_scores` returns it, for dense, `methods` and any controls.
     behaviour: task, score_normalised_mean of the policy that made the data.
     The band runs from the lowest to the highest seed (the paper's "100% confidence
     interval"), the bars are 95% intervals of the mean, cut where they leave the
     panel; a single seed has neither.
-    Raises ValueError where the summary has no run of `method`.
+    Raises ValueError where the summary has no run of one of `methods`.
     """
-    if not (summary["method"] == method).any():
-        raise ValueError(f"no run was pruned with {method}: {sorted(set(summary['method']))}")
-    shown = summary[summary["method"].isin(["dense", method, *CONTROLS])]
+    for method in methods:
+        if not (summary["method"] == method).any():
+            raise ValueError(f"no run was pruned with {method}: {sorted(set(summary['method']))}")
+    shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
     levels = sorted({0, *shown["sparsity_percent"]})
 
     def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
         expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
-        _score_panel(axes, cells, levels, method, algorithm, expert)
+        _score_panel(axes, cells, levels, methods, algorithm, expert)
 
     return score_panels(shown, draw, "weights pruned (%)", legend_columns=5)
 
@@ -92,7 +88,7 @@ def _score_panel(
     axes: Axes,
     cells: pd.DataFrame,
     levels: list[int],
-    method: str,
+    methods: Sequence[str],
     algorithm: str,
     expert: pd.Series,
 ) -> None:
@@ -125,15 +121,38 @@ def _score_panel(
         axes.plot(
             line["sparsity_percent"].map(place) + aside,
             line["value"],
-            color="#8a94a0",
+            color=CONTROLS[control].colour,
             linewidth=1.1,
-            linestyle=CONTROL_DASHES[control],
-            marker=CONTROL_MARKERS[control],
+            linestyle=CONTROLS[control].dash,
+            marker=CONTROLS[control].marker,
             markersize=3.4,
             markerfacecolor="white",
             markeredgewidth=0.9,
-            label=METHOD_LABELS[control],
+            label=CONTROLS[control].label,
         )
+    for method in methods:
+        # One is drawn in its algorithm's colour, as in the paper; of several, each in its own.
+        own = METHOD_COLOURS[method] if len(methods) > 1 else colour
+        name = f"{algorithm}, {METHOD_LABELS[method]}"
+        _score_line(axes, cells, place, method, own, name, expert)
+    axes.set_xticks(list(place.values()), [str(level) for level in levels])
+    axes.set_xlim(-0.3, len(levels) - 0.55)
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.grid(axis="x", visible=False)
+    low, high = axes.get_ylim()
+    axes.set_ylim(min(0.0, low), max(high, 5.0) * 1.04)
+
+
+def _score_line(
+    axes: Axes,
+    cells: pd.DataFrame,
+    place: dict[int, float],
+    method: str,
+    colour: str,
+    name: str,
+    expert: pd.Series,
+) -> None:
+    """One method's scores from dense on: mean, range of seeds, interval."""
     line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
     x = line["sparsity_percent"].map(place)
     axes.fill_between(x, line["minimum"], line["maximum"], color=colour, alpha=0.16, linewidth=0)
@@ -144,7 +163,7 @@ def _score_panel(
         linewidth=1.8,
         marker="o",
         markersize=4.2,
-        label=f"{algorithm}, {METHOD_LABELS[method]}",
+        label=name,
         zorder=3,
     )
     barred = line[line["low"].notna()]
@@ -165,9 +184,3 @@ def _score_panel(
         capthick=1.1,
         zorder=3,
     )
-    axes.set_xticks(list(place.values()), [str(level) for level in levels])
-    axes.set_xlim(-0.3, len(levels) - 0.55)
-    axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.grid(axis="x", visible=False)
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(high, 5.0) * 1.04)

@@ -5,14 +5,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from triptych.present.palette import (
-    CONTROL_DASHES,
-    CONTROLS,
-    METHOD_COLOURS,
-    METHOD_LABELS,
-)
 from triptych.present.tables import with_cells
+from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import score_panels
+from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS
 
 CURVE = ["task", "algorithm", "method", "sparsity_percent", "update"]
 
@@ -51,7 +47,7 @@ def _curves_panel(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) ->
             line["value"],
             color=METHOD_COLOURS[method],
             linewidth=1.1 if control else 1.8,
-            linestyle=CONTROL_DASHES[method] if control else "solid",
+            linestyle=METHODS[method].dash,
             label=name,
         )
         if not control:

@@ -6,18 +6,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.present.palette import (
-    CONTROL_MARKERS,
-    CONTROLS,
+from triptych.present.palette import MUTED, STYLE, label, legend_below
+from triptych.rl.methods import CONTROLS, METHODS
+from triptych.rl.report.figures import tasks_in_order
+from triptych.rl.report.labels import (
     METHOD_COLOURS,
     METHOD_LABELS,
-    MUTED,
-    STYLE,
     TASK_LABELS,
-    label,
-    legend_below,
 )
-from triptych.rl.report.figures import tasks_in_order
 
 FLOOR_PERCENT = 0.03
 """Left end of the share axis; a layer that keeps less, or nothing, is drawn on it."""
@@ -135,7 +131,7 @@ def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str) -> None:
         share[present],
         at[present],
         xerr=[(share - low)[present], deviation[present]],
-        fmt=CONTROL_MARKERS.get(method, "o"),
+        fmt=METHODS[method].marker,
         color=colour,
         markersize=3.2 if control else 5,
         markerfacecolor="white" if control else colour,

@@ -7,18 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from triptych.present.palette import (
-    FORMAT_COLOURS,
-    FORMAT_LABELS,
-    INK,
-    MUTED,
-    NETWORK_LABELS,
-    STYLE,
-    TASK_LABELS,
-    label,
-    legend_below,
-)
+from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
 from triptych.present.tables import TIMES
+from triptych.rl.report.labels import FORMAT_COLOURS, FORMAT_LABELS, NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.tables_latency import highest_sparsity, kernels_in_order, part_label
 
 BREAK_EVEN_PERCENT = 80
@@ -50,33 +41,7 @@ def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
 
 
 def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
-    axes.axvline(BREAK_EVEN_PERCENT, color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
-    axes.annotate(
-        f"break-even {BREAK_EVEN_PERCENT} %",
-        (BREAK_EVEN_PERCENT, 0.97),
-        xycoords=("data", "axes fraction"),
-        xytext=(-4, 0),
-        textcoords="offset points",
-        rotation=90,
-        ha="right",
-        va="top",
-        fontsize=7,
-        color=MUTED,
-    )
-    axes.annotate(
-        _savings(cells),
-        (BREAK_EVEN_PERCENT, 0.97),
-        xycoords=("data", "axes fraction"),
-        xytext=(-17, 0),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        fontsize=7,
-        linespacing=1.5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
-        zorder=1,
-        color=INK,
-    )
+    _annotations(axes, cells)
     for form, name in FORMAT_LABELS.items():
         line = (
             cells[cells["format"] == form]
@@ -120,6 +85,37 @@ def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
     axes.set_xlim(-3, 100)
     axes.set_xticks([0, 20, 40, 60, 80, 95])
     axes.set_ylim(0, None)
+
+
+def _annotations(axes: Axes, cells: pd.DataFrame) -> None:
+    """Where sparse formats begin to pay, and how much they save in the end."""
+    axes.axvline(BREAK_EVEN_PERCENT, color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
+    axes.annotate(
+        f"break-even {BREAK_EVEN_PERCENT} %",
+        (BREAK_EVEN_PERCENT, 0.97),
+        xycoords=("data", "axes fraction"),
+        xytext=(-4, 0),
+        textcoords="offset points",
+        rotation=90,
+        ha="right",
+        va="top",
+        fontsize=7,
+        color=MUTED,
+    )
+    axes.annotate(
+        _savings(cells),
+        (BREAK_EVEN_PERCENT, 0.97),
+        xycoords=("data", "axes fraction"),
+        xytext=(-17, 0),
+        textcoords="offset points",
+        ha="right",
+        va="top",
+        fontsize=7,
+        linespacing=1.5,
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+        zorder=1,
+        color=INK,
+    )
 
 
 def _savings(cells: pd.DataFrame) -> str:

@@ -1,13 +1,14 @@
 """The offline-RL study's part of the page."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pandas as pd
 
-from triptych.present.page import Section, page_figures
-from triptych.present.palette import TASK_LABELS, label
+from triptych.present.page import PageFigure, Section
+from triptych.present.palette import label
 from triptych.present.tables import Table, number
+from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.tables import scores_table, table1_table
 from triptych.rl.report.tables_latency import latency_table
 from triptych.rl.report.tables_masks import emptied_table
@@ -15,11 +16,14 @@ from triptych.rl.report.tables_masks import emptied_table
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
     "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
+    "rl_criteria": "Beyond the paper: score against sparsity, other criteria.",
     "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
     "rl_inference": "Beyond the paper: time to act.",
 }
+
+SCORE_FIGURES = ("rl_figure1", "rl_figure2", "rl_criteria", "rl_curves")
 
 SOURCES = {
     "d4rl": "D4RL, downloaded",
@@ -60,8 +64,7 @@ DATA = "Returns are those of the policy behind the data; scores are D4RL-normali
 
 def rl_sections(
     *,
-    figures: Sequence[str | Path],
-    captions: Mapping[str, str],
+    figures: Mapping[str, PageFigure],
     table1: pd.DataFrame,
     scores: pd.DataFrame,
     latency: pd.DataFrame,
@@ -71,39 +74,37 @@ def rl_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: SVG files named rl_figure1 ... rl_figure4, rl_inference. captions: their text by
-    name. table1, scores, latency: the long tables of results/tables. layers: every layers.csv.
-    Raises ValueError naming a figure or caption that is missing.
+    figures: by name, as TITLES has them. table1, scores, latency: the long tables of
+    results/tables. layers: every layers.csv, each row once.
     """
-    pictures = page_figures(TITLES, figures, captions)
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     return [
         Section(
             "scores",
             "Score against sparsity",
             SCORES,
-            [pictures["rl_figure1"], pictures["rl_figure2"], pictures["rl_curves"]],
+            [figures[name] for name in SCORE_FIGURES if name in figures],
             [scores_table(scores)],
         ),
         Section(
             "layers",
             "Where the weights remain",
             LAYERS,
-            [pictures["rl_figure3"]],
+            [figures["rl_figure3"]],
             [emptied_table(layers)],
         ),
         Section(
             "memory",
             "Memory",
             MEMORY,
-            [pictures["rl_figure4"]],
+            [figures["rl_figure4"]],
             [table1_table(table1)],
         ),
         Section(
             "inference",
             "Inference",
             INFERENCE,
-            [pictures["rl_inference"]],
+            [figures["rl_inference"]],
             [latency_table(latency, task=latency_task)],
         ),
         Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets)]),

@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Hashable, Iterable, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,15 +17,6 @@ logger = logging.getLogger(__name__)
 
 RUN = ["task", "method", "sparsity_percent", "seed", "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
-
-
-def read_frames(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:
-    """Concatenate CSV files of one layout (one a stack). Raises ValueError for none."""
-    if isinstance(paths, str | Path):
-        paths = [paths]
-    if not paths:
-        raise ValueError("at least one CSV file expected, got none")
-    return pd.concat([pd.read_csv(path) for path in paths], ignore_index=True)
 
 
 def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame:

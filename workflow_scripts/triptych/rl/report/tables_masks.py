@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from triptych.present.palette import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS, label
+from triptych.present.palette import label
 from triptych.present.tables import Table, with_cells
+from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
 
 
 def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import math
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import pandas as pd
 import torch
@@ -18,13 +18,13 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import training_precision
-from triptych.core.divergence import diverged, exploded
+from triptych.core.divergence import exploded
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.memory import keep_freed_memory
-from triptych.core.progress import Progress
 from triptych.core.sampling import keyed_generator
-from triptych.core.stopping import Stopped
+from triptych.core.stopping import Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import TERMS, PerceptualLoss
 from triptych.style.feedforward.training_data import Crops, Prefetched, TrainingSettings, load_batch
@@ -42,13 +42,6 @@ COLOURS_FROM = 64
 """Photographs, at least, that the colours at the start are fitted on."""
 
 CPU = torch.device("cpu")
-
-
-class Stop(Protocol):
-    """Something that may ask to stop, such as `triptych.core.stopping.StopRequest`."""
-
-    @property
-    def reason(self) -> str | None: ...
 
 
 @dataclass(frozen=True)
@@ -93,50 +86,17 @@ def train(
     if device.type == "cpu":
         keep_freed_memory()
     run = TrainingRun(architecture, loss, settings, device, Path(checkpoint.path).parent / "kept")
-    stored = checkpoint.load(device)
-    saved = None
-    if stored is not None:
-        run.restore(stored)
-        saved = run.done
-        logger.info("resuming at batch %d of %d", run.done, settings.batches)
-    else:
+    advice = (
+        "Lower style.training.schedule.learning_rate first, then the style weight, or train in "
+        "bf16 or float32."
+    )
+    rhythm = Rhythm(settings.batches, ("batch", "batches"), POLL, advice=advice)
+    loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
+    if not loop.restore(device):
         run.start(crops)
-
-    def check() -> None:
-        if wrong := run.trouble():
-            raise diverged(
-                wrong,
-                None if saved is None else f"batch {saved}",
-                checkpoint,
-                "Lower style.training.schedule.learning_rate first, then the style weight, or "
-                "train in bf16 or float32.",
-            )
-
-    def save() -> None:
-        nonlocal saved
-        checkpoint.save(run.state())
-        saved = run.done
-
-    fetch = Prefetched(crops, settings)
-    name = f"{settings.batch} x {settings.size} px"
-    with Progress(name, settings.batches, "batches", done=run.done) as progress, fetch:
-        while run.done < settings.batches:
-            if stop.reason:
-                check()
-                save()
-                raise Stopped(stop.reason)
-            run.step(fetch(run.done))
-            last = run.done == settings.batches
-            logging_due = run.done % settings.log_every == 0 or last
-            keeping_due = run.done % settings.checkpoint_every == 0 or last
-            if logging_due or keeping_due or run.done % POLL == 0:
-                check()
-            if logging_due:
-                run.log()
-            if keeping_due:
-                run.keep()
-                save()
-            progress.advance()
+    with Prefetched(crops, settings) as fetch:
+        name = f"{settings.batch} x {settings.size} px"
+        loop.run(name, lambda: run.step(fetch(run.done)))
     return run.trained()
 
 
@@ -182,6 +142,32 @@ class TrainingRun:
         self._images = images
         self.done += 1
 
+    @property
+    def evaluation_due(self) -> bool:
+        return self._log_due or self._keep_due
+
+    @property
+    def _log_due(self) -> bool:
+        return self._since_log() > 0 and self._ends(self._settings.log_every)
+
+    @property
+    def _keep_due(self) -> bool:
+        new = self.done > max(self._kept, default=0)
+        return new and self._ends(self._settings.checkpoint_every)
+
+    def _ends(self, every: int) -> bool:
+        """Whether a stretch of so many batches ends here, the last one included."""
+        return self.done % every == 0 or self.done == self._settings.batches
+
+    def evaluate(self) -> bool:
+        """Append a row of losses, write weights to choose from, or both."""
+        if self._log_due:
+            self._log()
+        keeping = self._keep_due
+        if keeping:
+            self._keep()
+        return keeping
+
     def trouble(self) -> str:
         """What is wrong with the losses since the last look, or with the weights; "" if nothing."""
         recent, self._recent = self._recent, []
@@ -207,7 +193,7 @@ class TrainingRun:
     def _mean(self) -> float:
         return float(self._summed.sum()) / max(1, self._since_log())
 
-    def log(self) -> None:
+    def _log(self) -> None:
         """Append the means since the last row to the history."""
         rows = self._history
         means = (self._summed / self._since_log()).tolist()
@@ -225,7 +211,7 @@ class TrainingRun:
             }
         )
 
-    def keep(self) -> None:
+    def _keep(self) -> None:
         """Write the weights as they are, and a random training image with its stylised version."""
         image = self._images[:1]
         with torch.no_grad(), training_precision(self._device, self._settings.precision):

@@ -9,9 +9,8 @@ import torch
 from torch import Tensor
 
 from triptych.core.device import choose_precision
-from triptych.core.divergence import DivergedError
 from triptych.core.operations import Work
-from triptych.core.trial import Trial
+from triptych.core.trial import Trial, refuse
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
 from triptych.style.cost import (
@@ -67,7 +66,7 @@ def training_trials(config: Config, device: torch.device) -> Iterator[Trial]:
             schedule.size,
             schedule.precision,
         ),
-        lambda: _refuse(run.trouble()),
+        lambda: refuse(run.trouble()),
     )
 
 
@@ -95,7 +94,7 @@ def _closure(name: str, choices: Choices, size: int, count: int, device: torch.d
 
     def check() -> None:
         # An image that has stopped leaves the batch, and what follows isn't its time.
-        _refuse(", ".join(each for each in optimisation.result().reasons if each))
+        refuse(", ".join(each for each in optimisation.result().reasons if each))
 
     def call(_: int) -> None:
         if optimisation.finished:
@@ -130,7 +129,7 @@ def _forward(
         return forward_work(architecture, size, size)
 
     def check() -> None:
-        _refuse("" if network(image).isfinite().all() else "the image is not finite")
+        refuse("" if network(image).isfinite().all() else "the image is not finite")
 
     return Trial(
         FORWARD,
@@ -161,11 +160,6 @@ def random_backbone(name: str, pooling: PoolingKind, device: torch.device) -> Ba
 def images(*shape: int) -> Tensor:
     """Random images [*shape] in [0, 1], on the CPU."""
     return torch.rand(*shape, generator=torch.Generator().manual_seed(0))
-
-
-def _refuse(trouble: str) -> None:
-    if trouble:
-        raise DivergedError(trouble)
 
 
 TRIALS: dict[str, Callable[[Config, torch.device], Iterator[Trial]]] = {

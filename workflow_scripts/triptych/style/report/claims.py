@@ -15,15 +15,15 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from triptych.present.palette import (
+from triptych.present.palette import label
+from triptych.present.tables import TIMES
+from triptych.present.verdicts import Verdict, decide, other_precision
+from triptych.style.report.labels import (
     ARCHITECTURE_LABELS,
     INITIALISATION_LABELS,
     OPTIMIZER_LABELS,
     RATES_LABELS,
-    label,
 )
-from triptych.present.tables import TIMES
-from triptych.present.verdicts import Verdict, decide, other_precision
 from triptych.style.report.tables import PAPER_ARCHITECTURES, PAPER_EVALUATIONS
 from triptych.style.report.tables_history import backbone_name, described, history_long, smoothed
 

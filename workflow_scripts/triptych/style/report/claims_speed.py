@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.statistics import difference_interval, ratio_interval
-from triptych.present.palette import ARCHITECTURE_LABELS, CONTENT_LOSS_LABELS, label, spoken
+from triptych.present.palette import label, spoken
 from triptych.present.tables import TIMES
 from triptych.present.verdicts import Verdict, decide
 from triptych.style.report.claims import (
@@ -29,6 +29,7 @@ from triptych.style.report.claims import (
     paper_weights,
     relative_total,
 )
+from triptych.style.report.labels import ARCHITECTURE_LABELS, CONTENT_LOSS_LABELS
 from triptych.style.report.tables import (
     PAPER_ARCHITECTURES,
     PAPER_EVALUATIONS,

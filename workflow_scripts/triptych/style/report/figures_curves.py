@@ -10,19 +10,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from triptych.present.palette import (
+from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.style.report.labels import (
     BACKBONE_COLOURS,
     CONTENT_LOSS_COLOURS,
     CONTENT_LOSS_DASHES,
     CONTENT_LOSS_LABELS,
-    INK,
-    MUTED,
     OPTIMIZER_COLOURS,
     OPTIMIZER_LABELS,
     RATES_LABELS,
-    STYLE,
-    label,
-    legend_below,
 )
 from triptych.style.report.tables_history import backbone_name
 from triptych.style.report.tables_times import BASELINE, NO_DIFFERENCE

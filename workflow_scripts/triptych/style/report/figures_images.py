@@ -8,18 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from triptych.present.palette import (
-    INITIALISATION_LABELS,
-    MUTED,
-    OPTIMIZER_LABELS,
-    ORIGIN_LABELS,
-    PRESET_COLOURS,
-    PRESET_LABELS,
-    RATES_LABELS,
-    STYLE,
-    label,
-    spoken,
-)
+from triptych.present.palette import MUTED, STYLE, label, spoken
 from triptych.present.tables import TIMES
 from triptych.present.timings import duration
 from triptych.style.report.figures_curves import LOSS_LABEL, draw_loss
@@ -29,6 +18,14 @@ from triptych.style.report.figures_panels import (
     chosen_file,
     picture_figure,
     read_picture,
+)
+from triptych.style.report.labels import (
+    INITIALISATION_LABELS,
+    OPTIMIZER_LABELS,
+    ORIGIN_LABELS,
+    PRESET_COLOURS,
+    PRESET_LABELS,
+    RATES_LABELS,
 )
 from triptych.style.report.tables_history import backbone_name
 from triptych.style.report.tables_results import measured

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.present.page import PageFigure, PageVideo, Section, page_figures
-from triptych.present.palette import VARIANT_LABELS, label, spoken
+from triptych.present.page import PageFigure, PageVideo, Section
+from triptych.present.palette import label, spoken
+from triptych.style.report.labels import VARIANT_LABELS
 from triptych.style.report.tables import table1_table
 from triptych.style.report.tables_beyond import (
     breakeven_table,
@@ -83,8 +84,7 @@ EMBEDDED = (
 
 def style_sections(
     *,
-    figures: Sequence[str | Path],
-    captions: Mapping[str, str],
+    figures: Mapping[str, PageFigure],
     table1: pd.DataFrame,
     breakeven: pd.DataFrame,
     targets: pd.DataFrame,
@@ -96,15 +96,13 @@ def style_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: SVG files named as TITLES, among others. captions: their text by name. table1,
-    breakeven, targets, scores: the long tables of results/tables. stylised, parity: rows of
-    stylised/*/runs.csv and parity.csv. properties: by `read_variants`. videos: finished files in
-    folders {painting}/{variant}. Raises ValueError naming a figure or caption that is missing.
+    figures: by name, as TITLES has them. table1, breakeven, targets, scores: the long tables of
+    results/tables. stylised, parity: rows of stylised/*/runs.csv and parity.csv. properties: by
+    `read_variants`. videos: finished files in folders {painting}/{variant}.
     """
-    pictures = page_figures(TITLES, figures, captions)
 
     def shown(*names: str) -> list[PageFigure]:
-        return [pictures[f"style_{name}"] for name in names]
+        return [figures[f"style_{name}"] for name in names]
 
     embedded = table1["architecture"].astype(str).str.startswith("narrow").any()
     return [

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from triptych.present.palette import ARCHITECTURE_LABELS, label
+from triptych.present.palette import label
 from triptych.present.tables import (
     DASH,
     TIMES,
@@ -19,6 +19,7 @@ from triptych.present.tables import (
     percent,
     with_cells,
 )
+from triptych.style.report.labels import ARCHITECTURE_LABELS
 
 PAPER_ARCHITECTURES = {"alexnet": "alexnet", "vgg": "vgg19"}
 PAPER_EVALUATIONS = 700  # their notebook's; the text gives no number

@@ -7,16 +7,15 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.statistics import Interval, mean_interval
-from triptych.present.palette import (
+from triptych.present.palette import label, spoken
+from triptych.present.tables import DASH, TIMES, Table, number, with_cells
+from triptych.present.timings import duration
+from triptych.style.report.labels import (
     BACKBONE_COLOURS,
     MEASURE_LABELS,
     ORIGIN_LABELS,
     VARIANT_LABELS,
-    label,
-    spoken,
 )
-from triptych.present.tables import DASH, TIMES, Table, number, with_cells
-from triptych.present.timings import duration
 
 GROUPED = "paintings"
 """Version 1's runs of this experiment differ in their content and count together."""

@@ -2,8 +2,9 @@
 
 import pandas as pd
 
-from triptych.present.palette import ARCHITECTURE_LABELS, label
+from triptych.present.palette import label
 from triptych.present.tables import with_cells
+from triptych.style.report.labels import ARCHITECTURE_LABELS
 
 DESCRIBED = [
     "content",

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from triptych.present.palette import MEASURE_LABELS
 from triptych.present.tables import with_cells
+from triptych.style.report.labels import MEASURE_LABELS
 from triptych.style.report.tables_history import DESCRIBED, described
 
 UNITS = {

@@ -4,9 +4,10 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.statistics import ratio_interval
-from triptych.present.palette import BACKBONE_COLOURS, OPTIMIZER_LABELS, RATES_LABELS, label
+from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number, with_cells
 from triptych.present.timings import duration
+from triptych.style.report.labels import BACKBONE_COLOURS, OPTIMIZER_LABELS, RATES_LABELS
 
 BASELINE = "mse"
 NO_DIFFERENCE = "no difference"

@@ -7,12 +7,11 @@ rule style_presets:
         runs="results/style/optimize/presets/runs.csv",
         history="results/style/optimize/presets/history.csv",
         images="results/style/optimize/presets/images",
-        contents=style_experiment_pictures("contents", "content", "presets"),
-        paintings=style_experiment_pictures("paintings", "painting", "presets"),
+        contents=STYLE.experiment_contents("presets"),
+        paintings=STYLE.experiment_paintings("presets"),
     output:
         figure(
             "style_presets",
-            "Style transfer",
             "Presets",
             "text, code and tuned settings",
         ),
@@ -35,27 +34,15 @@ rule style_presets:
 rule style_draw_networks:
     """The networks that this run trained: losses and checkpoints."""
     input:
-        losses=style_variants(
-            "results/style/networks/{painting}/{variant}/losses.csv", STYLE_TRAINED
-        ),
-        selection=style_variants(
-            "results/style/networks/{painting}/{variant}/selection.csv", STYLE_TRAINED
-        ),
-        samples=style_variants(
-            "results/style/networks/{painting}/{variant}/samples.png", STYLE_TRAINED
-        ),
-        sheets=style_variants(
-            "results/style/networks/{painting}/{variant}/checkpoints.png",
-            STYLE_TRAINED,
-        ),
-        shipped=style_shipped("png"),
+        losses=STYLE.of_trained("losses.csv"),
+        selection=STYLE.of_trained("selection.csv"),
+        samples=STYLE.of_trained("samples.png"),
+        sheets=STYLE.of_trained("checkpoints.png"),
+        shipped=STYLE.of_shipped("png"),
     output:
-        training=figure(
-            "style_training", "Style transfer", "Training", "losses of Version 2"
-        ),
+        training=figure("style_training", "Training", "losses of Version 2"),
         checkpoints=figure(
             "style_checkpoints",
-            "Style transfer",
             "Checkpoints",
             "one photograph through training",
         ),
@@ -90,11 +77,11 @@ rule style_checkpoints:
 rule style_motion:
     """Stylised videos: frames, flicker, speed by batch."""
     input:
-        flicker=style_videos("flicker.csv"),
-        speed=style_videos("speed.csv"),
-        strips=style_videos("strip.png"),
+        flicker=STYLE.of_videos("flicker.csv"),
+        speed=STYLE.of_videos("speed.csv"),
+        strips=STYLE.of_videos("strip.png"),
     output:
-        figure("style_motion", "Style transfer", "Video", "frames, flicker, speed"),
+        figure("style_motion", "Video", "frames, flicker, speed"),
     log:
         "results/logs/style_motion/style_motion.log",
     benchmark:
@@ -114,15 +101,11 @@ rule style_motion:
 rule style_breakeven:
     """Images after which a network's training has paid."""
     input:
-        trained=style_variants(
-            "results/style/networks/{painting}/{variant}/losses.csv", STYLE_TRAINED
-        ),
-        shipped=style_shipped("csv"),
+        trained=STYLE.of_trained("losses.csv"),
+        shipped=STYLE.of_shipped("csv"),
         table1="results/tables/style_table1.csv",
     output:
-        table(
-            "style_breakeven", "Style transfer", "Break-even", "when training has paid"
-        ),
+        table("style_breakeven", "Break-even", "when training has paid"),
     log:
         "results/logs/style_breakeven/style_breakeven.log",
     benchmark:
@@ -143,27 +126,23 @@ rule style_draw_results:
     """Results measured and side by side: Figure 1, initialisations, the table of quality."""
     input:
         quality=["results/style/quality.csv"],
-        stylised_runs=STYLE_STYLISED_RUNS,
-        stylised=STYLE_STYLISED_IMAGES,
+        stylised_runs=STYLE.stylised_runs,
+        stylised=STYLE.stylised_images,
         paintings_runs="results/style/optimize/paintings/runs.csv",
         paintings_images="results/style/optimize/paintings/images",
         initialisations_runs="results/style/optimize/initialisations/runs.csv",
         initialisations_images="results/style/optimize/initialisations/images",
-        contents=style_pictures("contents", STYLE_RUNS["content"]),
-        paintings=style_pictures("paintings", STYLE_RUNS["painting"]),
+        contents=STYLE.experiment_contents(),
+        paintings=STYLE.experiment_paintings(),
     output:
-        figure1=figure(
-            "style_figure1", "Style transfer", "Figure 1", "both versions side by side"
-        ),
+        figure1=figure("style_figure1", "Figure 1", "both versions side by side"),
         initialisations=figure(
             "style_initialisations",
-            "Style transfer",
             "Initialisations",
             "results from each start",
         ),
         scores=table(
             "style_scores",
-            "Style transfer",
             "Quality",
             "structure, edges, texture, colours",
         ),
@@ -177,8 +156,8 @@ rule style_draw_results:
         mem_mb=2000,
         runtime=10,
     params:
-        content=STYLE["stylised"]["contents"][0],
-        painting=STYLE_NETWORKS["main"],
+        content=STYLE.config["stylised"]["contents"][0],
+        painting=STYLE.main,
         scale=SCALE,
         code=code("style_draw_results"),
     script:

@@ -1,31 +1,4 @@
-"""The style paper's table and figures, from the study's tidy files; and names of all products."""
-
-STYLE_FIGURES = [
-    *(f"style_figure{number}" for number in range(1, 9)),
-    "style_presets",
-    "style_initialisations",
-    "style_training",
-    "style_checkpoints",
-    "style_motion",
-]
-STYLE_TABLES = ["style_table1", "style_scores", "style_targets", "style_breakeven"]
-STYLE_PRODUCTS = sorted(
-    {file for name in STYLE_FIGURES for file in figure_files(name)}
-    | {file for name in STYLE_TABLES for file in table_files(name)}
-)
-STYLE_STYLISED_RUNS = [
-    f"results/style/stylised/{painting}/runs.csv" for painting in STYLE_SHOWN
-]
-STYLE_STYLISED_IMAGES = [
-    f"results/style/stylised/{painting}/{content}.png"
-    for painting in STYLE_SHOWN
-    for content in STYLE_SHOWN_CONTENTS
-]
-STYLE_LARGE_CONTENT = f"results/style/contents/{STYLE['stylised']['large']}.png"
-STYLE_LARGE_PAINTING = f"results/style/paintings/{STYLE_NETWORKS['main']}.png"
-STYLE_LARGE_RESULT = (
-    f"results/style/stylised/{STYLE_NETWORKS['main']}/{STYLE['stylised']['large']}.png"
-)
+"""The style paper's table and figures, from the study's tidy files."""
 
 
 rule style_table1:
@@ -34,7 +7,7 @@ rule style_table1:
         timing=["results/style/timing/images.csv"],
         published="resources/published/style_table1_seconds.csv",
     output:
-        table("style_table1", "Style transfer", "Table I", "seconds an image"),
+        table("style_table1", "Table I", "seconds an image"),
     log:
         "results/logs/style_table1/style_table1.log",
     benchmark:
@@ -45,8 +18,8 @@ rule style_table1:
         mem_mb=2000,
         runtime=10,
     params:
-        architectures=style_architectures(),
-        width=STYLE["network"]["width"],
+        architectures=STYLE.architectures,
+        width=STYLE.config["network"]["width"],
         scale=SCALE,
         code=code("style_table1"),
     script:
@@ -56,28 +29,19 @@ rule style_table1:
 rule style_draw_optimisation:
     """Version 1 by backbone and optimizer: Figures 2, 3, 5 and 6, seconds to a given loss."""
     input:
-        runs=style_timed("runs.csv"),
-        history=style_timed("history.csv"),
-        images=style_timed("images"),
-        contents=style_pictures("contents", STYLE_RUNS["content"]),
-        paintings=style_pictures("paintings", STYLE_RUNS["painting"]),
+        runs=STYLE.of_experiments("runs.csv", ("backbones", "optimizers")),
+        history=STYLE.of_experiments("history.csv", ("backbones", "optimizers")),
+        images=STYLE.of_experiments("images", ("backbones", "optimizers")),
+        contents=STYLE.experiment_contents(),
+        paintings=STYLE.experiment_paintings(),
     output:
-        figure2=figure(
-            "style_figure2", "Style transfer", "Figure 2", "loss history by backbone"
-        ),
-        figure3=figure(
-            "style_figure3", "Style transfer", "Figure 3", "results by backbone"
-        ),
-        figure5=figure(
-            "style_figure5", "Style transfer", "Figure 5", "loss history by optimizer"
-        ),
-        figure6=figure(
-            "style_figure6", "Style transfer", "Figure 6", "results by optimizer"
-        ),
+        figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
+        figure3=figure("style_figure3", "Figure 3", "results by backbone"),
+        figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
+        figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
         times="results/style/timing/targets.csv",
         targets=table(
             "style_targets",
-            "Style transfer",
             "Time to a loss",
             "seconds to reach a given loss",
         ),
@@ -91,7 +55,7 @@ rule style_draw_optimisation:
         mem_mb=2000,
         runtime=10,
     params:
-        parts=STYLE["timing"]["targets"],
+        parts=STYLE.config["timing"]["targets"],
         scale=SCALE,
         code=code("style_draw_optimisation"),
     script:
@@ -117,9 +81,7 @@ rule style_figure4:
         runs="results/style/optimize/losses/runs.csv",
         history="results/style/optimize/losses/history.csv",
     output:
-        figure(
-            "style_figure4", "Style transfer", "Figure 4", "run times by content loss"
-        ),
+        figure("style_figure4", "Figure 4", "run times by content loss"),
     log:
         "results/logs/style_figure4/style_figure4.log",
     benchmark:
@@ -153,10 +115,10 @@ rule style_figure7:
     input:
         runs="results/style/optimize/paintings/runs.csv",
         images="results/style/optimize/paintings/images",
-        contents=style_experiment_pictures("contents", "content", "paintings"),
-        paintings=style_experiment_pictures("paintings", "painting", "paintings"),
+        contents=STYLE.experiment_contents("paintings"),
+        paintings=STYLE.experiment_paintings("paintings"),
     output:
-        figure("style_figure7", "Style transfer", "Figure 7", "several styles"),
+        figure("style_figure7", "Figure 7", "several styles"),
     log:
         "results/logs/style_figure7/style_figure7.log",
     benchmark:
@@ -176,12 +138,10 @@ rule style_figure7:
 rule style_figure8:
     """Figure 8: a large photograph (Version 2)."""
     input:
-        stylised_runs=STYLE_STYLISED_RUNS,
-        result=STYLE_LARGE_RESULT,
-        content=STYLE_LARGE_CONTENT,
-        painting=STYLE_LARGE_PAINTING,
+        **STYLE.large,
+        stylised_runs=STYLE.stylised_runs,
     output:
-        figure("style_figure8", "Style transfer", "Figure 8", "a large photograph"),
+        figure("style_figure8", "Figure 8", "a large photograph"),
     log:
         "results/logs/style_figure8/style_figure8.log",
     benchmark:

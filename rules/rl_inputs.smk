@@ -1,4 +1,6 @@
-"""Where the data come from: downloads, experts and what they record, the user's own files."""
+"""Where the data of offline RL come from: downloads, experts and what they record, own files."""
+
+RL = WINGS["rl"]
 
 
 rule rl_download:
@@ -15,12 +17,12 @@ rule rl_download:
     threads: 1
     resources:
         mem_mb=500,
-        runtime=minutes(rl_download_minutes),
+        runtime=minutes(RL.download_minutes),
     params:
-        url=d4rl_file("url"),
-        mirrors=lambda wildcards: [d4rl_file("mirror")(wildcards)],
-        size=d4rl_file("size"),
-        sha256=d4rl_file("sha256"),
+        url=RL.download("url"),
+        mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
+        size=RL.download("size"),
+        sha256=RL.download("sha256"),
         lock=lambda wildcards: f"resources/locks/{wildcards.task}_expert-v2.json",
         code=code("rl_download"),
     script:
@@ -44,7 +46,7 @@ rule rl_train_expert:
         runtime=minutes(120),
     params:
         task="{task}",
-        settings=lambda wildcards: config["rl"]["experts"][wildcards.task],
+        settings=lambda wildcards: RL.config["experts"][wildcards.task],
         checkpoint="results/checkpoints/rl_train_expert/{task}",
         code=code("rl_train_expert"),
     script:
@@ -64,7 +66,7 @@ rule rl_collect:
     benchmark:
         "results/benchmarks/rl_collect/{task}.tsv"
     wildcard_constraints:
-        task=rl_tasks_from("collected"),
+        task=RL.tasks_from("collected"),
     conda:
         "../envs/rl.yaml"
     threads: 1
@@ -73,9 +75,9 @@ rule rl_collect:
         runtime=minutes(30),
     params:
         task="{task}",
-        transitions=config["rl"]["collect"]["transitions"],
-        noise=config["rl"]["collect"]["noise"],
-        seed=config["rl"]["collect"]["seed"],
+        transitions=RL.config["collect"]["transitions"],
+        noise=RL.config["collect"]["noise"],
+        seed=RL.config["collect"]["seed"],
         code=code("rl_collect"),
     script:
         "../workflow_scripts/rl_collect.py"
@@ -84,7 +86,7 @@ rule rl_collect:
 rule rl_prepare:
     """Check a task's data and turn them into transitions."""
     input:
-        rl_source,
+        RL.source,
     output:
         transitions="results/rl/{task}/transitions.safetensors",
         dataset="results/rl/{task}/dataset.csv",
@@ -93,7 +95,7 @@ rule rl_prepare:
     benchmark:
         "results/benchmarks/rl_prepare/{task}.tsv"
     wildcard_constraints:
-        task=rl_tasks_from("d4rl", "path"),
+        task=RL.tasks_from("d4rl", "path"),
     conda:
         "../envs/rl.yaml"
     threads: 1
@@ -102,7 +104,7 @@ rule rl_prepare:
         runtime=minutes(20),
     params:
         task="{task}",
-        source=lambda wildcards: config["rl"]["tasks"][wildcards.task]["source"],
+        source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
         code=code("rl_prepare"),
     script:
         "../workflow_scripts/rl_prepare.py"

@@ -1,20 +1,12 @@
 """Tables and figures of the audio study, from its tidy files."""
 
-AUDIO_FIGURES = ["audio_figure2", "audio_beyond"]
-AUDIO_TABLES = ["audio_table1", "audio_table2", "audio_leaks", "audio_beyond"]
-AUDIO_PRODUCTS = sorted(
-    {file for name in AUDIO_FIGURES for file in figure_files(name)}
-    | {file for name in AUDIO_TABLES for file in table_files(name)}
-    | {*AUDIO_SUBMISSIONS, "results/search.html"}
-)
-
 
 rule audio_table1:
     """Table 1: one query for new captions, and its answer."""
     input:
         example="results/audio/captions/example.json",
     output:
-        table("audio_table1", "Audio retrieval", "Table 1", "a query and its answer"),
+        table("audio_table1", "Table 1", "a query and its answer"),
     log:
         "results/logs/audio_table1/audio_table1.log",
     benchmark:
@@ -38,29 +30,23 @@ rule audio_draw_scores:
         queries="results/audio/queries.csv",
         history="results/audio/history.csv",
         ensembles="results/audio/ensembles.csv",
-        clips=AUDIO_CLIPS,
+        clips=AUDIO.data("clips.csv"),
         removed=expand(
-            "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO_CORPORA
+            "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO.corpora
         ),
-        counts=expand("results/audio/corpora/{corpus}/counts.csv", corpus=AUDIO_CORPORA),
+        counts=expand("results/audio/corpora/{corpus}/counts.csv", corpus=AUDIO.corpora),
         published="resources/published/audio_table2.csv",
     output:
-        table2=table(
-            "audio_table2", "Audio retrieval", "Table 2", "retrieval by every system"
-        ),
+        table2=table("audio_table2", "Table 2", "retrieval by every system"),
         figure2=figure(
             "audio_figure2",
-            "Audio retrieval",
             "Figure 2",
             "validation loss during fine-tuning",
         ),
-        leaks=table(
-            "audio_leaks", "Audio retrieval", "Leaks", "results with and without"
-        ),
+        leaks=table("audio_leaks", "Leaks", "results with and without"),
         beyond=[
             *figure(
                 "audio_beyond",
-                "Audio retrieval",
                 "Beyond",
                 "several right clips, held-out combinations, order",
             ),
@@ -76,8 +62,8 @@ rule audio_draw_scores:
         mem_mb=2000,
         runtime=10,
     params:
-        exclusions=AUDIO_EXCLUSIONS,
-        study=AUDIO_STUDY,
+        exclusions=AUDIO.exclusions,
+        study=AUDIO.study,
         scale=SCALE,
         code=code("audio_draw_scores"),
     script:

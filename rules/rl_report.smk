@@ -1,59 +1,34 @@
 """Tables and figures of the offline-RL study, from its tidy files."""
 
-RL_TASKS = list(RL["tasks"])
-RL_DATASETS = expand("results/rl/{task}/dataset.csv", task=RL_TASKS)
-RL_TRAINED_SCORES = rl_files("scores.csv", trained=True)
-RL_MEASURED_LAYERS = rl_files("layers.csv", trained=False)
-RL_MEASURED_SIZES = rl_files("sizes.csv", trained=False)
-RL_LATENCY = f"results/rl/{RL['latency']['task']}/latency.csv"
-RL_FIGURES = [
-    "rl_figure1",
-    "rl_figure2",
-    "rl_figure3",
-    "rl_figure4",
-    "rl_curves",
-    "rl_inference",
-]
-RL_TABLES = ["rl_table1", "rl_scores", "rl_inference"]
+from triptych.rl.methods import METHODS
 
-# Table 1 fits HalfCheetah's and Walker2d's sizes, which are the same (docs/differences.md).
-RL_TABLE1_TASK = next(
-    (task for task in ("halfcheetah", "walker2d") if task in RL_TASKS), RL_TASKS[0]
-)
-
-RL_PRODUCTS = sorted(
-    {file for name in RL_FIGURES for file in figure_files(name)}
-    | {file for name in RL_TABLES for file in table_files(name)}
-)
+PRODUCTS = {
+    "rl_figure1": "Figure 1",
+    "rl_figure2": "Figure 2",
+    "rl_criteria": "Other criteria",
+}
 
 
 rule rl_draw_scores:
     """What the trained runs scored: Figures 1 and 2, learning curves, the table at 95% sparsity."""
     input:
-        scores=RL_TRAINED_SCORES,
-        datasets=RL_DATASETS,
+        scores=RL.files("scores.csv", trained=True),
+        datasets=RL.datasets,
     output:
-        figure1=figure(
-            "rl_figure1",
-            "Offline-RL pruning",
-            "Figure 1",
-            "score against sparsity, SNIP",
-        ),
-        figure2=figure(
-            "rl_figure2",
-            "Offline-RL pruning",
-            "Figure 2",
-            "score against sparsity, GraSP",
-        ),
+        **{
+            name: figure(
+                name,
+                PRODUCTS[name],
+                f"score against sparsity, {', '.join(METHODS[each].label for each in methods)}",
+            )
+            for name, methods in RL.score_figures.items()
+        },
         curves=figure(
             "rl_curves",
-            "Offline-RL pruning",
             "Learning curves",
             "score against updates",
         ),
-        scores=table(
-            "rl_scores", "Offline-RL pruning", "Scores", "dense and pruned runs"
-        ),
+        scores=table("rl_scores", "Scores", "dense and pruned runs"),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -64,7 +39,8 @@ rule rl_draw_scores:
         mem_mb=1000,
         runtime=10,
     params:
-        last_evaluations=RL["evaluation"]["last"],
+        figures=RL.score_figures,
+        last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,
         code=code("rl_draw_scores"),
     script:
@@ -98,19 +74,14 @@ rule rl_scores:
 rule rl_draw_masks:
     """What the masks leave: Figures 3 and 4, Table 1."""
     input:
-        layers=RL_MEASURED_LAYERS,
-        sizes=RL_MEASURED_SIZES,
+        layers=RL.files("layers.csv", trained=False),
+        sizes=RL.files("sizes.csv", trained=False),
         published="resources/published/rl_table1_megabytes.csv",
     output:
-        figure3=figure(
-            "rl_figure3", "Offline-RL pruning", "Figure 3", "weights kept by layer"
-        ),
-        figure4=figure(
-            "rl_figure4", "Offline-RL pruning", "Figure 4", "memory against sparsity"
-        ),
+        figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
+        figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
         table1=table(
             "rl_table1",
-            "Offline-RL pruning",
             "Table 1",
             "megabytes of the stored networks",
         ),
@@ -124,7 +95,7 @@ rule rl_draw_masks:
         mem_mb=1000,
         runtime=10,
     params:
-        task=RL_TABLE1_TASK,
+        task=RL.table1_task,
         scale=SCALE,
         code=code("rl_draw_masks"),
     script:
@@ -152,11 +123,10 @@ rule rl_table1:
 rule rl_inference:
     """Time to act with dense and sparse kernels (beyond the paper)."""
     input:
-        latency=[RL_LATENCY],
+        latency=[RL.latency],
     output:
         figure(
             "rl_inference",
-            "Offline-RL pruning",
             "Inference",
             "time to act, dense and sparse",
         ),
@@ -171,7 +141,7 @@ rule rl_inference:
         mem_mb=1000,
         runtime=10,
     params:
-        task=RL["latency"]["task"],
+        task=RL.config["latency"]["task"],
         scale=SCALE,
         code=code("rl_inference"),
     script:

@@ -1,0 +1,136 @@
+"""The loop that all trainings share, with a training that only counts."""
+
+import pytest
+import torch
+from stops import Never, StopAfter
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.divergence import DivergedError
+from triptych.core.stopping import Interrupted, Stopped
+from triptych.core.training_loop import Rhythm, TrainingLoop
+
+STEPS = 10
+
+
+class Counting:
+    """Sums up its steps' numbers, evaluated at each fourth and the last; notes what it is asked."""
+
+    def __init__(self, bad_from=None, stop=None, worth_saving=False):
+        self.done, self.total, self.rows, self.seen = 0, torch.zeros(()), [], []
+        self._bad_from, self._stop, self._worth_saving = bad_from, stop, worth_saving
+
+    @property
+    def evaluation_due(self):
+        due = self.done % 4 == 0 or self.done == STEPS
+        return due and self.done > (self.rows[-1][0] if self.rows else 0)
+
+    def step(self):
+        self.total += self.done
+        self.done += 1
+        self.seen.append(f"step {self.done}")
+
+    def trouble(self):
+        self.seen.append("look")
+        bad = self._bad_from is not None and self.done >= self._bad_from
+        return f"it went wrong at step {self.done}" if bad else ""
+
+    def evaluate(self):
+        if self._stop and self._stop.reason:
+            raise Interrupted(self._stop.reason)
+        self.rows.append((self.done, float(self.total)))
+        self.seen.append("evaluate")
+        return self._worth_saving
+
+    def state(self):
+        self.seen.append("save")
+        rows = [list(row) for row in self.rows]
+        return {"done": self.done, "total": self.total, "rows": rows}
+
+    def restore(self, state):
+        self.done, self.total = state["done"], state["total"]
+        self.rows = [tuple(row) for row in state["rows"]]
+
+
+def run(folder, training=None, stop=None, **rhythm):
+    training, stop = training or Counting(), stop or Never()
+    loop = TrainingLoop(
+        training,
+        Rhythm(STEPS, ("turn", "turns"), advice="Count slower.", **rhythm),
+        Checkpoint(folder, "x"),
+        lambda: stop.reason,
+    )
+    resumed = loop.restore()
+    loop.run("counting", training.step)
+    return training, resumed
+
+
+def saved(folder):
+    return Checkpoint(folder, "x").load()["done"]
+
+
+def test_what_comes_when(tmp_path):
+    """Looks before every save and evaluation; the state at the end is saved in any case."""
+    training, resumed = run(tmp_path, look=3, save=5)
+    assert not resumed
+    turns = " ".join(training.seen).split("step ")[1:]
+    assert [turn.split(" ", 1)[1].strip() if " " in turn else "" for turn in turns] == [
+        "",
+        "",
+        "look",
+        "look evaluate",
+        "look save",
+        "look",
+        "",
+        "look evaluate",
+        "look",
+        "look save look evaluate look save",
+    ]
+
+
+def test_an_evaluation_may_ask_for_a_save(tmp_path):
+    training, _ = run(tmp_path, Counting(worth_saving=True), look=100)
+    assert training.seen.count("save") == 3
+    assert " ".join(training.seen).endswith("step 10 look evaluate look save")
+
+
+def test_a_clock_that_is_overdue_saves(tmp_path):
+    assert run(tmp_path, seconds=0.0)[0].seen.count("save") == STEPS + 1
+    assert run(tmp_path / "later", seconds=3600.0)[0].seen.count("save") == 1
+
+
+@pytest.mark.parametrize("times", range(STEPS + 1))
+def test_a_training_that_was_stopped_ends_as_if_it_had_not(tmp_path, times, caplog):
+    expected, _ = run(tmp_path / "unbroken")
+    with pytest.raises(Stopped, match="stopped by SIGTERM"):
+        run(tmp_path / "broken", stop=StopAfter(times))
+    assert saved(tmp_path / "broken") == times
+    caplog.set_level("INFO")
+    found, resumed = run(tmp_path / "broken")
+    assert resumed and f"resuming at turn {times} of 10" in caplog.text
+    assert found.rows == expected.rows and found.total == expected.total
+
+
+def test_an_evaluation_that_is_interrupted_is_done_again(tmp_path):
+    with pytest.raises(Stopped, match="SIGTERM"):
+        run(tmp_path, Counting(stop=StopAfter(1)))
+    assert saved(tmp_path) == 8
+    found, _ = run(tmp_path)
+    assert [row[0] for row in found.rows] == [4, 8, 10]
+
+
+def test_trouble_keeps_the_last_good_state_and_says_which(tmp_path):
+    with pytest.raises(DivergedError, match=r"step 6; the last good state, of turn 5, .*slower\."):
+        run(tmp_path, Counting(bad_from=6), save=1)
+    assert saved(tmp_path) == 5
+
+
+def test_a_stop_saves_no_bad_state(tmp_path):
+    with pytest.raises(DivergedError, match="it had saved nothing yet"):
+        run(tmp_path, Counting(bad_from=2), StopAfter(3), look=100)
+    assert Checkpoint(tmp_path, "x").load() is None
+
+
+def test_a_finished_training_is_read_and_not_saved_again(tmp_path):
+    run(tmp_path)
+    training, resumed = run(tmp_path)
+    assert resumed and training.seen == [] and training.done == STEPS

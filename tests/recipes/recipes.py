@@ -1,0 +1,29 @@
+"""Recipes of CONTRIBUTING.md, carried out in a checkout."""
+
+import re
+from pathlib import Path
+
+BOOK = Path(__file__).parents[2] / "CONTRIBUTING.md"
+STEP = re.compile(
+    r"^In [^`\n]*`(?P<file>[^`]+)`, (?:below `(?P<line>[^`]+)`|a new file):\n\n"
+    r"```\w+\n(?P<text>.*?)```$",
+    re.DOTALL | re.MULTILINE,
+)
+
+
+def follow(title, root):
+    """Do what the section says. Returns {file: whether it is new} of the files touched."""
+    section = re.split(r"^## ", BOOK.read_text(), flags=re.MULTILINE)
+    (recipe,) = (each for each in section if each.startswith(f"{title}\n"))
+    touched = {}
+    for step in STEP.finditer(recipe):
+        path = root / step["file"]
+        touched[step["file"]] = step["line"] is None
+        if step["line"] is None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(step["text"])
+        else:
+            text = path.read_text()
+            assert text.count(f"{step['line']}\n") == 1, f"{step['file']}: {step['line']}"
+            path.write_text(text.replace(f"{step['line']}\n", f"{step['line']}\n{step['text']}"))
+    return touched

@@ -1,0 +1,62 @@
+"""The audio study, as claims and page ask for it (`triptych.studies.Study`)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from triptych.audio.report.claims import CRITERIA, AudioScores
+from triptych.audio.report.claims_data import AudioData
+from triptych.audio.report.claims_verdicts import audio_verdicts
+from triptych.audio.report.page import TITLES, audio_sections
+from triptych.audio.report.rows import AudioStudy, read_rows
+from triptych.core.files import read_frames
+from triptych.present.page import PageFigure, Section
+from triptych.present.verdicts import Verdict
+from triptych.studies import Files
+
+__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
+
+TITLE = "Text-to-audio retrieval"
+PAPER = (
+    "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio retrieval with PaSST and "
+    "GPT-augmented captions* (Primus, Koutini and Widmer, 2023)"
+)
+SHOWN = ("table1", "table2", "leaks", "beyond", "usage")
+
+
+def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
+    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    return verdicts_on({name: read_rows(paths) for name, paths in files.items()}, settings)
+
+
+def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
+    """The same, from the frames that those files hold."""
+    data = AudioData.read(
+        counts=frames["counts"],
+        manifest=frames["manifest"],
+        captions=frames["captions"],
+        variations=frames["variations"],
+        usage=frames["usage"],
+        **settings["trained"],
+    )
+    scores = AudioScores.read(
+        frames["queries"],
+        frames["history"],
+        frames["ensembles"],
+        AudioStudy.read(**settings["study"]),
+        data,
+    )
+    return audio_verdicts(scores)
+
+
+def sections(
+    files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
+) -> list[Section]:
+    """The study's part of the page."""
+    return audio_sections(
+        **{name: read_frames(files[name]) for name in SHOWN},
+        clips=read_rows(files["clips"]),
+        study=AudioStudy.read(**settings["study"]),
+        figures=figures,
+    )

@@ -1,0 +1,508 @@
+"""What the rules of the audio study ask: its rows, where each file lies, what a job needs."""
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from triptych.audio.captions.settings import check_captions
+from triptych.audio.data_sizes import WAVCAPS, clips_of, text_size
+from triptych.audio.experiments import audio_runs, run_records
+from triptych.core.config import ConfigError
+from triptych.core.requests import Machine, downloading
+from triptych.present.files import products
+
+SYNTHESISED = "results/audio/synthesised"
+DOWNLOADS = "results/audio/downloads"
+DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "leaks", "captions")
+"""Groups of sources.yaml that are downloaded file by file; the others have rules of their own."""
+CLOTHO_SPLITS = ("development", "validation", "evaluation", "retrieval_audio")
+WAVCAPS_BYTES = 2.3e6  # a recording
+CAPTION_TOKENS = 30
+STAGES = {"pretraining": "pretrained", "finetuning": "finetuned", "distillation": "distilled"}
+
+
+class Workflow:
+    """The section `audio` of a config as rules use it. Functions of wildcards are Snakemake's.
+
+    Raises ConfigError naming a key whose value the others don't allow.
+    """
+
+    FIGURES = ("audio_figure2", "audio_beyond")
+    TABLES = ("audio_table1", "audio_table2", "audio_leaks", "audio_beyond")
+
+    def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
+        self.config = config["audio"]
+        self._machine = Machine(1 if config["device"] == "cuda" else 0)
+        self.sources = {name: each["source"] for name, each in self.config["sources"].items()}
+        self.datasets = [name for name, source in self.sources.items() if source != "none"]
+        self._files = {group: each["files"] for group, each in sources["audio"].items()}
+        self._check_sources()
+        try:
+            check_captions(self.config["captions"], self.sources["clotho"])
+            self._runs = audio_runs(self.config)
+        except ValueError as error:
+            raise ConfigError(f"config: {error}") from error
+        self.main = "-".join(self.config["main"])
+        self.corpora = list(dict.fromkeys(self._runs["corpus"]))
+        common = self.config["stages"]["common"]
+        # Each stage of training: what all have in common, and its own.
+        self.stages = {
+            stage: {**common, **settings}
+            for stage, settings in self.config["stages"].items()
+            if stage != "common"
+        }
+        self.threads = 1 + common["workers"]
+        self.model = {k: v for k, v in self.config["model"].items() if k != "text_dropout"}
+        self.exclusions = {
+            corpus: each["exclude"]
+            for corpus, each in self.config["corpora"].items()
+            if corpus in self.corpora
+        }
+        named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
+        self.submissions = [named.format(n=n, **self.config["submission"]) for n in (1, 2, 3, 4)]
+        drawn = products(self.FIGURES, self.TABLES)
+        self.products = sorted({*drawn, *self.submissions, "results/search.html"})
+
+    def _check_sources(self) -> None:
+        made = [name for name in self.datasets if self.sources[name] == "synthesised"]
+        if made and len(made) < len(self.datasets):
+            raise ConfigError(
+                f"config: audio.sources: {', '.join(made)} would be synthesised and "
+                f"{', '.join(sorted(set(self.datasets) - set(made)))} would not; "
+                "a data set that you don't have is left out by {source: none}"
+            )
+
+    # Rows.
+
+    @property
+    def submitted(self) -> pd.DataFrame:
+        """Rows of the corpus that the challenge's files are made from."""
+        return self._runs[self._runs["corpus"] == self.config["submitted"]]
+
+    @property
+    def scored(self) -> pd.DataFrame:
+        """All other rows: what is scored on validation and evaluation."""
+        return self._runs[self._runs["corpus"] != self.config["submitted"]]
+
+    @property
+    def page_run(self) -> pd.DataFrame:
+        """The search page's row: the main pair, fine-tuned with new captions, first seed."""
+        runs = self._runs[self._runs["corpus"] == self.config["evaluated"]]
+        return runs[(runs["pair"] == self.main) & (runs["captions"] == "gpt")].head(1)
+
+    def rows(self, stage: str) -> Callable[[Any], list[dict[str, Any]]]:
+        """Input function: the rows of one stage, pair and corpus."""
+
+        def rows(wildcards: Any) -> list[dict[str, Any]]:
+            wanted = [stage, wildcards.pair, wildcards.corpus]
+            runs = self._runs
+            return run_records(runs[(runs[["stage", "pair", "corpus"]] == wanted).all(axis=1)])
+
+        return rows
+
+    def models(self, table: pd.DataFrame) -> list[str]:
+        """The folders that hold the models of these rows, as their rules make them."""
+        stages = table[["pair", "corpus", "stage"]].drop_duplicates()
+        return [f"results/audio/models/{p}/{c}/{s}" for p, c, s in stages.itertuples(index=False)]
+
+    def teachers(self, wildcards: Any) -> list[str]:
+        """The ensemble's members fine-tuned on the same corpus, as their rules make them."""
+        members = self.config["ensemble"]["members"]
+        return [f"results/audio/models/{a}-{t}/{wildcards.corpus}/finetuned" for a, t in members]
+
+    def teacher_models(self, wildcards: Any) -> list[str]:
+        """The folders of the ensemble's members themselves."""
+        seed = self.config["finetuning"]["seeds"][0]
+        return [f"{folder}/gpt-seed{seed}" for folder in self.teachers(wildcards)]
+
+    def untrained(self, wildcards: Any) -> bool:
+        """Whether the model as it begins is kept as a baseline: that of the main pair."""
+        return bool(wildcards.pair == self.main and wildcards.corpus == self.config["evaluated"])
+
+    @property
+    def rephrased(self) -> list[str]:
+        """Splits that new captions are written for: all that a fine-tuned model trains on."""
+        corpora = self.config["corpora"]
+        wanted = set(self._runs[self._runs["captions"] == "gpt"]["corpus"])
+        splits = ("development", "validation", "evaluation")
+        return [s for s in splits if any(s in corpora[each]["splits"] for each in wanted)]
+
+    @property
+    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What the claims are decided by: files, and settings."""
+        corpus = f"results/audio/corpora/{self.config['evaluated']}"
+        files = {
+            **{name: [f"results/audio/{name}.csv"] for name in ("queries", "history", "ensembles")},
+            **{name: [f"{corpus}/{name}.csv"] for name in ("counts", "manifest")},
+            "captions": self.data("captions.csv"),
+            "variations": ["results/audio/captions/variations.csv"],
+            "usage": ["results/audio/captions/usage.csv"],
+        }
+        return files, {"study": self.study, "trained": self.trained}
+
+    @property
+    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What its part of the page shows beside its figures, or leads to: files, and settings."""
+        tables = ("table1", "table2", "leaks", "beyond")
+        files = {
+            **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
+            "usage": ["results/audio/captions/usage.csv"],
+            "clips": self.data("clips.csv"),
+            "search": ["results/search.html"],
+            "submissions": self.submissions,
+        }
+        return files, {"study": self.study}
+
+    @property
+    def study(self) -> dict[str, Any]:
+        """What tables, figures and claims must know of the config."""
+        config = self.config
+        return {
+            **{key: config[key] for key in ("audio_models", "text_models", "main")},
+            **{key: config[key] for key in ("evaluated", "leaky")},
+            "first_seed": config["finetuning"]["seeds"][0],
+            "sources": self.sources,
+            "backend": config["captions"]["backend"],
+        }
+
+    @property
+    def trained(self) -> dict[str, Any]:
+        """How the models that claims speak of were trained."""
+        stages = ("pretraining", "finetuning")
+        return {
+            "exclude": self.config["corpora"][self.config["evaluated"]]["exclude"],
+            "precisions": [self.stages[stage]["precision"] for stage in stages],
+        }
+
+    # Data.
+
+    def data(self, name: str) -> list[str]:
+        """The table `name` of every data set."""
+        return [f"results/audio/data/{dataset}/{name}" for dataset in self.datasets]
+
+    @property
+    def shards(self) -> list[str]:
+        """The sound of every data set."""
+        return [f"results/audio/shards/{dataset}" for dataset in self.datasets]
+
+    def folder(self, dataset: str) -> str:
+        """The folder with a data set's tables, in the layout of its source."""
+        if self.sources[dataset] == "path":
+            path: str = self.config["sources"][dataset]["path"]
+            return path
+        synthesised = self.sources[dataset] == "synthesised"
+        return f"{SYNTHESISED if synthesised else DOWNLOADS}/{dataset}"
+
+    def sound(self, dataset: str) -> str:
+        """The folder with a data set's sound: files, or WavCaps' archives."""
+        folder = self.folder(dataset)
+        inside = {
+            ("clotho", "download"): "results/audio/sound/clotho",
+            ("audiocaps", "synthesised"): f"{folder}/audio",
+            ("audiocaps", "youtube"): "results/audio/sound/audiocaps",
+            ("wavcaps", "synthesised"): f"{folder}/audio",
+        }
+        return inside.get((dataset, self.sources[dataset]), folder)
+
+    def sound_of(self, wildcards: Any) -> str:
+        """The same for the wildcards' data set."""
+        return self.sound(wildcards.dataset)
+
+    def downloads(self, group: str) -> list[str]:
+        """The downloaded files of a group in resources/sources.yaml."""
+        return [f"{DOWNLOADS}/{group}/{name}" for name in self._files[group]]
+
+    def tables(self, dataset: str) -> list[str]:
+        """What must be there before a data set's clips can be listed."""
+        source = self.sources[dataset]
+        if source == "synthesised":
+            return [SYNTHESISED]
+        if source == "path":
+            return []
+        tables = [each for each in self.downloads(dataset) if each.endswith((".csv", ".json"))]
+        if dataset != "wavcaps":
+            return tables
+        parts = self.config["sources"]["wavcaps"]["parts"]
+        return [each for each in tables if any(part in each for part in parts)]
+
+    def recordings(self, dataset: str) -> list[str]:
+        """What must be there before a data set's sound can be read."""
+        source = self.sources[dataset]
+        if (dataset, source) == ("clotho", "download"):
+            return [f"results/audio/sound/clotho/{split}" for split in CLOTHO_SPLITS]
+        if (dataset, source) == ("audiocaps", "youtube"):
+            return ["results/audio/sound/audiocaps"]
+        if (dataset, source) == ("wavcaps", "download"):
+            parts = self.config["sources"]["wavcaps"]["parts"]
+            return [f"{DOWNLOADS}/wavcaps/Zip_files/{part}" for part in parts]
+        return self.tables(dataset)
+
+    def recordings_of(self, wildcards: Any) -> list[str]:
+        """The same for the wildcards' data set."""
+        return self.recordings(wildcards.dataset)
+
+    @property
+    def leak_folder(self) -> str:
+        """Where the lists of clips that overlap with Clotho lie."""
+        synthesised = self.sources["clotho"] == "synthesised"
+        return f"{SYNTHESISED if synthesised else DOWNLOADS}/leaks"
+
+    def leak_lists(self, wildcards: Any) -> list[str]:
+        """What a corpus needs before its leaks can be looked up."""
+        if self.exclude(wildcards) == "none":
+            return []
+        if self.sources["clotho"] == "synthesised":
+            return [SYNTHESISED]
+        return self.downloads("leaks")
+
+    def exclude(self, wildcards: Any) -> str:
+        """What a corpus leaves out."""
+        found: str = self.config["corpora"][wildcards.corpus]["exclude"]
+        return found
+
+    def splits(self, wildcards: Any) -> list[str]:
+        """The splits of Clotho that a corpus trains on."""
+        found: list[str] = self.config["corpora"][wildcards.corpus]["splits"]
+        return found
+
+    @property
+    def relevance(self) -> str | None:
+        """The file of multi-positive labels, where the data have one."""
+        labels = f"{self.folder('clotho')}/metadata_eval.csv"
+        there = self.sources["clotho"] != "path" or os.path.exists(labels)
+        return labels if there else None
+
+    @property
+    def scenes_folder(self) -> list[str]:
+        """What is known of synthesised clips."""
+        return [SYNTHESISED] if self.sources["clotho"] == "synthesised" else []
+
+    @property
+    def scenes(self) -> str | None:
+        """The file that says what a synthesised clip is."""
+        return next((f"{folder}/scenes.csv" for folder in self.scenes_folder), None)
+
+    @property
+    def published(self) -> str | None:
+        """The file that new captions are taken from, where no server is asked for them."""
+        return {
+            "template": f"{SYNTHESISED}/captions/variations.json",
+            "authors": f"{DOWNLOADS}/captions/variations.json",
+        }.get(self.config["captions"]["backend"])
+
+    @property
+    def published_folder(self) -> str | list[str]:
+        """What must be there before that file is."""
+        template = self.config["captions"]["backend"] == "template"
+        return SYNTHESISED if template else self.published or []
+
+    # Models.
+
+    def audio_model(self, wildcards: Any) -> dict[str, Any]:
+        """The audio model of a pair, as configured."""
+        found: dict[str, Any] = self.config["audio_models"][wildcards.pair.split("-")[0]]
+        return found
+
+    def audio_weights(self, wildcards: Any) -> str | list[str]:
+        """The published weights that a pair's audio model starts from, if it does."""
+        name = self.audio_model(wildcards)["weights"]
+        return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
+
+    def text_model(self, wildcards: Any) -> str:
+        """The folder of a pair's text model."""
+        return f"results/audio/text/{wildcards.pair.split('-')[1]}"
+
+    def text_captions(self, wildcards: Any) -> list[str]:
+        """The captions that a tokenizer is made from, for a text model from scratch."""
+        scratch = self.config["text_models"][wildcards.text_model]["source"] == "scratch"
+        return self.data("captions.csv") if scratch else []
+
+    def text_manifest(self, wildcards: Any) -> str | list[str]:
+        """The corpus whose captions those are: what every model may train on."""
+        if not self.text_captions(wildcards):
+            return []
+        return f"results/audio/corpora/{self.config['evaluated']}/manifest.csv"
+
+    def text_settings(self, wildcards: Any) -> dict[str, Any]:
+        """A text model's entry in config, with its repository and revision if the hub has it."""
+        name = wildcards.text_model
+        settings: dict[str, Any] = self.config["text_models"][name]
+        if settings["source"] == "scratch":
+            return settings
+        if name not in self._files["text_models"]:
+            raise ConfigError(
+                f"config: audio.text_models.{name} comes from the hub, but "
+                "resources/sources.yaml (audio, text_models) has no repository and revision for it"
+            )
+        source = self._files["text_models"][name]
+        return {**settings, **{key: source[key] for key in ("repository", "revision", "sha256")}}
+
+    # Downloads.
+
+    @property
+    def downloaded_files(self) -> str:
+        """A pattern for the files that are downloaded one by one."""
+        return "|".join(sorted({name for group in DOWNLOADED for name in self._files[group]}))
+
+    def download(self, key: str) -> Callable[[Any], Any]:
+        """Input function: a value in resources/sources.yaml, for the file that wildcards name."""
+        return lambda wildcards: self._files[wildcards.set][wildcards.file].get(key)
+
+    def mirrors(self, wildcards: Any) -> list[str]:
+        """Other addresses of that file."""
+        mirror = self.download("mirror")(wildcards)
+        return [mirror] if mirror else []
+
+    def lock(self, wildcards: Any) -> str:
+        """Where that file's size and checksum are kept once it has come."""
+        return f"resources/locks/{wildcards.set}-{os.path.basename(wildcards.file)}.json"
+
+    def passt(self, key: str) -> Callable[[Any], Any]:
+        """Input function: a value of a published PaSST in resources/sources.yaml."""
+        return lambda wildcards: self._files["passt"][wildcards.variant].get(key)
+
+    def clotho_archive(self, wildcards: Any) -> str:
+        """The archive that holds a split's recordings."""
+        name = {"retrieval_audio": "retrieval_audio.7z"}.get(
+            wildcards.split, f"clotho_audio_{wildcards.split}.7z"
+        )
+        return f"{DOWNLOADS}/clotho/{name}"
+
+    def clotho_files(self, wildcards: Any) -> int | None:
+        """How many recordings a split's archive must hold, where that is known."""
+        found: dict[str, Any] = self._files["clotho"][
+            os.path.basename(self.clotho_archive(wildcards))
+        ]
+        return found.get("clips")
+
+    def facts(self) -> dict[str, str]:
+        """What was run, for the head of the study's part of the page."""
+        config, stages = self.config, self.stages
+
+        def labels(kind: str, position: int) -> str:
+            names = dict.fromkeys(pair[position] for pair in config["pairs"])
+            return ", ".join(config[kind][name]["label"] for name in names)
+
+        counts = self._runs["stage"].value_counts()
+        return {
+            "Data": ", ".join(f"{name} ({source})" for name, source in self.sources.items()),
+            "Audio models": labels("audio_models", 0),
+            "Text models": labels("text_models", 1),
+            "Trained models": ", ".join(f"{counts[stage]} {stage}" for stage in counts.index),
+            "Epochs": f"{stages['pretraining']['epochs']} of pretraining, "
+            f"{stages['finetuning']['epochs']} of fine-tuning, batches of "
+            f"{stages['pretraining']['batch']}",
+            "New captions": config["captions"]["backend"],
+            "Left out of training": ", ".join(
+                f"{corpus}: {exclude}" for corpus, exclude in self.exclusions.items()
+            ),
+        }
+
+    # Requests.
+
+    @property
+    def training_resources(self) -> dict[str, Any]:
+        """What a training asks SLURM for: GPUs, and where it has several processes, a task each.
+
+        With `mpi`, Snakemake runs the script once, outside any job step, and the script calls
+        srun. Gres count on each node. Snakemake's plugin takes no tasks_per_node below two.
+        """
+        gpu, (nodes, devices) = self._machine.gpus, self._processes()
+        if nodes * devices == 1:
+            return {"gpu": gpu}
+        on_each = {"tasks_per_node": devices}
+        one = {"tasks": nodes, "tasks_per_gpu": 0}
+        return {
+            "mpi": True,
+            "nodes": nodes,
+            **({"gpu": gpu * devices} if nodes == 1 else {}),
+            **({"gres": f"gpu:{devices}"} if nodes > 1 and gpu else {}),
+            **(on_each if devices > 1 else one),
+        }
+
+    def _processes(self) -> tuple[int, int]:
+        common = self.config["stages"]["common"]
+        return common["nodes"], common["devices"]
+
+    def train_megabytes(self, wildcards: Any) -> float:
+        """16 bytes a weight for training, 4 for a copy to be saved; 40 floats a unit and layer.
+
+        Besides, 1.5 GB for each process that reads sound.
+        """
+        model, text = self.audio_model(wildcards), self._text_size(wildcards)
+        common, (_, devices) = self.config["stages"]["common"], self._processes()
+        weights = 12 * (model["depth"] * model["dim"] ** 2 + text.layers * text.hidden**2)
+        kept = self._tokens(model) * model["depth"] * model["dim"]
+        kept += CAPTION_TOKENS * text.layers * text.hidden
+        at_once = common["chunk"] or common["batch"]
+        return (
+            1000
+            + self._machine.base
+            + 1500 * common["workers"] * devices
+            + 20e-6 * (weights + text.hidden * text.vocabulary) * devices
+            + self._machine.activations(40 * kept * at_once)
+        )
+
+    def train_minutes(self, stage: str) -> Callable[[Any], float]:
+        """Input function: 6 operations a weight and token in every epoch of every run."""
+        rows, settings, (nodes, devices) = (
+            self.rows(STAGES[stage]),
+            self.stages[stage],
+            self._processes(),
+        )
+
+        def needed(wildcards: Any) -> float:
+            model, text = self.audio_model(wildcards), self._text_size(wildcards)
+            pair = 72 * model["depth"] * model["dim"] ** 2 * self._tokens(model)
+            pair += 72 * text.layers * text.hidden**2 * CAPTION_TOKENS
+            pairs = self._pairs(stage, wildcards.corpus) * settings["epochs"]
+            operations = len(rows(wildcards)) * pairs * pair
+            return self._machine.computing(
+                operations, settings["precision"], self.threads, nodes * devices
+            )
+
+        return needed
+
+    def shard_minutes(self, wildcards: Any) -> float:
+        """Five clips a second: half a minute of sound each, read, resampled and written."""
+        own = [wildcards.dataset]
+        names = CLOTHO_SPLITS[:3] if wildcards.dataset == "clotho" else own
+        return 30 + sum(map(self._clips, names)) / 5 / 60
+
+    def wavcaps_minutes(self, wildcards: Any) -> float:
+        """By the part's recordings."""
+        return downloading(WAVCAPS[wildcards.part].count * WAVCAPS_BYTES)
+
+    def download_minutes(self, wildcards: Any) -> float:
+        """A file whose size nobody published counts as 10 GB."""
+        return downloading(self.download("size")(wildcards) or 1e10)
+
+    def _clips(self, name: str) -> int:
+        """Clips of a split of Clotho or of a whole data set, as far as known beforehand."""
+        dataset = name if name in ("audiocaps", "wavcaps") else "clotho"
+        parts = clips_of(self.config, dataset)
+        return sum(
+            clips.count for part, clips in parts.items() if dataset != "clotho" or part == name
+        )
+
+    def _pairs(self, stage: str, corpus: str) -> int:
+        """Pairs of a clip and a caption in an epoch."""
+        clotho = 5 * sum(map(self._clips, self.config["corpora"][corpus]["splits"]))
+        if stage != "pretraining":
+            return clotho
+        return clotho + self._clips("audiocaps") + self._clips("wavcaps")
+
+    def _tokens(self, model: Mapping[str, Any]) -> int:
+        """Patches of a clip that a training step looks at, over all its segments."""
+        seconds: int = model["segment_seconds"]
+        strided = zip((128, 100 * seconds), model["stride"], model["patchout"], strict=True)
+        high, long = (1 + (g - 16) // s - p for g, s, p in strided)
+        longest = self.config["stages"]["common"]["longest_seconds"]
+        if self.sources["clotho"] == "synthesised":
+            longest = min(longest, self.config["synthesis"]["seconds"][1])
+        return int(high * long * -(-longest // seconds))
+
+    def _text_size(self, wildcards: Any) -> Any:
+        return text_size(self.config, wildcards.pair.split("-")[1])

@@ -1,0 +1,163 @@
+"""The loop of every training: step, look for trouble, save, evaluate, stop when asked.
+
+A training says what a step is and what its state is; the loop says what comes when. Nothing is
+saved that was not looked at, so that a bad state never replaces a good one.
+"""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Protocol
+
+import torch
+
+from triptych.core.divergence import diverged
+from triptych.core.progress import Progress
+from triptych.core.stopping import Interrupted, Stopped
+
+logger = logging.getLogger(__name__)
+
+
+class Training(Protocol):
+    """All that changes from step to step."""
+
+    @property
+    def done(self) -> int:
+        """Steps so far."""
+
+    @property
+    def evaluation_due(self) -> bool:
+        """Whether the state as it stands is to be evaluated, and hasn't been."""
+
+    def trouble(self) -> str:
+        """What has diverged since the last look, for the error; "" if nothing."""
+
+    def evaluate(self) -> bool:
+        """Evaluate or record the state as it stands; whether to save what came of it at once.
+
+        Raises Interrupted where it gives up because the job is asked to stop.
+        """
+
+    def state(self) -> dict[str, Any]:
+        """What `Checkpoint.save` can write and `restore` goes on from to the bit."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+
+
+class Store(Protocol):
+    """Where states are kept: a `Checkpoint`, or what stands before one."""
+
+    path: Path
+
+    def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None: ...
+
+    def save(self, state: dict[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True)
+class Rhythm:
+    """How long a training is, how often the loop does what, and what it says.
+
+    steps:   of the whole training
+    unit:    what a step is called, "batch", and several of them, "batches"
+    look:    steps between two looks for trouble, which make a GPU wait
+    save:    steps between two saves, besides those that evaluations ask for
+    seconds: the same on the clock
+    advice:  what to change in the config where the training diverges, a sentence
+    """
+
+    steps: int
+    unit: tuple[str, str]
+    look: int = 1
+    save: float = math.inf
+    seconds: float = math.inf
+    advice: str = ""
+
+
+class TrainingLoop:
+    """Runs a training from its checkpoint, where there is one, to its end.
+
+    asked: why to stop, or None to go on; called before every step
+    """
+
+    def __init__(
+        self,
+        training: Training,
+        rhythm: Rhythm,
+        checkpoint: Store,
+        asked: Callable[[], str | None],
+    ) -> None:
+        self._training, self._rhythm, self._checkpoint = training, rhythm, checkpoint
+        self._asked = asked
+        self._on_disk: int | None = None  # the step whose state is there
+        self._clock = time.monotonic()
+        self._changed = False  # since then
+
+    def restore(self, device: torch.device | str = "cpu") -> bool:
+        """Go back to the checkpoint; False where there is none."""
+        stored = self._checkpoint.load(device)
+        if stored is None:
+            return False
+        self._training.restore(stored)
+        self._on_disk = self._training.done
+        unit, steps = self._rhythm.unit[0], self._rhythm.steps
+        logger.info("resuming at %s %d of %d", unit, self._on_disk, steps)
+        return True
+
+    def run(self, name: str, step: Callable[[], object]) -> None:
+        """Call `step` until the training is finished; `name` stands beside the progress.
+
+        Raises Stopped after saving, and DivergedError before that could replace a good state.
+        """
+        training, rhythm = self._training, self._rhythm
+        with Progress(name, rhythm.steps, rhythm.unit[1], done=training.done) as progress:
+            while True:
+                if training.evaluation_due:
+                    self._evaluate()
+                if reason := self._asked():
+                    self._stop(reason)
+                if training.done >= rhythm.steps:
+                    break
+                before = training.done
+                step()
+                self._changed = True
+                progress.advance(training.done - before)
+                if training.done % rhythm.look == 0:
+                    self._look()
+                overdue = time.monotonic() - self._clock >= rhythm.seconds
+                if overdue or training.done % rhythm.save == 0:
+                    self._save()
+        if self._changed:
+            self._save()
+
+    def _evaluate(self) -> None:
+        self._look()
+        try:
+            worth_saving = self._training.evaluate()
+        except Interrupted as interruption:
+            logger.info("the evaluation at %s is put off", self._place(self._training.done))
+            self._stop(str(interruption))
+        self._changed = True
+        if worth_saving:
+            self._save()
+
+    def _look(self) -> None:
+        if wrong := self._training.trouble():
+            saved = None if self._on_disk is None else self._place(self._on_disk)
+            raise diverged(wrong, saved, self._checkpoint.path, self._rhythm.advice)
+
+    def _save(self) -> None:
+        self._look()
+        self._checkpoint.save(self._training.state())
+        self._on_disk, self._clock, self._changed = self._training.done, time.monotonic(), False
+
+    def _stop(self, reason: str) -> NoReturn:
+        self._save()
+        raise Stopped(reason)
+
+    def _place(self, step: int) -> str:
+        return f"{self._rhythm.unit[0]} {step}"

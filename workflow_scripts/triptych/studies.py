@@ -1,0 +1,67 @@
+"""The papers: the one list through which rules, page, claims, plan and command line reach them.
+
+Each is a wing, the package of its name, with the same few modules for all others to ask:
+`workflow` (what its rules ask, from config), `study` (its claims and its part of the page), `cost`
+(what its jobs take) and `commands`. Its rules stand in rules/<name>.smk.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
+    from triptych.present.page import PageFigure, Section
+    from triptych.present.verdicts import Verdict
+
+NAMES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
+"""In the page's order. A study's name is its section of the config and begins its rules, figures,
+tables and claims; behind it, what lists call it."""
+
+Files = Mapping[str, Sequence[str]]
+"""Files by what they hold."""
+
+
+class Study(Protocol):
+    """What a wing's module `study` says."""
+
+    @property
+    def TITLE(self) -> str:
+        """Of its part of the page."""
+
+    @property
+    def PAPER(self) -> str:
+        """Title, authors, year (Markdown)."""
+
+    @property
+    def CRITERIA(self) -> Mapping[str, str]:
+        """What decides each claim, by its id."""
+
+    @property
+    def TITLES(self) -> Mapping[str, str]:
+        """Of its figures, by name."""
+
+    def verdicts(self, files: Files, settings: Mapping[str, Any]) -> "list[Verdict]":
+        """A verdict on each claim, from the files and settings that its `workflow` names."""
+
+    def sections(
+        self, files: Files, settings: Mapping[str, Any], figures: "Mapping[str, PageFigure]"
+    ) -> "list[Section]":
+        """Its part of the page, likewise; figures: its own, by name."""
+
+
+def studies() -> dict[str, Study]:
+    """Every study by its name."""
+    from triptych.audio import study as audio
+    from triptych.rl import study as rl
+    from triptych.style import study as style
+
+    return {"style": style, "audio": audio, "rl": rl}
+
+
+def files_of(name: str, given: Mapping[str, Any]) -> dict[str, list[str]]:
+    """A study's files among a job's inputs, whose names begin with the study's."""
+    start = f"{name}_"
+    return {
+        key.removeprefix(start): [files] if isinstance(files, str) else list(map(str, files))
+        for key, files in given.items()
+        if key.startswith(start)
+    }

@@ -1,0 +1,44 @@
+"""What plots and tables of the style study call things, and their colours."""
+
+from typing import Any
+
+# Okabe and Ito's palette, told apart by every common form of colour vision.
+ARCHITECTURE_LABELS = {
+    "vgg16": "VGG-16",
+    "vgg19": "VGG-19",
+    "alexnet": "AlexNet",
+    "narrow_vgg": "narrow VGG",
+    "narrow_alexnet": "narrow AlexNet",
+}
+BACKBONE_COLOURS = {"vgg": "#0072b2", "alexnet": "#d55e00", "network": "#009e73"}
+OPTIMIZER_LABELS = {"lbfgs": "L-BFGS", "adam": "Adam", "sgd": "SGD"}
+OPTIMIZER_COLOURS = {"lbfgs": "#0072b2", "adam": "#d55e00", "sgd": "#009e73"}
+RATES_LABELS = {"authors": "authors' rates", "tuned": "tuned rates"}
+CONTENT_LOSS_LABELS = {"l1": "L1", "smooth_l1": "smooth L1", "huber": "Huber", "mse": "MSE"}
+CONTENT_LOSS_COLOURS = {
+    "l1": "#d55e00",
+    "smooth_l1": "#e69f00",
+    "huber": "#009e73",
+    "mse": "#0072b2",
+}
+# Smooth L1 and Huber are the same function here: dashes let the line below show through.
+CONTENT_LOSS_DASHES: dict[str, Any] = {"huber": (0, (3, 3))}
+INITIALISATION_LABELS = {"content": "content image", "noise": "white noise", "style": "style image"}
+PRESET_LABELS = {"paper": "paper", "authors": "authors", "tuned": "tuned"}
+PRESET_COLOURS = {"paper": "#0072b2", "authors": "#d55e00", "tuned": "#009e73"}
+# A variant of a network: trained in this run without or with the temporal term, or shipped.
+VARIANT_LABELS = {
+    "shipped": "shipped",
+    "plain": "trained in this run",
+    "temporal": "trained with temporal term",
+}
+VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2", "temporal": "#d55e00"}
+TERM_LABELS = {"total": "total", "style": "style", "content": "content"}
+TERM_COLOURS = {"total": "#1f2933", "style": "#aa4499", "content": "#009e73"}
+ORIGIN_LABELS = {"shipped": "shipped", "trained": "trained in this run"}
+MEASURE_LABELS = {
+    "ssim_luma": "structure kept (SSIM)",
+    "edge_correlation": "edges kept",
+    "gram_distance": "style distance (Gram)",
+    "colour_distance": "colour distance",
+}

@@ -1,0 +1,61 @@
+"""The style study, as claims and page ask for it (`triptych.studies.Study`)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from triptych.core.files import read_frames
+from triptych.present.page import PageFigure, Section
+from triptych.present.verdicts import Verdict
+from triptych.studies import Files
+from triptych.style.report import claims, claims_speed
+from triptych.style.report.claims import CRITERIA
+from triptych.style.report.page import TITLES, style_sections
+from triptych.style.report.tables_beyond import read_variants
+
+__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
+
+TITLE = "Style transfer of images and videos"
+PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
+BY_VARIANT = ("speed", "properties")
+"""Files whose folders say the painting and the variant of the network."""
+
+
+def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
+    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    return verdicts_on(_read(files), settings)
+
+
+def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
+    """The same, from the frames that those files hold."""
+    runs, history, quality = frames["runs"], frames["history"], frames["quality"]
+    timing, architectures = frames["timing"], settings["architectures"]
+    stylised = frames["stylised_runs"]
+    timed = stylised[stylised["painting"] == settings["timed"]]
+    return [
+        claims_speed.network_is_faster(timing, architectures, timed),
+        claims_speed.large_images_take_seconds(stylised),
+        claims_speed.alexnet_is_faster(timing, architectures),
+        claims.backbones_share_a_trend(runs, history),
+        claims_speed.loss_functions_differ_in_time(frames["loss_timing"], runs, history),
+        claims.lbfgs_ends_lowest(runs),
+        claims.sgd_fails(runs, history, quality),
+        claims.content_start_keeps_structure(runs, quality),
+        claims_speed.videos_are_batched_and_kept(frames["speed"], frames["properties"]),
+    ]
+
+
+def sections(
+    files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
+) -> list[Section]:
+    """The study's part of the page."""
+    frames = _read({name: paths for name, paths in files.items() if name != "videos"})
+    return style_sections(**frames, videos=files["videos"], figures=figures)
+
+
+def _read(files: Files) -> dict[str, pd.DataFrame]:
+    return {
+        name: read_variants(paths) if name in BY_VARIANT else read_frames(paths)
+        for name, paths in files.items()
+    }

@@ -1,0 +1,382 @@
+"""What the rules of the style study ask: its rows, where each file lies, what a job needs."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from triptych.core.config import ConfigError
+from triptych.core.requests import Machine
+from triptych.present.files import products
+from triptych.style.optimisation.experiments import experiment_records, experiment_runs
+
+VGG_OPERATIONS = 2.5e6
+"""A pixel: forward and backward to the image, of the full VGG networks."""
+VGG_FLOATS = 2000
+"""A pixel: kept for the way back."""
+NETWORK_FLOATS = 150
+"""A pixel: of Version 2's network, forward."""
+
+
+class Workflow:
+    """The section `style` of a config as rules use it. Functions of wildcards are Snakemake's.
+
+    Raises ConfigError for a name that its catalogue in config doesn't define.
+    """
+
+    FIGURES = (
+        *(f"style_figure{number}" for number in range(1, 9)),
+        *("style_presets", "style_initialisations"),
+        *("style_training", "style_checkpoints", "style_motion"),
+    )
+    TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
+
+    def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
+        self.config = config["style"]
+        self._sources = sources
+        self._machine = Machine(1 if config["device"] == "cuda" else 0)
+        try:
+            self._runs = experiment_runs(
+                *(self.config[each] for each in ("optimize", "experiments", "backbones"))
+            )
+        except ValueError as error:
+            raise ConfigError(f"config: style.experiments: {error}") from error
+        networks = self.config["networks"]
+        self.main = networks["main"]
+        # The network that results are shown of, for each painting: shipped or trained here.
+        self.shown = {
+            **dict.fromkeys(networks["shipped"], "shipped"),
+            **dict.fromkeys(networks["trained"], networks["variants"][0]),
+        }
+        self.trained = [(p, v) for p in networks["trained"] for v in networks["variants"]]
+        # Videos are made by the main network, and by each variant of the first one that is
+        # trained, so that their flicker can be compared.
+        first = [pair for pair in self.trained if pair[0] == networks["trained"][0]]
+        self.filmed = list(dict.fromkeys([(self.main, self.shown.get(self.main)), *first]))
+        stylised = self.config["stylised"]
+        self.shown_contents = list(dict.fromkeys([*stylised["contents"], stylised["large"]]))
+        self._check()
+        self.products = products(self.FIGURES, self.TABLES)
+
+    def _check(self) -> None:
+        config = self.config
+        paintings = [*self._runs["painting"], *self.shown, config["timing"]["painting"]]
+        _known(paintings, config["paintings"], "style")
+        _known([*self._runs["content"], *self.shown_contents], config["contents"], "style")
+        _known([self.main], self.shown, "style.networks.main")
+
+    # Rows.
+
+    def rows(self, wildcards: Any) -> list[dict[str, Any]]:
+        """The rows of one experiment."""
+        return experiment_records(self._runs, wildcards.experiment)
+
+    def losses(self, wildcards: Any) -> dict[str, Any]:
+        """The loss settings of a variant: the temporal term counts in its own variant alone."""
+        losses: dict[str, Any] = self.config["losses"]
+        if wildcards.variant == "temporal":
+            return losses
+        return {**losses, "temporal_weight": 0.0}
+
+    @property
+    def architectures(self) -> dict[str, str]:
+        """The architecture of each backbone, by its role."""
+        return {role: each["architecture"] for role, each in self.config["backbones"].items()}
+
+    # Files.
+
+    def network(self, painting: str, variant: str) -> str:
+        """A network: shipped with the repository, or trained and chosen by this run."""
+        if variant == "shipped":
+            return f"resources/style/networks/{painting}.safetensors"
+        return f"results/style/networks/{painting}/{variant}/network.safetensors"
+
+    def network_named(self, wildcards: Any) -> str:
+        """The network of the wildcards' painting and variant."""
+        return self.network(wildcards.painting, wildcards.variant)
+
+    def network_shown(self, wildcards: Any) -> str:
+        """The network that the wildcards' painting is shown by."""
+        return self.network(wildcards.painting, self.shown[wildcards.painting])
+
+    def of_trained(self, name: str) -> list[str]:
+        """The file `name` of every network that this run trains."""
+        return [f"results/style/networks/{p}/{v}/{name}" for p, v in self.trained]
+
+    def of_shipped(self, kind: str) -> list[str]:
+        """Logs (csv) or contact sheets (png) of the networks that the repository carries."""
+        shipped = self.config["networks"]["shipped"]
+        return [f"resources/style/networks/{painting}.{kind}" for painting in shipped]
+
+    def of_videos(self, name: str) -> list[str]:
+        """The file `name` of every stylised video."""
+        return [f"results/style/video/{p}/{v}/{name}" for p, v in self.filmed]
+
+    @property
+    def parity(self) -> list[str]:
+        """How far the main network's ONNX file is from it."""
+        painting, variant = self.filmed[0]
+        return [f"results/style/networks/{painting}/{variant}/parity.csv"]
+
+    def backbone(self, role: str) -> str:
+        """The weights of a backbone, by its role in config."""
+        backbone = self.config["backbones"][role]
+        weights: str = backbone["weights"]
+        return {
+            "embedded": f"resources/style/{backbone['architecture']}.safetensors",
+            "imagenet": f"results/style/weights/{backbone['architecture']}.safetensors",
+        }.get(weights, weights)
+
+    def backbones_of(self, wildcards: Any) -> list[str]:
+        """The weights of the backbones that an experiment needs."""
+        roles = dict.fromkeys(row["backbone"] for row in self.rows(wildcards))
+        return [self.backbone(role) for role in roles]
+
+    def contents(self, names: Iterable[str]) -> list[str]:
+        """Photographs by name, each once."""
+        return [f"results/style/contents/{name}.png" for name in dict.fromkeys(names)]
+
+    def paintings(self, names: Iterable[str]) -> list[str]:
+        """Paintings by name, each once."""
+        return [f"results/style/paintings/{name}.png" for name in dict.fromkeys(names)]
+
+    def contents_of(self, wildcards: Any) -> list[str]:
+        """The photographs that an experiment needs."""
+        return self.contents(row["content"] for row in self.rows(wildcards))
+
+    def paintings_of(self, wildcards: Any) -> list[str]:
+        """The paintings that an experiment needs."""
+        return self.paintings(row["painting"] for row in self.rows(wildcards))
+
+    def experiment_contents(self, experiment: str | None = None) -> list[str]:
+        """The photographs of one experiment, or of all."""
+        return self.contents(self._of(experiment)["content"])
+
+    def experiment_paintings(self, experiment: str | None = None) -> list[str]:
+        """The paintings of one experiment, or of all."""
+        return self.paintings(self._of(experiment)["painting"])
+
+    def _of(self, experiment: str | None) -> Any:
+        return (
+            self._runs if experiment is None else self._runs[self._runs["experiment"] == experiment]
+        )
+
+    @property
+    def all_contents(self) -> list[str]:
+        """The photographs of all results, optimised and stylised."""
+        return self.contents([*self._runs["content"], *self.shown_contents])
+
+    @property
+    def all_paintings(self) -> list[str]:
+        """The paintings of all results."""
+        return self.paintings([*self._runs["painting"], *self.shown])
+
+    def of_experiments(self, name: str, experiments: Iterable[str] | None = None) -> list[str]:
+        """The file or folder `name` of these experiments, or of all."""
+        wanted = self.config["experiments"] if experiments is None else experiments
+        return [f"results/style/optimize/{each}/{name}" for each in wanted]
+
+    def crops(self, *files: str) -> list[str]:
+        """Files of the training photographs, by the source in config."""
+        folder = f"results/style/photographs/{self.config['photographs']['source']}"
+        return [f"{folder}/{file}" for file in files]
+
+    @property
+    def stylised_runs(self) -> list[str]:
+        """What was stylised by each painting's network."""
+        return [f"results/style/stylised/{painting}/runs.csv" for painting in self.shown]
+
+    @property
+    def stylised_images(self) -> list[str]:
+        """Every stylised photograph."""
+        return [
+            f"results/style/stylised/{painting}/{content}.png"
+            for painting in self.shown
+            for content in self.shown_contents
+        ]
+
+    @property
+    def large(self) -> dict[str, str]:
+        """Figure 8's photograph, painting and result."""
+        content = self.config["stylised"]["large"]
+        return {
+            "result": f"results/style/stylised/{self.main}/{content}.png",
+            "content": f"results/style/contents/{content}.png",
+            "painting": f"results/style/paintings/{self.main}.png",
+        }
+
+    @property
+    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What the claims are decided by: files, and settings."""
+        files = {
+            "runs": self.of_experiments("runs.csv"),
+            "history": self.of_experiments("history.csv"),
+            "timing": ["results/style/timing/images.csv"],
+            "loss_timing": ["results/style/timing/losses.csv"],
+            "quality": ["results/style/quality.csv"],
+            "stylised_runs": self.stylised_runs,
+            "speed": self.of_videos("speed.csv"),
+            "properties": self.of_videos("properties.csv"),
+        }
+        return files, {"architectures": self.architectures, "timed": self.main}
+
+    @property
+    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What its part of the page shows beside its figures: files, and settings."""
+        tables = ("table1", "breakeven", "targets", "scores")
+        files = {
+            **{name: [f"results/tables/style_{name}.csv"] for name in tables},
+            "stylised": self.stylised_runs,
+            "parity": self.parity,
+            "properties": self.of_videos("properties.csv"),
+            "videos": self.of_videos("video.mp4"),
+        }
+        return files, {}
+
+    @property
+    def video_source(self) -> dict[str, str]:
+        """The user's own video, if config names one; otherwise the film is generated."""
+        video = self.config["video"]
+        return {"video": video["path"]} if video["source"] == "path" else {}
+
+    # Inputs of the user or of others.
+
+    @property
+    def generated(self) -> list[str]:
+        """Paintings that are painted here; all others are read from a file."""
+        paintings = self.config["paintings"].items()
+        return [name for name, each in paintings if each["source"] == "generated"]
+
+    @property
+    def found(self) -> str:
+        """A pattern for the others."""
+        return _pattern(self.config["paintings"], self.generated)
+
+    @property
+    def bundled(self) -> list[str]:
+        """Photographs that the repository's packages carry."""
+        contents = self.config["contents"].items()
+        return [name for name, each in contents if each["source"] == "embedded"]
+
+    @property
+    def own_contents(self) -> str:
+        """A pattern for the others, the user's own."""
+        return _pattern(self.config["contents"], self.bundled)
+
+    def content_path(self, wildcards: Any) -> str:
+        """The file of a photograph of the user's own."""
+        path: str = self.config["contents"][wildcards.content]["path"]
+        return path
+
+    def content_size(self, position: int) -> Callable[[Any], int | None]:
+        """Input function: height (0) or width (1) that a photograph is cut to, if any is set."""
+
+        def size(wildcards: Any) -> int | None:
+            found: list[int | None] = self.config["contents"][wildcards.content].get(
+                "size", [None, None]
+            )
+            return found[position]
+
+        return size
+
+    def painting_source(self, wildcards: Any) -> str:
+        """The file that a painting is read from."""
+        painting = self.config["paintings"][wildcards.painting]
+        return painting.get("path") or f"results/style/downloads/{wildcards.painting}"
+
+    def download(self, group: str, wildcard: str, key: str) -> Callable[[Any], Any]:
+        """Input function: a value in resources/sources.yaml for the file a wildcard names."""
+        return lambda wildcards: self._sources[group]["files"][wildcards[wildcard]].get(key)
+
+    def facts(self) -> dict[str, str]:
+        """What was run, for the head of the study's part of the page."""
+        config = self.config
+
+        def named(role: str) -> str:
+            backbone = config["backbones"][role]
+            return f"{backbone['architecture']} ({backbone['weights']})"
+
+        schedule = config["training"]["schedule"]
+        trained = ", ".join(f"{painting} ({variant})" for painting, variant in self.trained)
+        return {
+            "Version 1": f"{len(self._runs)} images, "
+            f"{config['optimize']['evaluations']} evaluations at {config['optimize']['size']} "
+            "pixels where nothing else is said",
+            "Backbones": f"{named('vgg')}, {named('alexnet')}",
+            "Loss network of Version 2": named("loss"),
+            "Trained in this run": f"{trained}: {schedule['batches']:,} batches of "
+            f"{schedule['batch']} at {schedule['size']} pixels",
+            "Shipped with the repository": ", ".join(config["networks"]["shipped"]) or "none used",
+            "Photographs": f"{config['photographs']['source']}",
+            "Judge of results": named("held_out"),
+        }
+
+    # Requests.
+
+    def optimize_megabytes(self, wildcards: Any) -> float:
+        """At least one image. On a CPU a quarter of it is filled with as many as fit."""
+        largest = max(row["size"] for row in self.rows(wildcards)) ** 2
+        return max(8000, self._kept(VGG_FLOATS * largest))
+
+    def optimize_minutes(self, wildcards: Any) -> float:
+        """Evaluations of every row's image."""
+        pixels = sum(row["evaluations"] * row["size"] ** 2 for row in self.rows(wildcards))
+        return self._machine.computing(VGG_OPERATIONS * pixels)
+
+    def train_megabytes(self, wildcards: Any) -> float:
+        """A batch, twice: the temporal term looks at it again."""
+        return self._kept(2 * VGG_FLOATS * self._batch_pixels())
+
+    def train_minutes(self, wildcards: Any) -> float:
+        """Every batch, twice."""
+        schedule = self.config["training"]["schedule"]
+        operations = 2 * VGG_OPERATIONS * schedule["batches"] * self._batch_pixels()
+        return self._machine.computing(operations, schedule["precision"])
+
+    def stylize_megabytes(self, wildcards: Any) -> float:
+        """The largest photograph through the network."""
+        return self._kept(NETWORK_FLOATS * self._large_pixels())
+
+    def quality_megabytes(self, wildcards: Any) -> float:
+        """The same photograph and its result, measured."""
+        return 2000 + 2e-4 * self._large_pixels()
+
+    def video_megabytes(self, wildcards: Any) -> float:
+        """A batch of frames through the network."""
+        video, film = self.config["video"], self.config["video"]["film"]
+        return self._kept(NETWORK_FLOATS * video["batch"] * film["height"] * film["width"])
+
+    def time_megabytes(self, wildcards: Any) -> float:
+        """Version 1's largest batch."""
+        timing = self.config["timing"]
+        return self._kept(VGG_FLOATS * timing["batch"] * max(timing["sizes"]) ** 2)
+
+    def time_minutes(self, wildcards: Any) -> float:
+        """Version 1 with two backbones at every size, and with every content loss."""
+        timing, losses = self.config["timing"], self.config["timing"]["losses"]
+        pixels = 2 * timing["photographs"] * sum(size**2 for size in timing["sizes"])
+        one = losses["repeats"] * 4 * losses["evaluations"] * losses["size"] ** 2
+        return self._machine.computing(VGG_OPERATIONS * (pixels * timing["evaluations"] + one))
+
+    def _kept(self, floats: float) -> float:
+        return self._machine.base + self._machine.activations(floats)
+
+    def _batch_pixels(self) -> int:
+        schedule = self.config["training"]["schedule"]
+        return int(schedule["batch"] * schedule["size"] ** 2)
+
+    def _large_pixels(self) -> int:
+        sizes = [each.get("size", [1024, 1024]) for each in self.config["contents"].values()]
+        return max(height * width for height, width in sizes)
+
+
+def _pattern(names: Iterable[str], others: list[str]) -> str:
+    """A pattern for the names that aren't among `others`."""
+    return "|".join(name for name in names if name not in others) or "none"
+
+
+def _known(names: Iterable[str], catalogue: Iterable[str], key: str) -> None:
+    """Refuse a name that its catalogue in config doesn't define."""
+    unknown = sorted(set(names) - set(catalogue))
+    if unknown:
+        raise ConfigError(
+            f"config: {key} names {', '.join(unknown)}; allowed are {', '.join(catalogue)}"
+        )
