@@ -65,10 +65,15 @@ def test_the_papers_figures_do_not_change(added, tmp_path_factory):
     }  # fmt: skip
 
 
-def test_a_criterion_that_nobody_made_known_is_refused_by_its_key(tmp_path):
+@pytest.mark.parametrize(
+    ("measure", "said"),
+    [
+        ({"methods": ["synflow"]}, "rl.measure.methods names synflow; allowed are snip, grasp"),
+        ({"sparsities": [50]}, "rl.measure.sparsities lacks 95"),
+    ],
+)
+def test_what_could_not_be_drawn_is_refused_by_its_key(tmp_path, measure, said):
     checkout = copy_checkout(tmp_path)
-    (checkout.root / "tiny.yaml").write_text(
-        yaml.safe_dump(merged(TINY, {"rl": {"measure": {"methods": ["synflow"]}}}))
-    )
-    said = checkout.snakemake("--dry-run", "rl", check=False)
-    assert "rl.measure.methods names synflow; allowed are snip, grasp" in said
+    overlay = merged(TINY, {"rl": {"measure": measure}})
+    (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(overlay))
+    assert said in checkout.snakemake("--dry-run", "rl", check=False)

@@ -11,6 +11,7 @@ from triptych.present.files import products
 from triptych.rl.methods import CONTROLS, CRITERIA
 from triptych.rl.sweep import run_records, runs_of
 
+SHOWN_PERCENT = 95
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
 STACK = ["task", "networks", "stack"]
 
@@ -54,6 +55,11 @@ class Workflow:
                 f"{evaluations}, the evaluations that {updates} updates with one every {every} make"
             )
 
+        if SHOWN_PERCENT not in config["measure"]["sparsities"]:
+            raise ConfigError(
+                f"config: rl.measure.sparsities lacks {SHOWN_PERCENT}, at which Figure 3 and "
+                "Table 1 show the masks"
+            )
         self._check_methods("sweep.methods", CRITERIA)
         self._check_methods("sweep.controls.methods", CONTROLS)
         self._check_methods("measure.methods", CRITERIA)
