@@ -19,7 +19,7 @@ from triptych.core.imported import PLAN
 from triptych.core.lease import SNAKEMAKE, this_process
 from triptych.core.provenance import changed_since, read_code, write_plan
 from triptych.core.requests import megabytes, minutes
-from triptych.core.scale import scale_of
+from triptych.plan.scale import scale_of
 from triptych.present.files import figure_files, table_files
 from triptych.studies import NAMES
 

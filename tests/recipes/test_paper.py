@@ -17,7 +17,7 @@ from tiny_checkout import ROOT, copy_checkout
 FOURTH = Path(__file__).parent / "fourth"
 NEW = sorted(str(path.relative_to(FOURTH)) for path in FOURTH.rglob("*") if path.is_file())
 NEW = [name for name in NEW if "__pycache__" not in name]
-SCALE = "workflow_scripts/triptych/core/scale.py"
+SCALE = "workflow_scripts/triptych/plan/scale.py"
 
 
 def python(checkout, *arguments):
@@ -41,7 +41,7 @@ def add_paper(checkout):
     digests = python(
         checkout,
         "-c",
-        "from pathlib import Path; from triptych.core.scale import *; import json;"
+        "from pathlib import Path; from triptych.plan.scale import *; import json;"
         "print(json.dumps({s: [DIGESTS[s], values_digest(shipped(s, Path()))] for s in FILES}))",
     )
     text = (checkout.root / SCALE).read_text()

@@ -13,6 +13,20 @@ from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
 
+CHANGES_NOTHING = (
+    # Speed, and what a run leaves behind for looking at.
+    *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes", "devices", "nodes")),
+    *("audio.stages.*.chunk", "audio.search_page.*", "audio.submission.*", "audio.bench.*"),
+    # How a language model is reached and paid.
+    *(f"audio.captions.{key}" for key in ("base_url", "requests_per_minute")),
+    *(f"audio.captions.{key}" for key in ("open_requests", "timeout_seconds", "attempts")),
+    *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
+    "audio.sources.audiocaps.path",
+)
+"""Patterns of the keys whose values change no number."""
+COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
+"""Values of a key that make the same numbers: AudioCaps is the same recordings from YouTube or from
+a copy, and claims count what came of it."""
 SYNTHESISED = "results/audio/synthesised"
 DOWNLOADS = "results/audio/downloads"
 DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "leaks", "captions")

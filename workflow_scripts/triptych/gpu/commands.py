@@ -93,7 +93,7 @@ def _about(config: dict[str, Any], root: Path) -> dict[str, str]:
 
     from triptych.core.config import ConfigError
     from triptych.core.device import describe_device
-    from triptych.core.scale import scale_of
+    from triptych.plan.scale import scale_of
 
     if config["device"] == "cuda" and not torch.cuda.is_available():
         raise InputError(

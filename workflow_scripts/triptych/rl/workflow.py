@@ -11,6 +11,15 @@ from triptych.present.files import products
 from triptych.rl.methods import CONTROLS, CRITERIA
 from triptych.rl.sweep import run_records, runs_of
 
+CHANGES_NOTHING = (
+    # Speed, and what a run leaves behind for resuming.
+    *("rl.sweep.stack", "rl.training.checkpoint_every"),
+    # Made once, by a target of their own, and shipped; the bench.
+    *("rl.experts.*", "rl.bench.*"),
+)
+"""Patterns of the keys whose values change no number."""
+COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
+"""Values of a key that make the same numbers."""
 SHOWN_PERCENT = 95
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
 STACK = ["task", "networks", "stack"]

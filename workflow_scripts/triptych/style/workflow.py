@@ -8,6 +8,15 @@ from triptych.core.requests import Machine
 from triptych.present.files import products
 from triptych.style.optimisation.experiments import experiment_records, experiment_runs
 
+CHANGES_NOTHING = (
+    # What a run leaves behind for looking at, and whom a server may write to.
+    *("style.training.schedule.log_every", "style.video.strip", "style.contact"),
+    # Made once, by a target of its own, and shipped; the bench.
+    *("style.backbone_training.*", "style.bench.*"),
+)
+"""Patterns of the keys whose values change no number."""
+COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
+"""Values of a key that make the same numbers."""
 VGG_OPERATIONS = 2.5e6
 """A pixel: forward and backward to the image, of the full VGG networks."""
 VGG_FLOATS = 2000

@@ -7,6 +7,11 @@ from triptych.needle.cost import throwing_seconds
 
 from triptych.present.files import products
 
+CHANGES_NOTHING = ()
+"""Patterns of the keys whose values change no number."""
+COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
+"""Values of a key that make the same numbers."""
+
 
 class Workflow:
     """The section `needle` of a config as rules use it."""
