@@ -113,7 +113,7 @@ def test_a_reservation_holds_the_worst_case_until_the_answer_comes():
     assert account.reserve(request)
     assert account.reserve(others[0])
     assert not account.reserve(others[1])  # 3 worst cases do not fit
-    account.settle(request, Answer("", "stop", 10, 10, ""))
+    account.charge(request, Answer("", "stop", 10, 10, ""))
     assert account.spent == pytest.approx(20e-6)
     assert account.reserve(others[1])  # what the answer did not use is free again
     account.release(others[0])

@@ -170,8 +170,8 @@ def _model_for(index: "Index | None", wanted: Path | None) -> tuple[Path, str]:
 
     if index is None:
         if wanted is None:
-            wanted, said = best_model()
-            print(said, file=sys.stderr)
+            wanted, description = best_model()
+            print(description, file=sys.stderr)
         return checked_model(wanted)
     given = wanted or Path(index.model)
     anew = "run triptych index FOLDER --rebuild to embed the folder anew"

@@ -57,8 +57,8 @@ def _tests(rows: Sequence[Row]) -> str:
         return ""
     passed = sum(row["status"] == "passed" for row in tests)
     wrong = [f"- `{row['task']}`: {row['note']}" for row in tests if row["status"] == FAILED]
-    said = f"Of {len(tests)} tests marked gpu {passed} passed"
-    return "\n".join([f"{said}; these failed:\n", *wrong] if wrong else [f"{said}."])
+    summary = f"Of {len(tests)} tests marked gpu {passed} passed"
+    return "\n".join([f"{summary}; these failed:\n", *wrong] if wrong else [f"{summary}."])
 
 
 def _trainings(rows: Sequence[Row]) -> str:

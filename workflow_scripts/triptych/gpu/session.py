@@ -82,8 +82,8 @@ def run_part(
             new = _run(step, config, min(left, step.limit), place)
         rows += [{"status": MEASURED, **common, "step": step.name, **row} for row in new]
         write(folder / f"part{part}.csv", rows)
-        said = [row["status"] + ": " + row["note"] for row in new if _ended(row)]
-        print("; ".join(said) or f"{time.time() - began:.0f} s", flush=True)
+        lines = [row["status"] + ": " + row["note"] for row in new if _ended(row)]
+        print("; ".join(lines) or f"{time.time() - began:.0f} s", flush=True)
     return read(folder / f"part{part}.csv")
 
 

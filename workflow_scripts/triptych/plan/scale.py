@@ -120,13 +120,13 @@ def _refusal(config: Mapping[str, Any], root: Path) -> str:
         for key in given.keys() | papers.keys()
         if given.get(key, _ABSENT) != papers.get(key, _ABSENT)
     )
-    said = [_difference(key, given, papers) for key in other[:NAMED]]
+    parts = [_difference(key, given, papers) for key in other[:NAMED]]
     if len(other) > NAMED:
-        said.append(f"and {len(other) - NAMED} more")
+        parts.append(f"and {len(other) - NAMED} more")
     if not other:
-        said = ["config.yaml or config/paper.yaml itself was edited (git diff shows where)"]
+        parts = ["config.yaml or config/paper.yaml itself was edited (git diff shows where)"]
     return (
-        f"config: scale is 'paper', but the values are not the paper's: {'; '.join(said)}. "
+        f"config: scale is 'paper', but the values are not the paper's: {'; '.join(parts)}. "
         "Say scale: custom (--config scale=custom)"
     )
 

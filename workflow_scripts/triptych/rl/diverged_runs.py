@@ -30,7 +30,7 @@ class DivergedRuns:
         self.seen: dict[int, int] = {}
         self._good: dict[int, dict[str, Tensor]] = {}
 
-    def look(self, means: Tensor, first: Tensor | None, update: int) -> None:
+    def check(self, means: Tensor, first: Tensor | None, update: int) -> None:
         """Find runs whose losses [networks, K], means since the last row, are no longer good.
 
         first: the first row's means, where there is one. Raises DivergedError when none is left.
@@ -42,7 +42,7 @@ class DivergedRuns:
             wrong |= exploded.any(0)
         self._mark(wrong, update, "loss")
 
-    def settle(self, update: int) -> None:
+    def put_back(self, update: int) -> None:
         """Find runs whose weights aren't finite; put all that diverged back to good weights."""
         weights = [each.detach() for each in self._learner.parameters.values()]
         finite = [each.isfinite().flatten(1).all(1) for each in weights]

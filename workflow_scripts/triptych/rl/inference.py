@@ -211,15 +211,15 @@ class _SparseNetwork:
     def __init__(self, layers: Layers) -> None:
         self.outputs = len(layers[-1][1])
         self.strips, self.rows = compile_strips(layers), compile_rows(layers)
-        self.room = scratch(layers, WIDE), scratch(layers, WIDE)
+        self.scratch = scratch(layers, WIDE), scratch(layers, WIDE)
 
     def squashed(self, inputs: np.ndarray, scale: float) -> np.ndarray:
         """scale * tanh(network): [B, in] -> [B, out]."""
         outputs = np.empty((len(inputs), self.outputs), dtype=np.float32)
         if len(inputs) <= FEW_ROWS:
-            squashed_strips(self.strips, scale, *self.room, inputs, outputs)
+            squashed_strips(self.strips, scale, *self.scratch, inputs, outputs)
         else:
-            squashed_rows(self.rows, scale, _block(len(inputs)), *self.room, inputs, outputs)
+            squashed_rows(self.rows, scale, _block(len(inputs)), *self.scratch, inputs, outputs)
         return outputs
 
 
@@ -234,7 +234,9 @@ class NumbaSparse:
         networks = networks_of(arrays)
         self.settings = settings
         self.networks = {network: _SparseNetwork(layers) for network, layers in networks.items()}
-        self.room = max((each.room for each in self.networks.values()), key=lambda two: len(two[0]))
+        self.scratch = max(
+            (each.scratch for each in self.networks.values()), key=lambda two: len(two[0])
+        )
         self.proposed = np.zeros(max(n.outputs for n in self.networks.values()) * WIDE, np.float32)
 
     def actor(self, inputs: np.ndarray) -> np.ndarray:
@@ -253,7 +255,7 @@ class NumbaSparse:
             actor.rows,
             critic.rows,
             _block(batch * n),
-            *self.room,
+            *self.scratch,
             self.proposed,
             observations,
             latents,

@@ -140,11 +140,11 @@ class _Stack:
             means = [self._losses[0][f"{network}_loss"] for network in self._learner.networks]
             first = torch.tensor(means, device=self._summed.device)
         since = max(1, self.done - self._last)
-        self._diverged.look(self._summed / since, first, self.done)
+        self._diverged.check(self._summed / since, first, self.done)
         return ""
 
     def evaluate(self) -> bool:
-        self._diverged.settle(self.done)
+        self._diverged.put_back(self.done)
         self._scores += self._scored()
         self._summed[:, list(self._diverged.seen)] = torch.nan
         means = (self._summed / (self.done - self._last)).tolist()
@@ -184,7 +184,7 @@ class _Stack:
     def state(self) -> dict[str, Any]:
         """Holds finite numbers only: those that diverged are put back to good weights."""
         if self.done:  # before the first update there is no earlier state to go back to
-            self._diverged.settle(self.done)
+            self._diverged.put_back(self.done)
         return {
             "update": self.done,
             "scores": self._scores,

@@ -9,7 +9,7 @@ from triptych.core.errors import InputError
 from triptych.core.options import positive
 
 if TYPE_CHECKING:
-    from triptych.style.painters import Painter
+    from triptych.style.stylizer import Stylizer
 
 DESCRIPTION = """\
 Paint photographs and videos in a style.
@@ -179,24 +179,24 @@ def _stylize(options: argparse.Namespace) -> int:
     from triptych.core.memory import keep_freed_memory
 
     keep_freed_memory()
-    failures = _painter(options).work(items)
+    failures = _stylizer(options).work(items)
     for source, problem in failures:
-        said = problem if problem.startswith(str(source)) else f"{source}: {problem}"
-        print(f"triptych stylize: {said}", file=sys.stderr)
+        message = problem if problem.startswith(str(source)) else f"{source}: {problem}"
+        print(f"triptych stylize: {message}", file=sys.stderr)
     if failures:
         done = len(items) - len(failures)
         print(f"triptych stylize: {done} of {len(items)} inputs done", file=sys.stderr)
     return 2 if failures else 0
 
 
-def _painter(options: argparse.Namespace) -> "Painter":
+def _stylizer(options: argparse.Namespace) -> "Stylizer":
     if options.optimize:
-        from triptych.style.optimising import OptimisingPainter
+        from triptych.style.optimising_stylizer import OptimisingStylizer
 
-        return OptimisingPainter(options)
-    from triptych.style.painters import NetworkPainter
+        return OptimisingStylizer(options)
+    from triptych.style.stylizer import NetworkStylizer
 
-    return NetworkPainter(options)
+    return NetworkStylizer(options)
 
 
 def _set_up_logging() -> None:

@@ -91,7 +91,7 @@ class Account:
         self._open[request.key] = worst
         return True
 
-    def settle(self, request: Request, answer: Answer) -> None:
+    def charge(self, request: Request, answer: Answer) -> None:
         """Replace a reservation by what the answer cost."""
         self.release(request)
         self.credit(request, answer)

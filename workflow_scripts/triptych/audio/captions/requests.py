@@ -207,7 +207,7 @@ async def _ask(
                 if answer is None:
                     answer = await _answered(request, service, account)
                     cache.put(request, answer)
-                account.settle(request, answer)
+                account.charge(request, answer)
                 answers[request.key] = answer
                 progress.advance(1, f"{account.money(account.spent)} spent")
         except Halted:

@@ -218,11 +218,11 @@ def _download(clip: Excerpt, folder: Path) -> Path:
         raise _Failed(f"it was ended by signal {-run.returncode}")
     lines = [line for line in run.stderr.splitlines() if line.strip()]
     errors = [line for line in lines if line.startswith("ERROR")] or lines
-    said = errors[-1].removeprefix("ERROR: ") if errors else "it wrote no file and said nothing"
-    lower = said.lower()
+    message = errors[-1].removeprefix("ERROR: ") if errors else "it wrote no file and said nothing"
+    lower = message.lower()
     if any(words in lower for words in GONE) and not any(words in lower for words in PASSING):
-        raise _Gone(said)
-    raise _Failed(said)
+        raise _Gone(message)
+    raise _Failed(message)
 
 
 def _finish(wanted: Sequence[Excerpt], failures: dict[str, str], room: Path, target: Path) -> None:

@@ -68,18 +68,18 @@ def save_model(
         link_or_copy(weights, folder / "model.safetensors")
     with atomic_path(folder / "tokenizer.json") as temporary:
         model.text.tokenizer.save(str(temporary), pretty=False)
-    said = {"settings": model.settings.to_table(), "text": model.text.config, "about": about}
+    table = {"settings": model.settings.to_table(), "text": model.text.config, "about": about}
     with atomic_path(folder / "model.json") as temporary:
-        temporary.write_text(json.dumps(said, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        temporary.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def load_model(folder: StrPath, device: torch.device | str = "cpu") -> RetrievalModel:
     """What `save_model` wrote, in evaluation mode. Raises InputError for another folder."""
     folder = Path(folder)
-    said = read_model_table(folder)
+    table = read_model_table(folder)
     try:
-        settings = ModelSettings.from_table(said["settings"])
-        text = SentenceEncoder(said["text"], read_tokenizer(folder), settings.text_dropout)
+        settings = ModelSettings.from_table(table["settings"])
+        text = SentenceEncoder(table["text"], read_tokenizer(folder), settings.text_dropout)
         with torch.device("meta"):  # its weights come from the file
             audio = Passt(settings.audio)
         model = RetrievalModel(settings, audio, text)

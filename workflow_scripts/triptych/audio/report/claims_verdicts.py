@@ -131,18 +131,18 @@ def _main_pair_gain(
     main = run.study.main
     first, second = run.precision(better, main), run.precision(worse, main)
     names = {"finetuned_gpt": "new captions", "finetuned_human": "human captions"}
-    said = [names.get(kind, "pretrained only") for kind in (better, worse)]
+    kinds = [names.get(kind, "pretrained only") for kind in (better, worse)]
     interval, values = "", "mAP@10 not scored"
     if first.empty or second.empty:
-        obstacles = [*obstacles, f"the main pair was not scored with {said[0]} and {said[1]}"]
+        obstacles = [*obstacles, f"the main pair was not scored with {kinds[0]} and {kinds[1]}"]
     else:
         difference = gain(first, second)
         each = (
             f"{name} {precision.mean():.2f}{_runs(run.run_means(kind, main))}"
-            for name, precision, kind in zip(said, (first, second), (better, worse), strict=True)
+            for name, precision, kind in zip(kinds, (first, second), (better, worse), strict=True)
         )
         values = f"mAP@10: {', '.join(each)}, difference {points(difference)}"
-        interval = f"{said[0]} minus {said[1]} {difference.ends(sign='+')}"
+        interval = f"{kinds[0]} minus {kinds[1]} {difference.ends(sign='+')}"
         if not difference.low > 0:
             interval_word = "lies below 0" if difference.high < 0 else "holds 0"
             failures = [f"the interval of the difference in mAP@10 {interval_word}", *failures]
@@ -270,15 +270,17 @@ def ensemble_beats_single_models(run: AudioScores) -> Verdict:
         kind, audio, text, seed = (str(top[key]) for key in keys)
         best = run.precision(kind, (audio, text), seed=seed)
         measured.append(f"best single model {run.label((audio, text))} {best.mean():.2f}")
-    for name, said in (("published", "as listed"), ("selected", "by validation")):
+    for name, chosen in (("published", "as listed"), ("selected", "by validation")):
         ensemble = run.precision(f"ensemble_{name}", (name, ""))
         if ensemble.empty or best.empty:
             if name == "published":
                 obstacles.append("the ensemble was not scored query by query")
             continue
         difference = gain(ensemble, best)
-        measured.append(f"ensemble of members {said} {ensemble.mean():.2f} ({points(difference)})")
-        intervals.append(f"members {said} minus best single model {difference.ends(sign='+')}")
+        measured.append(
+            f"ensemble of members {chosen} {ensemble.mean():.2f} ({points(difference)})"
+        )
+        intervals.append(f"members {chosen} minus best single model {difference.ends(sign='+')}")
         if name == "published" and not difference.low > 0:
             failures.append(
                 "the interval of the difference in mAP@10 to the best single model does not lie "

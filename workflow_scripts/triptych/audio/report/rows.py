@@ -244,9 +244,9 @@ def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
 def system_label(row: Mapping[str, Any], study: AudioStudy) -> str:
     """A system's name for a figure or a table with one row a system."""
     kind = str(row["kind"])
-    said = KINDS.get(kind, kind.replace("_", " "))
+    name = KINDS.get(kind, kind.replace("_", " "))
     if row["system"] != "model":
-        return said[:1].upper() + said[1:]
+        return name[:1].upper() + name[1:]
     if kind == "finetuned_gpt" and study.backend != "template":
-        said = "GPT captions"
-    return f"{study.pair_label(row['audio_model'], row['text_model'])}, {said}"
+        name = "GPT captions"
+    return f"{study.pair_label(row['audio_model'], row['text_model'])}, {name}"

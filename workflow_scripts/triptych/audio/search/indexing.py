@@ -246,9 +246,9 @@ def _read(
             raise AudioProblem(f"{path}: holds no samples")
     except (AudioProblem, OSError, UnicodeEncodeError) as problem:
         batches.drop(entry.path)
-        said = str(problem).removeprefix(f"{path}: ")
+        message = str(problem).removeprefix(f"{path}: ")
         if isinstance(problem, UnicodeEncodeError):
-            said = "its name is not valid in this system's encoding; rename it"
-        return [replace(entry, sha256="", problem=said)], False
+            message = "its name is not valid in this system's encoding; rename it"
+        return [replace(entry, sha256="", problem=message)], False
     batches.finish(replace(entry, starts=tuple(starts), seconds=tuple(seconds)))
     return [], False

@@ -24,11 +24,11 @@ def save_network(
 
     `record` is anything that JSON can hold. The same arguments give the same bytes.
     """
-    said = {"architecture": asdict(network.architecture), "record": dict(record)}
+    header = {"architecture": asdict(network.architecture), "record": dict(record)}
     tensors = {name: value.cpu().contiguous() for name, value in network.state_dict().items()}
     # One metadata key: safetensors writes several in an order that changes from run to run.
     with atomic_path(path) as temporary:
-        save_file(tensors, temporary, {"network": json.dumps(said, sort_keys=True)})
+        save_file(tensors, temporary, {"network": json.dumps(header, sort_keys=True)})
 
 
 def load_network(path: str | os.PathLike[str]) -> tuple[TransformationNetwork, dict[str, Any]]:
@@ -101,8 +101,8 @@ def _read_safetensors(
             "transformation network, not a backbone or the weights of a training's checkpoints"
         )
     try:
-        said = json.loads(metadata["network"])
-        return Architecture(**said["architecture"]), dict(said["record"]), state
+        header = json.loads(metadata["network"])
+        return Architecture(**header["architecture"]), dict(header["record"]), state
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{path}: what it says of its architecture cannot be understood ({error!r}); expected "

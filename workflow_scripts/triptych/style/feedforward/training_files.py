@@ -97,9 +97,9 @@ def write_training(
         for batches, kept in trained.checkpoints.items()
         for name, value in kept.weights.items()
     }
-    said = {"architecture": asdict(architecture), "record": {**asdict(style), **record}}
+    header = {"architecture": asdict(architecture), "record": {**asdict(style), **record}}
     with atomic_path(weights) as temporary:
-        save_file(tensors, temporary, {"training": json.dumps(said, sort_keys=True)})
+        save_file(tensors, temporary, {"training": json.dumps(header, sort_keys=True)})
     write_csv(style.named(trained.losses), losses)
     pairs = {batches: kept.sample for batches, kept in trained.checkpoints.items()}
     captions = [f"{batches} batches" for batches in pairs]
@@ -125,8 +125,8 @@ def read_checkpoints(path: Path) -> Checkpoints:
             "style_train writes"
         )
     try:
-        said = json.loads(metadata["training"])
-        return Checkpoints(weights, Architecture(**said["architecture"]), dict(said["record"]))
+        header = json.loads(metadata["training"])
+        return Checkpoints(weights, Architecture(**header["architecture"]), dict(header["record"]))
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(
             f"{path}: what it says of its training cannot be understood ({error!r}); train anew"

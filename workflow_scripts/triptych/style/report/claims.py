@@ -314,12 +314,12 @@ def _final_losses(chosen: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _losses_text(losses: dict[str, dict[str, float]]) -> list[str]:
-    def said(loss: float) -> str:
+    def worded(loss: float) -> str:
         return "stopped" if np.isinf(loss) else f"{loss:.3g}"
 
     return [
         f"final total loss at {label(RATES_LABELS, rates)}: "
-        + ", ".join(f"{label(OPTIMIZER_LABELS, o)} {said(loss)}" for o, loss in of_rates.items())
+        + ", ".join(f"{label(OPTIMIZER_LABELS, o)} {worded(loss)}" for o, loss in of_rates.items())
         for rates, of_rates in losses.items()
     ]
 

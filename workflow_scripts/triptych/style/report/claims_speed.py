@@ -200,8 +200,8 @@ def loss_functions_differ_in_time(
             name = " minus ".join(label(CONTENT_LOSS_LABELS, loss) for loss in (fast, slow))
             intervals.append(f"{name} {gap.ends(4)} s")
             if not gap.high < 0:
-                said = "takes longer" if gap.low > 0 else "no difference"
-                failures.append(f"{name}: {said}")
+                result = "takes longer" if gap.low > 0 else "no difference"
+                failures.append(f"{name}: {result}")
     long = history_long(history, runs, experiment="losses", scale="")
     ends = {}
     for _, run in chosen.iterrows():

@@ -10,50 +10,50 @@ from triptych.core.errors import InputError
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.images import read_image, write_image
+from triptych.style.optimisation.memory_plan import LEAST, Needs, smallest_side
 from triptych.style.optimisation.presets import preset
-from triptych.style.optimisation.room import LEAST, Sizes, smallest_side
 
 
-def sizes(painting: tuple[int, int] = (300, 400)) -> Sizes:
-    return Sizes(ARCHITECTURES["narrow_vgg"], preset("tuned", "narrow_vgg"), painting)
+def sizes(painting: tuple[int, int] = (300, 400)) -> Needs:
+    return Needs(ARCHITECTURES["narrow_vgg"], preset("tuned", "narrow_vgg"), painting)
 
 
 def test_what_fits_keeps_its_size():
-    room = sizes().room((480, 640), 4e9, enlarge=False)
-    assert room.size == (480, 640) and room.bytes < 4e9
+    plan = sizes().plan((480, 640), 4e9, enlarge=False)
+    assert plan.size == (480, 640) and plan.bytes < 4e9
 
 
 @pytest.mark.parametrize("size", [(2480, 4032), (4032, 2480), (700, 9_000)])
 def test_what_does_not_is_planned_at_the_largest_size_that_does(size):
     plan, memory = sizes(), 3e9
-    room = plan.room(size, memory, enlarge=True)
-    assert plan.bytes(size, room.size) == room.bytes <= memory
-    shorter, longer = min(room.size), max(room.size)
+    plan = plan.plan(size, memory, enlarge=True)
+    assert plan.bytes(size, plan.size) == plan.bytes <= memory
+    shorter, longer = min(plan.size), max(plan.size)
     larger = (shorter + 1, round((shorter + 1) * max(size) / min(size)))
     assert plan.bytes(size, larger) > memory
     assert abs(longer - shorter * max(size) / min(size)) <= 0.5
-    assert (room.size[0] < room.size[1]) == (size[0] < size[1])
+    assert (plan.size[0] < plan.size[1]) == (size[0] < size[1])
 
 
 def test_or_refused_with_the_size_that_would_fit():
     with pytest.raises(
         InputError, match=r"4032x2480 pixels take 2\d.\d GB.*--on-large enlarge"
     ) as no:
-        sizes().room((2480, 4032), 3e9, enlarge=False)
+        sizes().plan((2480, 4032), 3e9, enlarge=False)
     fits = int(str(no.value).split("--size ")[1].split(",")[0])
-    assert sizes().room((fits, round(4032 * fits / 2480)), 3e9, enlarge=False).size[0] == fits
+    assert sizes().plan((fits, round(4032 * fits / 2480)), 3e9, enlarge=False).size[0] == fits
 
 
 @pytest.mark.parametrize("size", [(2480, 4032), (20, 30)])
 def test_where_nothing_fits_it_is_refused_whatever_was_asked_for(size):
     with pytest.raises(InputError, match=r"too little even for .*--memory"):
-        sizes().room(size, 1e6, enlarge=True)
+        sizes().plan(size, 1e6, enlarge=True)
 
 
 def test_a_long_painting_counts_at_its_scaled_size():
     """Scaled along its shorter side, one of 100 x 5000 has fifty times a square's pixels."""
-    assert sizes((100, 5000)).room((512, 512), 2e9, enlarge=True).size[0] < 256
-    assert min(sizes().room((2480, 4032), 1.2e9, enlarge=True).size) >= LEAST
+    assert sizes((100, 5000)).plan((512, 512), 2e9, enlarge=True).size[0] < 256
+    assert min(sizes().plan((2480, 4032), 1.2e9, enlarge=True).size) >= LEAST
 
 
 @pytest.mark.parametrize("name", ["narrow_vgg", "narrow_alexnet", "vgg19"])
@@ -76,7 +76,7 @@ import resource, sys
 from triptych.cli import main
 from triptych.core.memory import peak_memory
 import torch
-from triptych.style.optimising import OptimisingPainter
+from triptych.style.optimising_stylizer import OptimisingStylizer
 from triptych.style.feedforward.memory import lines_of, Path
 torch.set_num_threads(1)
 limit = int(sys.argv.pop(1))

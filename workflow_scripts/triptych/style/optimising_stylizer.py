@@ -21,9 +21,9 @@ from triptych.style.images import read_image, resize, resize_to
 from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.prepare import bundled, fitted
 from triptych.style.optimisation.gatys import FINISHED, optimise
+from triptych.style.optimisation.memory_plan import FIXED, MemoryPlan, Needs, Size, told
 from triptych.style.optimisation.presets import preset
-from triptych.style.optimisation.room import FIXED, Room, Size, Sizes, told
-from triptych.style.painters import Painter, Photograph
+from triptych.style.stylizer import Photograph, Stylizer
 
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of files that no painting bears."""
@@ -32,7 +32,7 @@ NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a
 """PyTorch's words, and those of oneDNN, which tells no reason."""
 
 
-class OptimisingPainter(Painter):
+class OptimisingStylizer(Stylizer):
     """Version 1: each image is optimised towards a painting."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -45,7 +45,7 @@ class OptimisingPainter(Painter):
         architecture = load_backbone(path, pooling="average").architecture
         # A photograph keeps its shape, whatever the preset made of the paper's squares.
         self.choices = preset(options.preset, architecture.name, aspect="kept")
-        self.sizes = Sizes(architecture, self.choices, _size(self.painting))
+        self.sizes = Needs(architecture, self.choices, _size(self.painting))
         self.sizes.check(_size(self.painting), f"{options.style}: a painting")
         backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
         self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
@@ -76,27 +76,27 @@ class OptimisingPainter(Painter):
         self.sizes.check(size, "an image")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
         while True:
-            room = self.sizes.room(size, at_hand, enlarge=self.options.on_large == "enlarge")
-            if room.size != size:
+            plan = self.sizes.plan(size, at_hand, enlarge=self.options.on_large == "enlarge")
+            if plan.size != size:
                 print(
                     f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)}: "
-                    f"optimised at {told(room.size)}, then enlarged with the photograph's detail",
+                    f"optimised at {told(plan.size)}, then enlarged with the photograph's detail",
                     file=sys.stderr,
                 )
             try:
-                return self._optimised(images, room)
+                return self._optimised(images, plan)
             except (RuntimeError, MemoryError, NoRoomError) as problem:
                 if not _memory_ran_out(problem):
                     raise
             # Behind the handler: the error held what had been computed.
             gc.collect()
             return_freed_memory()
-            at_hand = room.bytes / 2
+            at_hand = plan.bytes / 2
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
 
-    def _optimised(self, images: Tensor, room: Room) -> Tensor:
-        small = resize_to(images, *room.size)
-        painting = resize(self.painting, min(room.size)).to(self.device)
+    def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
+        small = resize_to(images, *plan.size)
+        painting = resize(self.painting, min(plan.size)).to(self.device)
         with Progress("evaluated", self.options.evaluations, "times") as progress:
             done = optimise(
                 small,

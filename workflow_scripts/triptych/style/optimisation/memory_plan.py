@@ -26,7 +26,7 @@ Size = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Room:
+class MemoryPlan:
     """The size at which an image is optimised, and the bytes that it takes all in all."""
 
     size: Size
@@ -34,7 +34,7 @@ class Room:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class Needs:
     """What decides how much memory is taken: the network, the choices, and the painting's size."""
 
     architecture: Architecture
@@ -50,14 +50,14 @@ class Sizes:
         )
         return max(LARGE_PLANES * plane, KEPT_PLANES * plane + OVERHEAD * largest + FIXED)
 
-    def room(self, size: Size, memory_bytes: float, *, enlarge: bool) -> Room:
+    def plan(self, size: Size, memory_bytes: float, *, enlarge: bool) -> MemoryPlan:
         """The size itself where it fits, or else, to be enlarged, the largest one that does.
 
         Raises InputError where neither does, or where it may not be enlarged.
         """
         if (needed := self.bytes(size, size)) <= memory_bytes:
-            return Room(size, needed)
-        said = (
+            return MemoryPlan(size, needed)
+        refusal = (
             f"{told(size)} pixels take {readable(needed)} to be optimised, and "
             f"{readable(memory_bytes)} may be used"
         )
@@ -72,16 +72,16 @@ class Sizes:
                 too_large = middle
         if fits < least:
             raise InputError(
-                f"{said}: too little even for {told(shape_along(*size, least))}, to be enlarged "
+                f"{refusal}: too little even for {told(shape_along(*size, least))}, to be enlarged "
                 "afterwards. Give it more memory (--memory), or make it smaller (--size)."
             )
         largest = shape_along(*size, fits)
         if not enlarge:
             raise InputError(
-                f"{said}. Give it more memory (--memory), or --size {fits}, or let it be optimised "
-                f"at {told(largest)} pixels and enlarged (--on-large enlarge)."
+                f"{refusal}. Give it more memory (--memory), or --size {fits}, or let it be "
+                f"optimised at {told(largest)} pixels and enlarged (--on-large enlarge)."
             )
-        return Room(largest, self.bytes(size, largest))
+        return MemoryPlan(largest, self.bytes(size, largest))
 
     def check(self, size: Size, what: str) -> None:
         """Raise InputError for an image of which the deepest layer would see nothing."""

@@ -43,7 +43,7 @@ class Photograph:
     alpha: Tensor | None
 
 
-class Painter:
+class Stylizer:
     """Takes images through `render`; what fails is kept for the end."""
 
     batch = 1
@@ -134,7 +134,7 @@ def _said(problem: Exception) -> str:
     return str(problem) if told else f"{type(problem).__name__}: {problem}"
 
 
-class NetworkPainter(Painter):
+class NetworkStylizer(Stylizer):
     """A trained network: one pass an image."""
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -149,7 +149,7 @@ class NetworkPainter(Painter):
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
-        """As `Painter.render`; in tiles where the limit of memory asks for them."""
+        """As `Stylizer.render`; in tiles where the limit of memory asks for them."""
         prepared = self.prepared or self._prepare(images[0])
         if self.limit is None:
             return stylise(prepared, images)
