@@ -12,7 +12,7 @@ READY  := .venv/ready
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal cluster lint format bench gpu gpu_part gpu_docs plan experts backbones networks lock envs clean
+.PHONY: help setup demo test faults rehearsal cluster lint format bench gpu gpu_part gpu_docs plan house experts backbones networks lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -88,6 +88,9 @@ gpu_part: $(READY)
 
 gpu_docs: $(READY)
 	$(BIN)/triptych gpu docs --configfile config/paper.yaml
+
+house: $(READY) ## draw docs/house.svg: which part of the library imports which
+	$(BIN)/python docs/house.py
 
 plan: $(READY) ## what the papers' scale takes: the tables of docs/paper-scale.md
 	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md

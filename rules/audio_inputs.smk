@@ -5,6 +5,17 @@ from triptych.audio.workflow import DOWNLOADED, DOWNLOADS, SYNTHESISED
 AUDIO = WINGS["audio"]
 
 
+# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
+# where snakemake does.
+localrules:
+    audio_download,
+    audio_download_wavcaps,
+    audio_download_passt,
+    audio_fetch_audiocaps,
+    audio_text_model,
+    audio_caption,
+
+
 wildcard_constraints:
     dataset="clotho|audiocaps|wavcaps",
     corpus="[a-z][a-z0-9_]*",

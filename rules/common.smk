@@ -43,6 +43,7 @@ _CODE = read_code(memory=".snakemake/triptych/modules.json")
 # What a cluster's job reads again, hours later.
 _READ = [
     *(Path(workflow.basedir, name) for name in ("Snakefile", "config/schema.yaml")),
+    *sorted(Path(workflow.basedir, "config", "schema").glob("*.yaml")),
     *sorted(Path(workflow.basedir, "rules").glob("*.smk")),
     Path(workflow.basedir, "resources", "sources.yaml"),
     *(Path(file).resolve() for file in workflow.configfiles),
@@ -92,21 +93,6 @@ try:
     }
 except ConfigError as error:
     raise WorkflowError(str(error))
-
-
-# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
-# where snakemake does.
-localrules:
-    rl_download,
-    style_download_coco,
-    style_download_weights,
-    style_download_painting,
-    audio_download,
-    audio_download_wavcaps,
-    audio_download_passt,
-    audio_fetch_audiocaps,
-    audio_text_model,
-    audio_caption,
 
 
 # Further attempts of the rules that download or train: two, or the profile's `retries`. On a

@@ -1,20 +1,10 @@
 """Claims and the page, from the tidy files of all studies."""
 
+from triptych.studies import inputs_of
+
 REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.FIGURES]
-
-
-def of_wings(part):
-    """Inputs for `claims` or `page`, their names begun by their study's, and settings by study."""
-    parts = {name: getattr(wing, part) for name, wing in WINGS.items()}
-    return {
-        f"{name}_{key}": files
-        for name, each in parts.items()
-        for key, files in each[0].items()
-    }, {name: settings for name, (_, settings) in parts.items()}
-
-
-CLAIM_FILES, CLAIM_SETTINGS = of_wings("claims")
-PAGE_FILES, PAGE_SETTINGS = of_wings("page")
+CLAIM_FILES, CLAIM_SETTINGS = inputs_of(WINGS, "claims")
+PAGE_FILES, PAGE_SETTINGS = inputs_of(WINGS, "page")
 
 
 rule report_claims:
@@ -52,7 +42,7 @@ rule report_page:
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
         captions=expand("resources/captions/{name}.rst", name=REPORT_FIGURES),
         claims="results/claims.csv",
-        published_claims="resources/published/claims.csv",
+        published_claims=[f"resources/published/{name}_claims.csv" for name in WINGS],
         differences="docs/differences.md",
         colophon="docs/colophon.md",
         templates=expand(

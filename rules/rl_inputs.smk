@@ -3,6 +3,12 @@
 RL = WINGS["rl"]
 
 
+# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
+# where snakemake does.
+localrules:
+    rl_download,
+
+
 rule rl_download:
     """Download D4RL's expert data of one task, checked."""
     output:

@@ -3,6 +3,14 @@
 STYLE = WINGS["style"]
 
 
+# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
+# where snakemake does.
+localrules:
+    style_download_coco,
+    style_download_weights,
+    style_download_painting,
+
+
 wildcard_constraints:
     painting="[a-z][a-z0-9_]*",
     content="[a-z][a-z0-9_]*",

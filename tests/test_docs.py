@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from triptych.cli import _parser
-from triptych.core.config import check_config
+from triptych.core.config import check_config, read_schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "results/README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -51,12 +51,12 @@ def places() -> frozenset[tuple[str, ...]]:
             walk(value, below)
 
     for file in (ROOT / "config.yaml", *(ROOT / "config").glob("*.yaml")):
-        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
         if file.name == "schema.yaml":
+            tree = read_schema(file)
             for keys in _of_schema(tree, tree["$defs"]):
                 found.update(keys[start:] for start in range(len(keys)))
         else:
-            walk(tree, ())
+            walk(yaml.safe_load(file.read_text(encoding="utf-8")), ())
     return frozenset(found)
 
 

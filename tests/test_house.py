@@ -1,8 +1,10 @@
 """What holds for all of the library's code."""
 
 import ast
+import importlib.util
 from pathlib import Path
 
+DOCS = Path(__file__).parents[1] / "docs"
 LIBRARY = Path(__file__).parents[1] / "workflow_scripts" / "triptych"
 LONGEST = 70
 """Lines of a function, with its signature and docstring: about a screen."""
@@ -17,3 +19,31 @@ def test_no_function_is_longer_than_a_screen():
         and node.end_lineno - node.lineno >= LONGEST
     ]
     assert not long, f"over {LONGEST} lines; split them along their seams:\n" + "\n".join(long)
+
+
+def house():
+    """docs/house.py, which reads imports."""
+    spec = importlib.util.spec_from_file_location("house", DOCS / "house.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_imports_run_one_way():
+    """Scripts, studies, what shows them, what all share; no study imports another."""
+    allowed = {"core": set(), "present": {"core"}}
+    allowed |= {study: {"core", "present"} for study in ("rl", "audio")}
+    # `triptych stylize --optimize --style swirls` paints what a download would be.
+    allowed["style"] = {"core", "present", "demo"}
+    allowed["demo"] = {"core", "rl", "style", "audio"}
+    found: dict[str, set[str]] = {}
+    for one, other in house().imports():
+        found.setdefault(one, set()).add(other)
+    assert {part: found.get(part, set()) - seen for part, seen in allowed.items()} == {
+        part: set() for part in allowed
+    }
+
+
+def test_the_drawing_of_the_house_is_of_this_house():
+    """Draw it anew by `make house`."""
+    assert (DOCS / "house.svg").read_text() == house().drawing()

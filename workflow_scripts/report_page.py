@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.core.files import atomic_path
+from triptych.core.files import atomic_path, read_frames
 from triptych.core.job import job
 from triptych.present.manifest import of_this_run, read_records
 from triptych.present.page import Page, PageStudy, page_claims, page_figures, render_page
@@ -15,7 +15,7 @@ with job(snakemake):
     given, params = snakemake.input, snakemake.params
     jobs = job_table(of_this_run(read_records(params.provenance), map(str, given)))
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
-    verdicts, published = pd.read_csv(given.claims), pd.read_csv(given.published_claims)
+    verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)
     parts = [
         PageStudy(
             name,

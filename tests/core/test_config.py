@@ -46,7 +46,7 @@ def test_both_scales_are_allowed(demo):
             True,
             "audio.captions has no key batch (batch: the Batch API is no longer used, delete the",
         ),
-        (("rl", "sweep", "methods"), ["snap"], "'snap' (str); allowed is one of snip, grasp"),
+        (("rl", "pruning", "scope"), "layer", "'layer' (str); allowed is one of part, network"),
         (
             ("rl", "tasks", "ant"),
             {"source": "d4rl"},

@@ -23,7 +23,7 @@ def follow(title, root):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(step["text"])
         else:
-            text = path.read_text()
-            assert text.count(f"{step['line']}\n") == 1, f"{step['file']}: {step['line']}"
-            path.write_text(text.replace(f"{step['line']}\n", f"{step['line']}\n{step['text']}"))
+            lines = path.read_text().splitlines(keepends=True)
+            (at,) = (n for n, line in enumerate(lines) if line.startswith(step["line"]))
+            path.write_text("".join([*lines[: at + 1], step["text"], *lines[at + 1 :]]))
     return touched

@@ -124,5 +124,5 @@ def test_the_papers_table_and_claims_are_as_printed():
     # What the text says of the table: the ensemble's lead over the baseline and the last winner.
     assert best[1] - table["map_at_10"].iloc[13] == pytest.approx(19.2, abs=0.05)
     assert best[1] - table["map_at_10"].iloc[15] == pytest.approx(11.5, abs=0.05)
-    claims = pd.read_csv(published / "claims.csv")["id"]
+    claims = pd.read_csv(published / "audio_claims.csv")["id"]
     assert claims.str.startswith("audio-").sum() == 6 and not claims.duplicated().any()

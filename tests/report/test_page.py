@@ -89,7 +89,7 @@ def claims(**changes):
             "reason": "a; b; c; d; e",
         }
     )
-    published = pd.read_csv(RESOURCES / "published" / "claims.csv")
+    published = pd.read_csv(RESOURCES / "published" / "rl_claims.csv")
     return page_claims("rl", verdicts.assign(**changes), published, CRITERIA)
 
 
@@ -209,7 +209,7 @@ def test_a_figure_without_title_or_caption_is_named(pictures):
 
 def test_a_verdict_on_an_unknown_claim_is_an_error():
     verdicts = pd.DataFrame({"id": ["rl-new"], "verdict": [REPRODUCED]})
-    published = pd.read_csv(RESOURCES / "published" / "claims.csv")
+    published = pd.read_csv(RESOURCES / "published" / "rl_claims.csv")
     with pytest.raises(ValueError, match="rl-new"):
         page_claims("rl", verdicts, published, CRITERIA)
 

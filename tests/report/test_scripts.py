@@ -29,6 +29,8 @@ from script_runs import (
     table_files,
 )
 
+from triptych.studies import NAMES
+
 CAPTIONS = sorted((ROOT / "resources" / "captions").glob("*_*.rst"))
 PICTURES = (*STYLE_FIGURES, *AUDIO_FIGURES)
 RL_FIGURES = (*(f"rl_figure{n}" for n in range(1, 5)), "rl_curves", "rl_inference")
@@ -108,7 +110,7 @@ def results(tmp_path_factory):
         "report_page",
         {
             "claims": "results/claims.csv",
-            "published_claims": str(PUBLISHED / "claims.csv"),
+            "published_claims": [str(PUBLISHED / f"{name}_claims.csv") for name in NAMES],
             "figures": [str(FIGURES / f"{name}.svg") for name in (*PICTURES, *RL_FIGURES)],
             "captions": list(map(str, CAPTIONS)),
             "rl_table1": str(TABLES / "rl_table1.csv"),
@@ -189,5 +191,5 @@ def test_synthesised_sounds_test_no_claim_of_the_audio_report(results):
 
 def test_every_listed_claim_has_a_verdict_in_the_papers_order(results):
     verdicts = pd.read_csv(results / "results" / "claims.csv")
-    listed = pd.read_csv(PUBLISHED / "claims.csv")
+    listed = pd.concat([pd.read_csv(PUBLISHED / f"{name}_claims.csv") for name in NAMES])
     assert list(verdicts["id"]) == list(listed["id"])

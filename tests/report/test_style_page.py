@@ -73,4 +73,4 @@ def test_the_papers_seconds_and_claims_are_listed_once():
     high = (seconds["v1_vgg_s"] / seconds["v2_s"]).round().astype(int)
     assert (low - seconds["speedup_low"]).abs().max() <= 1
     assert (high - seconds["speedup_high"]).abs().max() <= 1
-    assert not pd.read_csv(published / "claims.csv")["id"].duplicated().any()
+    assert not pd.read_csv(published / "style_claims.csv")["id"].duplicated().any()

@@ -153,7 +153,7 @@ def small_plan():
     training = Cost({"tf32": Work(operations=0.5 * 156e12 * 7200)}, disk=3e9)  # 2 h on an A100
     costs = [Cost(download=50e6 * 3600, disk=180e9, about=True), training, training, Cost()]
     found = DryRun(jobs, Counter(job.rule for job in jobs), 1.5, 1.2, 150_000_000)
-    plan = Plan(jobs, costs, {"rl": 2}, [], (10, 0.5, "USD"))
+    plan = Plan(jobs, costs, {"rl": 2}, [], ["10 requests, for about 0.50 USD."])
     return plan, found
 
 
@@ -226,7 +226,7 @@ def test_the_gpu_that_was_measured_is_the_one_that_is_shown(
 
 def test_rows_without_a_job_are_named():
     plan, found = small_plan()
-    lost = Plan(plan.jobs, plan.costs, plan.rows, ["Offline RL: hopper"], plan.openai)
+    lost = Plan(plan.jobs, plan.costs, plan.rows, ["Offline RL: hopper"], plan.notes)
     assert "**No job makes 1 rows**: Offline RL: hopper" in plan_page(lost, found, "a100", {})
 
 

@@ -5,19 +5,22 @@ Each is a wing, the package of its name, with the same few modules for all other
 (what its jobs take) and `commands`. Its rules stand in rules/<name>.smk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
+
+from triptych.present.files import Files
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
     from triptych.present.page import PageFigure, Section
     from triptych.present.verdicts import Verdict
 
-NAMES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
+NAMES = {
+    "style": "Style transfer",
+    "audio": "Audio retrieval",
+    "rl": "Offline RL",
+}
 """In the page's order. A study's name is its section of the config and begins its rules, figures,
 tables and claims; behind it, what lists call it."""
-
-Files = Mapping[str, Sequence[str]]
-"""Files by what they hold."""
 
 
 class Study(Protocol):
@@ -54,11 +57,27 @@ def studies() -> dict[str, Study]:
     from triptych.rl import study as rl
     from triptych.style import study as style
 
-    return {"style": style, "audio": audio, "rl": rl}
+    return {
+        "style": style,
+        "audio": audio,
+        "rl": rl,
+    }
+
+
+def inputs_of(wings: Mapping[str, Any], part: str) -> tuple[dict[str, list[str]], dict[str, Any]]:
+    """Inputs of a rule that asks every study for its `part`, claims or page, and their settings.
+
+    wings: each study's Workflow. An input's name begins with its study's; settings are by study.
+    """
+    asked = {name: getattr(wing, part) for name, wing in wings.items()}
+    files = {
+        f"{name}_{key}": paths for name, (own, _) in asked.items() for key, paths in own.items()
+    }
+    return files, {name: settings for name, (_, settings) in asked.items()}
 
 
 def files_of(name: str, given: Mapping[str, Any]) -> dict[str, list[str]]:
-    """A study's files among a job's inputs, whose names begin with the study's."""
+    """A study's files among such inputs."""
     start = f"{name}_"
     return {
         key.removeprefix(start): [files] if isinstance(files, str) else list(map(str, files))

@@ -61,6 +61,15 @@ def job_cost(
     return job() if job else Cost()
 
 
+def notes(config: Mapping[str, Any]) -> list[str]:
+    """What new captions would cost from a language model."""
+    price, currency = caption_money(config), config["captions"]["prices"]["currency"]
+    return [
+        f"New captions by the backend `openai` would be {rephrased(config):,} requests, "
+        f"for about {price:.2f} {currency} at the prices in the config."
+    ]
+
+
 def rows(config: Mapping[str, Any]) -> dict[str, str]:
     """The folder of the workflow that every trained model comes in, by the model's name."""
     return {

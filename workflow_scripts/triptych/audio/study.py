@@ -11,9 +11,9 @@ from triptych.audio.report.claims_verdicts import audio_verdicts
 from triptych.audio.report.page import TITLES, audio_sections
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
+from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.studies import Files
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
 
@@ -26,7 +26,7 @@ SHOWN = ("table1", "table2", "leaks", "beyond", "usage")
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    """A verdict on each claim, in the order of resources/published/audio_claims.csv."""
     return verdicts_on({name: read_rows(paths) for name, paths in files.items()}, settings)
 
 

@@ -20,7 +20,8 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
     """Raise ConfigError naming the key, what was given and what is allowed, if anything is amiss.
 
     `schema` is a YAML file with a JSON schema of draft 2020-12, in which `removed` says what to do
-    about keys that an object had once.
+    about keys that an object had once. The files of the folder beside it, of its name, are the
+    schemas of sections, which are required.
     """
     error = best_match(_validator(Path(schema)).iter_errors(_plain(config)))
     if error is not None:
@@ -54,7 +55,18 @@ _Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_
 
 @cache
 def _validator(schema: Path) -> Any:
-    return _Validator(yaml.safe_load(schema.read_text(encoding="utf-8")))
+    return _Validator(read_schema(schema))
+
+
+def read_schema(schema: Path) -> dict[str, Any]:
+    """A schema with its sections in it, and theirs among its `$defs`."""
+    whole: dict[str, Any] = yaml.safe_load(schema.read_text(encoding="utf-8"))
+    for section in sorted(schema.with_suffix("").glob("*.yaml")):
+        part = yaml.safe_load(section.read_text(encoding="utf-8"))
+        whole["$defs"] |= part.pop("$defs", {})
+        whole["properties"][section.stem] = part
+        whole["required"].append(section.stem)
+    return whole
 
 
 def _plain(value: Any) -> Any:

@@ -128,13 +128,8 @@ def _task(
 
 
 def _money(plan: Plan) -> str:
-    requests, price, currency = plan.openai
     asked = sum(cost.money for cost in plan.costs)
-    return (
-        "### Money for captions\n\n"
-        f"{asked:.2f} {currency} with this config. The backend `openai` would send "
-        f"{requests:,} requests, for about {price:.2f} {currency} at the prices in the config."
-    )
+    return " ".join(["### Money\n\n" + f"{asked:.2f} with this config.", *plan.notes])
 
 
 def _known(gpus: Sequence[Gpu]) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 
-from triptych.audio.data_sizes import caption_money, rephrased
 from triptych.core.cost import Cost
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing
 from triptych.studies import NAMES
@@ -22,14 +21,14 @@ class Plan:
     """Jobs and their costs side by side.
 
     rows: how many rows of experiments each study has;  missing: those that no job makes
-    openai: what captions would cost from the backend `openai`, with its currency
+    notes: what a study says of money beside what this config spends
     """
 
     jobs: list[Job]
     costs: list[Cost]
     rows: dict[str, int]
     missing: list[str]
-    openai: tuple[int, float, str]
+    notes: list[str]
 
 
 def planned(found: DryRun, config: Mapping[str, Any], sources: Path) -> Plan:
@@ -49,22 +48,17 @@ def planned(found: DryRun, config: Mapping[str, Any], sources: Path) -> Plan:
         for name, files in rows.items()
         for row in missing(found.jobs, files)
     ]
-    captions = config["audio"]
     return Plan(
         found.jobs,
         costs,
         {name: len(files) for name, files in rows.items()},
         lost,
-        (
-            rephrased(captions),
-            caption_money(captions),
-            captions["captions"]["prices"]["currency"],
-        ),
+        [note for name in NAMES for note in costs_of(name).notes(config[name])],
     )
 
 
 def costs_of(study: str) -> Any:
-    """The module that counts what a study's jobs take: `job_cost` and `rows`."""
+    """The module that counts what a study's jobs take: `job_cost`, `rows` and `notes`."""
     return import_module(f"triptych.{study}.cost")
 
 

@@ -1,6 +1,9 @@
 """The files of a table and of a figure: what a rule declares and a writer writes, in this order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+
+Files = Mapping[str, Sequence[str]]
+"""Files by what they hold."""
 
 
 def figure_files(name: str) -> list[str]:

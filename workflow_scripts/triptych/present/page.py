@@ -175,7 +175,9 @@ def page_claims(
     listed = published.set_index("id")
     unknown = sorted(set(verdicts["id"]) - set(listed.index))
     if unknown:
-        raise ValueError(f"verdicts on claims that resources/published/claims.csv lacks: {unknown}")
+        raise ValueError(
+            f"verdicts on claims that no resources/published/*_claims.csv lists: {unknown}"
+        )
     return [
         PageClaim(
             id=str(row["id"]),

@@ -42,6 +42,11 @@ def job_cost(
     return kinds[rule]() if rule in kinds else Cost()
 
 
+def notes(config: Mapping[str, Any]) -> list[str]:
+    """It asks for no money."""
+    return []
+
+
 def rows(config: Mapping[str, Any]) -> dict[str, str]:
     """A file of the workflow for every row of the experiment table, by the row's name."""
     files = {}

@@ -6,13 +6,13 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import read_frames
+from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
 from triptych.rl.report import claims, claims_networks
 from triptych.rl.report.claims import CRITERIA
 from triptych.rl.report.page import TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
-from triptych.studies import Files
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
 
@@ -23,7 +23,7 @@ PAPER = (
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    """A verdict on each claim, in the order of resources/published/rl_claims.csv."""
     return verdicts_on({name: read_frames(paths) for name, paths in files.items()}, settings)
 
 

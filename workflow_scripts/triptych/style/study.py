@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import read_frames
+from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.studies import Files
 from triptych.style.report import claims, claims_speed
 from triptych.style.report.claims import CRITERIA
 from triptych.style.report.page import TITLES, style_sections
@@ -23,7 +23,7 @@ BY_VARIANT = ("speed", "properties")
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
-    """A verdict on each claim, in the order of resources/published/claims.csv."""
+    """A verdict on each claim, in the order of resources/published/style_claims.csv."""
     return verdicts_on(_read(files), settings)
 
 

@@ -301,7 +301,7 @@ def _is_of(member: str, pair: tuple[str, str]) -> bool:
 
 
 def audio_verdicts(run: AudioScores) -> list[Verdict]:
-    """All claims of the study, in the order of resources/published/claims.csv, each with what
+    """All claims of the study, in the order of resources/published/audio_claims.csv, each with what
     was done about leaks, in which this project may part from the report."""
     found = [
         best_single_model(run),

@@ -1,5 +1,6 @@
 """Adam and SGD over rows, each image a row of its own, in the manner of `BatchedLbfgs`."""
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
@@ -88,18 +89,24 @@ class RowSgd(_Rows):
         self.rows.sub_(self._velocity, alpha=self._learning_rate)
 
 
-def row_optimizer(choices: Choices, rows: Tensor) -> RowOptimizer:
-    """The optimiser that the choices name; it changes `rows` [B, n] in place."""
-    if choices.optimizer == "adam":
-        return RowAdam(rows, choices.learning_rate)
-    if choices.optimizer == "sgd":
-        return RowSgd(rows, choices.learning_rate, choices.momentum, choices.normalised_gradient)
+ROW_OPTIMIZERS: dict[str, Callable[[Tensor, Choices], RowOptimizer]] = {
+    "adam": lambda rows, choices: RowAdam(rows, choices.learning_rate),
+    "sgd": lambda rows, choices: RowSgd(
+        rows, choices.learning_rate, choices.momentum, choices.normalised_gradient
+    ),
     # Without tolerances: a loop that calls torch's `step` again and again, as the notebook's, goes
     # on after one is met, and their values suppose a scale that the losses don't have.
-    return BatchedLbfgs(
+    "lbfgs": lambda rows, choices: BatchedLbfgs(
         rows,
         learning_rate=choices.learning_rate,
         history=choices.history,
         tolerance_gradient=0.0,
         tolerance_change=0.0,
-    )
+    ),
+}
+"""Each changes `rows` [B, n] in place, as the choices say."""
+
+
+def row_optimizer(choices: Choices, rows: Tensor) -> RowOptimizer:
+    """The optimiser that the choices name."""
+    return ROW_OPTIMIZERS[choices.optimizer](rows, choices)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from triptych.style.optimisation.presets import OPTIMIZERS
+
 # Okabe and Ito's palette, told apart by every common form of colour vision.
 ARCHITECTURE_LABELS = {
     "vgg16": "VGG-16",
@@ -11,8 +13,8 @@ ARCHITECTURE_LABELS = {
     "narrow_alexnet": "narrow AlexNet",
 }
 BACKBONE_COLOURS = {"vgg": "#0072b2", "alexnet": "#d55e00", "network": "#009e73"}
-OPTIMIZER_LABELS = {"lbfgs": "L-BFGS", "adam": "Adam", "sgd": "SGD"}
-OPTIMIZER_COLOURS = {"lbfgs": "#0072b2", "adam": "#d55e00", "sgd": "#009e73"}
+OPTIMIZER_LABELS = {name: each.label for name, each in OPTIMIZERS.items()}
+OPTIMIZER_COLOURS = {name: each.colour for name, each in OPTIMIZERS.items()}
 RATES_LABELS = {"authors": "authors' rates", "tuned": "tuned rates"}
 CONTENT_LOSS_LABELS = {"l1": "L1", "smooth_l1": "smooth L1", "huber": "Huber", "mse": "MSE"}
 CONTENT_LOSS_COLOURS = {

@@ -1,0 +1,58 @@
+"""Buffon's needle."""
+
+NEEDLE = WINGS["needle"]
+
+
+rule needle:
+    """Buffon's needle (1777): its table and figure."""
+    input:
+        NEEDLE.products,
+
+
+rule needle_throw:
+    """Throw needles from every seed."""
+    output:
+        "results/needle/throws.csv",
+    log:
+        "results/logs/needle_throw/needle_throw.log",
+    benchmark:
+        "results/benchmarks/needle_throw/needle_throw.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=megabytes(500),
+        runtime=minutes(NEEDLE.throw_minutes),
+    params:
+        needle=NEEDLE.config,
+        code=code("needle_throw"),
+    script:
+        "../workflow_scripts/needle_throw.py"
+
+
+rule needle_draw:
+    """Figure 1 and Table 1."""
+    input:
+        "results/needle/throws.csv",
+    output:
+        figure1=figure("needle_figure1", "Figure 1", "estimates of pi"),
+        table1=table("needle_table1", "Table 1", "estimates of pi"),
+    log:
+        "results/logs/needle_draw/needle_draw.log",
+    benchmark:
+        "results/benchmarks/needle_draw/needle_draw.tsv"
+    conda:
+        "../envs/report.yaml"
+    resources:
+        mem_mb=500,
+        runtime=10,
+    params:
+        scale=SCALE,
+        code=code("needle_draw"),
+    script:
+        "../workflow_scripts/needle_draw.py"
+
+
+rule needle_table1:
+    """Table 1: estimates of pi."""
+    input:
+        table_files("needle_table1"),

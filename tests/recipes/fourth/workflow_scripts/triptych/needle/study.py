@@ -1,0 +1,30 @@
+"""The study, as claims and page ask for it (`triptych.studies.Study`)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from triptych.needle import report
+from triptych.needle.report import CRITERIA, TITLES
+
+from triptych.core.files import read_frames
+from triptych.present.files import Files
+from triptych.present.page import PageFigure, Section
+from triptych.present.verdicts import Verdict
+
+__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts"]
+
+TITLE = "Pi by throwing needles"
+PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
+
+
+def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
+    """The verdict on its one claim."""
+    return [report.found(read_frames(files["throws"]))]
+
+
+def sections(
+    files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
+) -> list[Section]:
+    """The study's part of the page."""
+    shown = report.table(read_frames(files["table1"]))
+    return [Section("needle-pi-section", "Pi", "Needles.", list(figures.values()), [shown])]

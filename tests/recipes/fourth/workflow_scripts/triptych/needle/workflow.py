@@ -1,0 +1,37 @@
+"""What the rules of the study ask."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from triptych.needle.cost import throwing_seconds
+
+from triptych.present.files import products
+
+
+class Workflow:
+    """The section `needle` of a config as rules use it."""
+
+    FIGURES = ("needle_figure1",)
+    TABLES = ("needle_table1",)
+
+    def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
+        self.config = config["needle"]
+        self.products = products(self.FIGURES, self.TABLES)
+
+    @property
+    def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What the claim is decided by: files, and settings."""
+        return {"throws": ["results/needle/throws.csv"]}, {}
+
+    @property
+    def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
+        """What its part of the page shows beside its figures."""
+        return {"table1": ["results/tables/needle_table1.csv"]}, {}
+
+    def facts(self) -> dict[str, str]:
+        """What was run, for the head of the page."""
+        return {"Throws": f"{self.config['throws']:,}", "Seeds": str(len(self.config["seeds"]))}
+
+    def throw_minutes(self, wildcards: Any) -> float:
+        """As its cost has it, with a margin."""
+        return 10 + 3 * throwing_seconds(self.config) / 60

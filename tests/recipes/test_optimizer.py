@@ -1,0 +1,46 @@
+"""An optimiser added as CONTRIBUTING.md says is in everything that shows optimisers."""
+
+import pandas as pd
+import pytest
+import yaml
+from recipes import follow
+from tiny_checkout import TINY, copy_checkout
+
+from triptych.core.config import merged
+
+pytestmark = pytest.mark.slow
+TARGETS = ("style_draw_optimisation", "results/style/optimize/optimizers/runs.csv")
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory):
+    """A checkout with the optimiser, in which Version 1 has run at a tiny size."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("optimizer"))
+    touched = follow("An optimiser of Version 1", checkout.root)
+    mine = yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text())
+    (checkout.root / "mine.yaml").write_text(yaml.safe_dump(merged(TINY, mine)))
+    checkout.snakemake(*TARGETS, config="mine.yaml")
+    return checkout, touched
+
+
+def test_three_files_are_touched_of_which_one_is_config(added):
+    _, touched = added
+    assert len(touched) <= 3
+    assert [file for file, new in touched.items() if new] == ["config/mine.yaml"]
+
+
+@pytest.mark.parametrize("product", ["style_figure5", "style_figure6", "style_targets"])
+def test_it_stands_in_figures_and_tables(added, product):
+    numbers = pd.read_csv(added[0].root / "results" / "tables" / f"{product}.csv")
+    assert "steepest" in set(numbers["optimizer"])
+
+
+def test_it_has_its_own_name_in_the_table(added):
+    assert "Steepest" in (added[0].root / "results" / "tables" / "style_targets.md").read_text()
+
+
+def test_it_went_its_own_way(added):
+    runs = pd.read_csv(added[0].root / "results/style/optimize/optimizers/runs.csv")
+    ended = runs.set_index(["optimizer", "rates"])["total_loss_final"]
+    for other in ("lbfgs", "adam", "sgd"):
+        assert ended["steepest", "tuned"] != ended[other, "tuned"]

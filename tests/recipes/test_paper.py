@@ -1,0 +1,148 @@
+"""A fourth paper added as CONTRIBUTING.md says is everywhere that the others are."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from recipes import follow
+from tiny_checkout import ROOT, copy_checkout
+
+FOURTH = Path(__file__).parent / "fourth"
+NEW = sorted(str(path.relative_to(FOURTH)) for path in FOURTH.rglob("*") if path.is_file())
+NEW = [name for name in NEW if "__pycache__" not in name]
+SCALE = "workflow_scripts/triptych/core/scale.py"
+
+
+def python(checkout, *arguments):
+    """Python in a checkout, with its library; stdout."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout.root / "workflow_scripts")}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=checkout.root,
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+def add_paper(checkout):
+    """Copy its files, do what the recipe says, write its digests. Returns the files touched."""
+    assert not [name for name in NEW if (ROOT / name).exists()]
+    shutil.copytree(FOURTH, checkout.root, dirs_exist_ok=True)
+    touched = {name for name, new in follow("A paper", checkout.root).items() if not new}
+    digests = python(
+        checkout,
+        "-c",
+        "from pathlib import Path; from triptych.core.scale import *; import json;"
+        "print(json.dumps({s: [DIGESTS[s], values_digest(shipped(s, Path()))] for s in FILES}))",
+    )
+    text = (checkout.root / SCALE).read_text()
+    for old, new in json.loads(digests).values():
+        text = text.replace(old, new)
+    (checkout.root / SCALE).write_text(text)
+    return touched | {SCALE}
+
+
+@pytest.fixture(scope="module")
+def added(tmp_path_factory):
+    """The checkout with four papers, in which the fourth has run."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("fourth"))
+    shutil.copy(ROOT / "config.yaml", checkout.root)
+    touched = add_paper(checkout)
+    checkout.snakemake("needle", config=None)
+    return checkout, touched
+
+
+@pytest.mark.slow
+def test_three_existing_files_are_touched(added):
+    assert len(added[1]) <= 3
+
+
+@pytest.mark.slow
+def test_its_targets_are_listed_and_made(added):
+    checkout, _ = added
+    listed = checkout.snakemake("--list-target-rules", config=None)
+    assert {"needle", "needle_table1"} <= set(re.findall(r"^\w+", listed, re.MULTILINE))
+    for made in ("figures/needle_figure1.svg", "tables/needle_table1.md"):
+        assert (checkout.root / "results" / made).stat().st_size > 100
+    # The scale's label: a demo of four papers is the shipped one.
+    assert set(pd.read_csv(checkout.root / "results/tables/needle_table1.csv")["scale"]) == {"demo"}
+
+
+@pytest.mark.slow
+def test_page_claims_and_manifest_wait_for_it(added):
+    checkout, _ = added
+    said = checkout.snakemake("--dry-run", "--forceall", "all", config=None)
+    inputs = {
+        rule: set(re.split(r",? +", text))
+        for rule, text in re.findall(r"^rule (\w+):\n +input: (.*)$", said, re.MULTILINE)
+    }
+    assert "results/needle/throws.csv" in inputs["report_claims"]
+    assert {
+        "results/figures/needle_figure1.svg",
+        "results/tables/needle_table1.csv",
+        "resources/published/needle_claims.csv",
+    } <= inputs["report_page"]
+    assert "results/tables/needle_table1.tex" in inputs["report_manifest"]
+    # What a cluster is asked for.
+    (asked,) = re.findall(r"^rule needle_throw:\n(?: .*\n)*? +resources: (.*)$", said, re.MULTILINE)
+    assert {"runtime=10", "mem_mb=500"} <= set(asked.split(", "))
+
+
+@pytest.mark.slow
+def test_the_plan_counts_it(added):
+    said = python(added[0], "-m", "triptych.cli", "plan")
+    assert "3 of Buffon's needle" in said and "needle_throw" in said
+
+
+@pytest.mark.slow
+def test_its_own_tests_run_with_the_others(added):
+    assert "1 passed" in python(added[0], "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """A house with this one wing, in which everything has run: no study is known by name."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("alone"))
+    add_paper(checkout)
+    studies = checkout.root / "workflow_scripts" / "triptych" / "studies.py"
+    kept = [
+        line
+        for line in studies.read_text().splitlines(keepends=True)
+        if not re.match(r' +("(style|audio|rl)": |from triptych\.(style|audio|rl) import)', line)
+    ]
+    studies.write_text("".join(kept))
+    for name in ("style", "audio", "rl"):
+        (checkout.root / "config" / "schema" / f"{name}.yaml").unlink()
+    config = yaml.safe_load((checkout.root / "config.yaml").read_text())
+    own = {key: config[key] for key in ("scale", "device", "needle")}
+    (checkout.root / "config.yaml").write_text(yaml.safe_dump(own))
+    checkout.snakemake(config=None)
+    return checkout
+
+
+@pytest.mark.slow
+def test_the_page_shows_it(alone):
+    page = (alone.root / "results" / "report.html").read_text()
+    for shown in ("Pi by throwing needles", 'id="needle_figure1"', 'id="needle_table1"', "Buffon"):
+        assert shown in page
+    assert "needle-pi" in page and "within 0.05 of pi" in page
+
+
+@pytest.mark.slow
+def test_its_claim_has_a_verdict(alone):
+    claims = pd.read_csv(alone.root / "results" / "claims.csv")
+    assert claims[["id", "verdict"]].to_numpy().tolist() == [["needle-pi", "reproduced"]]
+
+
+@pytest.mark.slow
+def test_its_results_are_verified(alone):
+    assert "all as it was made" in python(alone, "-m", "triptych.cli", "verify")
