@@ -72,3 +72,10 @@ def test_a_password_in_the_address_of_a_server_reaches_no_file(fresh):
     files = [path for path in fresh.root.rglob("*") if path.is_file() and not path.is_symlink()]
     assert not [path for path in files if b"geheimwort" in path.read_bytes()]
     assert "geheimwort" not in said
+
+
+def test_captions_of_the_demos_scenes_are_refused_for_recordings(fresh):
+    sources = '{"clotho": {"source": "path", "path": "x"}, "audiocaps": {"source": "none"}, '
+    own = f'audio={{"sources": {sources}"wavcaps": {{"source": "none"}}}}}}'
+    said = fresh.snakemake("audio_table1", "--dry-run", "--config", own, check=False)
+    assert "config: audio.captions.backend is template" in said

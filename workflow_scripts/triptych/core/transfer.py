@@ -288,6 +288,7 @@ def _reason(error: requests.RequestException) -> str:
 
 
 def sidecar(part: Path) -> Path:
+    """The file beside a partial download that tells which version of the source it is of."""
     return part.with_name(part.name + ".json")
 
 
@@ -309,9 +310,11 @@ def _read_validator(part: Path) -> str | None:
 
 
 def discard(part: Path) -> None:
+    """Delete a partial download and what is known of it."""
     part.unlink(missing_ok=True)
     sidecar(part).unlink(missing_ok=True)
 
 
 def size_of(path: Path) -> int:
+    """Bytes of a file; 0 where there is none."""
     return path.stat().st_size if path.exists() else 0

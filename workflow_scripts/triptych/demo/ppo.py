@@ -127,6 +127,7 @@ class Trainer:
 
     @property
     def done(self) -> int:
+        """Iterations, which are the training loop's steps."""
         return self.iteration
 
     @property

@@ -118,6 +118,7 @@ class NumpyDense:
         return x @ w3.T + b3
 
     def actor(self, inputs: np.ndarray) -> np.ndarray:
+        """phi * max_action * tanh(network), [B, A]."""
         scale = self.settings.phi * self.settings.max_action
         return scale * np.tanh(self._mlp("actor", inputs))
 
@@ -134,11 +135,13 @@ class NumpyDense:
         return moved.reshape(batch, n, -1), values.reshape(batch, n)
 
     def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The action of the highest Q1 among the candidates, [B, A], and its number [B]."""
         actions, values = self.candidates(observations, latents)
         chosen = values.argmax(axis=1)
         return actions[np.arange(len(chosen)), chosen], chosen
 
     def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        """max_action * tanh(decoder), [B, A]."""
         inputs = np.concatenate((observations, latents), axis=1)
         return self.settings.max_action * np.tanh(self._mlp("decoder", inputs))
 
@@ -239,6 +242,7 @@ class NumbaSparse:
         return self.networks["actor"].squashed(inputs, scale)
 
     def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `NumpyDense.bcq`, in one call; candidates are never all in memory."""
         decoder, actor, critic = (self.networks[n] for n in ("decoder", "actor", "critic"))
         batch, n, _ = latents.shape
         best = np.empty(batch, dtype=np.float32)

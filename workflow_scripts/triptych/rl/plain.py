@@ -26,6 +26,7 @@ class Actor(nn.Module):
         self.phi = phi
 
     def forward(self, state: Tensor, action: Tensor) -> Tensor:
+        """The perturbed action [B, A] of states [B, S] and proposed actions [B, A]."""
         a = F.relu(self.l1(torch.cat([state, action], 1)))
         a = F.relu(self.l2(a))
         return (action + self.phi * torch.tanh(self.l3(a))).clamp(-1, 1)
@@ -44,11 +45,13 @@ class Critic(nn.Module):
         self.l6 = nn.Linear(widths.critic[1], 1)
 
     def q1(self, state: Tensor, action: Tensor) -> Tensor:
+        """The first value [B, 1] of states [B, S] and actions [B, A]."""
         q = F.relu(self.l1(torch.cat([state, action], 1)))
         q = F.relu(self.l2(q))
         return self.l3(q)
 
     def forward(self, state: Tensor, action: Tensor) -> tuple[Tensor, Tensor]:
+        """Both values [B, 1]."""
         q = F.relu(self.l4(torch.cat([state, action], 1)))
         q = F.relu(self.l5(q))
         return self.q1(state, action), self.l6(q)
@@ -69,6 +72,10 @@ class VAE(nn.Module):
         self.d3 = nn.Linear(width, action)
 
     def forward(self, state: Tensor, action: Tensor, noise: Tensor) -> tuple[Tensor, ...]:
+        """The reconstructed action [B, A], and the latent's mean and deviation [B, 2A].
+
+        noise: [B, 2A], standard normal. The deviation lies between exp(-4) and exp(15).
+        """
         z = F.relu(self.e1(torch.cat([state, action], 1)))
         z = F.relu(self.e2(z))
         mean = self.mean(z)
@@ -76,6 +83,7 @@ class VAE(nn.Module):
         return self.decode(state, mean + std * noise), mean, std
 
     def decode(self, state: Tensor, z: Tensor) -> Tensor:
+        """Actions [B, A] of states [B, S] and latents [B, 2A]."""
         a = F.relu(self.d1(torch.cat([state, z], 1)))
         a = F.relu(self.d2(a))
         return torch.tanh(self.d3(a))

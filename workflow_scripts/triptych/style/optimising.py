@@ -67,6 +67,11 @@ class OptimisingPainter(Painter):
         super()._finish(group, failures)
 
     def render(self, images: Tensor) -> Tensor:
+        """Images [N, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.
+
+        Where it runs out all the same, half as much is tried; raises InputError where that is too
+        little, or where images may not be enlarged.
+        """
         size = _size(images)
         self.sizes.check(size, "an image")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit

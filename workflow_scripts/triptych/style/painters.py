@@ -56,6 +56,7 @@ class Painter:
             raise InputError(str(problem)) from problem
 
     def render(self, images: Tensor) -> Tensor:
+        """Stylised images of images [N, 3, H, W] in [0, 1], of one size."""
         raise NotImplementedError
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
@@ -73,6 +74,7 @@ class Painter:
         return failures
 
     def film(self, item: Item) -> None:
+        """Stylise a video from its source to its target."""
         raise NotImplementedError
 
     def _work_images(self, items: list[Item], failures: list[tuple[Path, str]]) -> None:
@@ -147,6 +149,7 @@ class NetworkPainter(Painter):
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
+        """As `Painter.render`; in tiles where the limit of memory asks for them."""
         prepared = self.prepared or self._prepare(images[0])
         if self.limit is None:
             return stylise(prepared, images)

@@ -226,6 +226,7 @@ class TrainingRun:
         self._kept.append(self.done)
 
     def state(self) -> dict[str, Any]:
+        """All that the next batch depends on; weights to choose from lie in files of their own."""
         self._tick()
         return {
             "done": self.done,
@@ -243,6 +244,7 @@ class TrainingRun:
         self._seconds = state["seconds"]
 
     def trained(self) -> Trained:
+        """All kept weights, read back from their files, and the history."""
         checkpoints = {}
         for batches in self._kept:
             tensors = load_file(self._file(batches))

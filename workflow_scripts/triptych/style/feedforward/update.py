@@ -85,6 +85,7 @@ class Updates:
         return all_finite(self._network.parameters())
 
     def state(self) -> dict[str, Any]:
+        """Weights, Adam's moments, the loss scale and how many images fit at a time."""
         return {
             "network": self._network.state_dict(),
             "adam": self._adam.state_dict(),
@@ -93,6 +94,7 @@ class Updates:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go back to what `state` returned."""
         self._network.load_state_dict(state["network"])
         self._adam.load_state_dict(state["adam"])
         self._scaler.load_state_dict(state["scaler"])

@@ -58,6 +58,7 @@ def vgg_layers(name: str) -> torch.nn.Sequential:
 
 
 def backbone(name: str) -> Backbone:
+    """Ours with the random weights of `vgg_layers`, so that both compute the same."""
     state = {f"features.{key}": value for key, value in vgg_layers(name).state_dict().items()}
     weights = from_torchvision(state, name)
     return Backbone(
@@ -71,6 +72,7 @@ def image(*shape: int) -> Tensor:
 
 
 def plain_forward(size: int, width: int) -> Callable[[], object]:
+    """Stylise one image of size x size with the plain network of that width."""
     network, images = plain.PlainNetwork(width).to(DEVICE), 255 * image(1, 3, size, size)
 
     def call() -> Tensor:
@@ -81,11 +83,13 @@ def plain_forward(size: int, width: int) -> Callable[[], object]:
 
 
 def our_forward(precision: Precision, size: int, width: int) -> Callable[[], object]:
+    """The same with ours, prepared once."""
     network = TransformationNetwork(Architecture(width, "nearest")).to(DEVICE)
     return partial(PreparedNetwork(network, precision), image(1, 3, size, size))
 
 
 def plain_step(size: int, width: int) -> Callable[[], object]:
+    """A training step on 4 images of size x size, as pytorch/examples trains."""
     layers, network = vgg_layers("vgg16"), plain.PlainNetwork(width).to(DEVICE)
     with torch.no_grad():
         painting = plain.standardised(image(1, 3, size, size))
@@ -97,6 +101,7 @@ def plain_step(size: int, width: int) -> Callable[[], object]:
 
 
 def our_step(precision: Precision, size: int, width: int) -> Callable[[], object]:
+    """A training step on 4 images with the same layers and weights, our way."""
     settings = LossSettings(
         content_layer="relu2_2",
         style_layers=("relu1_2", "relu2_2", "relu3_3", "relu4_3"),
@@ -124,6 +129,7 @@ def our_step(precision: Precision, size: int, width: int) -> Callable[[], object
 
 
 def plain_closure(size: int, width: int) -> Callable[[], object]:
+    """Loss and gradient of one image of Version 1 by VGG-19, nothing rearranged."""
     layers, start = vgg_layers("vgg19"), image(1, 3, size, size).requires_grad_()
     with torch.no_grad():
         painting = plain.standardised(image(1, 3, size, size))
@@ -140,6 +146,7 @@ def plain_closure(size: int, width: int) -> Callable[[], object]:
 
 
 def our_closure(precision: Precision, size: int, width: int) -> Callable[[], object]:
+    """Loss and gradient of one image of Version 1 by `Objective`."""
     # The plain closure's layers and pooling; only the way to compute them differs.
     choices = preset("tuned", "vgg19", precision=precision, pooling="max")
     given = list(image(2, 3, size, size))
@@ -189,6 +196,7 @@ def our_optimise(precision: Precision, size: int, width: int) -> Callable[[], ob
 
 
 def plain_large(size: int, width: int) -> Callable[[], object]:
+    """Stylise an image of LARGE pixels whole."""
     network, images = plain.PlainNetwork(width).to(DEVICE), 255 * image(1, 3, *LARGE)
 
     def call() -> Tensor:

@@ -29,12 +29,15 @@ class PlainConvolution(nn.Module):
         self.conv2d = nn.Conv2d(inputs, outputs, kernel, stride)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[N, inputs, H, W] -> [N, outputs, H·upsample/stride, W·upsample/stride]."""
         if self.upsample > 1:
             x = F.interpolate(x, scale_factor=self.upsample, mode="nearest")
         return self.conv2d(F.pad(x, [self.padding] * 4, mode="reflect"))
 
 
 class PlainBlock(nn.Module):
+    """A residual block: two convolutions with instance norms (Johnson et al. 2016)."""
+
     def __init__(self, channels: int):
         super().__init__()
         self.conv1 = PlainConvolution(channels, channels, 3, 1)
@@ -43,6 +46,7 @@ class PlainBlock(nn.Module):
         self.in2 = nn.InstanceNorm2d(channels, affine=True)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[N, C, H, W] -> the same."""
         return x + self.in2(self.conv2(F.relu(self.in1(self.conv1(x)))))
 
 
@@ -70,6 +74,7 @@ class PlainNetwork(nn.Module):
         self.deconv3 = PlainConvolution(w, 3, 9, 1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[N, 3, H, W] -> the same where H and W are multiples of 4."""
         y = F.relu(self.in1(self.conv1(x)))
         y = F.relu(self.in2(self.conv2(y)))
         y = F.relu(self.in3(self.conv3(y)))

@@ -25,7 +25,6 @@ Precision = Literal["auto", "float32", "tf32", "bf16"]
 
 SCALINGS: tuple[Scaling, ...] = get_args(Scaling)
 CONTENT_LOSSES: tuple[ContentLoss, ...] = get_args(ContentLoss)
-RATES: tuple[Rates, ...] = get_args(Rates)
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ _VALUES: dict[str, Collection[str]] = {
     "content_loss": CONTENT_LOSSES,
     "initialisation": get_args(Initialisation),
     "optimizer": OPTIMIZERS,
-    "rates": RATES,
+    "rates": get_args(Rates),
     "clamp": get_args(Clamp),
     "aspect": get_args(Aspect),
     "precision": get_args(Precision),

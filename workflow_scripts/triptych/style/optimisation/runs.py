@@ -3,7 +3,6 @@
 import logging
 import math
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,8 +13,8 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import describe_device
-from triptych.core.progress import Progress
-from triptych.core.stopping import Stopped, StopRequest
+from triptych.core.stopping import Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
 from triptych.style.images import read_image, resize
@@ -90,58 +89,109 @@ def run_experiment(
     device: torch.device,
     memory_bytes: float,
     checkpoint: Checkpoint,
-    stop: StopRequest,
+    stop: Stop,
 ) -> OptimisedRuns:
     """Optimise every row (`experiments.COLUMNS`) of one experiment.
 
     Each finished group is saved, and a running one every minute; what a resumed experiment gives
     equals an unbroken one's, but for seconds. Raises `Stopped` after saving when `stop` asks.
     """
-    stored = checkpoint.load(device) or {"finished": [], "running": [], "state": None}
-    finished, state = stored["finished"], stored["state"]
-    over = {run["run"] for group in finished for run in group["runs"]}
-    begun = [row for row in rows if row["run"] in stored["running"]]
-    fresh = [row for row in rows if row["run"] not in over.union(stored["running"])]
-    if over or begun:
-        logger.info("resuming: %d of %d images are finished", len(over), len(rows))
-    groups = grouped(begun, inputs, device, math.inf) + grouped(fresh, inputs, device, memory_bytes)
-    backbones: dict[tuple[str, str, bool], Backbone] = {}
-    done = sum(row["evaluations"] for row in rows if row["run"] in over)
+    experiment = _Experiment(rows, inputs, device, memory_bytes)
     total = sum(row["evaluations"] for row in rows)
-    with Progress(str(rows[0]["experiment"]), total, "evaluations", done=done) as progress:
-        for group in groups:
-            role, names = group.rows[0]["backbone"], [row["run"] for row in group.rows]
-            key = (role, group.choices.pooling, group.choices.normalised)
-            if key not in backbones:
-                backbones[key] = prepared(
-                    inputs.backbones[role], group.choices, inputs.calibration, device
-                )
-            optimisation = Optimisation(
-                group.contents,
-                group.paintings,
-                backbones[key],
-                group.choices,
-                group.rows[0]["evaluations"],
-                [row["repeat"] for row in group.rows],
+    rhythm = Rhythm(total, ("evaluation", "evaluations"), seconds=SAVE_EVERY_SECONDS)
+    loop = TrainingLoop(experiment, rhythm, checkpoint, lambda: stop.reason)
+    loop.restore(device)
+    loop.run(str(rows[0]["experiment"]), experiment.step)
+    return _collected(experiment.results, rows)
+
+
+class _Experiment:
+    """Groups one after the other: those that are finished, one that goes, those that wait.
+
+    Nothing of it diverges as a whole: an image that does leaves its group.
+    """
+
+    def __init__(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        inputs: Inputs,
+        device: torch.device,
+        memory_bytes: float,
+    ) -> None:
+        self._rows, self._inputs, self._device = rows, inputs, device
+        self._memory_bytes = memory_bytes
+        self._backbones: dict[tuple[str, str, bool], Backbone] = {}
+        self._going: tuple[Group, Optimisation] | None = None
+        self._waiting: list[Group] | None = None  # not known before `restore`
+        self.results: list[dict[str, Any]] = []
+
+    @property
+    def done(self) -> int:
+        """Evaluations of all images; one that stops early counts as if it had gone on."""
+        done = sum(run["evaluations"] for result in self.results for run in result["runs"])
+        if self._going:
+            group, optimisation = self._going
+            done += optimisation.done * len(group.rows)
+        return done
+
+    @property
+    def evaluation_due(self) -> bool:
+        """Whether the group that goes has ended."""
+        return self._going is not None and self._going[1].finished
+
+    def step(self) -> None:
+        """Evaluate every image of a group once."""
+        if self._going is None:
+            self._going = self._begun(self._next())
+        self._going[1].advance()
+
+    def _next(self) -> Group:
+        if self._waiting is None:
+            over = {run["run"] for result in self.results for run in result["runs"]}
+            fresh = [row for row in self._rows if row["run"] not in over]
+            self._waiting = grouped(fresh, self._inputs, self._device, self._memory_bytes)
+        return self._waiting.pop(0)
+
+    def _begun(self, group: Group) -> tuple[Group, Optimisation]:
+        first, choices, inputs = group.rows[0], group.choices, self._inputs
+        key = (first["backbone"], choices.pooling, choices.normalised)
+        if key not in self._backbones:
+            self._backbones[key] = prepared(
+                inputs.backbones[first["backbone"]], choices, inputs.calibration, self._device
             )
-            if state is not None:
-                optimisation.restore(state)
-                progress.advance(optimisation.done * len(group.rows))
-                state = None
-            saved = time.monotonic()
-            while not optimisation.finished:
-                reason = stop.reason  # asked once: a signal may come at any moment
-                if reason or time.monotonic() - saved > SAVE_EVERY_SECONDS:
-                    running = {"running": names, "state": optimisation.state()}
-                    checkpoint.save({"finished": finished, **running})
-                    saved = time.monotonic()
-                if reason:
-                    raise Stopped(reason)
-                optimisation.advance()
-                progress.advance(len(group.rows))
-            finished.append(_record(optimisation.result(), group.rows, device))
-            checkpoint.save({"finished": finished, "running": [], "state": None})
-    return _collected(finished, rows)
+        return group, Optimisation(
+            group.contents,
+            group.paintings,
+            self._backbones[key],
+            choices,
+            first["evaluations"],
+            [row["repeat"] for row in group.rows],
+        )
+
+    def trouble(self) -> str:
+        return ""
+
+    def evaluate(self) -> bool:
+        """Put a group that has ended among the results."""
+        assert self._going is not None
+        group, optimisation = self._going
+        self.results.append(_record(optimisation.result(), group.rows, self._device))
+        self._going = None
+        return True
+
+    def state(self) -> dict[str, Any]:
+        if self._going is None:
+            return {"finished": self.results, "running": [], "state": None}
+        group, optimisation = self._going
+        running = [row["run"] for row in group.rows]
+        return {"finished": self.results, "running": running, "state": optimisation.state()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.results = state["finished"]
+        begun = [row for row in self._rows if row["run"] in state["running"]]
+        for group in grouped(begun, self._inputs, self._device, math.inf):
+            self._going = self._begun(group)
+            self._going[1].restore(state["state"])
 
 
 def grouped(

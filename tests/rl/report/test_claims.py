@@ -245,7 +245,7 @@ def test_without_a_timed_actor_inference_is_not_testable(layers):
 
 
 def test_every_claim_of_the_study_has_a_criterion():
-    listed = Path(__file__).parents[2] / "resources" / "published" / "rl_claims.csv"
+    listed = Path(__file__).parents[3] / "resources" / "published" / "rl_claims.csv"
     ids = pd.read_csv(listed)["id"]
     assert set(CRITERIA) == set(ids[ids.str.startswith("rl-")])
 

@@ -26,7 +26,7 @@ from triptych.audio.report.tables_leaks import (
 )
 from triptych.present.tables import DASH, latex, write_table
 
-RESOURCES = Path(__file__).parents[2] / "resources" / "published"
+RESOURCES = Path(__file__).parents[3] / "resources" / "published"
 
 
 @pytest.fixture(scope="module")

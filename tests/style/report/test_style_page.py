@@ -9,7 +9,7 @@ from test_page import Elements, page
 from triptych.present.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
 from triptych.style.report.page import TITLES, page_video
 
-CAPTIONS = Path(__file__).parents[2] / "resources" / "captions"
+CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
 TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
 
 

@@ -28,7 +28,7 @@ from triptych.rl.report.tables import (
 from triptych.rl.report.tables_latency import latency_long, latency_table
 from triptych.rl.report.tables_masks import emptied_long, emptied_table, layers_long
 
-PUBLISHED = Path(__file__).parents[2] / "resources" / "published"
+PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 
 
 @pytest.fixture(scope="module")

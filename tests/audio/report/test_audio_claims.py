@@ -79,7 +79,7 @@ GPT = {"stage": "finetuned", "captions": "gpt", "seed": "0"}
 
 
 def test_every_claim_of_the_study_has_a_criterion_and_a_verdict(ranks):
-    listed = Path(__file__).parents[2] / "resources" / "published" / "audio_claims.csv"
+    listed = Path(__file__).parents[3] / "resources" / "published" / "audio_claims.csv"
     ids = pd.read_csv(listed)["id"]
     ours = list(ids[ids.str.startswith("audio-")])
     assert list(CRITERIA) == ours

@@ -17,7 +17,7 @@ from triptych.audio.report.tables_leaks import leaks_long, read_corpora
 from triptych.present.markdown import inline
 from triptych.present.page import Section, page_figures
 
-CAPTIONS = Path(__file__).parents[2] / "resources" / "captions"
+CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["demo", "paper"])

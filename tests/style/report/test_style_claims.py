@@ -68,7 +68,7 @@ def video_speed(**changes):
 
 
 def test_every_claim_of_the_study_has_a_criterion():
-    listed = Path(__file__).parents[2] / "resources" / "published" / "style_claims.csv"
+    listed = Path(__file__).parents[3] / "resources" / "published" / "style_claims.csv"
     ids = pd.read_csv(listed)["id"]
     assert set(CRITERIA) == set(ids[ids.str.startswith("style-")])
 
