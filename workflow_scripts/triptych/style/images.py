@@ -101,8 +101,8 @@ def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | Non
     """Write [3, H, W] in [0, 1] as PNG, JPEG or WebP, whichever the suffix says.
 
     Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by PNG and
-    WebP; JPEG has none and shows white there. The file appears
-    whole or not at all. Raises InputError for another suffix, shape or NaN.
+    WebP; JPEG has none and shows white there. The file appears whole or not at all. Raises
+    InputError for another suffix, shape or NaN.
     """
     target = Path(path)
     form = FORMATS.get(target.suffix.lower())

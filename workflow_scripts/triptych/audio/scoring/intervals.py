@@ -10,10 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from triptych.core.statistics import Interval
+from triptych.core.statistics import LEVEL, Interval
 
 RESAMPLES = 2000
-LEVEL = 0.95
 
 
 class ClusterResamples:
