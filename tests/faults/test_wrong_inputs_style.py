@@ -136,9 +136,9 @@ def test_one_photograph_whose_painting_fails_takes_none_of_its_batch_along(
     for number in range(10):
         (Path("ten") / f"{number}.png").write_bytes(encoded("PNG"))
     Image.new("RGB", (96, 80), (255, 0, 255)).save("ten/4.png")
-    from triptych.style import painters
+    from triptych.style import stylizer
 
-    stylise = painters.stylise
+    stylise = stylizer.stylise
 
     def failing(network, images, **settings):
         magenta = images.new_tensor([1.0, 0, 1]).view(3, 1, 1)
@@ -146,7 +146,7 @@ def test_one_photograph_whose_painting_fails_takes_none_of_its_batch_along(
             raise ValueError("one of these overflows")
         return stylise(network, images, **settings)
 
-    monkeypatch.setattr(painters, "stylise", failing)
+    monkeypatch.setattr(stylizer, "stylise", failing)
     code, _, said = sandbox.triptych("stylize", "ten", *COMMAND, "-o", "painted")
     assert code == 2 and "ten/4.png: ValueError: one of these overflows" in said
     assert "9 of 10 inputs done" in said

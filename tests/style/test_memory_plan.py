@@ -25,12 +25,12 @@ def test_what_fits_keeps_its_size():
 
 @pytest.mark.parametrize("size", [(2480, 4032), (4032, 2480), (700, 9_000)])
 def test_what_does_not_is_planned_at_the_largest_size_that_does(size):
-    plan, memory = sizes(), 3e9
-    plan = plan.plan(size, memory, enlarge=True)
-    assert plan.bytes(size, plan.size) == plan.bytes <= memory
+    needs, memory = sizes(), 3e9
+    plan = needs.plan(size, memory, enlarge=True)
+    assert needs.bytes(size, plan.size) == plan.bytes <= memory
     shorter, longer = min(plan.size), max(plan.size)
     larger = (shorter + 1, round((shorter + 1) * max(size) / min(size)))
-    assert plan.bytes(size, larger) > memory
+    assert needs.bytes(size, larger) > memory
     assert abs(longer - shorter * max(size) / min(size)) <= 0.5
     assert (plan.size[0] < plan.size[1]) == (size[0] < size[1])
 
