@@ -14,10 +14,8 @@ def added(tmp_path_factory):
     """A checkout with the criterion, in which the study has run at a tiny size."""
     checkout = copy_checkout(tmp_path_factory.mktemp("criterion"))
     touched = follow("A pruning criterion", checkout.root)
-    overlay = yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text())
-    tiny = merged(TINY, {**overlay, "rl": {"sweep": {"sparsities": [95]}}})
-    tiny["rl"]["sweep"]["methods"] = overlay["rl"]["sweep"]["methods"]
-    tiny["rl"]["measure"]["methods"] = overlay["rl"]["measure"]["methods"]
+    mine = yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text())
+    tiny = merged(merged(TINY, mine), {"rl": {"sweep": {"sparsities": [95]}}})
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(tiny))
     checkout.snakemake("rl", config="mine.yaml")
     return checkout, touched
