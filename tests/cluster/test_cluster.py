@@ -165,9 +165,10 @@ def run_disturbed(root):
     text = (root / EDITED).read_text()
     try:
         while running.poll() is None and time.monotonic() < deadline:
+            # In this order: whoever was pre-empted, the urgent job is among those known, or over.
+            preempted = "stopped by SIGTERM" in attempts(root, PREEMPTED)
             known = jobs()
             for job in waiting - {SHORT}:
-                preempted = "stopped by SIGTERM" in attempts(root, PREEMPTED)
                 if job == TIMED_OUT and ("urgent" in known or not preempted):
                     continue  # which takes all jobs off the node, and gives them new limits
                 name, state = state_of(known, job)
