@@ -4,6 +4,7 @@ Every job is what Snakemake itself would run for a tiny version of the studies. 
 from one that has imported everything, so that a second of work doesn't cost ten of importing.
 """
 
+import contextlib
 import io
 import os
 import pickle
@@ -170,11 +171,12 @@ class Workplace:
 
 
 def kill_group(pid: int) -> None:
-    """SIGKILL for a process and all that it has started."""
+    """SIGKILL for a process and all that it has started; nothing for one that has just ended."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except ProcessLookupError:  # it is too young to have a group of its own
-        os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _without(columns: list[str], table: bytes) -> bytes:
