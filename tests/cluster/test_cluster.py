@@ -172,7 +172,10 @@ def run_disturbed(root):
                 if job == TIMED_OUT and ("urgent" in known or not preempted):
                     continue  # which takes all jobs off the node, and gives them new limits
                 name, state = state_of(known, job)
-                if state == "RUNNING" and re.search(r"update \d+: ", attempts(root, job)):
+                # Taken off the node with the others, it must train again: SLURM's limit may come at
+                # once, and ends a job that hasn't begun as failed.
+                _, _, since = attempts(root, job).rpartition("stopped by SIGTERM")
+                if state == "RUNNING" and re.search(r"resuming at|update \d+: ", since):
                     waiting -= {job} if disturb(root, job, name) else set()
             if SHORT in waiting:
                 held = hold_short(root, known, held)
