@@ -289,7 +289,7 @@ rule audio_corpus:
 
 
 rule audio_caption:
-    """Write new captions for Clotho's: by a language model, the authors', or by templates."""
+    """Write new captions for Clotho's: by a language model, the authors', or the scenes' own."""
     input:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",

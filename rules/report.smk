@@ -2,7 +2,7 @@
 
 from triptych.studies import inputs_of
 
-REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.FIGURES]
+REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.figures]
 CLAIM_FILES, CLAIM_SETTINGS = inputs_of(WINGS, "claims")
 PAGE_FILES, PAGE_SETTINGS = inputs_of(WINGS, "page")
 

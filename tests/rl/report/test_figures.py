@@ -77,6 +77,15 @@ def test_a_method_that_was_not_run_is_an_error(summary):
         sparsity_figure(summary, synthetic.datasets(), "synflow")
 
 
+def test_several_methods_are_told_apart_by_colour_and_place():
+    summary = summarise_scores(run_scores(synthetic.scores(), 2))
+    axes = sparsity_figure(summary, synthetic.datasets(), "snip", "grasp").axes[0]
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    snip, grasp = lines["SNIP"], lines["GraSP"]
+    assert snip.get_color() != grasp.get_color()
+    assert (snip.get_xdata() < grasp.get_xdata()).all()
+
+
 def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
     long = layers_long(synthetic.layers(), sparsity_percent=95, scale="demo")
     figure = layers_figure(long)

@@ -43,7 +43,7 @@ class Workflow:
     Raises ConfigError naming a key whose value the others don't allow.
     """
 
-    FIGURES = ("audio_figure2", "audio_beyond")
+    figures = ("audio_figure2", "audio_beyond")
     TABLES = ("audio_table1", "audio_table2", "audio_leaks", "audio_beyond")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
@@ -76,7 +76,7 @@ class Workflow:
         }
         named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
         self.submissions = [named.format(n=n, **self.config["submission"]) for n in (1, 2, 3, 4)]
-        drawn = products(self.FIGURES, self.TABLES)
+        drawn = products(self.figures, self.TABLES)
         self.products = sorted({*drawn, *self.submissions, "results/search.html"})
 
     def _check_sources(self) -> None:

@@ -39,12 +39,12 @@ class Workflow:
         self._machine = Machine(1 if config["device"] == "cuda" else 0)
         self._check()
         self._runs = runs_of(self.config)
-        self.FIGURES = (
+        self.figures = (
             *self.score_figures,
             *("rl_figure3", "rl_figure4", "rl_curves", "rl_inference"),
         )
         self.tasks = list(self.config["tasks"])
-        self.products = products(self.FIGURES, self.TABLES)
+        self.products = products(self.figures, self.TABLES)
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
         self._timed = self._timed_run()
 

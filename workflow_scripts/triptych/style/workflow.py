@@ -31,7 +31,7 @@ class Workflow:
     Raises ConfigError for a name that its catalogue in config doesn't define.
     """
 
-    FIGURES = (
+    figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
         *("style_presets", "style_initialisations"),
         *("style_training", "style_checkpoints", "style_motion"),
@@ -63,7 +63,7 @@ class Workflow:
         stylised = self.config["stylised"]
         self.shown_contents = list(dict.fromkeys([*stylised["contents"], stylised["large"]]))
         self._check()
-        self.products = products(self.FIGURES, self.TABLES)
+        self.products = products(self.figures, self.TABLES)
 
     def _check(self) -> None:
         config = self.config

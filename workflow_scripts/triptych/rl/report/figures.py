@@ -130,11 +130,15 @@ def _score_panel(
             markeredgewidth=0.9,
             label=CONTROLS[control].label,
         )
-    for method in methods:
-        # One is drawn in its algorithm's colour, as in the paper; of several, each in its own.
-        own = METHOD_COLOURS[method] if len(methods) > 1 else colour
-        name = f"{algorithm}, {METHOD_LABELS[method]}"
-        _score_line(axes, cells, place, method, own, name, expert)
+    if len(methods) == 1:  # in its algorithm's colour, as in the paper
+        name = f"{algorithm}, {METHOD_LABELS[methods[0]]}"
+        _score_line(axes, cells, place, methods[0], colour, name, expert)
+    else:  # each in its own, a little aside, so that intervals don't hide one another
+        for i, method in enumerate(methods):
+            aside = 0.07 * (i - (len(methods) - 1) / 2)
+            places = {level: at + aside for level, at in place.items()}
+            name, own = METHOD_LABELS[method], METHOD_COLOURS[method]
+            _score_line(axes, cells, places, method, own, name, expert)
     axes.set_xticks(list(place.values()), [str(level) for level in levels])
     axes.set_xlim(-0.3, len(levels) - 0.55)
     axes.yaxis.set_major_locator(MaxNLocator(5))

@@ -16,12 +16,12 @@ COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 class Workflow:
     """The section `needle` of a config as rules use it."""
 
-    FIGURES = ("needle_figure1",)
+    figures = ("needle_figure1",)
     TABLES = ("needle_table1",)
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["needle"]
-        self.products = products(self.FIGURES, self.TABLES)
+        self.products = products(self.figures, self.TABLES)
 
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
