@@ -17,7 +17,7 @@ rule rl:
 wildcard_constraints:
     task="hopper|walker2d|halfcheetah",
     networks="[a-z][a-z0-9_]*",
-    stack="all|measured|sp[0-9]+-[0-9]+",
+    stack="measured|[a-z][a-z0-9_]*-(all|sp[0-9]+-[0-9]+)",
 
 
 rule rl_prune:
@@ -65,7 +65,7 @@ rule rl_train:
     benchmark:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
     wildcard_constraints:
-        stack="all|sp[0-9]+-[0-9]+",
+        stack="[a-z][a-z0-9_]*-(all|sp[0-9]+-[0-9]+)",
     retries: RETRIES
     conda:
         "../envs/rl.yaml"
@@ -77,7 +77,7 @@ rule rl_train:
     params:
         runs=RL.runs,
         widths=RL.widths,
-        algorithms=RL.config["sweep"]["algorithms"],
+        algorithms=RL.algorithms,
         bcq=RL.config["bcq"],
         pruning=RL.config["pruning"],
         training=RL.config["training"],

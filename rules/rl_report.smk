@@ -40,6 +40,7 @@ rule rl_draw_scores:
         runtime=10,
     params:
         figures=RL.score_figures,
+        observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,
         code=code("rl_draw_scores"),
@@ -96,6 +97,7 @@ rule rl_draw_masks:
         runtime=10,
     params:
         task=RL.table1_task,
+        observations=RL.config["observations"],
         scale=SCALE,
         code=code("rl_draw_masks"),
     script:

@@ -10,14 +10,16 @@ from triptych.present.palette import write_figure
 from triptych.present.tables import write_table
 from triptych.rl.report.figures_masks import layers_figure
 from triptych.rl.report.figures_storage import memory_figure
+from triptych.rl.report.scores import seen_as
 from triptych.rl.report.tables import sizes_long, table1_long, table1_table
 from triptych.rl.report.tables_masks import layers_long
 
 with job(snakemake):
     given, output = snakemake.input, snakemake.output
     task, scale = snakemake.params.task, snakemake.params.scale
-    sizes, published = read_frames(given.sizes), pd.read_csv(given.published)
-    layers = layers_long(read_frames(given.layers), sparsity_percent=95, scale=scale)
+    kind, published = snakemake.params.observations, pd.read_csv(given.published)
+    sizes, layers = (seen_as(read_frames(paths), kind) for paths in (given.sizes, given.layers))
+    layers = layers_long(layers, sparsity_percent=95, scale=scale)
     write_figure(layers_figure(layers), layers, output.figure3)
     memory = sizes_long(sizes, published, scale=scale)
     write_figure(memory_figure(memory, task=task), memory, output.figure4)

@@ -9,12 +9,13 @@ from triptych.present.tables import with_cells, write_table
 from triptych.rl.methods import CONTROLS
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long
-from triptych.rl.report.scores import run_scores, summarise_scores
+from triptych.rl.report.scores import run_scores, seen_as, summarise_scores
 from triptych.rl.report.tables import scores_long, scores_table
 
 with job(snakemake):
     output, scale = snakemake.output, snakemake.params.scale
-    evaluations = read_frames(snakemake.input.scores)
+    every = read_frames(snakemake.input.scores)
+    evaluations = seen_as(every, snakemake.params.observations)
     behaviour = read_frames(snakemake.input.datasets)
     runs = run_scores(evaluations, snakemake.params.last_evaluations)
     summary = summarise_scores(runs)

@@ -14,7 +14,7 @@ from triptych.rl.bcq import Batch, BcqSettings, Learner, Noise, StepSettings
 from triptych.rl.evaluation import act_bcq
 from triptych.rl.locomotion import HORIZON, task_named
 from triptych.rl.networks import MAX_ACTION, Parameters, Widths, decode, layer_shapes
-from triptych.rl.sweep import runs_of
+from triptych.rl.sweep import STACK, algorithms_of, runs_of
 
 STEPS_A_SECOND = 18_000
 """Environment steps on one core, for all three tasks: measured (docs/performance.md)."""
@@ -51,7 +51,8 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     """A file of the workflow for every row of the experiment table, by the row's name."""
     files = {}
     for run in runs_of(config).itertuples():
-        name = f"{run.task} {run.networks} {run.method} {run.sparsity_percent}% seed {run.seed}"
+        name = f"{run.task} {run.sweep} {run.observations} {run.method} {run.sparsity_percent}% "
+        name += f"seed {run.seed}"
         name += "" if run.trained else ", measured"
         made = "scores.csv" if run.trained else "sizes.csv"
         files[name] = f"results/rl/{run.task}/{run.networks}/{run.stack}/{made}"
@@ -132,9 +133,8 @@ def _dataset_bytes(task: str, config: Mapping[str, Any]) -> float:
 
 
 def _stack(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> pd.DataFrame:
-    keys = ["task", "networks", "stack"]
     table = runs_of(config)
-    return table[(table[keys] == [wildcards[key] for key in keys]).all(axis=1)]
+    return table[(table[STACK] == [wildcards[key] for key in STACK]).all(axis=1)]
 
 
 def _prune(config: Mapping[str, Any]) -> Cost:
@@ -148,7 +148,8 @@ def _train(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:
     task, training, evaluation = wildcards["task"], config["training"], config["evaluation"]
     widths = Widths.from_table(config["widths"][wildcards["networks"]])
     runs = _stack(config, wildcards)
-    bcq, algorithms = BcqSettings.from_table(config["bcq"]), config["sweep"]["algorithms"]
+    bcq = BcqSettings.from_table(config["bcq"])
+    algorithms = algorithms_of(config, wildcards["stack"])
     masked = bool((runs["method"] != "dense").any())
     update = stack_work(widths, task, bcq, training["batch"], masked, len(runs))
     evaluations = -(-training["updates"] // evaluation["every"])

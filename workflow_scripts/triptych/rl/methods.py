@@ -1,13 +1,11 @@
 """The ways to prune: what a config may name, and how tables and figures show each.
 
 A criterion scores weights by a loss (`rl/pruning.py` has its function under the same name); a
-control keeps as many weights and looks at no loss.
+control keeps as many weights and looks at no loss (`rl/controls.py`).
 """
 
 from dataclasses import dataclass
 from typing import Any
-
-GREY = "#8a94a0"
 
 
 @dataclass(frozen=True)
@@ -15,14 +13,20 @@ class Method:
     """A way to prune.
 
     batch: the key of `rl.pruning` that says how many transitions a criterion scores with. dash,
-    marker: of a control's line, as matplotlib has them.
+    marker: of a control's line, as matplotlib has them. scores: whose scores rank the weights,
+    its own unless named. layers: how many weights a layer keeps: as the ranks of all layers of a
+    group say (`ranked`), the same share of each (`even`), or by Erdős-Rényi's rule (`erk`).
+    shuffled: which weights those are is then drawn anew within each layer.
     """
 
     label: str
-    colour: str = GREY
+    colour: str
     batch: str = "snip_batch"
     dash: Any = "solid"
     marker: str = "o"
+    scores: str = ""
+    layers: str = "ranked"
+    shuffled: bool = False
 
 
 DENSE = {"dense": Method("Dense", "#1f2933")}
@@ -32,11 +36,23 @@ CRITERIA = {
     "grasp": Method("GraSP", "#aa4499", "grasp_batch"),
 }
 
+DOTS, DASHES, BOTH = (0, (1, 1.6)), (0, (4, 2)), (0, (4, 1.5, 1, 1.5))
 CONTROLS = {
-    "random": Method("Random", dash=(0, (1, 1.6)), marker="s"),
-    "magnitude": Method("Magnitude", dash=(0, (4, 2)), marker="D"),
-    "shuffled": Method("Shuffled SNIP", dash=(0, (4, 1.5, 1, 1.5)), marker="v"),
+    "shuffled": Method(
+        "Shuffled SNIP", "#44b391", dash=BOTH, marker="v", scores="snip", shuffled=True
+    ),
+    "shuffled_grasp": Method(
+        "Shuffled GraSP", "#c77fb9", "grasp_batch", BOTH, "^", "grasp", shuffled=True
+    ),
+    "random": Method("Random by layer", "#e69f00", dash=DOTS, marker="s", layers="even"),
+    "erk": Method("Random, ERK", "#b8860b", dash=DASHES, marker="P", scores="random", layers="erk"),
+    "layer_magnitude": Method(
+        "Magnitude by layer", "#56b4e9", dash=DASHES, marker="D", scores="magnitude", layers="even"
+    ),
+    "synflow": Method("SynFlow", "#0072b2", dash=BOTH, marker="X"),
+    "magnitude": Method("Magnitude, global (straw man)", "#8a94a0", dash=DOTS, marker="d"),
 }
 
-METHODS = {**DENSE, **CRITERIA, **CONTROLS}
+PRUNED = {**CRITERIA, **CONTROLS}
+METHODS = {**DENSE, **PRUNED}
 """In the order of tables and figures."""

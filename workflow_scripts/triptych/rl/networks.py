@@ -23,6 +23,7 @@ from safetensors.numpy import save_file
 from torch import Tensor
 
 from triptych.core.files import atomic_path
+from triptych.rl.observations import SCALE, SHIFT, Scaling, folded
 
 Parameters = dict[str, Tensor]
 """Tensors by name: "actor.l1.weight" [K, in, out], "actor.l1.bias" [K, 1, out], ..."""
@@ -159,15 +160,21 @@ def decode(
 
 @dataclass(frozen=True)
 class Policies:
-    """What a training job leaves behind: K networks, what each row is, and how they act."""
+    """What a training job leaves behind: K networks, what each row is, and how they act.
+
+    Where networks see other observations than raw ones, `arrays` hold how (`Scaling`).
+    """
 
     arrays: dict[str, np.ndarray]
     rows: list[dict[str, Any]]
     settings: dict[str, Any]
 
     def row(self, k: int) -> dict[str, np.ndarray]:
-        """Row k in torch's own layout: weights [out, in], biases [out]."""
-        return torch_layout({name: array[k] for name, array in self.arrays.items()})
+        """Row k in torch's own layout, for raw observations: weights [out, in], biases [out]."""
+        own = {name: torch.from_numpy(array[k : k + 1]) for name, array in self.arrays.items()}
+        if SHIFT in own:
+            own = folded(own, Scaling(own.pop(SHIFT), own.pop(SCALE)))
+        return torch_layout({name: value[0].numpy() for name, value in own.items()})
 
 
 def torch_layout(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -8,7 +8,7 @@ Algorithm 1), or actor, critic and the whole VAE (`scope="network"`).
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,15 @@ from torch import Tensor
 
 from triptych.core.files import atomic_path
 from triptych.rl.bcq import BcqSettings, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.controls import (
+    count_kept,
+    erk_counts,
+    even_counts,
+    keep_count,
+    random_scores,
+    shuffle_within_layers,
+    synaptic_flow,
+)
 from triptych.rl.methods import CRITERIA, METHODS
 from triptych.rl.networks import (
     DECODER,
@@ -30,7 +39,7 @@ from triptych.rl.networks import (
     layer_shapes,
     network_of,
 )
-from triptych.rl.sampling import DeviceData, Draws, keyed_generator
+from triptych.rl.sampling import DeviceData, Draws
 
 logger = logging.getLogger(__name__)
 
@@ -57,7 +66,7 @@ def weight_names(parameters: Parameters) -> list[str]:
     return [name for name in parameters if name.endswith(".weight")]
 
 
-def groups(names: Sequence[str], scope: str) -> dict[str, list[str]]:
+def groups(names: Iterable[str], scope: str) -> dict[str, list[str]]:
     """Weight names by the group in which they compete for being kept."""
 
     def group(name: str) -> str:
@@ -108,42 +117,22 @@ SCORES = {
 """The function of each criterion: of a network's weights and of its loss."""
 
 
-def keep_largest(scores: Scores, sparsity_percent: float) -> Parameters:
-    """Boolean masks that keep exactly round(N (1 - s)) of the N weights of one group, in each row.
+def masks_at(method: str, scores: Scores, sparsity_percent: float, scope: str) -> Parameters:
+    """Boolean masks that keep exactly round(N (1 - s)) of the N weights of each group, in each row.
 
-    Ranks decide, not a threshold: among equal scores the earlier weight (in the order of
-    `scores`, then of memory) is kept. A threshold would keep too many or too few where many
-    scores are equal, as they are for weights behind dead units. Raises ValueError for scores
-    that are no numbers.
+    How many of these a layer has is the method's (`Method.layers`); which ones, the scores say.
     """
-    flat = torch.cat([score.flatten(1) for score in scores.values()], 1)
-    if flat.isnan().any():
-        raise ValueError(f"scores of {', '.join(scores)} are not numbers: a loss overflowed")
-    kept = round(flat.shape[1] * (1 - sparsity_percent / 100))
-    if 0 < kept < flat.shape[1]:  # by selection: a sort takes ten times as long
-        least = flat.kthvalue(flat.shape[1] - kept + 1, 1, keepdim=True).values
-        mask, equal = flat > least, flat == least
-        mask |= equal & (equal.cumsum(1) <= kept - mask.sum(1, keepdim=True))
-    else:
-        mask = torch.full_like(flat, kept > 0, dtype=torch.bool)
-    sizes = [score[0].numel() for score in scores.values()]
-    return {
-        name: part.reshape(score.shape)
-        for (name, score), part in zip(scores.items(), mask.split(sizes, 1), strict=True)
-    }
-
-
-def shuffle_within_layers(masks: Parameters, seeds: Sequence[int], task: str) -> Parameters:
-    """The control that keeps each layer's count of a mask and forgets which weights."""
-    shuffled = {}
-    for name, mask in masks.items():
-        rows = []
-        for row, seed in zip(mask, seeds, strict=True):
-            generator = keyed_generator(mask.device, "shuffle", task, seed, name)
-            order = torch.randperm(row.numel(), generator=generator, device=mask.device)
-            rows.append(row.flatten()[order].reshape(row.shape))
-        shuffled[name] = torch.stack(rows)
-    return shuffled
+    masks: Parameters = {}
+    for names in groups(list(scores), scope).values():
+        own = {name: scores[name] for name in names}
+        kept = count_kept(own, sparsity_percent)
+        if METHODS[method].layers == "ranked":
+            masks |= keep_count(own, kept)
+        else:
+            counts = {"even": even_counts, "erk": erk_counts}[METHODS[method].layers](own, kept)
+            for name, count in counts.items():
+                masks |= keep_count({name: own[name]}, count)
+    return masks
 
 
 def single_shot_scores(
@@ -161,24 +150,11 @@ def single_shot_scores(
 
     Raises ValueError for an unknown method.
     """
+    weights = {name: parameters[name] for name in weight_names(parameters)}
     if method == "magnitude":
-        return {name: parameters[name].abs() for name in weight_names(parameters)}
+        return {name: weight.abs() for name, weight in weights.items()}
     if method == "random":
-        return {
-            name: torch.stack(
-                [
-                    torch.rand(
-                        parameters[name].shape[1:],
-                        generator=keyed_generator(
-                            parameters[name].device, "random", task, seed, name
-                        ),
-                        device=parameters[name].device,
-                    )
-                    for seed in seeds
-                ]
-            )
-            for name in weight_names(parameters)
-        }
+        return random_scores(weights, seeds, task)
     if method not in CRITERIA:
         raise ValueError(f"unknown pruning method {method!r}; known are {', '.join(METHODS)}")
     draws = Draws(
@@ -217,9 +193,10 @@ def prune(
 ) -> tuple[Parameters, Parameters]:
     """Initial parameters and masks of a stack.
 
-    `rows` has the columns task (one for all), method, sparsity_percent and seed. Rows of one
-    seed share their initial weights, and rows of one seed and method their scores. Returns
-    parameters (all tensors) and boolean masks (weights only), both stacked in the order of `rows`.
+    `rows` has the columns task (one for all), observations, method, sparsity_percent and seed. Rows
+    of one seed share their initial weights, and rows of one seed, method and way of seeing
+    observations their scores. Returns parameters (all tensors) and boolean masks (weights only),
+    both stacked in the order of `rows`.
     """
     observation_size, action_size = data.observations.shape[1], data.actions.shape[1]
     device, dtype, task = data.rewards.device, data.rewards.dtype, str(rows["task"].iloc[0])
@@ -229,24 +206,49 @@ def prune(
         name: torch.ones_like(parameters[name], dtype=torch.bool)
         for name in weight_names(parameters)
     }
-    for method, of_method in rows.reset_index(drop=True).groupby("method", sort=False):
+    alike = rows.reset_index(drop=True).groupby(["observations", "method"], sort=False)
+    for (kind, method), of_method in alike:
         if method == "dense":
             continue
-        base = "snip" if method == "shuffled" else str(method)
         seeds = sorted({int(seed) for seed in of_method["seed"]})
         first = [int(of_method.index[of_method["seed"] == seed][0]) for seed in seeds]
         initial = {name: value[first] for name, value in parameters.items()}
-        scores = single_shot_scores(base, initial, seeds, data, bcq, settings, task)
+        seen = data.seen_as([str(kind)] * len(seeds))
+        masks_of = _masks_by_level(str(method), initial, seeds, seen, bcq, settings, task)
         for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
-            level: Parameters = {}
-            for names in groups(list(scores), settings.scope).values():
-                level |= keep_largest({name: scores[name] for name in names}, float(str(sparsity)))
-            if method == "shuffled":
-                level = shuffle_within_layers(level, seeds, task)
+            level = masks_of(float(str(sparsity)))
             for k, seed in zip(of_level.index, of_level["seed"], strict=True):
                 for name, mask in level.items():
                     masks[name][int(k)] = mask[seeds.index(int(seed))]
     return parameters, masks
+
+
+def _masks_by_level(
+    method: str,
+    parameters: Parameters,
+    seeds: Sequence[int],
+    data: DeviceData,
+    bcq: BcqSettings,
+    settings: PruningSettings,
+    task: str,
+) -> Callable[[float], Parameters]:
+    """The masks of K networks by a method, as a function of the sparsity in percent."""
+    how = METHODS[method]
+    if method == "synflow":
+        weights = {name: parameters[name] for name in weight_names(parameters)}
+        parts = [
+            {n: weights[n] for n in names} for names in groups(weights, settings.scope).values()
+        ]
+        return lambda percent: {
+            name: mask for part in parts for name, mask in synaptic_flow(part, percent).items()
+        }
+    scores = single_shot_scores(how.scores or method, parameters, seeds, data, bcq, settings, task)
+
+    def masks(percent: float) -> Parameters:
+        chosen = masks_at(method, scores, percent, settings.scope)
+        return shuffle_within_layers(chosen, seeds, task) if how.shuffled else chosen
+
+    return masks
 
 
 def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str) -> pd.DataFrame:

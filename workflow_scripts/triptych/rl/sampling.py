@@ -4,6 +4,7 @@ Rows that share a seed share every draw (batches, noise, episodes), so a mask is
 the dense network on equal terms, and a row's draws don't depend on the stack it trains in.
 """
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from triptych.core.sampling import keyed_generator
 from triptych.rl.bcq import Batch, Noise
+from triptych.rl.observations import Scaling, scaling
 from triptych.rl.transitions import Transitions
 
 CHUNK = 50
@@ -18,7 +20,13 @@ CHUNK = 50
 
 
 class DeviceData:
-    """Transitions as tensors on the training device, indexed [rows, batch] at a time."""
+    """Transitions as tensors on the training device, indexed [rows, batch] at a time.
+
+    Each row sees observations in its own way (`seen_as`); at first all see them raw.
+    """
+
+    scaling: Scaling | None = None
+    """How rows see observations; None is raw."""
 
     def __init__(self, data: Transitions, device: torch.device, dtype: torch.dtype) -> None:
         def put(array: object) -> Tensor:
@@ -33,15 +41,24 @@ class DeviceData:
     def __len__(self) -> int:
         return len(self.rewards)
 
+    def seen_as(self, kinds: Sequence[str]) -> "DeviceData":
+        """The same data, not copied, for K rows that see observations `raw` or `normalised`."""
+        same = copy.copy(self)
+        same.scaling = None if set(kinds) <= {"raw"} else scaling(kinds, self.observations)
+        return same
+
     def batch(self, index: Tensor) -> Batch:
         """The transitions at `index` [K, B]."""
         return Batch(
-            self.observations[index],
+            self._seen(self.observations[index]),
             self.actions[index],
             self.rewards[index],
-            self.next_observations[index],
+            self._seen(self.next_observations[index]),
             self.not_done[index],
         )
+
+    def _seen(self, observations: Tensor) -> Tensor:
+        return observations if self.scaling is None else self.scaling(observations)
 
 
 class Draws:

@@ -1,25 +1,16 @@
 """The experiment table of the offline-RL study: every run is a row, every job a stack of rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 
-KEYS = ("task", "method", "sparsity_percent", "seed")
+KEYS = ("task", "observations", "method", "sparsity_percent", "seed")
 """What names a run."""
-
-
-@dataclass(frozen=True)
-class Grid:
-    """The values that a sweep runs through, for each task; `dense` is added by itself."""
-
-    networks: str
-    methods: Sequence[str]
-    sparsities: Sequence[int]
-    seeds: Sequence[int]
-    controls: Sequence[str] = ()
-    control_sparsities: Sequence[int] = ()
+STACK = ["task", "networks", "stack"]
+"""What names a job."""
+MEASURED = "measured"
+"""The stack of a task's runs of which only masks are made."""
 
 
 def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:
@@ -28,59 +19,58 @@ def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
-    """`experiment_table` of the config's section `rl`."""
+    """All runs of the config's section `rl`: each sweep's, which are trained, and the measured.
 
-    def grid(of: Mapping[str, Any]) -> Grid:
-        controls = of.get("controls", {"methods": (), "sparsities": ()})
-        return Grid(
-            of["widths"],
-            of["methods"],
-            of["sparsities"],
-            of["seeds"],
-            controls["methods"],
-            controls["sparsities"],
-        )
-
-    sweep = config["sweep"]
-    return experiment_table(
-        config["tasks"], grid(sweep), measured=grid(config["measure"]), stack=sweep["stack"]
-    )
-
-
-def experiment_table(
-    tasks: Iterable[str], trained: Grid, measured: Grid, stack: int | str
-) -> pd.DataFrame:
-    """All runs: the `trained` grid, and the `measured` one, of which only masks are made.
-
-    Columns: task, networks (name of a set of widths), method, sparsity_percent, seed, trained
-    (bool) and stack. A stack of trained runs holds at most `stack` rows of one sparsity, so that a
-    sparsity added later leaves the other stacks as they were; with `stack` = "all" it holds
-    every trained run of a task. The measured runs of a task are one stack. A run that both
-    grids name stands in both, so that what is measured waits for no training.
+    Columns: task, sweep, networks (name of a set of widths), observations, method,
+    sparsity_percent, seed, trained (bool) and stack. A stack of trained runs holds at most
+    `stack` rows of one sparsity, so that a sparsity added later leaves the other stacks as they
+    were; with `stack` = "all" it holds every run of a sweep on one task. The measured runs of a
+    task are one stack. A run that is trained and measured stands in both, so that what is measured
+    waits for no training.
     """
-    grids = ((trained, True), (measured, False))
-    frames = [_runs(task, grid, to_train) for task in tasks for grid, to_train in grids]
-    table = pd.concat(frames, ignore_index=True)
-    if stack == "all":
-        table["stack"] = "all"
-    else:
-        within = table.groupby(["task", "networks", "trained", "sparsity_percent"]).cumcount()
-        part = (within // int(stack) + 1).astype(str)
-        table["stack"] = "sp" + table["sparsity_percent"].astype(str) + "-" + part
-    table.loc[~table["trained"], "stack"] = "measured"
-    return table
+    tasks, usual = config["tasks"], config["observations"]
+    frames = [
+        _runs(tasks, name, sweep, usual).assign(trained=True)
+        for name, sweep in sweeps(config).items()
+    ]
+    for frame in frames:
+        frame["stack"] = _stacks(frame, config["stack"])
+    measured = _runs(tasks, MEASURED, config["measure"], usual)
+    frames.append(measured.assign(trained=False, stack=MEASURED))
+    return pd.concat(frames, ignore_index=True)
 
 
-def _runs(task: str, grid: Grid, trained: bool) -> pd.DataFrame:
-    runs = [("dense", 0, seed) for seed in grid.seeds]
-    for methods, sparsities in (
-        (grid.methods, grid.sparsities),
-        (grid.controls, grid.control_sparsities),
-    ):
-        runs += [
-            (m, sparsity, seed) for sparsity in sparsities for m in methods for seed in grid.seeds
-        ]
-    frame = pd.DataFrame(runs, columns=["method", "sparsity_percent", "seed"])
-    frame.insert(0, "task", task)
-    frame.insert(1, "networks", grid.networks)
-    return frame.assign(trained=trained)
+def sweeps(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The sweeps that the config trains, by name; an overlay takes one away by `null`."""
+    return {name: sweep for name, sweep in config["sweeps"].items() if sweep is not None}
+
+
+def algorithms_of(config: Mapping[str, Any], stack: str) -> list[str]:
+    """What the runs of a stack are trained for: `BCQ`, `BC`, or both in one training."""
+    algorithms: list[str] = config["sweeps"][stack.partition("-")[0]]["algorithms"]
+    return algorithms
+
+
+def _runs(tasks: Iterable[str], name: str, sweep: Mapping[str, Any], usual: str) -> pd.DataFrame:
+    """Dense runs for each way of seeing observations, and each method at each sparsity."""
+    cells: dict[tuple[str, str, int], None] = {}
+    for part in filter(None, sweep["runs"].values()):
+        kind = part.get("observations", usual)
+        cells[kind, "dense", 0] = None
+        cells |= dict.fromkeys((kind, m, s) for s in part["sparsities"] for m in part["methods"])
+    rows = [
+        (task, name, sweep["widths"], *cell, seed)
+        for task in tasks
+        for cell in cells
+        for seed in sweep["seeds"]
+    ]
+    columns = ["task", "sweep", "networks", "observations", "method", "sparsity_percent", "seed"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _stacks(runs: pd.DataFrame, size: int | str) -> pd.Series:
+    if size == "all":
+        return runs["sweep"] + "-all"
+    within = runs.groupby(["task", "sparsity_percent"]).cumcount()
+    part = (within // int(size) + 1).astype(str)
+    return runs["sweep"] + "-sp" + runs["sparsity_percent"].astype(str) + "-" + part

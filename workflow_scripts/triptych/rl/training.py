@@ -20,6 +20,7 @@ from triptych.rl.bcq import BcqSettings, Learner, Noise, StepSettings
 from triptych.rl.diverged_runs import DivergedRuns
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.networks import Parameters
+from triptych.rl.observations import SCALE, SHIFT, Scaling, folded
 from triptych.rl.sampling import DeviceData, Draws
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,8 @@ class TrainingSettings:
 
 @dataclass(frozen=True)
 class TrainedStack:
-    """Final networks by name [K, ...], and the tidy histories of scores and losses."""
+    """Final networks by name [K, ...], with how they see observations, and the tidy histories of
+    scores and losses."""
 
     arrays: dict[str, np.ndarray]
     scores: pd.DataFrame
@@ -62,16 +64,16 @@ def train(
 ) -> TrainedStack:
     """Train and score K runs of one task side by side.
 
-    `rows` names the runs (task, method, sparsity_percent, seed), in the order of the leading
-    dimension of `parameters` and `masks` (empty masks: all dense). A run's result does not
+    `rows` names the runs (task, observations, method, sparsity_percent, seed), in the order of the
+    leading dimension of `parameters` and `masks` (empty masks: all dense). A run's result does not
     depend, but for rounding, on the runs beside it. Raises `Stopped` after saving when `stop`
     asks. A run that diverges (`DivergedRuns`) has no scores and losses from then on; the others
     go on, and DivergedError is raised when none is left. Its weights are those of the last
     checkpoint before, and so, alone of all results, depend on when a job was stopped.
     """
-    device = data.rewards.device
+    device, data = data.rewards.device, data.seen_as(list(rows["observations"]))
     learner = Learner(parameters, masks, bcq, steps, only_vae="BCQ" not in training.algorithms)
-    run = _Stack(rows, learner, bcq, training, evaluation, checkpoint, stop)
+    run = _Stack(rows, learner, data.scaling, bcq, training, evaluation, checkpoint, stop)
     rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
     loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
     if not loop.restore(device):
@@ -97,13 +99,14 @@ class _Stack:
         self,
         rows: pd.DataFrame,
         learner: Learner,
+        scaling: Scaling | None,
         bcq: BcqSettings,
         training: TrainingSettings,
         evaluation: EvaluationSettings,
         checkpoint: Checkpoint,
         stop: Stop,
     ) -> None:
-        self._rows, self._learner, self._stop = rows, learner, stop
+        self._rows, self._learner, self._stop, self._scaling = rows, learner, stop, scaling
         self._bcq, self._training, self._evaluation = bcq, training, evaluation
         self.task = str(rows["task"].iloc[0])
         self.seeds = [int(seed) for seed in rows["seed"]]
@@ -159,10 +162,13 @@ class _Stack:
         Episodes of runs that have diverged count no steps and have no outcome.
         """
         records: list[dict[Any, Any]] = []
+        parameters = {name: value.detach() for name, value in self._learner.parameters.items()}
+        if self._scaling:
+            parameters = folded(parameters, self._scaling)
         for algorithm in self._training.algorithms:
             frame = evaluate(
                 algorithm,
-                {name: value.detach() for name, value in self._learner.parameters.items()},
+                parameters,
                 self.seeds,
                 self.task,
                 self._evaluation,
@@ -206,11 +212,11 @@ class _Stack:
         """Arrays and tables, each row with its run's keys in front."""
         keys = self._rows.reset_index(drop=True)
         columns = [f"{network}_loss" for network in self._learner.networks]
+        kept = dict(self._learner.parameters)
+        if self._scaling:
+            kept |= {SHIFT: self._scaling.shift, SCALE: self._scaling.scale}
         return TrainedStack(
-            arrays={
-                name: value.detach().cpu().numpy()
-                for name, value in self._learner.parameters.items()
-            },
+            arrays={name: value.detach().cpu().numpy() for name, value in kept.items()},
             scores=_named(pd.DataFrame(self._scores), keys),
             losses=_named(pd.DataFrame(self._losses).explode(columns), keys),
         )

@@ -1,6 +1,6 @@
 """What the rules of the offline-RL study ask: its rows, where each file lies, what a job needs."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -8,12 +8,12 @@ import pandas as pd
 from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
-from triptych.rl.methods import CONTROLS, CRITERIA
-from triptych.rl.sweep import run_records, runs_of
+from triptych.rl.methods import CRITERIA, PRUNED
+from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
-    *("rl.sweep.stack", "rl.training.checkpoint_every"),
+    *("rl.stack", "rl.training.checkpoint_every"),
     # Made once, by a target of their own, and shipped; the bench.
     *("rl.experts.*", "rl.bench.*"),
 )
@@ -22,7 +22,6 @@ COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
 SHOWN_PERCENT = 95
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
-STACK = ["task", "networks", "stack"]
 
 
 class Workflow:
@@ -37,8 +36,8 @@ class Workflow:
         self.config = config["rl"]
         self._downloads = sources["d4rl"]["files"]
         self._machine = Machine(1 if config["device"] == "cuda" else 0)
-        self._check()
         self._runs = runs_of(self.config)
+        self._check()
         self.figures = (
             *self.score_figures,
             *("rl_figure3", "rl_figure4", "rl_curves", "rl_inference"),
@@ -50,12 +49,23 @@ class Workflow:
 
     def _check(self) -> None:
         config = self.config
-        for grid in ("sweep", "measure"):
-            if config[grid]["widths"] not in config["widths"]:
+        named = {f"rl.sweeps.{name}": sweep for name, sweep in sweeps(config).items()}
+        for key, sweep in {**named, "rl.measure": config["measure"]}.items():
+            if sweep["widths"] not in config["widths"]:
                 raise ConfigError(
-                    f"config: rl.{grid}.widths is {config[grid]['widths']!r}; "
+                    f"config: {key}.widths is {sweep['widths']!r}; "
                     f"allowed is a name from rl.widths: {', '.join(config['widths'])}"
                 )
+            for part, runs in sweep["runs"].items():
+                unknown = [
+                    name for name in (runs or {"methods": ()})["methods"] if name not in PRUNED
+                ]
+                if unknown:
+                    raise ConfigError(
+                        f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
+                        f"allowed are {', '.join(PRUNED)}"
+                    )
+        self._check_algorithms(named)
         updates, every = config["training"]["updates"], config["evaluation"]["every"]
         evaluations = -(-updates // every)
         if config["evaluation"]["last"] > evaluations:
@@ -64,24 +74,27 @@ class Workflow:
                 f"{evaluations}, the evaluations that {updates} updates with one every {every} make"
             )
 
-        if SHOWN_PERCENT not in config["measure"]["sparsities"]:
+        shown = self._runs[~self._runs["trained"]]
+        shown = shown[shown["observations"] == config["observations"]]
+        if not (shown["sparsity_percent"] == SHOWN_PERCENT).any():
             raise ConfigError(
-                f"config: rl.measure.sparsities lacks {SHOWN_PERCENT}, at which Figure 3 and "
-                "Table 1 show the masks"
+                f"config: rl.measure.runs make no mask of {SHOWN_PERCENT}% for observations "
+                f"{config['observations']}; Figure 3 and Table 1 show it"
             )
-        self._check_methods("sweep.methods", CRITERIA)
-        self._check_methods("sweep.controls.methods", CONTROLS)
-        self._check_methods("measure.methods", CRITERIA)
 
-    def _check_methods(self, key: str, known: Iterable[str]) -> None:
-        given = self.config
-        for part in key.split("."):
-            given = given[part]
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise ConfigError(
-                f"config: rl.{key} names {', '.join(unknown)}; allowed are {', '.join(known)}"
-            )
+    def _check_algorithms(self, named: Mapping[str, Any]) -> None:
+        """Each is trained by one sweep, so that a score is of one set of widths."""
+        trained: dict[str, str] = {}
+        for key, sweep in named.items():
+            for algorithm in sweep["algorithms"]:
+                if algorithm in trained:
+                    raise ConfigError(
+                        f"config: {trained[algorithm]} and {key} both train {algorithm}; expected "
+                        "it in one of them"
+                    )
+                trained[algorithm] = key
+        if not trained:
+            raise ConfigError("config: rl.sweeps trains nothing; expected at least one sweep")
 
     def _timed_run(self) -> pd.DataFrame:
         """The one measured run whose speed is taken."""
@@ -91,6 +104,7 @@ class Workflow:
             & ~runs["trained"]
             & (runs["method"] == wanted["method"])
             & (runs["sparsity_percent"] == wanted["sparsity"])
+            & (runs["observations"] == self.config["observations"])
         ].head(1)
         if found.empty:
             raise ConfigError(
@@ -134,10 +148,16 @@ class Workflow:
     @property
     def score_figures(self) -> dict[str, list[str]]:
         """Figures of score against sparsity, and the methods of each: the paper's, then others."""
-        methods = self.config["sweep"]["methods"]
+        runs = self._runs[self._runs["trained"]]
+        runs = runs[runs["observations"] == self.config["observations"]]
+        methods = [name for name in CRITERIA if (runs["method"] == name).any()]
         others = [name for name in methods if name not in PAPER_FIGURES.values()]
         paper = {figure: [name] for figure, name in PAPER_FIGURES.items() if name in methods}
         return {**paper, "rl_criteria": others} if others else paper
+
+    def algorithms(self, wildcards: Any) -> list[str]:
+        """What a stack is trained for."""
+        return algorithms_of(self.config, wildcards.stack)
 
     def widths(self, wildcards: Any) -> dict[str, Any]:
         """The sizes of a stack's networks."""
@@ -185,6 +205,12 @@ class Workflow:
         settings = {
             "last_evaluations": self.config["evaluation"]["last"],
             "precision": self.config["training"]["precision"],
+            "observations": self.config["observations"],
+            "networks": {
+                algorithm: sweep["widths"]
+                for sweep in sweeps(self.config).values()
+                for algorithm in sweep["algorithms"]
+            },
         }
         return files, settings
 
@@ -198,7 +224,10 @@ class Workflow:
             "layers": self.files("layers.csv"),
             "datasets": self.datasets,
         }
-        return files, {"latency_task": self.config["latency"]["task"]}
+        return files, {
+            "latency_task": self.config["latency"]["task"],
+            "observations": self.config["observations"],
+        }
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""
@@ -217,7 +246,6 @@ class Workflow:
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the page."""
         config = self.config
-        trained, measured = config["sweep"], config["measure"]
 
         def units(name: str) -> str:
             table = config["widths"][name]
@@ -228,17 +256,26 @@ class Workflow:
             "Tasks": ", ".join(
                 f"{task} ({each['source']})" for task, each in config["tasks"].items()
             ),
-            "Trained runs": f"{int(self._runs['trained'].sum())}, each scored as "
-            + " and ".join(trained["algorithms"]),
-            "Sparsities": ", ".join(f"{level}%" for level in trained["sparsities"]),
-            "Seeds": ", ".join(map(str, trained["seeds"])),
+            **{
+                f"Trained runs ({' and '.join(sweep['algorithms'])})": self._sweep_facts(name)
+                + f"; {units(sweep['widths'])}"
+                for name, sweep in sweeps(config).items()
+            },
+            "Observations": f"{config['observations']} where nothing else is said",
             "Updates": f"{config['training']['updates']:,} of batches of "
             f"{config['training']['batch']}",
-            "Hidden units when trained": units(trained["widths"]),
-            "Hidden units when only pruned": units(measured["widths"]),
+            "Hidden units when only pruned": units(config["measure"]["widths"]),
             "Evaluation": f"{config['evaluation']['episodes']} episodes, mean of the last "
             f"{config['evaluation']['last']} evaluations",
         }
+
+    def _sweep_facts(self, name: str) -> str:
+        runs = self._runs[self._runs["sweep"] == name]
+        levels = sorted(set(runs["sparsity_percent"]) - {0})
+        return (
+            f"{len(runs)}, at {', '.join(f'{level}%' for level in levels)} sparsity, "
+            f"{runs['seed'].nunique()} seeds"
+        )
 
     # Requests.
 
@@ -260,7 +297,7 @@ class Workflow:
         evaluation, runs = config["evaluation"], len(self.runs(wildcards))
         passes = 3 + config["bcq"]["target_samples"]
         learnt = runs * training["updates"] * training["batch"] * passes
-        steps = 1000 * runs * len(config["sweep"]["algorithms"]) * evaluation["episodes"]
+        steps = 1000 * runs * len(self.algorithms(wildcards)) * evaluation["episodes"]
         steps *= training["updates"] // evaluation["every"]
         acted = steps * evaluation["candidates"]
         operations = 2 * weights(self.widths(wildcards)) * (learnt + acted)

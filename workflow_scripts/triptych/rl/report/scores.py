@@ -15,8 +15,13 @@ from triptych.core.statistics import (
 
 logger = logging.getLogger(__name__)
 
-RUN = ["task", "method", "sparsity_percent", "seed", "algorithm"]
+RUN = ["task", "observations", "method", "sparsity_percent", "seed", "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
+
+
+def seen_as(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
+    """The rows of runs that see observations so (`raw` or `normalised`)."""
+    return frame[frame["observations"] == observations]
 
 
 def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame:
@@ -25,8 +30,8 @@ def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame
     Never the best evaluation: on these tasks the two differ by as much as half the score. A run
     that diverged before its last evaluation has no score and is left out, which is logged.
 
-    evaluations: rows of scores.csv. Returns one row a run: task, method, sparsity_percent,
-    seed, algorithm, score (D4RL-normalised). Raises ValueError where a run has fewer
+    evaluations: rows of scores.csv. Returns one row a run: task, observations, method,
+    sparsity_percent, seed, algorithm, score (D4RL-normalised). Raises ValueError where a run has fewer
     evaluations than asked for, or an evaluation's episode stands twice.
     """
     key = [*RUN, "update", "episode"]

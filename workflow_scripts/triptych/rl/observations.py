@@ -1,0 +1,69 @@
+"""Observations as a network sees them: as they were recorded, or normalised over the data set.
+
+The paper says nothing of it and sfujim/BCQ takes them as they are (`raw`); the first author's later
+code, like TD3+BC (Fujimoto and Gu 2021, section 4), takes (s - mean) / (deviation + 0.001) of the
+data set (`normalised`). Since the map is affine it goes into the first layers when training is
+over: whoever lets a policy act gives it raw observations either way.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+KINDS = {"raw": "raw observations", "normalised": "normalised observations"}
+"""What a config may name, and how tables and figures show it."""
+SMALLEST = 1e-3
+"""Added to every deviation, so that an input that never changes is not blown up."""
+FIRST_LAYERS = ("actor.l1", "critic.l1", "critic.l4", "vae.e1", "vae.d1")
+"""The layers that see observations, before whatever else they see."""
+SHIFT, SCALE = "observations.shift", "observations.scale"
+"""`Scaling` among a policy's stored arrays."""
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What K networks see instead of s: (s - shift) * scale, both [K, S]."""
+
+    shift: Tensor
+    scale: Tensor
+
+    def __call__(self, observations: Tensor) -> Tensor:
+        """Scale a batch [K, B, S]. Raw observations come back bit for bit."""
+        return (observations - self.shift[:, None]) * self.scale[:, None]
+
+
+def scaling(kinds: Sequence[str], observations: Tensor) -> Scaling:
+    """The scaling of each of K networks over a data set's observations [N, S].
+
+    kinds: `raw` or `normalised` for each network. Raises ValueError for another.
+    """
+    deviation, mean = torch.std_mean(observations.double(), 0, correction=0)
+    moved = {
+        "raw": (torch.zeros_like(mean), torch.ones_like(mean)),
+        "normalised": (mean, 1 / (deviation + SMALLEST)),
+    }
+    if unknown := sorted(set(kinds) - set(moved)):
+        raise ValueError(f"observations are {unknown[0]!r}; expected one of {', '.join(moved)}")
+    shift, scale = (torch.stack(each) for each in zip(*(moved[k] for k in kinds), strict=True))
+    return Scaling(shift.to(observations.dtype), scale.to(observations.dtype))
+
+
+def folded(parameters: Mapping[str, Tensor], seen: Scaling) -> dict[str, Tensor]:
+    """Parameters of K networks, weights [K, in, out] and biases [K, 1, out], for raw observations.
+
+    W'[i] = scale[i] W[i] and b' = b - sum_i shift[i] W'[i] over the inputs i that are observations,
+    in float64; a weight that is zero stays zero.
+    """
+    changed = dict(parameters)
+    size = seen.shift.shape[1]
+    shift, scale = seen.shift.double()[..., None], seen.scale.double()[..., None]
+    for layer in FIRST_LAYERS:
+        if f"{layer}.weight" not in parameters:
+            continue
+        weight, bias = parameters[f"{layer}.weight"], parameters[f"{layer}.bias"]
+        own = weight[:, :size].double() * scale
+        changed[f"{layer}.weight"] = torch.cat((own.to(weight.dtype), weight[:, size:]), 1)
+        changed[f"{layer}.bias"] = (bias - (shift * own).sum(1, keepdim=True)).to(bias.dtype)
+    return changed
