@@ -27,6 +27,7 @@ rule rl_prune:
     output:
         masks=RL.files("masks.safetensors", trained=False),
         layers=RL.files("layers.csv", trained=False),
+        inputs=RL.files("inputs.csv", trained=False),
         sizes=RL.files("sizes.csv", trained=False),
     log:
         "results/logs/rl_prune/rl_prune.log",
@@ -56,6 +57,7 @@ rule rl_train:
     output:
         masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
         layers="results/rl/{task}/{networks}/{stack}/layers.csv",
+        inputs="results/rl/{task}/{networks}/{stack}/inputs.csv",
         sizes="results/rl/{task}/{networks}/{stack}/sizes.csv",
         policies="results/rl/{task}/{networks}/{stack}/policies.safetensors",
         scores="results/rl/{task}/{networks}/{stack}/scores.csv",

@@ -10,9 +10,10 @@ PRODUCTS = {
 
 
 rule rl_draw_scores:
-    """What the trained runs scored: Figures 1 and 2, learning curves, the table at 95% sparsity."""
+    """What the trained runs scored and sensed: figures, learning curves, methods two by two."""
     input:
         scores=RL.files("scores.csv", trained=True),
+        inputs=RL.files("inputs.csv", trained=True),
         datasets=RL.datasets,
     output:
         **{
@@ -28,7 +29,25 @@ rule rl_draw_scores:
             "Learning curves",
             "score against updates",
         ),
+        profiles=figure(
+            "rl_profiles",
+            "Performance profiles",
+            "share of runs above a score, by method",
+        ),
+        **(
+            {
+                "sensors": figure(
+                    "rl_sensors",
+                    "Sensors",
+                    "raw and normalised observations: scores, and weights kept by input",
+                )
+            }
+            if RL.sensing
+            else {}
+        ),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
+        comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
+        inputs=table("rl_inputs", "Inputs", "weights kept by input"),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -40,6 +59,7 @@ rule rl_draw_scores:
         runtime=10,
     params:
         figures=RL.score_figures,
+        sensing=RL.sensing,
         observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,
@@ -64,6 +84,24 @@ rule rl_curves:
     """Learning curves: score against updates."""
     input:
         figure_files("rl_curves"),
+
+
+rule rl_profiles:
+    """Performance profiles: share of runs above a score, by method."""
+    input:
+        figure_files("rl_profiles"),
+
+
+rule rl_comparisons:
+    """Table of all methods compared two by two."""
+    input:
+        table_files("rl_comparisons"),
+
+
+rule rl_inputs:
+    """Table of the weights that masks keep by input, and of the inputs they cut."""
+    input:
+        table_files("rl_inputs"),
 
 
 rule rl_scores:

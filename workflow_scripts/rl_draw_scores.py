@@ -1,4 +1,4 @@
-"""Figures 1 and 2, learning curves and the table of scores at 95%, from the trained runs."""
+"""What the trained runs scored and sensed: figures, curves, tables of scores and of inputs."""
 
 from pathlib import Path
 
@@ -7,9 +7,16 @@ from triptych.core.job import job
 from triptych.present.palette import write_figure
 from triptych.present.tables import with_cells, write_table
 from triptych.rl.methods import CONTROLS
+from triptych.rl.report.comparisons import (
+    comparisons_long,
+    comparisons_table,
+    profiles_figure,
+    profiles_long,
+)
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long
 from triptych.rl.report.scores import run_scores, seen_as, summarise_scores
+from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
 
 with job(snakemake):
@@ -26,4 +33,17 @@ with job(snakemake):
     curves = curves_long(evaluations, scale=scale)
     write_figure(curves_figure(curves), curves, output.curves)
     scores = scores_long(runs, sparsity_percent=95, scale=scale)
-    write_table(scores, scores_table(scores), Path(output.scores[0]).with_suffix(""))
+    profiles = profiles_long(runs, behaviour, scale=scale)
+    write_figure(profiles_figure(profiles), profiles, output.profiles)
+    compared = comparisons_long(runs, scale=scale)
+    inputs = inputs_long(read_frames(snakemake.input.inputs), sparsity_percent=95, scale=scale)
+    if snakemake.params.sensing:
+        seen = run_scores(every, snakemake.params.last_evaluations)
+        sensors = sensors_long(seen, inputs, snakemake.params.sensing, scale=scale)
+        write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
+    for long, table, files in (
+        (scores, scores_table(scores), output.scores),
+        (compared, comparisons_table(compared), output.comparisons),
+        (inputs, cut_table(inputs), output.inputs),
+    ):
+        write_table(long, table, Path(files[0]).with_suffix(""))

@@ -15,6 +15,7 @@ with job(snakemake):
         snakemake.input.transitions,
         output.masks,
         output.layers,
+        output.inputs,
         output.sizes,
         strict=True,
     ):

@@ -43,7 +43,7 @@ with job(snakemake):
         bcq,
         PruningSettings(**params.pruning),
     )
-    pruned.write(output.masks, output.layers, output.sizes)
+    pruned.write(output.masks, output.layers, output.inputs, output.sizes)
     trained = train_stack(
         rows,
         snakemake.input.transitions,

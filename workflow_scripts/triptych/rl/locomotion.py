@@ -43,12 +43,33 @@ class Task:
     reset_velocity_is_normal: bool
     velocity_clip: float
     healthy: Healthy | None
-    observation_size: int
+    inputs: tuple[str, ...]
     action_size: int
     reference_minimum: float
     reference_maximum: float
 
+    @property
+    def observation_size(self) -> int:
+        """Numbers in an observation."""
+        return len(self.inputs)
 
+
+def _inputs(body: str, *joints: str) -> tuple[str, ...]:
+    """What the numbers of an observation are (gymnasium's pages of the three environments).
+
+    The place along the track is left out, its velocity isn't.
+    """
+    angles = [f"{body} angle", *(f"{joint} angle" for joint in joints)]
+    return (
+        f"{body} height",
+        *angles,
+        f"{body} forward velocity",
+        f"{body} upward velocity",
+        *(f"{angle[: -len('angle')]}turning" for angle in angles),
+    )
+
+
+_LEGS = ("thigh", "leg", "foot")
 TASKS = {
     "hopper": Task(
         model="hopper.xml",
@@ -58,7 +79,7 @@ TASKS = {
         reset_velocity_is_normal=False,
         velocity_clip=10.0,
         healthy=Healthy(height=(0.7, np.inf), angle=(-0.2, 0.2), state=100.0, reward=1.0),
-        observation_size=11,
+        inputs=_inputs("torso", *_LEGS),
         action_size=3,
         reference_minimum=-20.272305,
         reference_maximum=3234.3,
@@ -71,7 +92,7 @@ TASKS = {
         reset_velocity_is_normal=False,
         velocity_clip=10.0,
         healthy=Healthy(height=(0.8, 2.0), angle=(-1.0, 1.0), state=np.inf, reward=1.0),
-        observation_size=17,
+        inputs=_inputs("torso", *_LEGS, *(f"left {joint}" for joint in _LEGS)),
         action_size=6,
         reference_minimum=1.629008,
         reference_maximum=4592.3,
@@ -84,7 +105,10 @@ TASKS = {
         reset_velocity_is_normal=True,
         velocity_clip=np.inf,
         healthy=None,
-        observation_size=17,
+        inputs=_inputs(
+            "torso",
+            *(f"{end} {joint}" for end in ("back", "front") for joint in ("thigh", "shin", "foot")),
+        ),
         action_size=6,
         reference_minimum=-280.178953,
         reference_maximum=12135.0,

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from triptych.core.files import atomic_path
 from triptych.rl.bcq import BcqSettings, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.connections import on_paths
 from triptych.rl.controls import (
     count_kept,
     erk_counts,
@@ -252,7 +253,11 @@ def _masks_by_level(
 
 
 def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str) -> pd.DataFrame:
-    """One row a layer and run: weights, kept weights, their share, and whether it was emptied."""
+    """One row a layer and run: weights, those kept, their share, and whether it was emptied.
+
+    on_path: the kept ones on a path from an input to an output.
+    """
+    connected = on_paths(masks)
     group_of = {
         name: group for group, names in groups(list(masks), scope).items() for name in names
     }
@@ -272,6 +277,7 @@ def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str)
                     "weights": weights,
                     "kept": kept,
                     "share_kept": kept / weights,
+                    "on_path": int(connected[name][k].sum()),
                     "emptied": kept == 0,
                 }
             )

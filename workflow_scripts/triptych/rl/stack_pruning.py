@@ -10,6 +10,7 @@ import torch
 
 from triptych.core.files import write_csv
 from triptych.rl.bcq import BcqSettings, apply_masks
+from triptych.rl.connections import input_table
 from triptych.rl.networks import NETWORKS, Widths, network_of, torch_layout
 from triptych.rl.pruning import PruningSettings, layer_table, prune, write_masks
 from triptych.rl.sampling import DeviceData
@@ -22,16 +23,18 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class PrunedStack:
-    """Masks [K, in, out] by weight name, and what they leave: by layer, and in bytes."""
+    """Masks [K, in, out] by weight name, and what they leave: by layer, by input, in bytes."""
 
     masks: dict[str, np.ndarray]
     layers: pd.DataFrame
+    inputs: pd.DataFrame
     sizes: pd.DataFrame
 
-    def write(self, masks: PathLike, layers: PathLike, sizes: PathLike) -> None:
-        """Write the masks and the two tables."""
+    def write(self, masks: PathLike, layers: PathLike, inputs: PathLike, sizes: PathLike) -> None:
+        """Write the masks and the three tables."""
         write_masks(masks, self.masks)
         write_csv(self.layers, layers)
+        write_csv(self.inputs, inputs)
         write_csv(self.sizes, sizes)
 
 
@@ -52,7 +55,11 @@ def prune_stack(
     parameters, masks = prune(rows, widths, data, bcq, pruning)
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     pruned = {name: value.numpy() for name, value in apply_masks(parameters, masks).items()}
-    tables = layer_table(rows, arrays, pruning.scope), _sizes(rows, pruned)
+    tables = (
+        layer_table(rows, arrays, pruning.scope),
+        input_table(rows, arrays),
+        _sizes(rows, pruned),
+    )
     for table in tables:
         table.insert(1, "networks", networks)
     return PrunedStack(arrays, *tables)

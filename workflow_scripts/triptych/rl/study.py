@@ -9,10 +9,10 @@ from triptych.core.files import read_frames
 from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.rl.report import claims, claims_networks
+from triptych.rl.report import claims, claims_networks, claims_ours
 from triptych.rl.report.claims import CRITERIA
 from triptych.rl.report.page import TITLES, rl_sections
-from triptych.rl.report.scores import run_scores
+from triptych.rl.report.scores import run_scores, seen_as
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
 
@@ -29,17 +29,30 @@ def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
 
 def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
     """The same, from the frames that those files hold."""
-    evaluations, layers = frames["scores"], frames["layers"]
-    scored = run_scores(evaluations, settings["last_evaluations"])
-    conditions = claims.conditions(
-        evaluations, frames["trained_layers"], frames["datasets"], settings["precision"]
+    kind, last = settings["observations"], settings["last_evaluations"]
+    evaluations, layers, sizes = (
+        seen_as(frames[name], kind) for name in ("scores", "layers", "sizes")
     )
+    scored = run_scores(evaluations, last)
+
+    def conditions(algorithm: str) -> claims.Conditions:
+        trained = frames["trained_layers"]
+        return claims.conditions(
+            evaluations[evaluations["algorithm"] == algorithm],
+            trained[trained["networks"] == settings["networks"].get(algorithm)],
+            frames["datasets"],
+            settings["precision"],
+            last,
+        )
+
     return [
-        claims.bc_keeps_score(scored, conditions),
-        claims.bcq_keeps_score_but_on_hopper(scored, conditions),
+        claims.bc_keeps_score(scored, conditions("BC")),
+        claims.bcq_keeps_score_but_on_hopper(scored, conditions("BCQ")),
         claims_networks.last_layer_keeps_most(layers, frames["datasets"]),
-        claims_networks.memory_shrinks_four_times(frames["sizes"], layers),
+        claims_networks.memory_shrinks_four_times(sizes, layers),
         claims_networks.sparse_inference_is_faster(frames["latency"], layers),
+        claims_ours.normalising_makes_it_work(run_scores(frames["scores"], last), conditions("BC")),
+        claims_ours.criteria_beat_their_shuffles(scored, conditions("BC")),
     ]
 
 
@@ -47,10 +60,7 @@ def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    frames = {name: read_frames(paths) for name, paths in files.items()}
+    frames: dict[str, Any] = {name: read_frames(paths) for name, paths in files.items()}
     # Some runs are trained and measured, and stand in two files.
-    return rl_sections(
-        **{**frames, "layers": frames["layers"].drop_duplicates()},
-        latency_task=settings["latency_task"],
-        figures=figures,
-    )
+    frames["layers"] = frames["layers"].drop_duplicates()
+    return rl_sections(**frames, **settings, figures=figures)

@@ -9,6 +9,7 @@ from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
 from triptych.rl.methods import CRITERIA, PRUNED
+from triptych.rl.observations import KINDS
 from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
 
 CHANGES_NOTHING = (
@@ -30,7 +31,7 @@ class Workflow:
     Raises ConfigError naming a key whose value the others don't allow.
     """
 
-    TABLES = ("rl_table1", "rl_scores", "rl_inference")
+    TABLES = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["rl"]
@@ -40,7 +41,8 @@ class Workflow:
         self._check()
         self.figures = (
             *self.score_figures,
-            *("rl_figure3", "rl_figure4", "rl_curves", "rl_inference"),
+            *("rl_figure3", "rl_figure4", "rl_curves", "rl_profiles", "rl_inference"),
+            *(["rl_sensors"] if self.sensing else []),
         )
         self.tasks = list(self.config["tasks"])
         self.products = products(self.figures, self.TABLES)
@@ -146,6 +148,19 @@ class Workflow:
         return self._runs_of(*self._timed[STACK].iloc[0])
 
     @property
+    def sensing(self) -> str:
+        """The algorithm whose raw and normalised runs are compared; "" where none has both."""
+        runs = self._runs[self._runs["trained"] & (self._runs["sparsity_percent"] == SHOWN_PERCENT)]
+        kinds = runs[runs["method"].isin(CRITERIA)].groupby("sweep")["observations"].nunique()
+        both = [
+            algorithm
+            for name, sweep in sweeps(self.config).items()
+            if kinds.get(name, 0) == len(KINDS)
+            for algorithm in sweep["algorithms"]
+        ]
+        return max(both, key="BC".__eq__, default="")
+
+    @property
     def score_figures(self) -> dict[str, list[str]]:
         """Figures of score against sparsity, and the methods of each: the paper's, then others."""
         runs = self._runs[self._runs["trained"]]
@@ -220,6 +235,8 @@ class Workflow:
         files = {
             "table1": ["results/tables/rl_table1.csv"],
             "scores": ["results/tables/rl_scores.csv"],
+            "comparisons": ["results/tables/rl_comparisons.csv"],
+            "inputs": ["results/tables/rl_inputs.csv"],
             "latency": ["results/tables/rl_inference.csv"],
             "layers": self.files("layers.csv"),
             "datasets": self.datasets,

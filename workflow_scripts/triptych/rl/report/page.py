@@ -8,7 +8,10 @@ import pandas as pd
 from triptych.present.page import PageFigure, Section
 from triptych.present.palette import label
 from triptych.present.tables import Table, number
+from triptych.rl.report.comparisons import comparisons_table
 from triptych.rl.report.labels import TASK_LABELS
+from triptych.rl.report.scores import seen_as
+from triptych.rl.report.sensors import cut_table, paths_table
 from triptych.rl.report.tables import scores_table, table1_table
 from triptych.rl.report.tables_latency import latency_table
 from triptych.rl.report.tables_masks import emptied_table
@@ -20,10 +23,22 @@ TITLES = {
     "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
+    "rl_profiles": "Performance profiles at 95% sparsity.",
+    "rl_sensors": "What 95% pruning leaves a policy to sense.",
     "rl_inference": "Beyond the paper: time to act.",
 }
 
 SCORE_FIGURES = ("rl_figure1", "rl_figure2", "rl_criteria", "rl_curves")
+SENSORS = (
+    "SNIP's score |θ ∂L/∂θ| of a first layer's weight grows with the size of its input, so that of "
+    "raw observations it keeps the inputs that are large and cuts those that are small: a hopper "
+    "loses the angle by which it would feel itself fall. Normalised over the data set all inputs "
+    "are alike. The paper doesn't say which of the two it used (docs/differences.md)."
+)
+COMPARED = (
+    "Whether a criterion matters: each against controls that keep as many weights of each layer or "
+    "network without looking at a loss."
+)
 
 SOURCES = {
     "d4rl": "D4RL, downloaded",
@@ -41,8 +56,8 @@ COLLECTED = (
 
 SCORES = (
     "A run's score is the mean of its last evaluations, never the best of them. Masks are found "
-    "once, before training, and stay; random, magnitude and layer-shuffled masks are controls "
-    "that the paper lacks."
+    "once, before training, and stay. Methods beyond SNIP and GraSP are controls that the paper "
+    "lacks."
 )
 LAYERS = (
     "Both methods rank weights across a whole mask group (actor, critic, encoder, decoder), so "
@@ -68,17 +83,28 @@ def rl_sections(
     table1: pd.DataFrame,
     scores: pd.DataFrame,
     latency: pd.DataFrame,
+    comparisons: pd.DataFrame,
+    inputs: pd.DataFrame,
     latency_task: str,
+    observations: str,
     layers: pd.DataFrame,
     datasets: pd.DataFrame,
 ) -> list[Section]:
     """The study's sections.
 
-    figures: by name, as TITLES has them. table1, scores, latency: the long tables of
-    results/tables. layers: every layers.csv, each row once.
+    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency: the long
+    tables of results/tables. layers: every layers.csv, each row once. observations: how those runs
+    see them of which no more is said.
     """
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     return [
+        Section(
+            "sensors",
+            "What a mask lets a policy sense",
+            SENSORS,
+            [figures["rl_sensors"]] if "rl_sensors" in figures else [],
+            [cut_table(inputs)],
+        ),
         Section(
             "scores",
             "Score against sparsity",
@@ -87,11 +113,18 @@ def rl_sections(
             [scores_table(scores)],
         ),
         Section(
+            "comparisons",
+            "Do the criteria matter?",
+            COMPARED,
+            [figures["rl_profiles"]],
+            [comparisons_table(comparisons)],
+        ),
+        Section(
             "layers",
             "Where the weights remain",
             LAYERS,
             [figures["rl_figure3"]],
-            [emptied_table(layers)],
+            [emptied_table(seen_as(layers, observations)), paths_table(layers)],
         ),
         Section(
             "memory",

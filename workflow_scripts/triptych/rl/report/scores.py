@@ -31,8 +31,8 @@ def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame
     that diverged before its last evaluation has no score and is left out, which is logged.
 
     evaluations: rows of scores.csv. Returns one row a run: task, observations, method,
-    sparsity_percent, seed, algorithm, score (D4RL-normalised). Raises ValueError where a run has fewer
-    evaluations than asked for, or an evaluation's episode stands twice.
+    sparsity_percent, seed, algorithm, score (D4RL-normalised). Raises ValueError where a run has
+    fewer evaluations than asked for, or an evaluation's episode stands twice.
     """
     key = [*RUN, "update", "episode"]
     twice = evaluations[evaluations.duplicated(key)]
@@ -57,7 +57,7 @@ def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame
 
 
 def seed_scores(
-    runs: pd.DataFrame, task: str, method: str, sparsity_percent: int, algorithm: str
+    runs: pd.DataFrame, task: str, method: str, sparsity_percent: float, algorithm: str
 ) -> pd.Series:
     """Scores of one cell, indexed by seed, in order of the seeds (empty where never run)."""
     chosen = runs[
@@ -70,7 +70,7 @@ def seed_scores(
 
 
 def ratio_to_dense(
-    runs: pd.DataFrame, task: str, method: str, sparsity_percent: int, algorithm: str
+    runs: pd.DataFrame, task: str, method: str, sparsity_percent: float, algorithm: str
 ) -> Interval:
     """Ratio of a cell's mean score to the dense score, paired by seed, with its 95% interval.
 
@@ -118,11 +118,11 @@ def _named(names: Sequence[str], values: Iterable[object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
 
 
-def _cell(key: Hashable) -> tuple[str, str, int, str]:
+def _cell(key: Hashable) -> tuple[str, str, float, str]:
     """The group key of a cell (CELL) in its types."""
     assert isinstance(key, tuple)
     task, method, sparsity_percent, algorithm = key
-    return str(task), str(method), int(sparsity_percent), str(algorithm)
+    return str(task), str(method), float(sparsity_percent), str(algorithm)
 
 
 def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:

@@ -148,14 +148,14 @@ def scores_table(long: pd.DataFrame) -> Table:
             line = [f"{algorithm}, {METHOD_LABELS[method]}"]
             for task in tasks:
                 cell = cells[cells["task"] == task]
-                text = _interval_text(cell, ("value", "low", "high"), 1)
+                text = interval_text(cell, ("value", "low", "high"), 1)
                 seeds = most if cell.empty else int(cell["seeds"].iloc[0])
                 line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
-                line.append(DASH if method == "dense" else _interval_text(cell, ratio, 2))
+                line.append(DASH if method == "dense" else interval_text(cell, ratio, 2))
             if together:
                 cell = cells[cells["task"] == ALL_TASKS]
-                line.append(_interval_text(cell, ("value", "low", "high"), 1))
+                line.append(interval_text(cell, ("value", "low", "high"), 1))
             rows.append(tuple(line))
     sparsity = int(long["sparsity_percent"].max())
     return Table(
@@ -172,7 +172,7 @@ def scores_table(long: pd.DataFrame) -> Table:
     )
 
 
-def _interval_text(cell: pd.DataFrame, columns: tuple[str, str, str], digits: int) -> str:
+def interval_text(cell: pd.DataFrame, columns: tuple[str, str, str], digits: int) -> str:
     """Estimate and interval of a cell; the estimate alone where one seed gives no interval."""
     if cell.empty:
         return DASH

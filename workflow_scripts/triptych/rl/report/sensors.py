@@ -1,0 +1,226 @@
+"""What a mask lets a policy sense, and what normalising observations changes."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.present.tables import Table, with_cells
+from triptych.rl.methods import CRITERIA
+from triptych.rl.observations import KINDS
+from triptych.rl.report.figures import tasks_in_order
+from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
+
+LAYER = "vae.d1"
+"""The layer by which a policy of BC senses; BCQ's actions come out of it too."""
+COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
+INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
+
+
+def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) -> pd.DataFrame:
+    """Weights kept by input at one sparsity, mean over seeds, and how many seeds cut it.
+
+    inputs: rows of inputs.csv. Returns INPUT, weights, seeds, value (percent of the input's
+    weights), least (fewest weights kept by any seed), cut (seeds that keep none).
+    """
+    chosen = inputs[inputs["sparsity_percent"] == sparsity_percent]
+    frame = chosen.assign(
+        share=100 * chosen["kept"] / chosen["weights"], cut=chosen["kept"] == 0
+    ).groupby([*INPUT, "weights"], as_index=False, sort=False)
+    long = frame.agg(
+        seeds=("seed", "nunique"),
+        value=("share", "mean"),
+        least=("kept", "min"),
+        cut=("cut", "sum"),
+    )
+    return with_cells(long, unit="percent of the input's weights", scale=scale)
+
+
+def cut_table(long: pd.DataFrame) -> Table:
+    """Lay out the inputs that a policy's first layer is cut off from (LAYER).
+
+    long: as `inputs_long` returns it.
+    """
+    of_layer = long[long["layer"] == LAYER]
+    rows = []
+    key = ["task", "networks", "observations", "method"]
+    for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
+        task, networks, kind, method = map(str, names)
+        seeds = int(cells["seeds"].max())
+        cut = [f"{row['name']} ({row['cut']})" for _, row in cells.iterrows() if row["cut"]]
+        least = cells.sort_values("value").iloc[0]
+        rows.append(
+            (
+                label(TASK_LABELS, task),
+                networks,
+                label(METHOD_LABELS, method),
+                label(KINDS, kind),
+                f"{least['name']}: {least['value']:.1f} %",
+                ", ".join(cut) + f" of {seeds} seeds" if cut else "none",
+            )
+        )
+    sparsity = long["sparsity_percent"].max()
+    return Table(
+        name="rl_inputs",
+        title=f"What a policy senses at {sparsity:g}% sparsity.",
+        caption=(
+            "Of the decoder's first layer, which lets BC sense: the input that keeps least of its "
+            "weights, mean over seeds, and the inputs of which nothing is left (number of seeds)."
+        ),
+        columns=tuple(
+            ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
+        ),
+        rows=tuple(rows),
+        keys=4,
+    )
+
+
+def paths_table(layers: pd.DataFrame) -> Table:
+    """Lay out sparsity and effective sparsity: of weights kept, and of those on a path.
+
+    layers: rows of layers.csv.
+    """
+    pruned = layers[layers["method"] != "dense"]
+    run = ["networks", "observations", "method", "sparsity_percent"]
+    sums = pruned.groupby([*run, "group"], sort=False)[["weights", "kept", "on_path"]].sum()
+    share = 100 * (1 - sums[["kept", "on_path"]].div(sums["weights"], axis=0))
+    groups = list(dict.fromkeys(pruned["group"]))
+    rows = []
+    for names, cells in share.reset_index().groupby(run, sort=False):
+        networks, kind, method, _ = map(str, names)
+        by_group = cells.set_index("group")
+        rows.append(
+            (
+                networks,
+                f"{label(METHOD_LABELS, method)}, {label(KINDS, kind)}",
+                f"{by_group['kept'].iloc[0]:.1f} %",
+                *(f"{by_group.loc[name, 'on_path']:.1f} %" for name in groups),
+            )
+        )
+    columns = ("Networks", "Method", "Weights pruned", *(f"{name} in effect" for name in groups))
+    return Table(
+        name="rl_effective_sparsity",
+        title="Sparsity in effect.",
+        caption=(
+            "A kept weight that lies on no path from an input to an output changes nothing that "
+            "depends on what the policy sees. Without these weights the networks are sparser than "
+            "their masks say; mean over tasks and seeds."
+        ),
+        columns=tuple(("", name) for name in columns),
+        rows=tuple(rows),
+        keys=2,
+    )
+
+
+def sensors_long(
+    runs: pd.DataFrame, inputs: pd.DataFrame, algorithm: str, *, scale: str
+) -> pd.DataFrame:
+    """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (LAYER).
+
+    runs: as `run_scores` returns them, however observations are seen. inputs: as `inputs_long`
+    returns it. Returns task, observations, method, sparsity_percent, seed (of scores), name and
+    input (of weights), cut, value, unit.
+    """
+    level = inputs["sparsity_percent"].max()
+    both = runs[(runs["algorithm"] == algorithm) & runs["sparsity_percent"].isin([0, level])]
+    kinds = both.groupby("method")["observations"].nunique()
+    compared = both[both["method"].isin(kinds.index[kinds == len(KINDS)])]
+    key = ["task", "observations", "method", "sparsity_percent"]
+    scores = compared[[*key, "seed"]].assign(value=compared["score"])
+    kept = inputs[(inputs["layer"] == LAYER) & inputs["method"].isin(CRITERIA)]
+    parts = [
+        with_cells(scores, unit="D4RL-normalised score", scale=scale),
+        kept[[*key, "input", "name", "cut", "value", "unit", "scale"]],
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
+    """Above, scores with raw and with normalised observations; below, what each mask senses.
+
+    long: as `sensors_long` returns it. behaviour: task, score_normalised_mean of the policy that
+    made the data.
+    """
+    scores, kept = long[long["name"].isna()], long[long["name"].notna()]
+    tasks = tasks_in_order(scores)
+    most = kept.groupby("task")["input"].max().max() + 1
+    with matplotlib.rc_context(STYLE):
+        figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
+        panels = figure.subplots(
+            2, len(tasks), squeeze=False, gridspec_kw={"height_ratios": [1.9, 0.17 * most]}
+        )
+        for column, task in enumerate(tasks):
+            above, below = panels[:, column]
+            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
+            _scores_panel(above, scores[scores["task"] == task], expert)
+            above.set_title(label(TASK_LABELS, task))
+            _inputs_panel(below, kept[kept["task"] == task])
+        panels[0, 0].set_ylabel("score at 95% sparsity")
+        panels[0, 0].yaxis.label.set_color(INK)
+        legend_below(figure, list(panels[0]), columns=3)
+    return figure
+
+
+def _scores_panel(axes: Axes, scores: pd.DataFrame, expert: pd.Series) -> None:
+    methods = [name for name in METHOD_LABELS if (scores["method"] == name).any()]
+    if len(expert):
+        axes.axhline(
+            expert.iloc[0],
+            color=MUTED,
+            linewidth=0.9,
+            linestyle=(0, (1, 2)),
+            label="policy behind the data",
+        )
+    for kind, aside in zip(KINDS, (-0.16, 0.16), strict=True):
+        own = scores[scores["observations"] == kind]
+        at = own["method"].map(methods.index) + aside
+        axes.plot(at, own["value"], "o", color=COLOURS[kind], markersize=3, alpha=0.45)
+        means = own.groupby("method")["value"].mean()
+        axes.bar(
+            [methods.index(name) + aside for name in means.index],
+            means,
+            width=0.28,
+            color=COLOURS[kind],
+            alpha=0.35,
+            label=KINDS[kind],
+        )
+    axes.set_xticks(
+        range(len(methods)), [METHOD_LABELS[name].replace(" ", "\n") for name in methods]
+    )
+    axes.grid(axis="x", visible=False)
+    axes.set_ylim(bottom=min(0.0, scores["value"].min()))
+
+
+def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
+    """A heat map: a row an input, a column a method and way of seeing; a cross where cut off."""
+    columns = [
+        (method, kind)
+        for method in METHOD_LABELS
+        for kind in KINDS
+        if ((kept["method"] == method) & (kept["observations"] == kind)).any()
+    ]
+    names = kept.sort_values("input")["name"].drop_duplicates().tolist()
+    cells = kept.set_index(["method", "observations", "name"])
+    grid = np.array([[cells.loc[(*column, name), "value"] for column in columns] for name in names])
+    shown = axes.imshow(np.sqrt(grid), aspect="auto", cmap="Greens", vmin=0, vmax=10)
+    shown.set_zorder(0)
+    for x, column in enumerate(columns):
+        for y, name in enumerate(names):
+            cut = cells.loc[(*column, name), "cut"] > 0
+            axes.text(
+                x, y, "cut" if cut else f"{grid[y, x]:.0f}", ha="center", va="center", fontsize=6.4,
+                color="#b3261e" if cut else "white" if grid[y, x] > 45 else INK,
+                fontweight="bold" if cut else "normal",
+            )  # fmt: skip
+    axes.set_xticks(
+        range(len(columns)),
+        [
+            f"{METHOD_LABELS[method]}\n{'raw' if kind == 'raw' else 'norm.'}"
+            for method, kind in columns
+        ],
+    )
+    axes.set_yticks(range(len(names)), names, fontsize=6.6)
+    axes.grid(visible=False)
+    axes.set_xlabel("weights kept by input (%)")
