@@ -37,9 +37,9 @@ with job(snakemake):
     write_figure(profiles_figure(profiles), profiles, output.profiles)
     compared = comparisons_long(runs, scale=scale)
     inputs = inputs_long(read_frames(snakemake.input.inputs), sparsity_percent=95, scale=scale)
-    if snakemake.params.sensing:
+    if sensing := snakemake.params.sensing:
         seen = run_scores(every, snakemake.params.last_evaluations)
-        sensors = sensors_long(seen, inputs, snakemake.params.sensing, scale=scale)
+        sensors = sensors_long(seen, inputs, **sensing, scale=scale)
         write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
     for long, table, files in (
         (scores, scores_table(scores), output.scores),

@@ -148,17 +148,20 @@ class Workflow:
         return self._runs_of(*self._timed[STACK].iloc[0])
 
     @property
-    def sensing(self) -> str:
-        """The algorithm whose raw and normalised runs are compared; "" where none has both."""
+    def sensing(self) -> dict[str, str]:
+        """The algorithm and networks whose raw and normalised runs are compared, if any has both.
+
+        BC's before BCQ's: there nothing but the decoder senses.
+        """
         runs = self._runs[self._runs["trained"] & (self._runs["sparsity_percent"] == SHOWN_PERCENT)]
         kinds = runs[runs["method"].isin(CRITERIA)].groupby("sweep")["observations"].nunique()
-        both = [
-            algorithm
+        both = {
+            algorithm: {"algorithm": algorithm, "networks": sweep["widths"]}
             for name, sweep in sweeps(self.config).items()
             if kinds.get(name, 0) == len(KINDS)
             for algorithm in sweep["algorithms"]
-        ]
-        return max(both, key="BC".__eq__, default="")
+        }
+        return both.get("BC") or both.get("BCQ") or {}
 
     @property
     def score_figures(self) -> dict[str, list[str]]:

@@ -115,9 +115,11 @@ def paths_table(layers: pd.DataFrame) -> Table:
 
 
 def sensors_long(
-    runs: pd.DataFrame, inputs: pd.DataFrame, algorithm: str, *, scale: str
+    runs: pd.DataFrame, inputs: pd.DataFrame, *, algorithm: str, networks: str, scale: str
 ) -> pd.DataFrame:
     """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (LAYER).
+
+    networks: those it was trained with.
 
     runs: as `run_scores` returns them, however observations are seen. inputs: as `inputs_long`
     returns it. Returns task, observations, method, sparsity_percent, seed (of scores), name and
@@ -129,7 +131,8 @@ def sensors_long(
     compared = both[both["method"].isin(kinds.index[kinds == len(KINDS)])]
     key = ["task", "observations", "method", "sparsity_percent"]
     scores = compared[[*key, "seed"]].assign(value=compared["score"])
-    kept = inputs[(inputs["layer"] == LAYER) & inputs["method"].isin(CRITERIA)]
+    kept = inputs[(inputs["layer"] == LAYER) & (inputs["networks"] == networks)]
+    kept = kept[kept["method"].isin(CRITERIA)]
     parts = [
         with_cells(scores, unit="D4RL-normalised score", scale=scale),
         kept[[*key, "input", "name", "cut", "value", "unit", "scale"]],
