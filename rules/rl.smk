@@ -17,7 +17,7 @@ rule rl:
 wildcard_constraints:
     task="hopper|walker2d|halfcheetah",
     networks="[a-z][a-z0-9_]*",
-    stack="measured|[a-z][a-z0-9_]*-(all|sp[0-9]+-[0-9]+)",
+    stack="measured|[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
 
 
 rule rl_prune:
@@ -67,7 +67,7 @@ rule rl_train:
     benchmark:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
     wildcard_constraints:
-        stack="[a-z][a-z0-9_]*-(all|sp[0-9]+-[0-9]+)",
+        stack="[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
     retries: RETRIES
     conda:
         "../envs/rl.yaml"

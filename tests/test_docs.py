@@ -208,7 +208,7 @@ def test_a_wrong_command_would_be_noticed(text):
 @pytest.mark.parametrize(
     ("key", "there"),
     [
-        ("rl.sweep.stack", True),
+        ("rl.stack", True),
         ("rl.tasks.{task}.source", True),
         ("style.paintings.mine.source", True),
         ("model.temperature", True),

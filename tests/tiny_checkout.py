@@ -21,13 +21,24 @@ TINY = {
     "rl": {
         "collect": {"transitions": 2000},
         "widths": {"narrow": {"actor": [8, 8], "critic": [8, 8], "vae": 8}},
-        "sweep": {
-            "methods": ["snip", "grasp"],
-            "sparsities": [50, 95],
-            "seeds": [0, 1],
-            "stack": 10,
+        "sweeps": {
+            "bc": None,
+            "bcq": {
+                "algorithms": ["BCQ", "BC"],
+                "seeds": [0, 1],
+                "runs": {
+                    "paper": {"sparsities": [50, 95]},
+                    "controls": {"methods": ["shuffled", "random"], "sparsities": [95]},
+                    "raw": {
+                        "observations": "raw",
+                        "methods": ["snip", "grasp"],
+                        "sparsities": [95],
+                    },
+                },
+            },
         },
-        "measure": {"sparsities": [50, 95], "seeds": [0, 1]},
+        "stack": 12,
+        "measure": {"seeds": [0, 1], "runs": {"paper": {"sparsities": [50, 95]}}},
         "training": {"updates": 100, "batch": 10, "checkpoint_every": 50},
         "evaluation": {"every": 50, "episodes": 1, "candidates": 2, "last": 1},
         "latency": {"batches": [1], "repeats": 2, "candidates": 2},

@@ -213,7 +213,7 @@ def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
 def test_a_stack_without_room_for_a_run_says_what_to_do(tmp_path, capsys, tried):
     with small.room_for(bcq, "vae_loss", 0, size=rows_of_parameters):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_stack(tmp_path))
-    assert "doesn't hold one of the runs" in said and "Lower rl.sweep.stack" in said
+    assert "doesn't hold one of the runs" in said and "Lower rl.stack" in said
     assert small.saved(tmp_path)["update"] == 0
     tried("training", "stack: out of memory", small.NO_ROOM)
 

@@ -114,7 +114,11 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
 
     data = Transitions(normal(11), np.tanh(normal(3)), normal(), normal(11), 0 * normal())
     rows = pd.DataFrame(
-        [{"task": "hopper", "method": "dense", "sparsity_percent": 0, "seed": s} for s in SEEDS]
+        [
+            {"task": "hopper", "observations": "raw", "method": "dense"}
+            | {"sparsity_percent": 0, "seed": s}
+            for s in SEEDS
+        ]
     )
     parameters = initialise(WIDTHS, 11, 3, SEEDS)
     if broken is not None:

@@ -46,7 +46,7 @@ def test_the_shipped_values_have_their_scale_whatever_they_call_it(scale: str) -
         ("rl.training.updates", 100),
         ("rl.widths.paper.actor", [8, 8]),
         ("rl.tasks.hopper.source", "collected"),
-        ("rl.sweep.seeds", [0, 1, 2, 3]),
+        ("rl.sweeps.bcq.seeds", [0, 1, 2, 3]),
         ("style.backbones.vgg.weights", "embedded"),
         ("style.optimize.evaluations", 699),
         ("style.training.schedule.checkpoint_every", 1000),
@@ -86,7 +86,7 @@ def test_a_demo_with_another_value_is_custom() -> None:
     [
         ("device", "cpu"),
         ("style.contact", "someone@example.org"),
-        ("rl.sweep.stack", 8),
+        ("rl.stack", 8),
         ("audio.captions.cache", "/elsewhere"),
         ("audio.captions.prices.input", 1.0),
         ("audio.stages.common.workers", 3),

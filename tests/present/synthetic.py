@@ -65,6 +65,7 @@ def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=D
                         table.append(
                             (
                                 task,
+                                "normalised",
                                 method,
                                 sparsity,
                                 seed,
@@ -80,6 +81,7 @@ def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=D
         table,
         columns=[
             "task",
+            "observations",
             "method",
             "sparsity_percent",
             "seed",
@@ -141,7 +143,7 @@ def layers(methods=METHODS, seeds=range(5), networks="paper", empty=True, **widt
             "kept",
             "share_kept",
         ],
-    )
+    ).assign(observations="normalised", on_path=lambda frame: frame["kept"])
 
 
 def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
@@ -175,7 +177,7 @@ def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
             "format",
             "bytes",
         ],
-    )
+    ).assign(observations="normalised")
 
 
 def latency(networks="paper"):

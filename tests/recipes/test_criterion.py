@@ -15,7 +15,9 @@ def added(tmp_path_factory):
     checkout = copy_checkout(tmp_path_factory.mktemp("criterion"))
     touched = follow("A pruning criterion", checkout.root)
     mine = yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text())
-    tiny = merged(merged(TINY, mine), {"rl": {"sweep": {"sparsities": [95]}}})
+    tiny = merged(
+        merged(TINY, mine), {"rl": {"sweeps": {"bcq": {"runs": {"paper": {"sparsities": [95]}}}}}}
+    )
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(tiny))
     checkout.snakemake("rl", config="mine.yaml")
     return checkout, touched

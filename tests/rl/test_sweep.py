@@ -2,57 +2,81 @@
 
 import pytest
 
-from triptych.rl.sweep import KEYS, Grid, experiment_table, run_records
+from triptych.rl.sweep import KEYS, run_records, runs_of
 
-SWEEP = Grid("narrow", ["snip", "grasp"], [50, 95], [0, 1], ["random"], [95])
-MEASURE = Grid("paper", ["snip"], [95], [0, 1, 2])
+PAPER = {"methods": ["snip", "grasp"], "sparsities": [50, 95]}
+CONTROLS = {"methods": ["random"], "sparsities": [95]}
+RAW = {"observations": "raw", "methods": ["snip"], "sparsities": [95]}
 
 
-def stacks(table):
+def table(tasks=("hopper", "walker2d"), stack="all", sparsities=(50, 95), **changed):
+    """Runs of a sweep of three parts and of a measured one."""
+    runs = {"paper": PAPER | {"sparsities": [*sparsities]}, "controls": CONTROLS, "raw": RAW}
+    sweep = {"algorithms": ["BCQ", "BC"], "widths": "narrow", "seeds": [0, 1], "runs": runs}
+    measured = {"methods": ["snip"], "sparsities": [95]}
+    config = {
+        "tasks": dict.fromkeys(tasks),
+        "observations": "normalised",
+        "sweeps": {"bcq": sweep, "bc": None},
+        "stack": stack,
+        "measure": {"widths": "paper", "seeds": [0, 1, 2], "runs": {"paper": measured}},
+    }
+    return runs_of(config | changed)
+
+
+def stacks(runs):
     return {
         (task, networks, stack): run_records(rows)
-        for (task, networks, stack), rows in table.groupby(["task", "networks", "stack"])
+        for (task, networks, stack), rows in runs.groupby(["task", "networks", "stack"])
     }
 
 
-def test_every_combination_stands_once_with_the_dense_run_of_each_seed():
-    table = experiment_table(["hopper", "walker2d"], SWEEP, MEASURE, 4)
-    trained = table[table["trained"]]
-    assert len(trained) == 2 * (2 + 2 * 2 * 2 + 2)
+def test_every_combination_stands_once_with_the_dense_run_of_each_seed_and_way_of_seeing():
+    runs = table()
+    trained = runs[runs["trained"]]
     assert not trained.duplicated(list(KEYS)).any()
-    assert trained.groupby("method").size().to_dict() == {
-        "dense": 4,
-        "grasp": 8,
-        "random": 4,
-        "snip": 8,
+    assert trained.groupby(["observations", "method"]).size().to_dict() == {
+        ("normalised", "dense"): 4,
+        ("normalised", "grasp"): 8,
+        ("normalised", "random"): 4,
+        ("normalised", "snip"): 8,
+        ("raw", "dense"): 4,
+        ("raw", "snip"): 4,
     }
-    assert set(table[~table["trained"]]["stack"]) == {"measured"}
+    assert set(runs[~runs["trained"]]["stack"]) == {"measured"}
 
 
 @pytest.mark.parametrize("stack", [1, 3, 4, 100])
 def test_a_stack_has_one_task_one_sparsity_and_at_most_its_size(stack):
-    table = experiment_table(["hopper", "walker2d"], SWEEP, MEASURE, stack)
-    for rows in stacks(table[table["trained"]]).values():
+    runs = table(stack=stack)
+    for rows in stacks(runs[runs["trained"]]).values():
         assert len(rows) <= stack
         assert len({row["sparsity_percent"] for row in rows}) == 1
 
 
 def test_a_sparsity_added_to_the_sweep_leaves_the_other_stacks_as_they_were():
-    wider = Grid("narrow", ["snip", "grasp"], [50, 80, 95, 99], [0, 1], ["random"], [95])
-    before = stacks(experiment_table(["hopper"], SWEEP, MEASURE, 4))
-    after = stacks(experiment_table(["hopper"], wider, MEASURE, 4))
+    before = stacks(table(stack=4))
+    after = stacks(table(stack=4, sparsities=[50, 80, 95, 99.5]))
     assert before.items() <= after.items()
+    assert {name[2] for name in after.keys() - before.keys()} == {"bcq-sp80-1", "bcq-sp99.5-1"}
 
 
 def test_a_stack_of_all_holds_every_trained_run_of_a_task():
-    table = experiment_table(["hopper", "walker2d"], SWEEP, MEASURE, "all")
-    trained = table[table["trained"]]
+    runs = table()
+    trained = runs[runs["trained"]]
+    assert set(trained["stack"]) == {"bcq-all"}
     assert trained.groupby(["task", "stack"]).ngroups == 2
 
 
-def test_a_run_of_both_grids_is_trained_once_and_measured_without_training():
-    both = Grid("narrow", ["snip"], [95], [0, 1, 2])
-    table = experiment_table(["hopper"], SWEEP, both, "all")
-    assert not table.duplicated(["networks", "stack", *KEYS]).any()
-    assert len(table[~table["trained"]]) == 6  # three seeds: dense, and SNIP at 95%
-    assert set(table[table["trained"]]["stack"]) == {"all"}
+def test_a_run_that_is_trained_and_measured_stands_in_both():
+    runs = table(measure={"widths": "narrow", "seeds": [0, 1, 2], "runs": {"paper": CONTROLS}})
+    assert not runs.duplicated(["networks", "stack", *KEYS]).any()
+    measured = runs[~runs["trained"] & (runs["task"] == "hopper")]
+    assert len(measured) == 6  # three seeds: dense, and random at 95%
+
+
+def test_two_parts_that_name_a_run_make_it_once():
+    twice = {"paper": PAPER, "again": {"observations": "normalised", **PAPER}}
+    sweep = {"algorithms": ["BC"], "widths": "narrow", "seeds": [0], "runs": twice}
+    trained = table(sweeps={"bc": sweep}, tasks=["hopper"])
+    assert len(trained[trained["trained"]]) == 1 + 2 * 2

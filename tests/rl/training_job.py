@@ -30,8 +30,9 @@ data = Transitions(
 write_transitions(folder / "data.safetensors", data)
 rows = pd.DataFrame(
     [
-        {"task": "hopper", "method": method, "sparsity_percent": 80, "seed": seed}
-        for method, seed in (("snip", 0), ("random", 1))
+        {"task": "hopper", "observations": kind, "method": method}
+        | {"sparsity_percent": 80, "seed": seed}
+        for kind, method, seed in (("normalised", "snip", 0), ("raw", "random", 1))
     ]
 )
 widths = Widths((12, 10), (14, 9), 16)

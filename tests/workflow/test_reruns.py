@@ -71,8 +71,8 @@ def test_a_changed_parameter_reruns_what_depends_on_it(finished, old, new, expec
 
 def test_a_sparsity_added_to_the_sweep_trains_only_the_new_runs(finished):
     overlay = yaml.safe_load((finished.root / "tiny.yaml").read_text())
-    overlay["rl"]["sweep"]["sparsities"].append(80)
+    overlay["rl"]["sweeps"]["bcq"]["runs"]["paper"]["sparsities"].append(80)
     (finished.root / "tiny.yaml").write_text(yaml.safe_dump(overlay))
     text = finished.snakemake("rl", "--dry-run")
     stacks = re.findall(r"output: results/rl/\w+/narrow/([\w-]+)/masks", text)
-    assert sorted(stacks) == ["sp80-1"]
+    assert sorted(stacks) == ["bcq-sp80-1"]

@@ -72,10 +72,12 @@ def test_a_wrong_value_gets_one_message_before_any_job(fresh):
 
 
 def test_widths_that_do_not_exist_are_named(fresh):
-    overlay = {"rl": {"sweep": {"widths": "wide"}}}
+    overlay = {"rl": {"sweeps": {"bcq": {"widths": "wide"}}}}
     (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
     text = fresh.snakemake("--dry-run", config="wrong.yaml", check=False)
-    assert "rl.sweep.widths is 'wide'; allowed is a name from rl.widths: narrow, paper" in text
+    assert (
+        "rl.sweeps.bcq.widths is 'wide'; allowed is a name from rl.widths: narrow, middle" in text
+    )
 
 
 @pytest.mark.parametrize("file", ["config.yaml", "tiny.yaml", "rules/rl.smk"])
@@ -165,7 +167,9 @@ def test_the_slurm_profile_gives_each_job_its_resources(fresh):
 @pytest.mark.slow
 def test_bc_alone_trains_only_the_vae_and_all_products_are_made(fresh):
     overlay = yaml.safe_load((fresh.root / "tiny.yaml").read_text())
-    overlay["rl"]["sweep"] |= {"algorithms": ["BC"], "sparsities": [95]}
+    overlay["rl"]["sweeps"]["bcq"] |= {
+        **{"algorithms": ["BC"], "runs": {"paper": {"sparsities": [95]}, "raw": None}}
+    }
     (fresh.root / "bc.yaml").write_text(yaml.safe_dump(overlay))
     fresh.snakemake("rl", config="bc.yaml")
     losses = next((fresh.root / "results" / "rl").rglob("losses.csv")).read_text()

@@ -90,27 +90,49 @@ def test_bcq_that_keeps_its_score_on_hopper_too_contradicts_the_paper(runs):
     ("change", "reason"),
     [
         ({"sources": {"hopper": "d4rl", "walker2d": "d4rl"}}, "no data of HalfCheetah"),
-        ({"transitions": {**PAPER.transitions, "hopper": 800_000}}, "800,000 of the 1,000,000"),
         ({"episodes": 2}, "2 episodes of 10"),
-        ({"precision": "bf16"}, "bf16, not float32 or tf32"),
-        ({"paper_widths": False}, "not as wide"),
-        ({"updates": 99_999}, "99,999 updates"),
         ({"seeds": 4}, "4 seeds of 5"),
-        ({"behaviour": dict.fromkeys(PAPER.behaviour, 500.0)}, "does not reach half"),
     ],
 )
-def test_a_run_unlike_the_papers_cannot_test_a_score_but_shows_it(runs, change, reason):
+def test_too_few_runs_cannot_test_a_score_but_show_it(runs, change, reason):
     verdict = bc_keeps_score(runs, replace(PAPER, **change))
     assert verdict.verdict == NOT_TESTABLE
     assert reason in verdict.reason
     assert "Hopper SNIP 0.9" in verdict.measured and "[" in verdict.interval
 
 
-def test_scores_on_other_data_are_seen_and_decide_nothing(runs):
-    mine = replace(PAPER, sources={**PAPER.sources, "hopper": "collected"})
-    verdict = bc_keeps_score(runs, mine)
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"sources": {**PAPER.sources, "hopper": "collected"}}, "Hopper collected"),
+        ({"transitions": {**PAPER.transitions, "hopper": 800_000}}, "800,000 of the 1,000,000"),
+        ({"precision": "bf16"}, "bf16, not float32 or tf32"),
+        ({"paper_widths": False}, "not as wide"),
+        ({"updates": 99_999}, "99,999 updates"),
+    ],
+)
+def test_scores_of_other_data_or_trainings_are_seen_and_decide_nothing(runs, change, reason):
+    verdict = bc_keeps_score(runs, replace(PAPER, **change))
     assert verdict.verdict == SEEN
-    assert verdict.reason.startswith("As the paper says") and "Hopper collected" in verdict.reason
+    assert verdict.reason.startswith("As the paper says") and reason in verdict.reason
+
+
+def test_a_task_that_dense_networks_do_not_learn_is_not_judged(runs):
+    behaviour = {**PAPER.behaviour, "hopper": 500.0}
+    verdict = bc_keeps_score(runs, replace(PAPER, behaviour=behaviour))
+    assert verdict.verdict == SEEN
+    assert "dense BC on Hopper does not reach 90%" in verdict.reason
+    assert "Hopper" not in verdict.measured
+    nowhere = replace(PAPER, behaviour=dict.fromkeys(PAPER.behaviour, 500.0))
+    assert bc_keeps_score(runs, nowhere).verdict == NOT_TESTABLE
+
+
+def test_a_task_whose_dense_runs_are_far_apart_is_not_judged(runs):
+    apart = runs.copy()
+    at = (apart["task"] == "walker2d") & (apart["method"] == "dense") & (apart["seed"] == 0)
+    apart.loc[at, "score"] += 20
+    reason = bc_keeps_score(apart, PAPER).reason
+    assert "dense BC on Walker2d differs by 2" in reason and "from seed to seed" in reason
 
 
 def test_what_was_seen_without_an_interval_is_not_testable():
@@ -127,16 +149,17 @@ def test_a_method_that_was_not_run_is_not_testable(runs):
 
 def test_conditions_are_read_from_the_data_and_not_from_a_name(evaluations, layers):
     datasets = synthetic.datasets("d4rl")
-    assert conditions(evaluations, layers, datasets, "tf32").obstacles() == []
+    assert conditions(evaluations, layers, datasets, "tf32", 1).obstacles() == []
     narrow = synthetic.layers(networks="paper", actor=(64, 64), vae=(128, 128))
-    assert not conditions(evaluations, narrow, datasets, "tf32").paper_widths
+    assert not conditions(evaluations, narrow, datasets, "tf32", 1).paper_widths
     few = evaluations[~((evaluations["method"] == "grasp") & (evaluations["seed"] > 1))]
-    assert conditions(few, layers, datasets, "tf32").seeds == 2
+    assert conditions(few, layers, datasets, "tf32", 1).seeds == 2
     without = evaluations[evaluations["task"] != "hopper"]
-    assert conditions(without, layers, datasets, "tf32").seeds == 0
+    assert conditions(without, layers, datasets, "tf32", 1).seeds == 0
     short = evaluations[(evaluations["update"] < 60_000) | (evaluations["seed"] > 0)]
-    assert conditions(short, layers, datasets, "tf32").updates == 50_000
-    mine = conditions(evaluations, layers, synthetic.datasets("path"), "tf32")
+    assert conditions(short, layers, datasets, "tf32", 1).updates == 50_000
+    mine = conditions(evaluations, layers, synthetic.datasets("path"), "tf32", 1)
+    assert conditions(evaluations, layers, datasets, "tf32", 3).episodes == 30
     assert mine.obstacles() == []
     assert "HalfCheetah path" in other_data(mine.sources)[0]
 

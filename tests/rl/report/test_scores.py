@@ -17,7 +17,10 @@ def evaluations(curves: dict[tuple[str, int, int], list[float]]) -> pd.DataFrame
     """Two episodes an evaluation, 1 below and 1 above the given score."""
     return pd.DataFrame(
         [
-            ("hopper", method, sparsity, seed, "BC", 100 * (i + 1), episode, 0.0, score + shift, 9)
+            (
+                *("hopper", "normalised", method, sparsity, seed),
+                *("BC", 100 * (i + 1), episode, 0.0, score + shift, 9),
+            )
             for (method, sparsity, seed), curve in curves.items()
             for i, score in enumerate(curve)
             for episode, shift in enumerate((-1.0, 1.0))
@@ -45,7 +48,7 @@ def test_a_run_that_diverged_is_left_out_and_named(caplog):
     runs = run_scores(frame, last_evaluations=2)
     assert runs["seed"].tolist() == [0, 2]
     assert summarise_scores(runs)["seeds"].tolist() == [2]
-    assert "it diverged: run (task hopper, method dense, sparsity_percent 0, seed 1" in caplog.text
+    assert "it diverged: run (task hopper, observations normalised, method dense" in caplog.text
 
 
 def test_too_few_evaluations_are_an_error_that_names_the_run():

@@ -96,6 +96,7 @@ def _explain(error: ValidationError) -> str:
         "minimum": f"at least {limit}",
         "exclusiveMinimum": f"more than {limit}",
         "maximum": f"at most {limit}",
+        "exclusiveMaximum": f"less than {limit}",
         "pattern": f"a name that matches {limit}",
         "minItems": f"at least {limit} values",
         "maxItems": f"at most {limit} values",

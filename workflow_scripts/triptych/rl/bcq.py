@@ -78,7 +78,7 @@ class Noise:
 Loss = Callable[[Parameters, Parameters, Batch, Noise], Tensor]
 """Losses [K] by parameters, target networks, batch and noise."""
 
-ADVICE = "Lower rl.sweep.stack, so that fewer runs are trained in one job, or set device: cpu."
+ADVICE = "Lower rl.stack, so that fewer runs are trained in one job, or set device: cpu."
 
 
 def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:

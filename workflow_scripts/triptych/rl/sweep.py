@@ -65,7 +65,10 @@ def _runs(tasks: Iterable[str], name: str, sweep: Mapping[str, Any], usual: str)
         for seed in sweep["seeds"]
     ]
     columns = ["task", "sweep", "networks", "observations", "method", "sparsity_percent", "seed"]
-    return pd.DataFrame(rows, columns=columns)
+    frame = pd.DataFrame(rows, columns=columns)
+    # As config has them: 50 stays 50 beside 99.5.
+    levels = [row[columns.index("sparsity_percent")] for row in rows]
+    return frame.assign(sparsity_percent=pd.Series(levels, dtype=object))
 
 
 def _stacks(runs: pd.DataFrame, size: int | str) -> pd.Series:
@@ -73,4 +76,4 @@ def _stacks(runs: pd.DataFrame, size: int | str) -> pd.Series:
         return runs["sweep"] + "-all"
     within = runs.groupby(["task", "sparsity_percent"]).cumcount()
     part = (within // int(size) + 1).astype(str)
-    return runs["sweep"] + "-sp" + runs["sparsity_percent"].astype(str) + "-" + part
+    return runs["sweep"] + "-sp" + runs["sparsity_percent"].map("{:g}".format) + "-" + part

@@ -39,8 +39,8 @@ def _curves_panel(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) ->
         line = cells[cells["method"] == method].sort_values("update")
         if line.empty:
             continue
-        sparsity = int(line["sparsity_percent"].iloc[0])
-        name = METHOD_LABELS[method] + (f" {sparsity} %" if sparsity else "")
+        sparsity = line["sparsity_percent"].iloc[0]
+        name = METHOD_LABELS[method] + (f" {sparsity:g} %" if sparsity else "")
         control = method in CONTROLS
         axes.plot(
             line["update"],

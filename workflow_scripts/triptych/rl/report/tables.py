@@ -157,7 +157,7 @@ def scores_table(long: pd.DataFrame) -> Table:
                 cell = cells[cells["task"] == ALL_TASKS]
                 line.append(interval_text(cell, ("value", "low", "high"), 1))
             rows.append(tuple(line))
-    sparsity = int(long["sparsity_percent"].max())
+    sparsity = f"{long['sparsity_percent'].max():g}"
     return Table(
         name="rl_scores",
         title=f"Scores at {sparsity}% sparsity.",

@@ -60,7 +60,7 @@ def latency_table(long: pd.DataFrame, *, task: str) -> Table:
         for kernel in kernels:
             line.append(_latency_cell(cells[cells["kernel"] == kernel]))
         rows.append(tuple(line))
-    sparsity = int(chosen["sparsity_percent"].max())
+    sparsity = f"{chosen['sparsity_percent'].max():g}"
     return Table(
         name="rl_inference",
         title=f"Time to act at {sparsity}% sparsity.",

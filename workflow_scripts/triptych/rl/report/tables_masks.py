@@ -72,7 +72,7 @@ def emptied_table(layers: pd.DataFrame) -> Table:
         (
             str(row["networks"]),
             label(METHOD_LABELS, row["method"]),
-            f"{int(row['sparsity_percent'])} %",
+            f"{row['sparsity_percent']:g} %",
             str(row["name"]),
             str(row["tasks"]),
         )

@@ -1,0 +1,70 @@
+"""Controls: counts by their definitions, SynFlow against a sum over paths."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from triptych.rl.controls import ROUNDS, count_kept, erk_counts, even_counts, synaptic_flow
+from triptych.rl.networks import Widths, initialise
+
+SIZES = {"a": (23, 64), "b": (64, 64), "c": (64, 6)}
+
+
+def scores():
+    return {name: torch.zeros(2, *shape) for name, shape in SIZES.items()}
+
+
+@pytest.mark.parametrize("sparsity", [10, 50, 80, 95, 99.5])
+def test_an_even_count_is_the_same_share_of_every_layer(sparsity):
+    kept = count_kept(scores(), sparsity)
+    counts = even_counts(scores(), kept)
+    assert sum(counts.values()) == kept
+    for name, (inputs, outputs) in SIZES.items():
+        assert abs(counts[name] - inputs * outputs * (1 - sparsity / 100)) <= 1
+
+
+@pytest.mark.parametrize("sparsity", [10, 50, 80, 95, 99.5])
+def test_erk_shares_go_by_inputs_plus_outputs_until_a_layer_is_whole(sparsity):
+    kept = count_kept(scores(), sparsity)
+    counts = erk_counts(scores(), kept)
+    assert sum(counts.values()) == kept
+    ratios = {}
+    for name, (inputs, outputs) in SIZES.items():
+        share = counts[name] / (inputs * outputs)
+        if counts[name] < inputs * outputs:
+            ratios[name] = share / ((inputs + outputs) / (inputs * outputs))
+        rounding = 2 / (inputs + outputs)
+        ratios.get(name) and ratios.update({name: (ratios[name], rounding)})
+    values, slack = zip(*ratios.values(), strict=True)
+    assert max(values) - min(values) <= 2 * max(slack)
+
+
+def test_one_round_of_synflow_scores_a_weight_by_all_paths_through_it(monkeypatch):
+    """R is a sum over paths of products of |weights|; a weight's score, that of its paths."""
+    monkeypatch.setattr("triptych.rl.controls.ROUNDS", 1)
+    parameters = initialise(Widths((3, 4), (3, 4), 3), 3, 2, [0])
+    weights = {f"actor.l{n}.weight": parameters[f"actor.l{n}.weight"] for n in (1, 2, 3)}
+    one, two, three = (value[0].abs().double().numpy() for value in weights.values())
+    through = {name: np.zeros(value.shape[1:]) for name, value in weights.items()}
+    for i, j, k, m in product(range(5), range(3), range(4), range(2)):
+        flow = one[i, j] * two[j, k] * three[k, m]
+        for name, place in zip(weights, ((i, j), (j, k), (k, m)), strict=True):
+            through[name][place] += flow
+    ranked = np.sort(np.concatenate([each.ravel() for each in through.values()]))[::-1]
+    masks = synaptic_flow(weights, 60)
+    kept = sum(int(mask.sum()) for mask in masks.values())
+    assert kept == count_kept(weights, 60)
+    for name, mask in masks.items():
+        assert np.array_equal(mask[0].numpy(), through[name] >= ranked[kept - 1])
+
+
+def test_synflow_never_empties_a_layer_where_magnitude_does():
+    """Tanaka et al. 2020, theorem 3: flow is conserved, so the last weight of a layer stays."""
+    parameters = initialise(Widths((64, 64), (64, 64), 8), 11, 3, [0, 1])
+    weights = {f"actor.l{n}.weight": parameters[f"actor.l{n}.weight"] for n in (1, 2, 3)}
+    masks = synaptic_flow(weights, 99.5)
+    assert ROUNDS == 100
+    for mask in masks.values():
+        assert mask.flatten(1).any(1).all()
