@@ -12,7 +12,7 @@ from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
 from triptych.rl.pruning import PruningSettings
-from triptych.rl.stack_pruning import prune_stack
+from triptych.rl.stack_pruning import prune_stack, with_masks
 from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.training import TrainingSettings
 
@@ -23,7 +23,7 @@ with job(snakemake):
     given = {**dict(params.items()), "training": {**params.training, "precision": precision}}
     widths, bcq = Widths.from_table(params.widths), BcqSettings.from_table(params.bcq)
     steps = StepSettings(
-        **{name: params.training[name] for name in ("batch", "learning_rate", "tau")}
+        **{name: params.training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
     )
     training = TrainingSettings(
         updates=params.training["updates"],
@@ -43,7 +43,6 @@ with job(snakemake):
         bcq,
         PruningSettings(**params.pruning),
     )
-    pruned.write(output.masks, output.layers, output.inputs, output.sizes)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
@@ -56,7 +55,12 @@ with job(snakemake):
         device,
         Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+        params.pruning["scope"],
     )
+    left = with_masks(
+        pruned, trained.masks, rows, snakemake.wildcards.networks, widths, params.pruning["scope"]
+    )
+    left.write(output.masks, output.layers, output.inputs, output.sizes)
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
         write_csv(table, path)
     write_policies(output.policies, policies_of(rows, trained, bcq, training, evaluation))

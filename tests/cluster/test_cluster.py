@@ -24,10 +24,10 @@ MINUTES = 60  # after which a run hangs
 TARGETS = [f"results/tables/rl_{name}.csv" for name in ("table1", "scores", "curves")]
 
 # What happens to which training job (task, networks, stack).
-CANCELLED = ("hopper", "narrow", "sp0-1")
-PREEMPTED = ("hopper", "narrow", "sp50-1")
-TIMED_OUT = ("hopper", "narrow", "sp80-1")  # SLURM's limit, of which the job doesn't know
-SHORT = ("hopper", "narrow", "sp95-1")  # asks for two minutes at first, and knows
+CANCELLED = ("hopper", "narrow", "bcq-sp0-1")
+PREEMPTED = ("hopper", "narrow", "bcq-sp50-1")
+TIMED_OUT = ("hopper", "narrow", "bcq-sp80-1")  # SLURM's limit, of which the job doesn't know
+SHORT = ("hopper", "narrow", "bcq-sp95-1")  # asks for two minutes at first, and knows
 OWN_LIMIT = 60  # seconds after which a job of two minutes stops by its own clock
 
 EDITED = "workflow_scripts/triptych/rl/evaluation.py"  # for so many seconds, in the run

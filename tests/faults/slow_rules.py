@@ -21,7 +21,7 @@ SLOW_RULES = {
     "audio_finetune": "results/audio/models/mini_n-mini_roberta/clean/finetuned",
     "rl_collect": "results/rl/hopper/collected.hdf5",
     "rl_prune": "results/rl/hopper/narrow/measured/masks.safetensors",
-    "rl_train": "results/rl/hopper/narrow/sp95-1/policies.safetensors",
+    "rl_train": "results/rl/hopper/narrow/bcq-sp95-1/policies.safetensors",
     "rl_latency": "results/rl/hopper/latency.csv",
 }
 

@@ -212,3 +212,28 @@ def test_initialisation_has_the_bounds_of_torch_linear_and_ignores_its_neighbour
     large = initialise(dataclasses.replace(narrow, vae=400), *HOPPER, [0])["vae.e2.weight"]
     linear = torch.nn.Linear(400, 400).weight
     assert large.std().item() == pytest.approx(linear.std().item(), rel=0.01)
+
+
+def test_a_cosine_schedule_is_pytorchs():
+    steps = StepSettings(batch=20, learning_rate=2e-3, tau=0.005, schedule="cosine")
+    weight = torch.nn.Parameter(torch.zeros(1))
+    optimiser = torch.optim.SGD([weight], lr=2e-3)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, T_max=37)
+    for update in range(37):
+        assert steps.rate(update, 37) == pytest.approx(schedule.get_last_lr()[0], abs=1e-12)
+        optimiser.step()
+        schedule.step()
+    assert StepSettings(20, 1e-3, 0.005).rate(36, 37) == 1e-3
+
+
+def test_the_rate_of_an_update_is_adams(bcq_settings):
+    """A first step of Adam is as long as the rate, whatever the gradient."""
+    parameters = initialise(Widths((8, 8), (8, 8), 8), 11, 3, [0])
+    learner = Learner(parameters, {}, bcq_settings, STEPS, only_vae=True)
+    learner.set_rate(5e-3)
+    learner.optimisers["vae"].param_groups[0]["params"][0].grad = None
+    for name, value in learner.parameters.items():
+        value.grad = torch.ones_like(value) if name.startswith("vae") else None
+    learner.optimisers["vae"].step()
+    moved = parameters["vae.d3.weight"] - learner.parameters["vae.d3.weight"].detach()
+    torch.testing.assert_close(moved, torch.full_like(moved, 5e-3), rtol=1e-4, atol=1e-7)

@@ -13,7 +13,7 @@ from triptych.core.stopping import Stopped, StopRequest
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
-from triptych.rl.pruning import PruningSettings
+from triptych.rl.pruning import PruningSettings, write_masks
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.training import TrainingSettings
@@ -32,7 +32,12 @@ rows = pd.DataFrame(
     [
         {"task": "hopper", "observations": kind, "method": method}
         | {"sparsity_percent": 80, "seed": seed}
-        for kind, method, seed in (("normalised", "snip", 0), ("raw", "random", 1))
+        for kind, method, seed in (
+            ("normalised", "snip", 0),
+            ("raw", "random", 1),
+            ("raw", "trained_magnitude", 0),
+            ("normalised", "set", 1),
+        )
     ]
 )
 widths = Widths((12, 10), (14, 9), 16)
@@ -63,12 +68,14 @@ try:
         device,
         Checkpoint(folder / "checkpoint", "fixed"),
         StopRequest(),
+        "part",
     )
 except Stopped as stopped:
     print(stopped)
     raise
 trained.scores.to_csv(folder / "scores.csv", index=False)
 trained.losses.to_csv(folder / "losses.csv", index=False)
+write_masks(folder / "masks.safetensors", trained.masks)
 write_policies(
     folder / "policies.safetensors", policies_of(rows, trained, bcq, training, evaluation)
 )

@@ -75,9 +75,7 @@ def test_widths_that_do_not_exist_are_named(fresh):
     overlay = {"rl": {"sweeps": {"bcq": {"widths": "wide"}}}}
     (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
     text = fresh.snakemake("--dry-run", config="wrong.yaml", check=False)
-    assert (
-        "rl.sweeps.bcq.widths is 'wide'; allowed is a name from rl.widths: narrow, middle" in text
-    )
+    assert "rl.sweeps.bcq.widths is 'wide'; allowed is a name from rl.widths: narrow, half" in text
 
 
 @pytest.mark.parametrize("file", ["config.yaml", "tiny.yaml", "rules/rl.smk"])
@@ -96,8 +94,10 @@ def test_a_clusters_job_fails_when_what_it_reads_again_has_changed(fresh, monkey
 
 
 def test_a_stack_that_the_config_does_not_make_is_refused_by_name(fresh):
-    said = fresh.snakemake("results/rl/hopper/narrow/sp80-1/scores.csv", "--dry-run", check=False)
-    assert "make a stack 'sp80-1': with this config" in said and "sp95-1" in said
+    said = fresh.snakemake(
+        "results/rl/hopper/narrow/bcq-sp80-1/scores.csv", "--dry-run", check=False
+    )
+    assert "make a stack 'bcq-sp80-1': with this config" in said and "sp95-1" in said
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ VAE's gradients depend on neither actor nor critic, so a BCQ run already contain
 Losses come back as one value a row, [K]; the gradient of their sum is each row's own gradient.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar
@@ -50,6 +51,13 @@ class StepSettings:
     batch: int  # 100
     learning_rate: float  # 1e-3, Adam, all three networks
     tau: float  # 0.005, share of the way that the target networks go
+    schedule: str = "constant"  # or cosine: the rate goes down to 0 over the whole training
+
+    def rate(self, update: int, updates: int) -> float:
+        """The learning rate of update number `update` (from 0) of so many."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        return self.learning_rate * (1 + math.cos(math.pi * update / updates)) / 2
 
 
 @dataclass(frozen=True)
@@ -78,6 +86,7 @@ class Noise:
 Loss = Callable[[Parameters, Parameters, Batch, Noise], Tensor]
 """Losses [K] by parameters, target networks, batch and noise."""
 
+MOMENTS = ("exp_avg", "exp_avg_sq")
 ADVICE = "Lower rl.stack, so that fewer runs are trained in one job, or set device: cpu."
 
 
@@ -151,7 +160,7 @@ class Learner:
     `masks` holds one boolean tensor [K, in, out] for each weight, or is empty for dense networks.
     The masked weights are set to zero once; their gradients are masked at every update, so Adam's
     moments, and with them the weights, stay exactly zero. `parameters` may lie in memory in any
-    order, and are copied.
+    order, and are copied. With `masks_change` the masks are part of `state`.
     """
 
     def __init__(
@@ -161,12 +170,14 @@ class Learner:
         settings: BcqSettings,
         steps: StepSettings,
         only_vae: bool,
+        masks_change: bool = False,
     ) -> None:
         self.settings, self._tau = settings, steps.tau
         self.portion = Portion(len(next(iter(parameters.values()))), "runs", ADVICE)
         self.networks: Sequence[str] = ("vae",) if only_vae else ("vae", "critic", "actor")
         # As numbers: multiplying by booleans would convert them at every update.
-        self._kept = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
+        self.masks = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
+        self._masks_change = masks_change
         # Fused Adam reads parameters and moments by memory order, and a clone keeps its source's.
         self.parameters = {
             name: value.clone(memory_format=torch.contiguous_format).requires_grad_()
@@ -178,11 +189,15 @@ class Learner:
             if network != "vae"
             for name, value in select(self.parameters, network).items()
         }
-        on_gpu = next(iter(parameters.values())).is_cuda
+        device = next(iter(parameters.values())).device
+        # On a GPU a tensor, which a recorded update reads anew.
+        rate: float | Tensor = steps.learning_rate
+        if on_gpu := device.type == "cuda":
+            rate = torch.tensor(rate, device=device)
         self.optimisers = {
             network: torch.optim.Adam(
                 list(select(self.parameters, network).values()),
-                lr=steps.learning_rate,
+                lr=rate,
                 fused=True,
                 capturable=on_gpu,
             )
@@ -197,6 +212,27 @@ class Learner:
                     "exp_avg": torch.zeros_like(parameter),
                     "exp_avg_sq": torch.zeros_like(parameter),
                 }
+
+    def set_rate(self, rate: float) -> None:
+        """The learning rate of the updates that follow."""
+        for optimiser in self.optimisers.values():
+            (group,) = optimiser.param_groups
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    def change_masks(self, row: int, masks: Parameters) -> None:
+        """Give one row other masks, [1, in, out]: what is cut is forgotten, what comes is zero.
+
+        The target networks go on averaging, so that what is cut fades from them.
+        """
+        for name, (mask,) in masks.items():
+            parameter, optimiser = self.parameters[name], self.optimisers.get(network_of(name))
+            moments = optimiser.state[parameter] if optimiser else {}
+            self.masks[name][row] = mask.to(parameter.dtype)
+            for values in (parameter.detach(), *(moments[m] for m in MOMENTS if m in moments)):
+                values[row].masked_fill_(~mask, 0.0)
 
     def update(self, batch: Batch, noise: Noise) -> dict[str, Tensor]:
         """One update in the reference's order; the losses [K] of each network before its step."""
@@ -229,7 +265,7 @@ class Learner:
         for (name, parameter), gradient in zip(named.items(), gradients, strict=True):
             # Fused Adam reads both by memory order; autograd.grad may return transposed views.
             gradient = gradient.contiguous()
-            parameter.grad = gradient.mul_(self._kept[name]) if name in self._kept else gradient
+            parameter.grad = gradient.mul_(self.masks[name]) if name in self.masks else gradient
         self.optimisers[network].step()
         return value
 
@@ -264,6 +300,8 @@ class Learner:
             for name, parameter in select(self.parameters, network).items():
                 for moment, value in optimiser.state[parameter].items():
                     state[f"adam/{moment}/{name}"] = value
+        if self._masks_change:
+            state |= {f"masks/{name}": value for name, value in self.masks.items()}
         return state
 
     def restore(self, state: Parameters) -> None:

@@ -25,6 +25,13 @@ REFERENCE_ACTING = {
 }
 """sfujim/BCQ's values (latent_clip_bc: BEAR's), for files that carry no settings."""
 
+FILTERS = {
+    "method": "method",
+    "observations": "observations",
+    "sparsity": "sparsity_percent",
+    "seed": "seed",
+}
+"""Keys of a row by the options that choose one."""
 ROW_KEYS = ("task", "method", "sparsity_percent", "seed")
 
 
@@ -83,7 +90,8 @@ def add_commands(commands: Any) -> None:
 def _add_policy(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("policy", type=Path, metavar="POLICY", help=what)
     which = parser.add_argument_group("which row of a policies.safetensors")
-    which.add_argument("--method", help="dense, snip, grasp, random, magnitude or shuffled")
+    which.add_argument("--method", help="dense, snip, grasp or another of the config's")
+    which.add_argument("--observations", choices=("raw", "normalised"), help="how it was trained")
     which.add_argument("--sparsity", type=float, metavar="PERCENT", help="such as 95")
     which.add_argument("--seed", type=int)
 
@@ -178,12 +186,8 @@ def _read_policy(path: Path, options: argparse.Namespace) -> _Policy:
         is_packed = stream.read(len(MAGIC)) == MAGIC
     filters = {
         key: value
-        for key, value in (
-            ("method", options.method),
-            ("sparsity_percent", options.sparsity),
-            ("seed", options.seed),
-        )
-        if value is not None
+        for option, key in FILTERS.items()
+        if (value := getattr(options, option)) is not None
     }
     if is_packed:
         try:
@@ -225,7 +229,7 @@ def _row_of(path: Path, filters: Mapping[str, Any]) -> _Policy:
     ]
     if len(matches) != 1:
         rows = "\n".join(
-            f"  --method {row['method']} --sparsity {row['sparsity_percent']} --seed {row['seed']}"
+            " ".join(f"  --{option} {row[key]}" for option, key in FILTERS.items() if key in row)
             for row in policies.rows
         )
         found = "no row is" if not matches else f"{len(matches)} rows are"
@@ -238,9 +242,7 @@ def _check_only_row(path: Path, row: Mapping[str, Any], filters: Mapping[str, An
     wrong = [key for key, value in filters.items() if row.get(key) != value]
     if wrong:
         held = ", ".join(f"{key} {value}" for key, value in row.items()) or "one unnamed policy"
-        raise InputError(
-            f"{path} holds {held}; leave --method, --sparsity and --seed away or give its own"
-        )
+        raise InputError(f"{path} holds {held}; leave these options away or give its own")
 
 
 def _acting(settings: Mapping[str, Any], candidates: int | None) -> "ActingSettings":
@@ -260,8 +262,9 @@ def _output_name(path: Path, policy: _Policy, values: str) -> str:
     if not policy.row.keys() >= set(ROW_KEYS):
         return f"{path.stem}-{values}.tpk"
     task, method, sparsity, seed = (policy.row[key] for key in ROW_KEYS)
+    raw = "-raw" if policy.row.get("observations") == "raw" else ""
     # What a file says of itself may name no other folder.
-    return re.sub(r"[^\w.-]", "_", f"{task}-{method}-{sparsity}-seed{seed}-{values}.tpk")
+    return re.sub(r"[^\w.-]", "_", f"{task}-{method}-{sparsity}{raw}-seed{seed}-{values}.tpk")
 
 
 def _refuse_to_overwrite(path: Path, force: bool) -> None:

@@ -16,7 +16,8 @@ class Method:
     marker: of a control's line, as matplotlib has them. scores: whose scores rank the weights,
     its own unless named. layers: how many weights a layer keeps: as the ranks of all layers of a
     group say (`ranked`), the same share of each (`even`), or by Erdős-Rényi's rule (`erk`).
-    shuffled: which weights those are is then drawn anew within each layer.
+    shuffled: which weights those are is then drawn anew within each layer. changes: whether the
+    mask changes while the network trains (`rl/changing_masks.py`): `once`, from dense, or `often`.
     """
 
     label: str
@@ -27,6 +28,7 @@ class Method:
     scores: str = ""
     layers: str = "ranked"
     shuffled: bool = False
+    changes: str = ""
 
 
 DENSE = {"dense": Method("Dense", "#1f2933")}
@@ -50,6 +52,18 @@ CONTROLS = {
         "Magnitude by layer", "#56b4e9", dash=DASHES, marker="D", scores="magnitude", layers="even"
     ),
     "synflow": Method("SynFlow", "#0072b2", dash=BOTH, marker="X"),
+    "trained_magnitude": Method(
+        "Magnitude after training", "#1f4e79", dash=DASHES, marker="*", changes="once"
+    ),
+    "set": Method(
+        "SET (dynamic)",
+        "#6a3d9a",
+        dash=BOTH,
+        marker="h",
+        scores="random",
+        layers="erk",
+        changes="often",
+    ),
     "magnitude": Method("Magnitude, global (straw man)", "#8a94a0", dash=DOTS, marker="d"),
 }
 

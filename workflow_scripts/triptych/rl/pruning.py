@@ -209,7 +209,7 @@ def prune(
     }
     alike = rows.reset_index(drop=True).groupby(["observations", "method"], sort=False)
     for (kind, method), of_method in alike:
-        if method == "dense":
+        if method == "dense" or METHODS[str(method)].changes == "once":
             continue
         seeds = sorted({int(seed) for seed in of_method["seed"]})
         first = [int(of_method.index[of_method["seed"] == seed][0]) for seed in seeds]

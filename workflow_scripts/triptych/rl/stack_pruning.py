@@ -11,7 +11,7 @@ import torch
 from triptych.core.files import write_csv
 from triptych.rl.bcq import BcqSettings, apply_masks
 from triptych.rl.connections import input_table
-from triptych.rl.networks import NETWORKS, Widths, network_of, torch_layout
+from triptych.rl.networks import NETWORKS, Parameters, Widths, initialise, network_of, torch_layout
 from triptych.rl.pruning import PruningSettings, layer_table, prune, write_masks
 from triptych.rl.sampling import DeviceData
 from triptych.rl.storage import coo_bytes, dense_bytes, packed_bytes
@@ -53,10 +53,35 @@ def prune_stack(
     """
     data = DeviceData(read_transitions(transitions), torch.device("cpu"), torch.float32)
     parameters, masks = prune(rows, widths, data, bcq, pruning)
+    return _left(rows, networks, parameters, masks, pruning.scope)
+
+
+def with_masks(
+    pruned: PrunedStack,
+    masks: Mapping[str, np.ndarray],
+    rows: pd.DataFrame,
+    networks: str,
+    widths: Widths,
+    scope: str,
+) -> PrunedStack:
+    """What is left when the masks have become others, [K, in, out] by name; the same if none."""
+    if not masks:
+        return pruned
+    latent_and_action = masks["vae.mean.weight"].shape[2] // 2
+    observation = masks["actor.l1.weight"].shape[1] - latent_and_action
+    fresh = initialise(widths, observation, latent_and_action, [int(s) for s in rows["seed"]])
+    return _left(
+        rows, networks, fresh, {name: torch.as_tensor(mask) for name, mask in masks.items()}, scope
+    )
+
+
+def _left(
+    rows: pd.DataFrame, networks: str, parameters: Parameters, masks: Parameters, scope: str
+) -> PrunedStack:
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     pruned = {name: value.numpy() for name, value in apply_masks(parameters, masks).items()}
     tables = (
-        layer_table(rows, arrays, pruning.scope),
+        layer_table(rows, arrays, scope),
         input_table(rows, arrays),
         _sizes(rows, pruned),
     )

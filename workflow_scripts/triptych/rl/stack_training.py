@@ -37,6 +37,7 @@ def train_stack(
     device: torch.device,
     checkpoint: Checkpoint,
     stop: StopRequest,
+    scope: str,
 ) -> TrainedStack:
     """Train a stack of runs from their own initialisations and masks, [K, in, out] by name."""
     stored = read_transitions(transitions)
@@ -55,6 +56,7 @@ def train_stack(
         evaluation,
         checkpoint,
         stop,
+        scope,
     )
 
 

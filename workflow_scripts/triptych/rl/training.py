@@ -3,7 +3,7 @@
 import logging
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from triptych.core.portion import Portion
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.rl.bcq import BcqSettings, Learner, Noise, StepSettings
+from triptych.rl.changing_masks import ChangingMasks
 from triptych.rl.diverged_runs import DivergedRuns
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.networks import Parameters
@@ -48,6 +49,8 @@ class TrainedStack:
     arrays: dict[str, np.ndarray]
     scores: pd.DataFrame
     losses: pd.DataFrame
+    masks: dict[str, np.ndarray]
+    """Boolean [K, in, out] as they were in the end, where any changed; else none."""
 
 
 def train(
@@ -61,6 +64,7 @@ def train(
     evaluation: EvaluationSettings,
     checkpoint: Checkpoint,
     stop: Stop,
+    scope: str = "part",
 ) -> TrainedStack:
     """Train and score K runs of one task side by side.
 
@@ -72,7 +76,9 @@ def train(
     checkpoint before, and so, alone of all results, depend on when a job was stopped.
     """
     device, data = data.rewards.device, data.seen_as(list(rows["observations"]))
-    learner = Learner(parameters, masks, bcq, steps, only_vae="BCQ" not in training.algorithms)
+    changing = ChangingMasks(rows, scope, training.updates)
+    only_vae = "BCQ" not in training.algorithms
+    learner = Learner(parameters, masks, bcq, steps, only_vae, masks_change=bool(changing))
     run = _Stack(rows, learner, data.scaling, bcq, training, evaluation, checkpoint, stop)
     rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
     loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
@@ -88,8 +94,16 @@ def train(
         data.rewards.dtype,
     )
     update = update_stepper(learner, data, draws, training.precision)
-    loop.run(f"{run.task} x{len(run.seeds)}", lambda: run.take(update(run.done)))
-    return run.trained()
+
+    def take_step() -> None:
+        learner.set_rate(steps.rate(run.done, training.updates))
+        run.take(update(run.done))
+        changing.after(run.done, learner)
+
+    loop.run(f"{run.task} x{len(run.seeds)}", take_step)
+    trained = run.trained()
+    masks_ = learner.masks if changing else {}
+    return replace(trained, masks={name: (m > 0).cpu().numpy() for name, m in masks_.items()})
 
 
 class _Stack:
@@ -219,6 +233,7 @@ class _Stack:
             arrays={name: value.detach().cpu().numpy() for name, value in kept.items()},
             scores=_named(pd.DataFrame(self._scores), keys),
             losses=_named(pd.DataFrame(self._losses).explode(columns), keys),
+            masks={},
         )
 
 

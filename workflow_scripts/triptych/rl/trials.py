@@ -27,7 +27,9 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
     runs = trained[(trained[keys] == first[keys]).all(axis=1)]
     task, widths = str(first["task"]), Widths.from_table(config["widths"][first["networks"]])
     bcq, training = BcqSettings.from_table(config["bcq"]), config["training"]
-    steps = StepSettings(**{name: training[name] for name in ("batch", "learning_rate", "tau")})
+    steps = StepSettings(
+        **{name: training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
+    )
     seeds, sparsities = runs["seed"].tolist(), runs["sparsity_percent"].tolist()
     sizes = task_named(task).observation_size, task_named(task).action_size
     fresh = initialise(widths, *sizes, seeds)
