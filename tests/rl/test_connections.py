@@ -68,4 +68,4 @@ def test_an_input_that_a_mask_cuts_is_named(masks, caplog):
     cut = table[table["kept"] == 0]
     assert cut[["layer", "name", "weights"]].to_numpy().tolist() == [["vae.d1", "torso angle", 16]]
     assert len(table) == 5 * 11
-    assert "cuts from vae.d1: torso angle" in caplog.text
+    assert "cuts vae.d1 from torso angle" in caplog.text

@@ -51,6 +51,7 @@ def input_table(rows: pd.DataFrame, masks: Masks) -> pd.DataFrame:
     names = task_named(str(rows["task"].iloc[0])).inputs
     records = []
     for k, row in enumerate(rows.to_dict("records")):
+        cut = []
         for layer in FIRST_LAYERS:
             mask = masks[f"{layer}.weight"][k, : len(names)]
             kept = mask.sum(1)
@@ -59,6 +60,8 @@ def input_table(rows: pd.DataFrame, masks: Masks) -> pd.DataFrame:
                 | {"kept": int(kept[i])}
                 for i, name in enumerate(names)
             ]
-            if cut := [name for name, count in zip(names, kept, strict=True) if not count]:
-                logger.warning("the mask of %s cuts from %s: %s", row, layer, ", ".join(cut))
+            if gone := [name for name, count in zip(names, kept, strict=True) if not count]:
+                cut.append(f"{layer} from {', '.join(gone)}")
+        if cut:
+            logger.warning("the mask of %s cuts %s", row, "; ".join(cut))
     return pd.DataFrame(records)
