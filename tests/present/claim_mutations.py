@@ -12,6 +12,8 @@ from paper_runs import Run
 from triptych.present.verdicts import NOT_TESTABLE, SEEN
 
 SCORES = ("rl-bc-95", "rl-bcq-95")
+OURS = ("rl-ours-sensors", "rl-ours-shuffled")
+OF_SCORES = (*SCORES, *OURS)
 LOSSES = ("style-backbone-loss-trend", "style-loss-function-time")
 OPTIMIZERS = ("style-lbfgs-lowest", "style-sgd-fails")
 BY_LOSS = (*LOSSES, *OPTIMIZERS, "style-content-init")
@@ -36,7 +38,7 @@ INPUTS: dict[str, set[str]] = {
     "audio-finetune-helps": _OF_AUDIO,
     **dict.fromkeys(BY_GPT, _OF_GPT),
     "audio-ensemble": _OF_GPT | {"audio_ensembles"},
-    **{each: {"scores", "trained_layers", "datasets", "rl_precision"} for each in SCORES},
+    **{each: {"scores", "trained_layers", "datasets", "rl_precision"} for each in OF_SCORES},
     "rl-last-layer": {"layers", "datasets"},
     "rl-memory-4x": {"sizes", "layers"},
     "rl-sparse-inference": {"latency", "layers"},
@@ -333,30 +335,43 @@ AUDIO_MUTATIONS = [
 ]
 
 RL = [
-    _M("three seeds", "scores", SCORES, "3 seeds of 5", kept(lambda f: f["seed"] < 3)),
+    _M("three seeds", "scores", OF_SCORES, "3 seeds of 5", kept(lambda f: f["seed"] < 3)),
+    _M("no Hopper", "scores", OF_SCORES, "0 seeds of 5", kept(lambda f: f.task != "hopper")),
     _M(
-        "no Hopper", "scores", SCORES, "Hopper SNIP was not run", kept(lambda f: f.task != "hopper")
+        *("no raw", "scores", OURS[:1], "not trained on raw"),
+        kept(lambda f: f["observations"] != "raw"),
+    ),
+    _M(
+        *("no shuffled masks", "scores", OURS[1:], "was not run on every task"),
+        kept(lambda f: f["method"] != "shuffled"),
     ),
     _M("no GraSP", "scores", SCORES, "GraSP was not run", kept(lambda f: f["method"] != "grasp")),
     _M(
         *("90% for 95%", "scores", SCORES, "was not run"),
         said_where(lambda f: f["sparsity_percent"] == 95, sparsity_percent=99),
     ),
-    _M("short", "scores", SCORES, "50,000 updates", lambda f: f.assign(update=f["update"] // 2)),
-    _M("five episodes", "scores", SCORES, "5 episodes of 10", kept(lambda f: f["episode"] < 5)),
-    _M("narrow", "trained_layers", SCORES, "not as wide", lambda f: NARROW),
-    _M("bf16", "rl_precision", SCORES, "precision was bf16", lambda precision: "bf16"),
-    _M("a device's", "rl_precision", SCORES, "precision was auto", lambda precision: "auto"),
     _M(
-        *("a tenth", "datasets", (*SCORES, "rl-last-layer"), "published transitions of Walker2d"),
+        *("short", "scores", OF_SCORES, "50,000 updates"),
+        *(lambda f: f.assign(update=f["update"] // 2), SEEN),
+    ),
+    _M("four episodes", "scores", OF_SCORES, "8 episodes of 10", kept(lambda f: f["episode"] < 4)),
+    _M("narrow", "trained_layers", OF_SCORES, "not as wide", lambda f: NARROW, SEEN),
+    _M("bf16", "rl_precision", OF_SCORES, "precision was bf16", lambda precision: "bf16", SEEN),
+    _M("auto", "rl_precision", OF_SCORES, "precision was auto", lambda precision: "auto", SEEN),
+    _M(
+        *("a tenth", "datasets", OF_SCORES, "published transitions of Walker2d"),
+        *(said_where(lambda f: f["task"] == "walker2d", transitions=99_900), SEEN),
+    ),
+    _M(
+        *("a tenth", "datasets", ("rl-last-layer",), "published transitions of Walker2d"),
         said_where(lambda f: f["task"] == "walker2d", transitions=99_900),
     ),
     _M(
-        *("a task less", "datasets", (*SCORES, "rl-last-layer"), "no data of Hopper"),
+        *("a task less", "datasets", (*OF_SCORES, "rl-last-layer"), "no data of Hopper"),
         kept(lambda f: f["task"] != "hopper"),
     ),
     _M(
-        *("our experts", "datasets", (*SCORES, "rl-last-layer"), "not D4RL's .Hopper collected"),
+        *("our experts", "datasets", (*OF_SCORES, "rl-last-layer"), "not D4RL's .Hopper collected"),
         *(said_where(lambda f: f["task"] == "hopper", source="collected"), SEEN),
     ),
     _M(

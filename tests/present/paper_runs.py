@@ -88,7 +88,7 @@ def rl_frames() -> dict[str, pd.DataFrame]:
     """D4RL's data, the paper's widths, five seeds."""
     layers = synthetic.layers()
     return {
-        "scores": synthetic.scores(updates=100_000),
+        "scores": synthetic.both_ways(synthetic.scores(updates=100_000)),
         "trained_layers": layers,
         "layers": layers,
         "sizes": synthetic.sizes(),
@@ -155,7 +155,11 @@ def _audio_data(run: Run) -> AudioData:
 
 
 def _rl(run: Run) -> list[Verdict]:
-    return rl.verdicts_on(run.frames, {"last_evaluations": 2, "precision": run.rl_precision})
+    settings = {
+        **{"last_evaluations": 2, "precision": run.rl_precision, "observations": "normalised"},
+        "networks": {"BC": "paper", "BCQ": "paper"},
+    }
+    return rl.verdicts_on(run.frames, settings)
 
 
 def contrary_run() -> Run:
@@ -173,7 +177,10 @@ def contrary_run() -> Run:
     device = {"device": synthetic_style.GPU, "painting": "waves", "variant": "plain"}
     even = synthetic_style.speed(batches={1: 20.0, 8: 20.0})
     scores, sizes, latency = of["scores"], of["sizes"], of["latency"]
-    scores.loc[scores["sparsity_percent"] == 95, "score_normalised"] *= 0.5
+    raw, at_95 = scores["observations"] == "raw", scores["sparsity_percent"] == 95
+    scores.loc[at_95 & ~raw, "score_normalised"] *= 0.5
+    scores.loc[at_95 & raw, "score_normalised"] *= 2
+    scores.loc[scores["method"].isin(["shuffled", "shuffled_grasp"]), "score_normalised"] *= 2
     sizes.loc[sizes["format"] == "coo", "bytes"] *= 2
     latency.loc[latency["kernel"].isin(["torch CSR", "numba CSC"]), "microseconds_median"] *= 10
     swapped = of["layers"].replace({"method": {"snip": "grasp", "grasp": "snip"}})

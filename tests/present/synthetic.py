@@ -3,9 +3,12 @@
 import numpy as np
 import pandas as pd
 
+from triptych.rl.locomotion import TASKS
+from triptych.rl.observations import FIRST_LAYERS
+
 DIMENSIONS = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
 EXPERTS = {"hopper": 103.0, "walker2d": 89.0, "halfcheetah": 41.0}
-METHODS = ("snip", "grasp", "random", "magnitude", "shuffled")
+METHODS = ("snip", "grasp", "random", "magnitude", "shuffled", "shuffled_grasp")
 SPARSITIES = (50, 80, 90, 95)
 
 
@@ -56,7 +59,7 @@ def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=D
                 level = 0.96 - (0.02 if sparsity >= 90 else 0)
                 if algorithm == "BCQ" and task == "hopper":
                     level -= 0.5 * (sparsity / 95) ** 4
-                if method in ("random", "magnitude"):
+                if method not in ("dense", "snip", "grasp"):
                     level -= 0.2
                 level += generator.normal(0, 0.02)
                 for step in range(1, evaluations + 1):
@@ -93,6 +96,29 @@ def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=D
             "steps",
         ],
     )
+
+
+def both_ways(scores):
+    """Those scores, and of the raw observations' runs, which lose what normalised ones keep."""
+    raw = scores[scores["method"].isin(["dense", "snip", "grasp"])].assign(observations="raw")
+    raw.loc[raw["method"] != "dense", "score_normalised"] *= 0.3
+    return pd.concat([scores, raw], ignore_index=True)
+
+
+def inputs(methods=("dense", "snip", "grasp"), seeds=range(5), networks="paper"):
+    """inputs.csv: normalised masks keep some of every input, raw ones nothing of the first."""
+    columns = ("task", "observations", "method", "sparsity_percent", "seed")
+    table = [
+        dict(zip(columns, (task, kind, method, sparsity, seed), strict=True))
+        | {"layer": layer, "input": i, "name": name, "weights": 750, "networks": networks}
+        | {"kept": 750 if method == "dense" else 40 * (kind == "normalised" or i > 0)}
+        for task in DIMENSIONS
+        for kind in ("normalised", "raw")
+        for method, sparsity, seed in rows(methods, seeds=seeds)
+        for layer in FIRST_LAYERS
+        for i, name in enumerate(TASKS[task].inputs)
+    ]
+    return pd.DataFrame(table)
 
 
 def layers(methods=METHODS, seeds=range(5), networks="paper", empty=True, **widths):

@@ -22,8 +22,10 @@ from triptych.present.tables import Table
 from triptych.present.timings import duration, job_table, timing_table, versions
 from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.rl.report.claims import CRITERIA
+from triptych.rl.report.comparisons import comparisons_long
 from triptych.rl.report.page import TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
+from triptych.rl.report.sensors import inputs_long
 from triptych.rl.report.tables import scores_long, table1_long
 from triptych.rl.report.tables_latency import latency_long
 
@@ -72,7 +74,10 @@ def sections(pictures, layers=None, datasets=None, latency=None):
         table1=table1_long(synthetic.sizes(), published, task="halfcheetah", scale="demo"),
         scores=scores_long(run_scores(synthetic.scores(), 2), sparsity_percent=95, scale="demo"),
         latency=latency_long(latency, scale="demo"),
+        comparisons=comparisons_long(run_scores(synthetic.scores(), 2), scale="demo"),
+        inputs=inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
         latency_task="halfcheetah",
+        observations="normalised",
         layers=synthetic.layers() if layers is None else layers,
         datasets=synthetic.datasets() if datasets is None else datasets,
     )
@@ -82,7 +87,7 @@ def claims(**changes):
     verdicts = pd.DataFrame(
         {
             "id": list(CRITERIA),
-            "verdict": [REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, REPRODUCED],
+            "verdict": [REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE, *[REPRODUCED] * 4],
             "measured": "first; second",
             "interval": None,
             "scale": "demo",

@@ -31,7 +31,7 @@ def test_the_probability_of_improvement_is_mann_and_whitneys_share_of_pairs():
 def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
     long = comparisons_long(runs, scale="test")
     pairs = long[["first", "second"]].drop_duplicates()
-    assert len(pairs) == 10  # of five methods
+    assert len(pairs) == 15  # of six methods
     key = {"algorithm": "BC", "first": "snip", "second": "shuffled", "task": "hopper"}
     cell = long[(long[list(key)] == pd.Series(key)).all(axis=1)].iloc[0]
     of = runs[(runs["algorithm"] == "BC") & (runs["task"] == "hopper")]

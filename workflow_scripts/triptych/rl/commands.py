@@ -229,7 +229,8 @@ def _row_of(path: Path, filters: Mapping[str, Any]) -> _Policy:
     ]
     if len(matches) != 1:
         rows = "\n".join(
-            " ".join(f"  --{option} {row[key]}" for option, key in FILTERS.items() if key in row)
+            "  "
+            + " ".join(f"--{option} {row[key]}" for option, key in FILTERS.items() if key in row)
             for row in policies.rows
         )
         found = "no row is" if not matches else f"{len(matches)} rows are"
@@ -242,7 +243,10 @@ def _check_only_row(path: Path, row: Mapping[str, Any], filters: Mapping[str, An
     wrong = [key for key, value in filters.items() if row.get(key) != value]
     if wrong:
         held = ", ".join(f"{key} {value}" for key, value in row.items()) or "one unnamed policy"
-        raise InputError(f"{path} holds {held}; leave these options away or give its own")
+        raise InputError(
+            f"{path} holds {held}; leave --method, --observations, --sparsity and --seed away or "
+            "give its own"
+        )
 
 
 def _acting(settings: Mapping[str, Any], candidates: int | None) -> "ActingSettings":

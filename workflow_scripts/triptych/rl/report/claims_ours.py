@@ -59,7 +59,7 @@ def criteria_beat_their_shuffles(runs: pd.DataFrame, run: Conditions) -> Verdict
     failures, measured, intervals = [], [], []
     obstacles = run.obstacles()
     for method, control in CONTROLS.items():
-        name = f"{METHOD_LABELS[method]} against {METHOD_LABELS[control]}"
+        name = f"{label(METHOD_LABELS, method)} against {label(METHOD_LABELS, control)}"
         gaps: dict[str, Interval] = {}
         scores = []
         for task in TASKS:

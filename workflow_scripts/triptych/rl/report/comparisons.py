@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from triptych.core.statistics import LEVEL, Interval, difference_interval
-from triptych.present.palette import MUTED, STYLE, legend_below
+from triptych.present.palette import MUTED, STYLE, label, legend_below
 from triptych.present.tables import DASH, Table, number, with_cells
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import ALGORITHMS, tasks_in_order
@@ -116,7 +116,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
         registered, algorithm, level, first, second = names
         line = [
             f"{algorithm}, {level:g} %",
-            f"{METHOD_LABELS[str(first)]} - {METHOD_LABELS[str(second)]}"
+            f"{label(METHOD_LABELS, str(first))} - {label(METHOD_LABELS, str(second))}"
             + ("" if registered else " *"),
         ]
         for task in tasks:
