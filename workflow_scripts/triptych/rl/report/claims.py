@@ -281,9 +281,9 @@ def _score_verdict(
     ratios: dict[tuple[str, str], Interval],
     failures: list[str],
 ) -> Verdict:
-    obstacles = run.obstacles()
-    if len(TASKS) - len(unlearned) < LEARNING_TASKS:
-        obstacles += unlearned.values()
+    obstacles, departures = run.obstacles(), run.departures()
+    few_learned = len(TASKS) - len(unlearned) < LEARNING_TASKS
+    (obstacles if few_learned else departures).extend(unlearned.values())
     obstacles += [
         f"{pair_name(key)} was not run" for key, r in ratios.items() if np.isnan(r.estimate)
     ]
@@ -295,7 +295,7 @@ def _score_verdict(
         measured="Ratio to dense: "
         + ", ".join(f"{pair_name(key)} {ratio.estimate:.2f}" for key, ratio in known.items()),
         interval=", ".join(f"{pair_name(key)} {ratio.ends()}" for key, ratio in known.items()),
-        other_data=[*run.departures(), *unlearned.values()],
+        other_data=departures,
     )
 
 

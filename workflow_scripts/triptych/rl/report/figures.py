@@ -144,7 +144,7 @@ def _score_panel(
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.grid(axis="x", visible=False)
     low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(high, 5.0) * 1.04)
+    axes.set_ylim(min(0.0, low), max(high, 5.0), auto=True)  # panels below share it
 
 
 def _score_line(

@@ -63,4 +63,4 @@ def _curves_panel(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) ->
     axes.xaxis.set_major_formatter(FuncFormatter(lambda update, _: f"{update:,.0f}"))
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.grid(axis="x", visible=False)
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]), auto=True)  # panels below share it

@@ -49,7 +49,11 @@ def cut_table(long: pd.DataFrame) -> Table:
     for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
         task, networks, kind, method = map(str, names)
         seeds = int(cells["seeds"].max())
-        cut = [f"{row['name']} ({row['cut']})" for _, row in cells.iterrows() if row["cut"]]
+        cut = [
+            f"{row['name']}" + (f" ({row['cut']} of {seeds})" if row["cut"] < seeds else "")
+            for _, row in cells.iterrows()
+            if row["cut"]
+        ]
         least = cells.sort_values("value").iloc[0]
         rows.append(
             (
@@ -58,7 +62,7 @@ def cut_table(long: pd.DataFrame) -> Table:
                 label(METHOD_LABELS, method),
                 label(KINDS, kind),
                 f"{least['name']}: {least['value']:.1f} %",
-                ", ".join(cut) + f" of {seeds} seeds" if cut else "none",
+                ", ".join(cut) or "none",
             )
         )
     sparsity = long["sparsity_percent"].max()
@@ -67,7 +71,8 @@ def cut_table(long: pd.DataFrame) -> Table:
         title=f"What a policy senses at {sparsity:g}% sparsity.",
         caption=(
             "Of the decoder's first layer, which lets BC sense: the input that keeps least of its "
-            "weights, mean over seeds, and the inputs of which nothing is left (number of seeds)."
+            "weights, mean over seeds, and the inputs of which nothing is left (in brackets in how "
+            "many of the seeds, where not in all)."
         ),
         columns=tuple(
             ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
@@ -160,7 +165,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
             _scores_panel(above, scores[scores["task"] == task], expert)
             above.set_title(label(TASK_LABELS, task))
             _inputs_panel(below, kept[kept["task"] == task])
-        panels[0, 0].set_ylabel("score at 95% sparsity")
+        panels[0, 0].set_ylabel("score: dense, and 95% pruned")
         panels[0, 0].yaxis.label.set_color(INK)
         legend_below(figure, list(panels[0]), columns=3)
     return figure

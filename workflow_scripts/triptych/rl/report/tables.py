@@ -137,14 +137,18 @@ def scores_table(long: pd.DataFrame) -> Table:
     for task in tasks:
         columns += [(TASK_LABELS[task], "score"), (TASK_LABELS[task], "ratio to dense")]
     together = (long["task"] == ALL_TASKS).any()
-    most = int(long.loc[long["task"] != ALL_TASKS, "seeds"].max())
-    fewer = (long.loc[long["task"] != ALL_TASKS, "seeds"] < most).any()
+    of_tasks = long[long["task"] != ALL_TASKS]
+    seeds_of = of_tasks.groupby("algorithm")["seeds"].max().astype(int)
+    fewer = (of_tasks["seeds"] < of_tasks["algorithm"].map(seeds_of)).any()
     if together:
         columns.append(("All tasks", "interquartile mean"))
     rows = []
     for algorithm in sorted(set(long["algorithm"]), reverse=True):
+        most = seeds_of[algorithm]
         for method in methods:
             cells = long[(long["algorithm"] == algorithm) & (long["method"] == method)]
+            if cells.empty:
+                continue
             line = [f"{algorithm}, {METHOD_LABELS[method]}"]
             for task in tasks:
                 cell = cells[cells["task"] == task]
@@ -162,7 +166,9 @@ def scores_table(long: pd.DataFrame) -> Table:
         name="rl_scores",
         title=f"Scores at {sparsity}% sparsity.",
         caption=(
-            "D4RL-normalised score, mean over seeds with its 95% interval; ratio to "
+            "D4RL-normalised score, mean over seeds with its 95% interval ("
+            + ", ".join(f"{algorithm}: {seeds} seeds" for algorithm, seeds in seeds_of.items())
+            + "); ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
             "seeds drawn within tasks. The paper prints no scores."
             + (" Runs that diverged have no score and are left out." if fewer else "")
