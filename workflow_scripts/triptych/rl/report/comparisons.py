@@ -17,7 +17,7 @@ from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import ALGORITHMS, tasks_in_order
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import seed_scores
-from triptych.rl.report.tables import ALL_TASKS, interval_text
+from triptych.rl.report.tables import ALL_TASKS, ENOUGH_SEEDS, interval_text
 
 REGISTERED = (
     ("snip", "shuffled"),
@@ -28,8 +28,6 @@ REGISTERED = (
 )
 """The pairs that were chosen before any was run: a criterion and its controls."""
 RESAMPLES = 2000
-ENOUGH_SEEDS = 3
-"""Two bound nothing: their intervals are hundreds of points wide, and stay in the CSV."""
 
 
 def improvement(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> Interval:
@@ -135,8 +133,8 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             "Difference of the mean scores in points, seeds paired, with its 95% interval "
             "(Student's t); last, the probability over all tasks that a run of the first method "
             "scores more than one of the second, with a bootstrap interval that is too narrow for "
-            "few seeds (docs/intervals.md). A star: a pair that was not chosen beforehand. Pairs of "
-            f"fewer than {ENOUGH_SEEDS} seeds are in the CSV alone."
+            "few seeds (docs/intervals.md). A star: a pair that was not chosen beforehand. Pairs "
+            f"of fewer than {ENOUGH_SEEDS} seeds are in the CSV alone."
         ),
         columns=tuple(("", name) for name in columns),
         rows=tuple(line for _, line in sorted(rows, key=lambda row: row[0])) or ((DASH,) * 3,),

@@ -16,6 +16,8 @@ from triptych.rl.report.scores import aggregate_over_tasks, summarise_scores
 MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
 
 ALL_TASKS = "all tasks"
+ENOUGH_SEEDS = 3
+"""Two bound nothing: intervals of hundreds of points, which tables leave to the CSV."""
 
 # Table 1's published bytes fit these two tasks (equal shapes) and not Hopper.
 PUBLISHED_TASKS = ("halfcheetah", "walker2d")
@@ -168,7 +170,7 @@ def scores_table(long: pd.DataFrame) -> Table:
         caption=(
             "D4RL-normalised score, mean over seeds with its 95% interval ("
             + ", ".join(f"{algorithm}: {seeds} seeds" for algorithm, seeds in seeds_of.items())
-            + "); ratio to "
+            + f"; none is shown for fewer than {ENOUGH_SEEDS}); ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
             "seeds drawn within tasks. The paper prints no scores."
             + (" Runs that diverged have no score and are left out." if fewer else "")
@@ -183,7 +185,7 @@ def interval_text(cell: pd.DataFrame, columns: tuple[str, str, str], digits: int
     if cell.empty:
         return DASH
     estimate, low, high = (float(cell[column].iloc[0]) for column in columns)
-    if pd.isna(estimate) or pd.isna(low):
+    if pd.isna(estimate) or pd.isna(low) or cell["seeds"].iloc[0] < ENOUGH_SEEDS:
         return number(estimate, digits)
     return Interval(estimate, low, high).text(digits)
 
