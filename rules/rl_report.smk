@@ -23,11 +23,7 @@ rule rl_draw_scores:
             )
             for name, methods in RL.score_figures.items()
         },
-        curves=figure(
-            "rl_curves",
-            "Learning curves",
-            "score against updates",
-        ),
+        curves=figure("rl_curves", "Learning curves", "score against updates"),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
@@ -47,30 +43,6 @@ rule rl_draw_scores:
         "../workflow_scripts/rl_draw_scores.py"
 
 
-rule rl_figure1:
-    """Figure 1: score against sparsity, SNIP."""
-    input:
-        figure_files("rl_figure1"),
-
-
-rule rl_figure2:
-    """Figure 2: score against sparsity, GraSP."""
-    input:
-        figure_files("rl_figure2"),
-
-
-rule rl_curves:
-    """Learning curves: score against updates."""
-    input:
-        figure_files("rl_curves"),
-
-
-rule rl_scores:
-    """Table of scores at 95% sparsity, by method and task."""
-    input:
-        table_files("rl_scores"),
-
-
 rule rl_draw_masks:
     """What the masks leave: Figures 3 and 4, Table 1."""
     input:
@@ -80,11 +52,7 @@ rule rl_draw_masks:
     output:
         figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
         figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
-        table1=table(
-            "rl_table1",
-            "Table 1",
-            "megabytes of the stored networks",
-        ),
+        table1=table("rl_table1", "Table 1", "megabytes of the stored networks"),
     log:
         "results/logs/rl_draw_masks/rl_draw_masks.log",
     benchmark:
@@ -102,34 +70,12 @@ rule rl_draw_masks:
         "../workflow_scripts/rl_draw_masks.py"
 
 
-rule rl_figure3:
-    """Figure 3: weights kept by layer at 95% sparsity."""
-    input:
-        figure_files("rl_figure3"),
-
-
-rule rl_figure4:
-    """Figure 4: memory against sparsity, dense and sparse."""
-    input:
-        figure_files("rl_figure4"),
-
-
-rule rl_table1:
-    """Table 1: megabytes of the stored networks, published beside ours."""
-    input:
-        table_files("rl_table1"),
-
-
 rule rl_inference:
     """Time to act with dense and sparse kernels (beyond the paper)."""
     input:
         latency=[RL.latency],
     output:
-        figure(
-            "rl_inference",
-            "Inference",
-            "time to act, dense and sparse",
-        ),
+        figure("rl_inference", "Inference", "time to act, dense and sparse"),
         table_files("rl_inference")[1:],
     log:
         "results/logs/rl_inference/rl_inference.log",
