@@ -140,7 +140,6 @@ rule audio_score:
         "results/benchmarks/audio_score/audio_score.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(8000),
         runtime=minutes(60),
@@ -169,7 +168,6 @@ rule audio_submit:
         "results/benchmarks/audio_submit/audio_submit.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(4000),
         runtime=minutes(30),
@@ -198,7 +196,6 @@ rule audio_search_page:
         "results/benchmarks/audio_search_page/audio_search_page.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(4000),
         runtime=minutes(30),

@@ -5,17 +5,6 @@ from triptych.audio.workflow import DOWNLOADED, DOWNLOADS, SYNTHESISED
 AUDIO = WINGS["audio"]
 
 
-# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
-# where snakemake does.
-localrules:
-    audio_download,
-    audio_download_wavcaps,
-    audio_download_passt,
-    audio_fetch_audiocaps,
-    audio_text_model,
-    audio_caption,
-
-
 wildcard_constraints:
     dataset="clotho|audiocaps|wavcaps",
     corpus="[a-z][a-z0-9_]*",
@@ -56,9 +45,9 @@ rule audio_download:
         set="|".join(DOWNLOADED),
         file=AUDIO.downloaded_files,
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/download.yaml"
-    threads: 1
     resources:
         mem_mb=500,
         runtime=minutes(AUDIO.download_minutes),
@@ -85,9 +74,9 @@ rule audio_download_wavcaps:
     wildcard_constraints:
         part="AudioSet_SL|BBC_Sound_Effects|FreeSound|SoundBible",
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=1000,
         runtime=minutes(AUDIO.wavcaps_minutes),
@@ -115,7 +104,6 @@ rule audio_unpack_clotho:
         split="development|validation|evaluation|retrieval_audio",
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(4000),
         runtime=minutes(120),
@@ -137,6 +125,7 @@ rule audio_fetch_audiocaps:
     benchmark:
         "results/benchmarks/audio_fetch_audiocaps/audio_fetch_audiocaps.tsv"
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/audio.yaml"
     threads: 4
@@ -166,7 +155,6 @@ rule audio_list_clotho:
         "results/benchmarks/audio_list_clotho/audio_list_clotho.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=30,
@@ -193,7 +181,6 @@ rule audio_list_audiocaps:
         "results/benchmarks/audio_list_audiocaps/audio_list_audiocaps.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=30,
@@ -219,7 +206,6 @@ rule audio_list_wavcaps:
         "results/benchmarks/audio_list_wavcaps/audio_list_wavcaps.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=30,
@@ -275,7 +261,6 @@ rule audio_corpus:
         "results/benchmarks/audio_corpus/{corpus}.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=30,
@@ -304,9 +289,9 @@ rule audio_caption:
     benchmark:
         "results/benchmarks/audio_caption/audio_caption.tsv"
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/captions.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=1440,
@@ -330,9 +315,9 @@ rule audio_download_passt:
     wildcard_constraints:
         variant="passt_n|passt_s|passt_s15",
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=120,
@@ -359,9 +344,9 @@ rule audio_text_model:
     benchmark:
         "results/benchmarks/audio_text_model/{text_model}.tsv"
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/audio.yaml"
-    threads: 1
     resources:
         mem_mb=4000,
         runtime=60,

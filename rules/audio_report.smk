@@ -39,11 +39,9 @@ rule audio_draw_scores:
     output:
         table2=table("audio_table2", "Table 2", "retrieval by every system"),
         figure2=figure(
-            "audio_figure2",
-            "Figure 2",
-            "validation loss during fine-tuning",
+            "audio_figure2", "Figure 2", "validation loss during fine-tuning"
         ),
-        leaks=table("audio_leaks", "Leaks", "results with and without"),
+        leaks=table("audio_leaks", "Leaks", "results with and without them"),
         beyond=[
             *figure(
                 "audio_beyond",
@@ -68,28 +66,3 @@ rule audio_draw_scores:
         code=code("audio_draw_scores"),
     script:
         "../workflow_scripts/audio_draw_scores.py"
-
-
-rule audio_table2:
-    """Table 2: retrieval by every system, published beside ours."""
-    input:
-        table_files("audio_table2"),
-
-
-rule audio_figure2:
-    """Figure 2: validation loss during fine-tuning."""
-    input:
-        figure_files("audio_figure2"),
-
-
-rule audio_leaks:
-    """Results with and without leaks, and what was kept out of training."""
-    input:
-        table_files("audio_leaks"),
-
-
-rule audio_beyond:
-    """Beyond the paper: several right clips, held-out combinations, order."""
-    input:
-        figure_files("audio_beyond"),
-        table_files("audio_beyond")[1:],

@@ -63,6 +63,10 @@ def code(rule):
     return _CODE.digests[f"{rule}.py"]
 
 
+# What each figure and table says of itself, and its files; rules/report.smk makes them targets.
+TARGETS = {}
+
+
 def figure(name, product, shows):
     """A figure's files as an output, the first of them shown in Snakemake's own report."""
     return _in_report(name, figure_files(name), product, shows)
@@ -74,6 +78,7 @@ def table(name, product, shows):
 
 
 def _in_report(name, files, product, shows):
+    TARGETS[name] = f"{product}: {shows}.", files
     category, labels = NAMES[name.split("_")[0]], {"product": product, "shows": shows}
     caption = f"../resources/captions/{name}.rst"
     first = report(files[0], caption=caption, category=category, labels=labels)
@@ -94,6 +99,9 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error))
 
+
+# Rules that need the network have `localrule: True`: compute nodes often have none, so a cluster isn't
+# asked, and they run where snakemake does.
 
 # Further attempts of the rules that download or train: two, or the profile's `retries`. On a
 # cluster's node there are none: Snakemake starts itself again there, with --retries 0, which a

@@ -1,10 +1,23 @@
-"""Claims and the page, from the tidy files of all studies."""
+"""A name for each product; claims and the page, from the tidy files of all studies."""
 
 from triptych.studies import inputs_of
 
 REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.figures]
 CLAIM_FILES, CLAIM_SETTINGS = inputs_of(WINGS, "claims")
 PAGE_FILES, PAGE_SETTINGS = inputs_of(WINGS, "page")
+
+
+# What is drawn together with others is a target all the same.
+for _name, (_said, _files) in TARGETS.items():
+    if not workflow.is_rule(_name):
+
+        rule:
+            name:
+                _name
+            input:
+                _files,
+
+        workflow.get_rule(_name).docstring = _said
 
 
 rule report_claims:

@@ -35,7 +35,6 @@ rule rl_prune:
         "results/benchmarks/rl_prune/rl_prune.tsv"
     conda:
         "../envs/rl.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(RL.prune_megabytes),
         runtime=minutes(30 * len(RL.tasks)),
@@ -71,7 +70,6 @@ rule rl_train:
     retries: RETRIES
     conda:
         "../envs/rl.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(RL.train_megabytes),
         runtime=minutes(RL.train_minutes),
@@ -83,11 +81,7 @@ rule rl_train:
         bcq=RL.config["bcq"],
         pruning=RL.config["pruning"],
         training=RL.config["training"],
-        evaluation={
-            key: value
-            for key, value in RL.config["evaluation"].items()
-            if key != "last"
-        },
+        evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},
         device=config["device"],
         checkpoint="results/checkpoints/rl_train/{task}-{networks}-{stack}",
         code=code("rl_train"),

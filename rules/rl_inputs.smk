@@ -3,12 +3,6 @@
 RL = WINGS["rl"]
 
 
-# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
-# where snakemake does.
-localrules:
-    rl_download,
-
-
 rule rl_download:
     """Download D4RL's expert data of one task, checked."""
     output:
@@ -18,9 +12,9 @@ rule rl_download:
     benchmark:
         "results/benchmarks/rl_download/{task}.tsv"
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/download.yaml"
-    threads: 1
     resources:
         mem_mb=500,
         runtime=minutes(RL.download_minutes),
@@ -46,7 +40,6 @@ rule rl_train_expert:
         "results/benchmarks/rl_train_expert/{task}.tsv"
     conda:
         "../envs/rl.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(2000),
         runtime=minutes(120),
@@ -75,15 +68,12 @@ rule rl_collect:
         task=RL.tasks_from("collected"),
     conda:
         "../envs/rl.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(2000),
         runtime=minutes(30),
     params:
+        **RL.config["collect"],
         task="{task}",
-        transitions=RL.config["collect"]["transitions"],
-        noise=RL.config["collect"]["noise"],
-        seed=RL.config["collect"]["seed"],
         code=code("rl_collect"),
     script:
         "../workflow_scripts/rl_collect.py"
@@ -104,7 +94,6 @@ rule rl_prepare:
         task=RL.tasks_from("d4rl", "path"),
     conda:
         "../envs/rl.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(4000),
         runtime=minutes(20),

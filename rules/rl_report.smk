@@ -7,6 +7,7 @@ PRODUCTS = {
     "rl_figure2": "Figure 2",
     "rl_criteria": "Other criteria",
 }
+SENSORS = ("rl_sensors", "Sensors", "raw and normalised: scores, weights kept by input")
 
 
 rule rl_draw_scores:
@@ -24,27 +25,9 @@ rule rl_draw_scores:
             )
             for name, methods in RL.score_figures.items()
         },
-        curves=figure(
-            "rl_curves",
-            "Learning curves",
-            "score against updates",
-        ),
-        profiles=figure(
-            "rl_profiles",
-            "Performance profiles",
-            "share of runs above a score, by method",
-        ),
-        **(
-            {
-                "sensors": figure(
-                    "rl_sensors",
-                    "Sensors",
-                    "raw and normalised observations: scores, and weights kept by input",
-                )
-            }
-            if RL.sensing
-            else {}
-        ),
+        curves=figure("rl_curves", "Learning curves", "score against updates"),
+        profiles=figure("rl_profiles", "Performance profiles", "runs above a score"),
+        **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
         inputs=table("rl_inputs", "Inputs", "weights kept by input"),
@@ -68,48 +51,6 @@ rule rl_draw_scores:
         "../workflow_scripts/rl_draw_scores.py"
 
 
-rule rl_figure1:
-    """Figure 1: score against sparsity, SNIP."""
-    input:
-        figure_files("rl_figure1"),
-
-
-rule rl_figure2:
-    """Figure 2: score against sparsity, GraSP."""
-    input:
-        figure_files("rl_figure2"),
-
-
-rule rl_curves:
-    """Learning curves: score against updates."""
-    input:
-        figure_files("rl_curves"),
-
-
-rule rl_profiles:
-    """Performance profiles: share of runs above a score, by method."""
-    input:
-        figure_files("rl_profiles"),
-
-
-rule rl_comparisons:
-    """Table of all methods compared two by two."""
-    input:
-        table_files("rl_comparisons"),
-
-
-rule rl_inputs:
-    """Table of the weights that masks keep by input, and of the inputs they cut."""
-    input:
-        table_files("rl_inputs"),
-
-
-rule rl_scores:
-    """Table of scores at 95% sparsity, by method and task."""
-    input:
-        table_files("rl_scores"),
-
-
 rule rl_draw_masks:
     """What the masks leave: Figures 3 and 4, Table 1."""
     input:
@@ -119,11 +60,7 @@ rule rl_draw_masks:
     output:
         figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
         figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
-        table1=table(
-            "rl_table1",
-            "Table 1",
-            "megabytes of the stored networks",
-        ),
+        table1=table("rl_table1", "Table 1", "megabytes of the stored networks"),
     log:
         "results/logs/rl_draw_masks/rl_draw_masks.log",
     benchmark:
@@ -142,34 +79,12 @@ rule rl_draw_masks:
         "../workflow_scripts/rl_draw_masks.py"
 
 
-rule rl_figure3:
-    """Figure 3: weights kept by layer at 95% sparsity."""
-    input:
-        figure_files("rl_figure3"),
-
-
-rule rl_figure4:
-    """Figure 4: memory against sparsity, dense and sparse."""
-    input:
-        figure_files("rl_figure4"),
-
-
-rule rl_table1:
-    """Table 1: megabytes of the stored networks, published beside ours."""
-    input:
-        table_files("rl_table1"),
-
-
 rule rl_inference:
     """Time to act with dense and sparse kernels (beyond the paper)."""
     input:
         latency=[RL.latency],
     output:
-        figure(
-            "rl_inference",
-            "Inference",
-            "time to act, dense and sparse",
-        ),
+        figure("rl_inference", "Inference", "time to act, dense and sparse"),
         table_files("rl_inference")[1:],
     log:
         "results/logs/rl_inference/rl_inference.log",

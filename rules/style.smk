@@ -35,7 +35,6 @@ rule style_optimize:
     retries: RETRIES
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(STYLE.optimize_megabytes),
         runtime=minutes(STYLE.optimize_minutes),
@@ -68,7 +67,6 @@ rule style_train:
     retries: RETRIES
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(STYLE.train_megabytes),
         runtime=minutes(STYLE.train_minutes),
@@ -108,7 +106,6 @@ rule style_select:
         "results/benchmarks/style_select/{painting}-{variant}.tsv"
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(STYLE.train_megabytes),
         runtime=minutes(120),
@@ -139,7 +136,6 @@ rule style_export:
         "results/benchmarks/style_export/{painting}-{variant}.tsv"
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(3000),
         runtime=10,
@@ -169,7 +165,6 @@ rule style_stylize:
     priority: 50  # with a finished network, the first picture that a run shows
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(STYLE.stylize_megabytes),
         runtime=minutes(30),
@@ -201,14 +196,11 @@ rule style_quality:
         "results/benchmarks/style_quality/style_quality.tsv"
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(STYLE.quality_megabytes),
         runtime=minutes(120),
     params:
-        layers=STYLE.config["quality"]["layers"],
-        projections=STYLE.config["quality"]["projections"],
-        seed=STYLE.config["quality"]["seed"],
+        **STYLE.config["quality"],
         code=code("style_quality"),
     script:
         "../workflow_scripts/style_quality.py"
@@ -226,7 +218,6 @@ rule style_film:
         "results/benchmarks/style_film/style_film.tsv"
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(2000),
         runtime=minutes(30),
@@ -285,7 +276,6 @@ rule style_encode:
         "results/benchmarks/style_encode/{painting}-{variant}.tsv"
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(2000),
         runtime=minutes(120),

@@ -10,11 +10,7 @@ rule style_presets:
         contents=STYLE.experiment_contents("presets"),
         paintings=STYLE.experiment_paintings("presets"),
     output:
-        figure(
-            "style_presets",
-            "Presets",
-            "text, code and tuned settings",
-        ),
+        figure("style_presets", "Presets", "text, code and tuned settings"),
     log:
         "results/logs/style_presets/style_presets.log",
     benchmark:
@@ -42,9 +38,7 @@ rule style_draw_networks:
     output:
         training=figure("style_training", "Training", "losses of Version 2"),
         checkpoints=figure(
-            "style_checkpoints",
-            "Checkpoints",
-            "one photograph through training",
+            "style_checkpoints", "Checkpoints", "one photograph through training"
         ),
     log:
         "results/logs/style_draw_networks/style_draw_networks.log",
@@ -60,18 +54,6 @@ rule style_draw_networks:
         code=code("style_draw_networks"),
     script:
         "../workflow_scripts/style_draw_networks.py"
-
-
-rule style_training:
-    """Losses of the networks that this run trained."""
-    input:
-        figure_files("style_training"),
-
-
-rule style_checkpoints:
-    """One photograph through all checkpoints."""
-    input:
-        figure_files("style_checkpoints"),
 
 
 rule style_motion:
@@ -137,15 +119,9 @@ rule style_draw_results:
     output:
         figure1=figure("style_figure1", "Figure 1", "both versions side by side"),
         initialisations=figure(
-            "style_initialisations",
-            "Initialisations",
-            "results from each start",
+            "style_initialisations", "Initialisations", "results from each start"
         ),
-        scores=table(
-            "style_scores",
-            "Quality",
-            "structure, edges, texture, colours",
-        ),
+        scores=table("style_scores", "Quality", "structure, edges, texture, colours"),
     log:
         "results/logs/style_draw_results/style_draw_results.log",
     benchmark:
@@ -162,27 +138,3 @@ rule style_draw_results:
         code=code("style_draw_results"),
     script:
         "../workflow_scripts/style_draw_results.py"
-
-
-rule style_figure1:
-    """Figure 1: both versions of one photograph and style."""
-    input:
-        figure_files("style_figure1"),
-
-
-rule style_initialisations:
-    """Results from each initialisation."""
-    input:
-        figure_files("style_initialisations"),
-
-
-rule style_scores:
-    """Quality of every result, without downloads."""
-    input:
-        table_files("style_scores"),
-
-
-rule style_targets:
-    """Seconds to reach a given loss."""
-    input:
-        table_files("style_targets"),

@@ -3,14 +3,6 @@
 STYLE = WINGS["style"]
 
 
-# Rules that need the network. Compute nodes often have none, so a cluster isn't asked: they run
-# where snakemake does.
-localrules:
-    style_download_coco,
-    style_download_weights,
-    style_download_painting,
-
-
 wildcard_constraints:
     painting="[a-z][a-z0-9_]*",
     content="[a-z][a-z0-9_]*",
@@ -26,18 +18,14 @@ rule style_download_coco:
     benchmark:
         "results/benchmarks/style_download_coco/style_download_coco.tsv"
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/download.yaml"
-    threads: 1
     resources:
         mem_mb=500,
         runtime=720,
     params:
-        url=SOURCES["coco"]["files"]["train2017"]["url"],
-        mirrors=[SOURCES["coco"]["files"]["train2017"]["mirror"]],
-        size=SOURCES["coco"]["files"]["train2017"]["size"],
-        md5=SOURCES["coco"]["files"]["train2017"]["md5"],
-        sha256=SOURCES["coco"]["files"]["train2017"]["sha256"],
+        **STYLE.coco,
         code=code("style_download_coco"),
     script:
         "../workflow_scripts/style_download_coco.py"
@@ -83,7 +71,6 @@ rule style_prepare_photographs:
         source="embedded|folder",
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(2000),
         runtime=minutes(120),
@@ -109,18 +96,15 @@ rule style_download_weights:
     benchmark:
         "results/benchmarks/style_download_weights/{architecture}.tsv"
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=3000,
         runtime=120,
     params:
+        **STYLE.download("backbones", "architecture", "sha256_start"),
         architecture="{architecture}",
-        url=STYLE.download("backbones", "architecture", "url"),
-        size=STYLE.download("backbones", "architecture", "size"),
-        sha256_start=STYLE.download("backbones", "architecture", "sha256_start"),
-        lock=lambda wildcards: f"resources/locks/{wildcards.architecture}.json",
         code=code("style_download_weights"),
     script:
         "../workflow_scripts/style_download_weights.py"
@@ -137,7 +121,6 @@ rule style_train_backbone:
         "results/benchmarks/style_train_backbone/{architecture}.tsv"
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=megabytes(4000),
         runtime=minutes(240),
@@ -163,17 +146,14 @@ rule style_download_painting:
     benchmark:
         "results/benchmarks/style_download_painting/{painting}.tsv"
     retries: RETRIES
+    localrule: True
     conda:
         "../envs/download.yaml"
-    threads: 1
     resources:
         mem_mb=500,
         runtime=30,
     params:
-        url=STYLE.download("paintings", "painting", "url"),
-        size=STYLE.download("paintings", "painting", "size"),
-        sha256=STYLE.download("paintings", "painting", "sha256"),
-        lock=lambda wildcards: f"resources/locks/{wildcards.painting}.json",
+        **STYLE.download("paintings", "painting", "sha256"),
         contact=STYLE.config["contact"],
         code=code("style_download_painting"),
     script:
@@ -194,7 +174,6 @@ rule style_prepare_painting:
         painting=STYLE.found,
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
@@ -219,7 +198,6 @@ rule style_prepare_content:
         content=STYLE.own_contents,
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
@@ -241,7 +219,6 @@ rule style_paint:
         "results/benchmarks/style_paint/style_paint.tsv"
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
@@ -266,7 +243,6 @@ rule style_cut_contents:
     priority: 50  # what is stylised first
     conda:
         "../envs/style.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,

@@ -41,9 +41,7 @@ rule style_draw_optimisation:
         figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
         times="results/style/timing/targets.csv",
         targets=table(
-            "style_targets",
-            "Time to a loss",
-            "seconds to reach a given loss",
+            "style_targets", "Time to a loss", "seconds to reach a given loss"
         ),
     log:
         "results/logs/style_draw_optimisation/style_draw_optimisation.log",
@@ -60,18 +58,6 @@ rule style_draw_optimisation:
         code=code("style_draw_optimisation"),
     script:
         "../workflow_scripts/style_draw_optimisation.py"
-
-
-rule style_figure2:
-    """Figure 2: loss history by backbone."""
-    input:
-        figure_files("style_figure2"),
-
-
-rule style_figure3:
-    """Figure 3: results by backbone."""
-    input:
-        figure_files("style_figure3"),
 
 
 rule style_figure4:
@@ -96,18 +82,6 @@ rule style_figure4:
         code=code("style_figure4"),
     script:
         "../workflow_scripts/style_figure4.py"
-
-
-rule style_figure5:
-    """Figure 5: loss history by optimizer."""
-    input:
-        figure_files("style_figure5"),
-
-
-rule style_figure6:
-    """Figure 6: results by optimizer."""
-    input:
-        figure_files("style_figure6"),
 
 
 rule style_figure7:

@@ -1,7 +1,6 @@
 """What README.md and docs/ name is there: keys, paths, commands, targets, figures of the config."""
 
 import argparse
-import copy
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -12,7 +11,7 @@ import pytest
 import yaml
 
 from triptych.cli import _parser
-from triptych.core.config import check_config, read_schema
+from triptych.core.config import check_config, merged, read_schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "results/README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -151,17 +150,7 @@ def test_an_example_of_the_config_is_allowed(page):
     for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.DOTALL):
         example = yaml.safe_load(block)
         if isinstance(example, dict) and set(example) <= set(config()):
-            check_config(laid_over(copy.deepcopy(config()), example), ROOT / "config/schema.yaml")
-
-
-def laid_over(base: dict[str, Any], overlay: dict[str, Any]) -> dict[str, Any]:
-    """As Snakemake lays a config file over another."""
-    for key, value in overlay.items():
-        if isinstance(value, dict) and isinstance(base.get(key), dict):
-            laid_over(base[key], value)
-        else:
-            base[key] = value
-    return base
+            check_config(merged(config(), example), ROOT / "config/schema.yaml")
 
 
 def test_every_place_that_rules_write_to_is_told():

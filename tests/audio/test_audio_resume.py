@@ -1,14 +1,12 @@
 """A training that was interrupted ends as if it had not been."""
 
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import pytest
 import tiny_retrieval as job
 import torch
-import warm
+from broken_runs import start, wait_for_checkpoint
 from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
@@ -85,17 +83,8 @@ def test_a_run_that_is_killed_ends_with_an_unbroken_runs_bytes(tmp_path):
     folder, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     folder.mkdir()
     unbroken.mkdir()
-    process = subprocess.Popen(
-        [*warm.COMMAND, str(RUNNER), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    state, seen = folder / "checkpoint" / "state.pt", set()
-    while len(seen) < 5 and process.poll() is None:
-        if state.exists():
-            seen.add(state.stat().st_mtime_ns)
-        time.sleep(0.002)
+    process = start(RUNNER, folder)
+    wait_for_checkpoint(folder, process, 5)
     process.send_signal(signal.SIGKILL)
     output = process.communicate()[0]
     assert process.returncode == -signal.SIGKILL, output

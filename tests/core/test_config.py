@@ -6,19 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from triptych.core.config import ConfigError, check_config
+from triptych.core.config import ConfigError, check_config, merged
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "config" / "schema.yaml"
-
-
-def merged(base, overlay):
-    for key, value in overlay.items():
-        if isinstance(value, dict) and isinstance(base.get(key), dict):
-            merged(base[key], value)
-        else:
-            base[key] = value
-    return base
 
 
 @pytest.fixture

@@ -9,7 +9,9 @@ from triptych.core.device import (
     chosen_precisions,
     precision_context,
     precision_on_gpus,
+    training_precision,
 )
+from triptych.core.errors import InputError
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 AMX = {"amx_bf16": True, "avx512_bf16": True}
@@ -125,3 +127,8 @@ def test_float32_rounds_neither_products_nor_convolutions(precision, rounded):
 def test_an_unknown_precision_is_named():
     with pytest.raises(ValueError, match="'double' is not one of float32, tf32, bf16"):
         precision_context(CPU, "double")
+
+
+def test_fp16_is_for_gpus():
+    with pytest.raises(InputError, match="fp16 needs a GPU; on a CPU use bf16 or float32"):
+        training_precision(CPU, "fp16")

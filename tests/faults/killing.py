@@ -24,6 +24,8 @@ from script_runner import start_script
 from slow_rules import SECONDS
 from tiny_checkout import TINY, copy_checkout
 
+from triptych.core.config import merged
+
 PLANNER = Path(__file__).with_name("planned_jobs.py")
 
 SHORT = {
@@ -72,7 +74,7 @@ class Workplace:
     def __init__(self, root: Path, targets: list[str]) -> None:
         self.root = root
         copy_checkout(root)
-        (root / "tiny.yaml").write_text(yaml.safe_dump(_laid_over(TINY, SHORT)))
+        (root / "tiny.yaml").write_text(yaml.safe_dump(merged(TINY, SHORT)))
         plan = root / "jobs.pickle"
         command = [*warm.COMMAND, str(PLANNER), "tiny.yaml", str(plan), *targets]
         done = subprocess.run(command, cwd=root, capture_output=True, text=True)
@@ -190,12 +192,3 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-
-
-def _laid_over(under: dict, over: dict) -> dict:
-    """One config over another, as Snakemake lays its --configfile."""
-    both = dict(under)
-    for key, value in over.items():
-        nested = isinstance(value, dict) and isinstance(under.get(key), dict)
-        both[key] = _laid_over(under[key], value) if nested else value
-    return both

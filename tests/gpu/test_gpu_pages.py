@@ -6,7 +6,8 @@ from triptych.cli import main
 from triptych.core.cost import Cost
 from triptych.core.errors import InputError
 from triptych.core.operations import GPUS, Work
-from triptych.gpu import pages, records
+from triptych.gpu import pages
+from triptych.plan import records
 from triptych.plan.measured import calibrated, name_of
 
 DEVICE = "NVIDIA A100-SXM4-80GB"

@@ -10,8 +10,9 @@ from tiny_checkout import ROOT, TINY, copy_checkout
 
 from triptych.cli import main
 from triptych.core.config import merged
-from triptych.gpu import records, session, work
+from triptych.gpu import session, work
 from triptych.gpu.session import Step, run_part, steps_of
+from triptych.plan import records
 from triptych.plan.dry_run import read_config
 
 ABOUT = {"device": "a processor", "date": "2026-11-22", "torch": "2", "scale": "custom"}

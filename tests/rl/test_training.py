@@ -1,14 +1,13 @@
 """Resuming after a kill, stopping on request, evaluating in lock-step."""
 
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-import warm
+from broken_runs import start, wait_for_checkpoint
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
@@ -22,15 +21,6 @@ CPU = torch.device("cpu")
 RUNNER = Path(__file__).with_name("training_job.py")
 
 
-def start(folder):
-    return subprocess.Popen(
-        [*warm.COMMAND, str(RUNNER), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def files(folder):
     return {
         name: (folder / name).read_bytes()
@@ -41,32 +31,23 @@ def files(folder):
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("unbroken")
-    process = start(folder)
+    process = start(RUNNER, folder)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     return files(folder)
-
-
-def wait_for_checkpoint(folder, process, times):
-    """Until the checkpoint has been replaced `times` times, or the process has ended."""
-    state, seen = folder / "checkpoint" / "state.pt", set()
-    while len(seen) < times and process.poll() is None:
-        if state.exists():
-            seen.add(state.stat().st_mtime_ns)
-        time.sleep(0.002)
 
 
 @pytest.mark.slow
 def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken):
     kills = 0
     for times in (1, 2, 3):
-        process = start(tmp_path)
+        process = start(RUNNER, tmp_path)
         wait_for_checkpoint(tmp_path, process, times)
         time.sleep(0.05 * times)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
-    process = start(tmp_path)
+    process = start(RUNNER, tmp_path)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert kills == 3
@@ -76,14 +57,14 @@ def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken):
 
 @pytest.mark.slow
 def test_sigterm_saves_within_seconds_and_the_next_run_goes_on(tmp_path, unbroken):
-    process = start(tmp_path)
+    process = start(RUNNER, tmp_path)
     wait_for_checkpoint(tmp_path, process, 1)
     asked = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert time.monotonic() - asked < 10
     assert process.returncode == SAVED_EXIT_CODE
-    process = start(tmp_path)
+    process = start(RUNNER, tmp_path)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert "resuming at update" in output
@@ -105,14 +86,6 @@ def test_a_checkpoint_of_other_parameters_is_left_aside(tmp_path, caplog):
     assert Checkpoint(tmp_path, "one").load() == {"update": 3}
     assert Checkpoint(tmp_path, "two").load() is None
     assert "starting afresh" in caplog.text
-
-
-def test_a_damaged_checkpoint_is_left_aside(tmp_path, caplog):
-    checkpoint = Checkpoint(tmp_path, "one")
-    checkpoint.save({"update": 3})
-    checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-200])
-    assert checkpoint.load() is None
-    assert "cannot be read" in caplog.text
 
 
 def reference_returns(task, agent, seed, episodes, settings, latents):

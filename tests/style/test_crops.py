@@ -22,6 +22,7 @@ from triptych.style.inputs.crops import (
     shard_folder,
 )
 from triptych.style.inputs.image_sources import Collection, archive, folder
+from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.shards import Crop, ShardFiles, Shards, Skipped
 
 RANDOM = np.random.default_rng(0)
@@ -282,3 +283,11 @@ def test_a_bomb_is_broken_not_fatal() -> None:
     (result,) = centre_crops(Collection("one", ["a"], lambda name: head + body + bytes(8)), 32)
     assert isinstance(result, Skipped)
     assert result.reason == "broken"
+
+
+def test_the_embedded_photographs_need_no_network_and_are_rgb():
+    colour, all_of_them = embedded_photographs(), embedded_photographs(grey=True)
+    assert len(colour) == 9 and set(colour) < set(all_of_them)
+    assert all(photograph.mode == "RGB" for photograph in all_of_them.values())
+    assert colour["astronaut"].size == (512, 512)
+    assert all_of_them["brick"].getpixel((3, 4)) == (all_of_them["brick"].getpixel((3, 4))[0],) * 3

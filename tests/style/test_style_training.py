@@ -1,9 +1,8 @@
-"""Training: resuming after a kill, the order of batches, rates, divergence."""
+"""Training: resuming after a kill, the order of batches, rates."""
 
 import dataclasses
 import math
 import signal
-import subprocess
 import time
 from collections import Counter
 from pathlib import Path
@@ -11,12 +10,10 @@ from pathlib import Path
 import pytest
 import style_training_job as job
 import torch
-import warm
+from broken_runs import start, wait_for_checkpoint
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import training_precision
-from triptych.core.divergence import DivergedError
 from triptych.core.errors import InputError
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import SAVED_EXIT_CODE
@@ -50,26 +47,8 @@ def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=Non
     )
 
 
-def start(folder):
-    return subprocess.Popen(
-        [*warm.COMMAND, str(RUNNER), str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def files(folder):
     return {name: (folder / name).read_bytes() for name in ("weights.safetensors", "losses.csv")}
-
-
-def wait_for_checkpoint(folder, process, times):
-    """Until the checkpoint has been replaced `times` times, or the process has ended."""
-    state, seen = folder / "checkpoint" / "state.pt", set()
-    while len(seen) < times and process.poll() is None:
-        if state.exists():
-            seen.add(state.stat().st_mtime_ns)
-        time.sleep(0.002)
 
 
 @pytest.mark.slow
@@ -77,13 +56,13 @@ def test_a_run_that_is_killed_and_then_stopped_ends_with_an_unbroken_runs_bytes(
     folder, unbroken = tmp_path / "broken", tmp_path / "unbroken"
     folder.mkdir()
     unbroken.mkdir()
-    process = start(folder)
+    process = start(RUNNER, folder)
     wait_for_checkpoint(folder, process, 2)
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert process.returncode == -signal.SIGKILL
 
-    process = start(folder)
+    process = start(RUNNER, folder)
     wait_for_checkpoint(folder, process, 2)
     asked = time.monotonic()
     process.send_signal(signal.SIGTERM)
@@ -92,7 +71,7 @@ def test_a_run_that_is_killed_and_then_stopped_ends_with_an_unbroken_runs_bytes(
     assert process.returncode == SAVED_EXIT_CODE, output
     assert "resuming at batch" in output
 
-    process = start(folder)
+    process = start(RUNNER, folder)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert "resuming at batch" in output
@@ -255,43 +234,6 @@ def test_the_one_cycle_rises_for_a_quarter_and_falls_to_almost_nothing():
     assert {learning_rate(number, constant) for number in range(48)} == {0.01}
 
 
-class Poisoned(PerceptualLoss):
-    """A loss that isn't finite from batch 23 on."""
-
-    seen = 0
-
-    def terms(self, images, stylised):
-        terms = super().terms(images, stylised)
-        if self.seen >= 23:
-            terms["style"] = terms["style"] * torch.inf
-        self.seen += 1
-        return terms
-
-
-def test_divergence_names_the_batch_and_what_to_lower_and_keeps_the_last_state(tmp_path):
-    loss = Poisoned(job.random_backbone(), job.LOSSES, job.painting())
-    with pytest.raises(DivergedError, match=r"at batch 23 .*good state, of batch 15, is kept in"):
-        run(tmp_path, loss, settings(batches=60, checkpoint_every=15))
-    state = Checkpoint(tmp_path, "x").load()
-    assert state["done"] == 15
-    assert all(value.isfinite().all() for value in state["network"].values())
-
-
-def test_a_wish_to_stop_does_not_save_weights_that_are_not_finite(tmp_path):
-    class StopAt26:
-        asked = 0
-
-        @property
-        def reason(self):
-            self.asked += 1
-            return "SIGTERM" if self.asked > 26 else None
-
-    loss = Poisoned(job.random_backbone(), job.LOSSES, job.painting())
-    with pytest.raises(DivergedError):
-        run(tmp_path, loss, settings(batches=60, checkpoint_every=15), stop=StopAt26())
-    assert Checkpoint(tmp_path, "x").load()["done"] == 15
-
-
 def test_bf16_training_lowers_the_loss(tmp_path):
     losses = dataclasses.replace(job.LOSSES, temporal_weight=0.0)
     loss = PerceptualLoss(job.random_backbone(), losses, job.painting())
@@ -306,11 +248,6 @@ def test_too_few_crops_and_too_small_ones_are_told(tmp_path):
         run(tmp_path, chosen=settings(batch=41))
     with pytest.raises(InputError, match="24x24 pixels, smaller than the 32"):
         run(tmp_path, chosen=settings(size=32))
-
-
-def test_fp16_is_for_gpus():
-    with pytest.raises(InputError, match="bf16 or float32"):
-        training_precision(CPU, "fp16")
 
 
 @pytest.mark.gpu

@@ -12,7 +12,7 @@ from triptych.cli import main
 from triptych.core.cost import Cost
 from triptych.core.errors import InputError
 from triptych.core.operations import GPUS, Work
-from triptych.gpu import records
+from triptych.plan import records
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing, parents, read_config, read_jobs
 from triptych.plan.pages import BEGIN, END, insert, plan_page
 from triptych.plan.planned import Plan, costs_of, measured_seconds

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 from triptych.core.errors import InputError
 from triptych.gpu import commands as gpu
@@ -60,6 +61,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.set_defaults(paint=_paint)
     parser.add_argument("--version", action=_Version, help="print the version and stop")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -70,6 +72,20 @@ def _parser() -> argparse.ArgumentParser:
     gpu.add_commands(commands)
     report.add_commands(commands)
     return parser
+
+
+def _paint(name: str) -> Any:
+    """The demo's painting of that name, RGB in [0, 1], [512, 512, 3]: no study knows the demo.
+
+    Raises InputError where there is none.
+    """
+    from triptych.demo.paintings.paint import PAINTINGS, paint
+
+    if name not in PAINTINGS:
+        raise InputError(
+            f"{name} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
+        )
+    return paint(name, (512, 512), seed=0)
 
 
 class _Version(argparse.Action):

@@ -19,6 +19,7 @@ class Clips:
 
     @property
     def total_seconds(self) -> float:
+        """Of all recordings together."""
         return self.count * self.seconds
 
 

@@ -53,9 +53,11 @@ class Store(Protocol):
 
     path: Path
 
-    def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None: ...
+    def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None:
+        """The latest state, its tensors on `device`; None where there is none."""
 
-    def save(self, state: dict[str, Any]) -> None: ...
+    def save(self, state: dict[str, Any]) -> None:
+        """Put a state in place of the one before."""
 
 
 @dataclass(frozen=True)

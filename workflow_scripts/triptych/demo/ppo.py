@@ -132,6 +132,7 @@ class Trainer:
 
     @property
     def evaluation_due(self) -> bool:
+        """Each EVALUATE_EVERY iterations and at the end, once."""
         due = self.iteration % EVALUATE_EVERY == 0 or self.iteration == self.iterations
         return due and self.iteration > self._evaluated
 

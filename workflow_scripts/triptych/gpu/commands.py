@@ -53,7 +53,8 @@ def add_commands(commands: Any) -> None:
 
 
 def _gpu(options: argparse.Namespace) -> int:
-    from triptych.gpu import pages, records, session
+    from triptych.gpu import pages, session
+    from triptych.plan import records
     from triptych.plan.dry_run import read_config
 
     began = options.began or time.time()

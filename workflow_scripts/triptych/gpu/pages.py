@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from triptych.core.operations import GPUS, Work
-from triptych.gpu.records import FAILED, NOT_REACHED, Row
 from triptych.plan.commands import page_text
 from triptych.plan.measured import name_of
 from triptych.plan.pages import BEGIN, END, insert, table
+from triptych.plan.records import FAILED, NOT_REACHED, Row
 
 MARKS = ("<!-- gpu: begin -->", "<!-- gpu: end -->")
 PLAN_MARKS = (BEGIN, END)

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.core.provenance import LIBRARY
-from triptych.gpu.records import FAILED, MEASURED, NOT_REACHED, Row, read, write
+from triptych.plan.records import FAILED, MEASURED, NOT_REACHED, Row, read, write
 
 Config = Mapping[str, Any]
 

@@ -77,10 +77,10 @@ def page_text(root: Path, configfiles: Sequence[Path], gpu: str | None = None) -
     config = read_config(root, configfiles)
 
     # Only now, since counting imports PyTorch and a child's memory is measured above.
-    from triptych.gpu.records import KEPT, read
     from triptych.plan.measured import calibrated
     from triptych.plan.pages import plan_page
     from triptych.plan.planned import measured_seconds, planned
+    from triptych.plan.records import KEPT, read
 
     gpus = calibrated(read(root / KEPT))
     default = next((name for name, each in gpus.items() if each.measured_on), "a100")

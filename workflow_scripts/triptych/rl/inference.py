@@ -58,13 +58,14 @@ class ActingSettings:
 class Kernel(Protocol):
     """What each kernel offers; see the module's docstring for the shapes."""
 
-    def actor(self, inputs: np.ndarray) -> np.ndarray: ...
+    def actor(self, inputs: np.ndarray) -> np.ndarray:
+        """BCQ's perturbation, phi * max_action * tanh(network)."""
 
-    def bcq(
-        self, observations: np.ndarray, latents: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]: ...
+    def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The candidate of the highest Q1, and its number."""
 
-    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray: ...
+    def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        """The decoder's action, max_action * tanh(network)."""
 
 
 def parts_of(arrays: Arrays) -> list[str]:
@@ -187,10 +188,12 @@ class Torch:
 
     @torch.inference_mode()
     def actor(self, inputs: np.ndarray) -> np.ndarray:
+        """As `Kernel.actor`."""
         return self._perturbation(torch.from_numpy(inputs)).numpy()
 
     @torch.inference_mode()
     def bcq(self, observations: np.ndarray, latents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """As `Kernel.bcq`; all candidates are in memory at once."""
         batch, n, _ = latents.shape
         states = torch.from_numpy(observations).repeat_interleave(n, 0)
         proposed = self._decode(states, torch.from_numpy(latents).reshape(batch * n, -1))
@@ -202,6 +205,7 @@ class Torch:
 
     @torch.inference_mode()
     def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        """As `Kernel.bc`."""
         return self._decode(torch.from_numpy(observations), torch.from_numpy(latents)).numpy()
 
 
@@ -240,6 +244,7 @@ class NumbaSparse:
         self.proposed = np.zeros(max(n.outputs for n in self.networks.values()) * WIDE, np.float32)
 
     def actor(self, inputs: np.ndarray) -> np.ndarray:
+        """As `Kernel.actor`."""
         scale = self.settings.phi * self.settings.max_action
         return self.networks["actor"].squashed(inputs, scale)
 
@@ -268,6 +273,7 @@ class NumbaSparse:
         return actions, chosen
 
     def bc(self, observations: np.ndarray, latents: np.ndarray) -> np.ndarray:
+        """As `Kernel.bc`."""
         inputs = np.concatenate((observations, latents), axis=1)
         return self.networks["decoder"].squashed(inputs, self.settings.max_action)
 

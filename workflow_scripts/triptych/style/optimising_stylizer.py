@@ -12,7 +12,6 @@ from triptych.core.errors import InputError
 from triptych.core.memory import return_freed_memory
 from triptych.core.portion import NoRoomError
 from triptych.core.progress import Progress
-from triptych.demo.paintings.paint import PAINTINGS, paint
 from triptych.style import catalogue
 from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
 from triptych.style.enlarging import enlarged
@@ -38,7 +37,7 @@ class OptimisingStylizer(Stylizer):
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
-        self.painting = _painting(options.style)
+        self.painting = _painting(options)
         path = options.backbone or catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
         if not path.is_file():
             raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
@@ -126,14 +125,11 @@ def _memory_ran_out(problem: BaseException) -> bool:
     return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
 
 
-def _painting(style: str) -> Tensor:
-    """The painting of a file, or a generated one by name."""
-    if style in PAINTINGS and not Path(style).is_file():
-        return torch.from_numpy(paint(style, (512, 512), seed=0)).permute(2, 0, 1)
+def _painting(options: argparse.Namespace) -> Tensor:
+    """The painting of a file, or one that the command paints itself by that name."""
+    style = options.style
     if not Path(style).is_file():
-        raise InputError(
-            f"{style} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
-        )
+        return torch.from_numpy(options.paint(style)).permute(2, 0, 1)
     if Path(style).suffix.lower() in NETWORKS:
         raise InputError(
             f"{style} is a network, where a painting is expected: leave --optimize out to use it"

@@ -158,6 +158,7 @@ class NetworkStylizer(Stylizer):
         return stylise(prepared, images, memory_bytes=allowed)
 
     def film(self, item: Item) -> None:
+        """Stylise a video, frame by frame, as mp4 with its sound."""
         stylise_to_mp4(item.source, item.target, self._stylist(), self.batch)
 
     def _stylist(self) -> Stylist:

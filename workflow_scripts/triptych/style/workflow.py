@@ -291,9 +291,21 @@ class Workflow:
         painting = self.config["paintings"][wildcards.painting]
         return painting.get("path") or f"results/style/downloads/{wildcards.painting}"
 
-    def download(self, group: str, wildcard: str, key: str) -> Callable[[Any], Any]:
-        """Input function: a value in resources/sources.yaml for the file a wildcard names."""
-        return lambda wildcards: self._sources[group]["files"][wildcards[wildcard]].get(key)
+    @property
+    def coco(self) -> dict[str, Any]:
+        """Where COCO's training images are, and by what they are checked."""
+        file = self._sources["coco"]["files"]["train2017"]
+        checked = {key: file[key] for key in ("url", "size", "md5", "sha256")}
+        return checked | {"mirrors": [file["mirror"]]}
+
+    def download(self, group: str, wildcard: str, digest: str) -> dict[str, Callable[[Any], Any]]:
+        """Input functions by parameter: address, size, digest of the file that a wildcard names."""
+
+        def value(key: str) -> Callable[[Any], Any]:
+            return lambda wildcards: self._sources[group]["files"][wildcards[wildcard]].get(key)
+
+        values = {key: value(key) for key in ("url", "size", digest)}
+        return values | {"lock": lambda wildcards: f"resources/locks/{wildcards[wildcard]}.json"}
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the study's part of the page."""

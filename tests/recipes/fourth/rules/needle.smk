@@ -50,9 +50,3 @@ rule needle_draw:
         code=code("needle_draw"),
     script:
         "../workflow_scripts/needle_draw.py"
-
-
-rule needle_table1:
-    """Table 1: estimates of pi."""
-    input:
-        table_files("needle_table1"),

@@ -47,12 +47,14 @@ class Folder:
 
     @contextmanager
     def local(self, path: str, scratch: Path) -> Iterator[Path]:
+        """The file itself. Raises AudioProblem where there is none."""
         file = self._folder / path
         if not file.is_file():
             raise AudioProblem(f"{file}: there is no such file")
         yield file
 
     def state(self, path: str) -> str:
+        """Its size in bytes."""
         file = self._folder / path
         return str(file.stat().st_size) if file.is_file() else ""
 
@@ -71,6 +73,7 @@ class WavCapsArchives:
 
     @contextmanager
     def local(self, path: str, scratch: Path) -> Iterator[Path]:
+        """A copy in `scratch`, checked. Raises AudioProblem where it is damaged or absent."""
         archive, name = self._find(path)
         if name is None:
             raise AudioProblem(f"{path} is not in the archives of {self._folder}")
@@ -90,6 +93,7 @@ class WavCapsArchives:
                 raise AudioProblem(str(problem).replace(file.name, path)) from None
 
     def state(self, path: str) -> str:
+        """Size and checksum, as the archive tells them."""
         archive, name = self._find(path)
         return "" if name is None else f"{archive.members[name].size}-{archive.members[name].crc}"
 

@@ -66,6 +66,7 @@ class Excerpt:
 
     @property
     def name(self) -> str:
+        """Of its file, without suffix: a video may have several."""
         return f"{self.video}_{self.start}"
 
 

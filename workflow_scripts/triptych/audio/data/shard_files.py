@@ -115,23 +115,27 @@ class ReadView:
         stream.seek(offset)
 
     def read(self, count: int = -1) -> bytes:
+        """At most `count` bytes, all that are left for -1."""
         left = max(0, self._size - self._position)
         data = self._stream.read(left if count < 0 else min(count, left))
         self._position += len(data)
         return data
 
     def readinto(self, buffer: memoryview) -> int:
+        """Fill the buffer as far as there is something left; the count of bytes."""
         data = self.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
     def seek(self, target: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a byte of the view, as `io.IOBase.seek` does; never before its start."""
         base = (0, self._position, self._size)[whence]
         self._position = max(0, base + target)
         self._stream.seek(self._offset + self._position)
         return self._position
 
     def tell(self) -> int:
+        """Bytes from the start of the view."""
         return self._position
 
 

@@ -40,9 +40,11 @@ SHARD_BYTES = 1 << 30
 class Store(Protocol):
     """Clips by name, such as a `ClipStore`."""
 
-    def frames(self, clip: str) -> int: ...
+    def frames(self, clip: str) -> int:
+        """Length of a clip in samples."""
 
-    def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray: ...
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray:
+        """float32 [frames], or what there is from `start` on."""
 
 
 class ClipStore:

@@ -73,9 +73,11 @@ class Captions(nn.Module):
         self.vectors = nn.Embedding(count, PROJECTION)
 
     def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
+        """The numbers of the captions, int64 [N]."""
         return {"rows": torch.arange(len(captions))}
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """float32 [N, PROJECTION]."""
         return self.vectors(tokens["rows"])
 
 
@@ -116,10 +118,12 @@ class PlainSide:
         self._device = device
 
     def front_end(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """A call: spectrograms of a batch."""
         waveforms = noise(size["batch"], size["seconds"] * RATE).to(self._device)
         return partial(plain.log_mel, waveforms)
 
     def forward(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """A call: the audio model on one clip, without gradients."""
         passt = _plain_passt(model, self._device)
         mel = plain.log_mel(noise(1, size["seconds"] * RATE).to(self._device))
 
@@ -130,6 +134,7 @@ class PlainSide:
         return call
 
     def step(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """A call: an update of audio model, text vectors and temperature by Adam."""
         batch, samples = size["batch"], size["seconds"] * RATE
         network = _plain_model(model, self._device).train()
         text = nn.Sequential(nn.Embedding(batch, PROJECTION), nn.Linear(PROJECTION, PROJECTION))
@@ -155,6 +160,7 @@ class PlainSide:
         return call
 
     def embedding(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """A call: the clips of a split embedded, by `plain.embed_split`."""
         network, clips = _plain_model(model, self._device), split(size["clips"])
         return partial(plain.embed_split, network, clips, size["captions"], LONGEST_SECONDS * RATE)
 
@@ -166,10 +172,12 @@ class OurSide:
         self._device, self._precision = device, precision
 
     def front_end(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """As `PlainSide.front_end`."""
         waveforms = noise(size["batch"], size["seconds"] * RATE).to(self._device)
         return partial(LogMel().to(self._device), waveforms)
 
     def forward(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """As `PlainSide.forward`."""
         passt = Passt(PUBLISHED[model]).to(self._device).eval()
         mel = LogMel().to(self._device)(noise(1, size["seconds"] * RATE).to(self._device))
 
@@ -180,6 +188,7 @@ class OurSide:
         return call
 
     def step(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """As `PlainSide.step`, by the training run itself."""
         count, samples = size["batch"], size["seconds"] * RATE
         settings = TrainingSettings(
             schedule=Schedule(1000, 1, 1000, 1e-6),
@@ -215,6 +224,7 @@ class OurSide:
         return partial(run.step, batch)
 
     def embedding(self, model: str, size: dict[str, int]) -> Callable[[], object]:
+        """As `PlainSide.embedding`, by `embed_clips`."""
         network = _model(model, 1, self._device)
         clips = {str(number): clip for number, clip in enumerate(split(size["clips"]))}
         return partial(
@@ -229,9 +239,11 @@ class InMemory:
         self._clips = clips
 
     def frames(self, clip: str) -> int:
+        """As `Store.frames`."""
         return len(self._clips[clip])
 
     def read(self, clip: str, start: int = 0, frames: int | None = None) -> NDArray[np.float32]:
+        """As `Store.read`."""
         return self._clips[clip][start : None if frames is None else start + frames]
 
 

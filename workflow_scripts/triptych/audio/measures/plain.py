@@ -59,6 +59,8 @@ def log_mel(
 
 
 class PlainAttention(nn.Module):
+    """Self-attention with the weights of all heads in one layer, as timm writes it."""
+
     def __init__(self, dim: int, heads: int):
         super().__init__()
         self.heads = heads
@@ -66,6 +68,7 @@ class PlainAttention(nn.Module):
         self.proj = nn.Linear(dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[B, N, dim] to the same shape; the attention is held, [B, heads, N, N]."""
         b, n, c = x.shape
         qkv = self.qkv(x).reshape(b, n, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
         q, k, v = qkv[0], qkv[1], qkv[2]
@@ -75,15 +78,20 @@ class PlainAttention(nn.Module):
 
 
 class PlainMlp(nn.Module):
+    """Two layers, the hidden one four times as wide."""
+
     def __init__(self, dim: int):
         super().__init__()
         self.fc1, self.fc2 = nn.Linear(dim, 4 * dim), nn.Linear(4 * dim, dim)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[B, N, dim] to the same shape."""
         return self.fc2(F.gelu(self.fc1(x)))
 
 
 class PlainBlock(nn.Module):
+    """A block of the transformer, normalised before attention and layers."""
+
     def __init__(self, dim: int, heads: int):
         super().__init__()
         self.norm1 = nn.LayerNorm(dim, eps=1e-6)
@@ -92,16 +100,20 @@ class PlainBlock(nn.Module):
         self.mlp = PlainMlp(dim)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[B, N, dim] to the same shape."""
         x = x + self.attn(self.norm1(x))
         return x + self.mlp(self.norm2(x))
 
 
 class PlainPatches(nn.Module):
+    """Patches of 16 by 16 of a spectrogram, overlapping by its stride."""
+
     def __init__(self, dim: int, stride: tuple[int, int]):
         super().__init__()
         self.proj = nn.Conv2d(1, dim, 16, stride)
 
     def forward(self, x: Tensor) -> Tensor:
+        """[B, 1, bands, frames] to [B, dim, rows, columns]."""
         return self.proj(x)
 
 

@@ -30,6 +30,7 @@ class Linear(nn.Linear):
     """As `torch.nn.Linear`, by `linear`."""
 
     def forward(self, inputs: Tensor) -> Tensor:
+        """[..., in] to [..., out]."""
         return linear(inputs, self.weight, self.bias)
 
 

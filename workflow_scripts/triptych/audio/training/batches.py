@@ -48,6 +48,7 @@ class Batch:
     chosen: Tensor
 
     def pin_memory(self) -> "Batch":
+        """A copy in page-locked memory, which `DataLoader` asks for."""
         return Batch(
             self.waveforms.pin_memory(), self.lengths.pin_memory(), self.captions, self.chosen
         )

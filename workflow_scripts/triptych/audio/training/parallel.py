@@ -46,15 +46,19 @@ class Alone:
         self.device = device
 
     def gather(self, own: Tensor) -> Tensor:
+        """`own` itself."""
         return own
 
     def own_rows(self, gathered: Tensor) -> Tensor:
+        """All of them."""
         return gathered
 
     def sum_gradients(self, parameters: Iterable[Parameter]) -> None:
+        """Nothing to do."""
         pass
 
     def any(self, mine: bool) -> bool:
+        """`mine`."""
         return mine
 
 
@@ -70,20 +74,24 @@ class Together:
         )
 
     def gather(self, own: Tensor) -> Tensor:
+        """As `Group.gather`; without a gradient."""
         parts = [torch.empty_like(own) for _ in range(self.size)]
         torch.distributed.all_gather(parts, own.contiguous())
         return torch.cat(parts)
 
     def own_rows(self, gathered: Tensor) -> Tensor:
+        """As `Group.own_rows`."""
         return gathered.chunk(self.size)[self.rank]
 
     def sum_gradients(self, parameters: Iterable[Parameter]) -> None:
+        """As `Group.sum_gradients`; a parameter without a gradient has none anywhere."""
         gradients = [parameter.grad for parameter in parameters if parameter.grad is not None]
         sums = [torch.distributed.all_reduce(gradient, async_op=True) for gradient in gradients]
         for handle in sums:
             handle.wait()
 
     def any(self, mine: bool) -> bool:
+        """As `Group.any`; waits for every process."""
         flag = torch.tensor(float(mine))
         torch.distributed.all_reduce(flag, torch.distributed.ReduceOp.MAX, group=self._words)
         return bool(flag)

@@ -65,6 +65,7 @@ class FromParts:
     audio_weights: StrPath | None
 
     def model(self, seed: int) -> RetrievalModel:
+        """A new model; what is not loaded is drawn from the seed."""
         return build_model(self.settings, self.text, self.audio_weights, seed)
 
     @property
@@ -80,6 +81,7 @@ class FromModel:
     folder: StrPath
 
     def model(self, seed: int) -> RetrievalModel:
+        """The trained one, whatever the seed."""
         return load_model(self.folder)
 
     @property

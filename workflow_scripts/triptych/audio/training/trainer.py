@@ -82,6 +82,7 @@ class Task:
 
     @property
     def steps(self) -> int:
+        """Of all epochs."""
         return self.settings.schedule.epochs * self.batches.steps_per_epoch
 
 
@@ -254,6 +255,7 @@ class TrainingRun:
         return state if over else state | self._updates.state()
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state; of a finished training there are no weights in it."""
         self.done, self._losses = state["done"], state["losses"]
         self._history, self._chosen = state["history"], state["chosen"]
         if "model" in state:

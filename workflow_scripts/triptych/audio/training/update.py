@@ -111,6 +111,7 @@ class Updates:
         return all_finite(self._model.parameters())
 
     def state(self) -> dict[str, Any]:
+        """Weights, moments, scale of the loss, and how much is worked at a time."""
         return {
             "model": self._model.state_dict(),
             "adam": self._adam.state_dict(),
@@ -119,6 +120,7 @@ class Updates:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
         self._model.load_state_dict(state["model"])
         self._adam.load_state_dict(state["adam"])
         self._scaler.load_state_dict(state["scaler"])

@@ -63,6 +63,7 @@ class Stored:
         self.height, self.width = values.shape[-2:]
 
     def read(self, box: Box) -> Tensor:
+        """As `Source.read`."""
         x = _view(self.values, box)
         return x.to(self.dtype) if self.norm is None else self.norm.apply(x, self.dtype).relu_()
 
@@ -75,6 +76,7 @@ class Recomputed:
         self.height, self.width = _size(source, stage)
 
     def read(self, box: Box) -> Tensor:
+        """As `Source.read`."""
         return self.norm.apply(_convolved(self.source, self.stage, box)).relu_()
 
 

@@ -144,6 +144,7 @@ class TrainingRun:
 
     @property
     def evaluation_due(self) -> bool:
+        """Whether losses are to be written down or weights to be kept."""
         return self._log_due or self._keep_due
 
     @property
@@ -238,6 +239,7 @@ class TrainingRun:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
         self.done, self._history, self._kept = state["done"], state["history"], state["kept"]
         self._updates.restore(state)
         self._summed.copy_(state["summed"])

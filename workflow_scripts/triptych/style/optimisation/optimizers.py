@@ -16,13 +16,17 @@ class RowOptimizer(Protocol):
     rows: Tensor
     active: Tensor
 
-    def step(self, losses: Tensor, gradients: Tensor) -> None: ...
+    def step(self, losses: Tensor, gradients: Tensor) -> None:
+        """Move all active rows, once."""
 
-    def keep(self, rows: Tensor) -> None: ...
+    def keep(self, rows: Tensor) -> None:
+        """Go on with these rows only (indices [B']); `rows` becomes a new tensor."""
 
-    def state(self) -> dict[str, Any]: ...
+    def state(self) -> dict[str, Any]:
+        """What `restore` goes on from to the bit."""
 
-    def restore(self, state: dict[str, Any]) -> None: ...
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
 
 
 class _Rows:

@@ -161,11 +161,3 @@ def test_pairs_are_found_more_often_than_by_chance_after_some_steps(tmp_path):
     ).log
     assert log["loss"].iloc[-1] < log["loss"].iloc[0]
     assert log["pair_found_percent"].iloc[-1] > 10 > 100 / 63
-
-
-def test_the_embedded_photographs_need_no_network_and_are_rgb():
-    colour, all_of_them = embedded_photographs(), embedded_photographs(grey=True)
-    assert len(colour) == 9 and set(colour) < set(all_of_them)
-    assert all(photograph.mode == "RGB" for photograph in all_of_them.values())
-    assert colour["astronaut"].size == (512, 512)
-    assert all_of_them["brick"].getpixel((3, 4)) == (all_of_them["brick"].getpixel((3, 4))[0],) * 3
