@@ -1,5 +1,6 @@
 """What the rules of the audio study ask: its rows, where each file lies, what a job needs."""
 
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,8 +8,11 @@ from typing import Any
 import pandas as pd
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.data_sizes import WAVCAPS, clips_of, text_size
+from triptych.audio.data_sizes import WAVCAPS, clips_of
 from triptych.audio.experiments import audio_runs, run_records
+from triptych.audio.models.encoder_entries import Load
+from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
+from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
@@ -53,6 +57,7 @@ class Workflow:
         self.datasets = [name for name, source in self.sources.items() if source != "none"]
         self._files = {group: each["files"] for group, each in sources["audio"].items()}
         self._check_sources()
+        self._audio_models, self._text_models = self._read_models()
         try:
             check_captions(self.config["captions"], self.sources["clotho"])
             self._runs = audio_runs(self.config)
@@ -87,6 +92,30 @@ class Workflow:
                 f"{', '.join(sorted(set(self.datasets) - set(made)))} would not; "
                 "a data set that you don't have is left out by {source: none}"
             )
+
+    def _read_models(self) -> tuple[dict[str, ModelSettings], dict[str, SentenceSettings]]:
+        """What each class of encoder makes of its entries, by their names."""
+        shared, dropout = self.config["model"], self.config["model"]["text_dropout"]
+        key = ""
+        try:
+            audio, text = {}, {}
+            for name, entry in self.config["audio_models"].items():
+                key = f"audio_models.{name}"
+                audio[name] = ModelSettings.from_config(entry, shared, dropout)
+            for name, entry in self.config["text_models"].items():
+                key = f"text_models.{name}"
+                text[name] = sentence_encoder(name, entry)
+        except ValueError as error:
+            raise ConfigError(f"config: audio.{key}{error}") from error
+        for key in ("audio_models", "text_models"):
+            labels = list(self._labels(key).values())
+            if twice := [label for label in labels if labels.count(label) > 1]:
+                raise ConfigError(f"config: audio.{key}: the label {twice[0]!r} stands twice")
+        return audio, text
+
+    def _labels(self, key: str) -> dict[str, str]:
+        """What readers know the models as: by their keys, where no label stands beside."""
+        return {name: entry.get("label", name) for name, entry in self.config[key].items()}
 
     # Rows.
 
@@ -173,9 +202,27 @@ class Workflow:
     def study(self) -> dict[str, Any]:
         """What tables, figures and claims must know of the config."""
         config = self.config
+        audio, text = self._labels("audio_models"), self._labels("text_models")
         return {
-            **{key: config[key] for key in ("audio_models", "text_models", "main")},
-            **{key: config[key] for key in ("evaluated", "leaky")},
+            "audio_models": {
+                name: {
+                    "label": audio[name],
+                    "weights": config["audio_models"][name].get("weights", "none"),
+                    "segment_seconds": settings.segment_seconds,
+                    "overlap": settings.audio.overlap,
+                }
+                for name, settings in self._audio_models.items()
+            },
+            "text_models": {
+                name: {
+                    "label": text[name],
+                    "kind": settings.name,
+                    "source": config["text_models"][name]["source"],
+                    "weights": settings.load(CAPTION_TOKENS).weights,
+                }
+                for name, settings in self._text_models.items()
+            },
+            **{key: config[key] for key in ("main", "evaluated", "leaky")},
             "first_seed": config["finetuning"]["seeds"][0],
             "sources": self.sources,
             "backend": config["captions"]["backend"],
@@ -321,7 +368,7 @@ class Workflow:
 
     def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""
-        name = self.audio_model(wildcards)["weights"]
+        name = self.audio_model(wildcards).get("weights", "none")
         return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
 
     def text_model(self, wildcards: Any) -> str:
@@ -340,18 +387,18 @@ class Workflow:
         return f"results/audio/corpora/{self.config['evaluated']}/manifest.csv"
 
     def text_settings(self, wildcards: Any) -> dict[str, Any]:
-        """A text model's entry in config, with its repository and revision if the hub has it."""
+        """What a text model is made of, or its repository and revision if the hub has it."""
         name = wildcards.text_model
-        settings: dict[str, Any] = self.config["text_models"][name]
-        if settings["source"] == "scratch":
-            return settings
+        entry, made = self.config["text_models"][name], self._text_models[name]
+        if entry["source"] == "scratch":
+            return {"source": "scratch", "config": made.config(), "pieces": made.pieces}
         if name not in self._files["text_models"]:
             raise ConfigError(
                 f"config: audio.text_models.{name} comes from the hub, but "
                 "resources/sources.yaml (audio, text_models) has no repository and revision for it"
             )
         source = self._files["text_models"][name]
-        return {**settings, **{key: source[key] for key in ("repository", "revision", "sha256")}}
+        return {**entry, **{key: source[key] for key in ("repository", "revision", "sha256")}}
 
     # Downloads.
 
@@ -397,7 +444,7 @@ class Workflow:
 
         def labels(kind: str, position: int) -> str:
             names = dict.fromkeys(pair[position] for pair in config["pairs"])
-            return ", ".join(config[kind][name]["label"] for name in names)
+            return ", ".join(self._labels(kind)[name] for name in names)
 
         counts = self._runs["stage"].value_counts()
         return {
@@ -441,26 +488,24 @@ class Workflow:
         return common["nodes"], common["devices"]
 
     def train_megabytes(self, wildcards: Any) -> float:
-        """16 bytes a weight for training, 4 for a copy to be saved; 40 floats a unit and layer.
-
-        Besides, 1.5 GB for each process that reads sound.
+        """16 bytes a weight for training, 4 for a copy to be saved; what waits for the backward
+        pass, and 1.5 GB for each process that reads sound.
         """
-        model, text = self.audio_model(wildcards), self._text_size(wildcards)
+        pair = self._load(wildcards)
         common, (_, devices) = self.config["stages"]["common"], self._processes()
-        weights = 12 * (model["depth"] * model["dim"] ** 2 + text.layers * text.hidden**2)
-        kept = self._tokens(model) * model["depth"] * model["dim"]
-        kept += CAPTION_TOKENS * text.layers * text.hidden
         at_once = common["chunk"] or common["batch"]
         return (
             1000
             + self._machine.base
             + 1500 * common["workers"] * devices
-            + 20e-6 * (weights + text.hidden * text.vocabulary) * devices
-            + self._machine.activations(40 * kept * at_once)
+            + 20e-6 * pair.weights * devices
+            + self._machine.activations(pair.kept * at_once)
         )
 
     def train_minutes(self, stage: str) -> Callable[[Any], float]:
-        """Input function: 6 operations a weight and token in every epoch of every run."""
+        """Input function: a product is 2 operations forward and 4 backward, in every epoch of
+        every run.
+        """
         rows, settings, (nodes, devices) = (
             self.rows(STAGES[stage]),
             self.stages[stage],
@@ -468,11 +513,8 @@ class Workflow:
         )
 
         def needed(wildcards: Any) -> float:
-            model, text = self.audio_model(wildcards), self._text_size(wildcards)
-            pair = 72 * model["depth"] * model["dim"] ** 2 * self._tokens(model)
-            pair += 72 * text.layers * text.hidden**2 * CAPTION_TOKENS
             pairs = self._pairs(stage, wildcards.corpus) * settings["epochs"]
-            operations = len(rows(wildcards)) * pairs * pair
+            operations = 6 * self._load(wildcards).products * pairs * len(rows(wildcards))
             return self._machine.computing(
                 operations, settings["precision"], self.threads, nodes * devices
             )
@@ -508,15 +550,18 @@ class Workflow:
             return clotho
         return clotho + self._clips("audiocaps") + self._clips("wavcaps")
 
-    def _tokens(self, model: Mapping[str, Any]) -> int:
-        """Patches of a clip that a training step looks at, over all its segments."""
-        seconds: int = model["segment_seconds"]
-        strided = zip((128, 100 * seconds), model["stride"], model["patchout"], strict=True)
-        high, long = (1 + (g - 16) // s - p for g, s, p in strided)
+    def _load(self, wildcards: Any) -> Load:
+        """What a pair of models takes: of all segments of a clip, and of a caption."""
+        audio, text = wildcards.pair.split("-")
+        model = self._audio_models[audio]
         longest = self.config["stages"]["common"]["longest_seconds"]
         if self.sources["clotho"] == "synthesised":
             longest = min(longest, self.config["synthesis"]["seconds"][1])
-        return int(high * long * -(-longest // seconds))
-
-    def _text_size(self, wildcards: Any) -> Any:
-        return text_size(self.config, wildcards.pair.split("-")[1])
+        segments = math.ceil(longest / model.segment_seconds)
+        heard = model.audio.load(model.segment_frames)
+        read = self._text_models[text].load(CAPTION_TOKENS)
+        return Load(
+            heard.weights + read.weights,
+            segments * heard.products + read.products,
+            segments * heard.kept + read.kept,
+        )

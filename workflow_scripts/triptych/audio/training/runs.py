@@ -69,7 +69,7 @@ class FromParts:
 
     @property
     def dim(self) -> int:
-        """Width of the audio side's layers."""
+        """Dimensions of the audio side's embedding."""
         return self.settings.audio.dim
 
 
@@ -84,7 +84,7 @@ class FromModel:
 
     @property
     def dim(self) -> int:
-        """Width of the audio side's layers."""
+        """Dimensions of the audio side's embedding."""
         return int(read_model_table(Path(self.folder))["settings"]["audio"]["dim"])
 
 
