@@ -38,6 +38,7 @@ def added(tmp_path_factory):
     checkout = copy_checkout(tmp_path_factory.mktemp("encoders"))
     keep_alone(checkout.root, "audio")
     tiny = {"scale": "custom", "audio": merged(TINY["audio"], SMALL)}
+    tiny["audio"]["synthesis"]["challenge"] = 10  # as many as a submission lists
     (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(tiny))
     checkout.snakemake()
     before = tables(checkout.root)
@@ -124,7 +125,7 @@ def test_its_models_folder_is_read_again(added, pair):
         ),
         (
             {"audio_models": {"mini_n": {"width": 3}}},
-            "audio.audio_models.mini_n has no key width; a passt has label, class, weights",
+            "audio.audio_models.mini_n has no key 'width'; a passt has label, class, weights",
         ),
         (
             {"audio_models": {"mini_n": {"depth": 0}}},

@@ -1,8 +1,8 @@
 """What the lists of audio and of sentence encoders share: how large one is, and its config."""
 
-import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
+from math import isfinite
 from typing import Any, NamedTuple, TypeVar
 
 Settings = TypeVar("Settings")
@@ -29,7 +29,7 @@ def read_entry(
     if name not in classes:
         raise ValueError(f".class is {name!r}; allowed is one of {', '.join(classes)}")
     own = {each.name: each for each in fields(classes[name]) if each.default is MISSING}  # type: ignore[arg-type]
-    if unknown := [key for key in entry if key not in own and key not in shared]:
+    if unknown := [repr(key)[:200] for key in entry if key not in own and key not in shared]:
         allowed = ", ".join((*shared, *own))
         raise ValueError(f" has no key {', '.join(unknown)}; a {name} has {allowed}")
     if missing := [key for key in own if key not in entry]:
@@ -37,7 +37,7 @@ def read_entry(
     for key, field in own.items():
         says, fits = _ALLOWED[field.type]
         if not fits(entry[key]):
-            raise ValueError(f".{key} is {entry[key]!r}; allowed is {says}")
+            raise ValueError(f".{key} is {repr(entry[key])[:200]}; allowed is {says}")
     try:
         return classes[name](**{key: plain(entry[key]) for key in own})
     except ValueError as error:
@@ -49,18 +49,19 @@ def plain(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-_ALLOWED: Mapping[Any, tuple[str, Any]] = {
-    int: ("a whole number from 1", lambda value: type(value) is int and value >= 1),
-    float: (
-        "a number, finite",
-        lambda value: type(value) in (int, float) and math.isfinite(value),
-    ),
+def _counts(value: Any, least: int) -> bool:
+    return type(value) is int and value >= least
+
+
+_ALLOWED: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
+    int: ("a whole number from 1", lambda value: _counts(value, 1)),
+    float: ("a number, finite", lambda value: type(value) in (int, float) and isfinite(value)),
+    bool: ("true or false", lambda value: type(value) is bool),
+    str: ("a text", lambda value: type(value) is str),
     tuple[int, int]: (
         "two whole numbers from 0",
         lambda value: (
-            isinstance(value, list)
-            and len(value) == 2
-            and all(type(each) is int and each >= 0 for each in value)
+            isinstance(value, list) and len(value) == 2 and all(_counts(each, 0) for each in value)
         ),
     ),
 }
