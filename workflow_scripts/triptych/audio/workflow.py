@@ -198,7 +198,7 @@ class Workflow(Inputs):
             "text_models": {
                 name: {
                     "label": text[name],
-                    "kind": settings.name,
+                    "kind": config["text_models"][name]["class"],
                     "source": config["text_models"][name]["source"],
                     "weights": settings.load(CAPTION_TOKENS).weights,
                 }

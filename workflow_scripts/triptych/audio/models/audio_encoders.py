@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from triptych.audio.models.encoder_entries import Load, plain, read_entry
+from triptych.audio.models.encoder_entries import Load, class_of, plain, read_entry
 
 if TYPE_CHECKING:
     import torch
@@ -29,12 +29,11 @@ SHARED = ("label", "class", "weights", "segment_seconds")
 class AudioEncoder(ABC):
     """Settings of an audio encoder, and what the study asks of them.
 
-    name: its `class` in the config and in a model's folder. published: weights to start from.
+    published: weights that it can start from.
     """
 
     dim: int  # of an embedding
 
-    name: ClassVar[str]
     published: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
@@ -76,7 +75,6 @@ class PasstSettings(AudioEncoder):
     patchout: tuple[int, int]  # rows and columns of patches that a training step drops
     classes: int = 0  # of heads that nobody reads; 0: no such heads
 
-    name = "passt"
     published = ("passt_n", "passt_s", "passt_s15")
 
     def __post_init__(self) -> None:
@@ -155,10 +153,9 @@ PUBLISHED = {
 }
 """The checkpoints behind the report's PaSST-N, -S and -S15; the last takes 15 s of its 20."""
 
-KINDS: list[type[AudioEncoder]] = [
-    PasstSettings,
-]
-AUDIO_ENCODERS = {kind.name: kind for kind in KINDS}
+AUDIO_ENCODERS: dict[str, type[AudioEncoder]] = {
+    "passt": PasstSettings,
+}
 """By `class` in the config."""
 
 
@@ -167,7 +164,7 @@ def audio_encoder(entry: Mapping[str, Any]) -> AudioEncoder:
 
     Raises ValueError, made to stand behind the entry's key, for what no encoder is made of.
     """
-    entry = {"class": PasstSettings.name, "weights": "none", **entry}
+    entry = {"class": "passt", "weights": "none", **entry}
     made = read_entry(AUDIO_ENCODERS, entry, SHARED)
     allowed = ("none", *made.published)
     if entry["weights"] not in allowed:
@@ -179,7 +176,7 @@ def audio_encoder(entry: Mapping[str, Any]) -> AudioEncoder:
 
 def to_table(encoder: AudioEncoder) -> dict[str, Any]:
     """Settings as JSON can hold them."""
-    return {"class": encoder.name, **asdict(encoder)}
+    return {"class": class_of(AUDIO_ENCODERS, encoder), **asdict(encoder)}
 
 
 def from_table(table: Mapping[str, Any]) -> AudioEncoder:

@@ -44,6 +44,11 @@ def read_entry(
         raise ValueError(f": {error}") from error
 
 
+def class_of(classes: Mapping[str, type[Settings]], settings: Settings) -> str:
+    """What the config calls the class of these settings."""
+    return next(name for name, each in classes.items() if type(settings) is each)
+
+
 def plain(value: Any) -> Any:
     """Lists of a config or of JSON as the tuples of a frozen dataclass."""
     return tuple(value) if isinstance(value, list) else value

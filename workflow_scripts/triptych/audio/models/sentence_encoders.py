@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from triptych.audio.models.encoder_entries import Load, read_entry
+from triptych.audio.models.encoder_entries import Load, class_of, read_entry
 
 if TYPE_CHECKING:
     from torch import nn
@@ -24,14 +24,12 @@ SHARED = ("label", "class", "source")
 class SentenceSettings(ABC):
     """Settings of a sentence encoder, and what the study asks of them.
 
-    name: its `class` in the config and the `model_type` of a folder. pieces, padding: how
-    captions become tokens (`wordpieces.py`), and the token that fills them up.
+    pieces, padding: how captions become tokens (`wordpieces.py`), and the token that fills them up.
     """
 
     hidden: int  # dimensions of an embedding
     vocabulary: int
 
-    name: ClassVar[str]
     pieces: ClassVar[str] = "words"
     padding: ClassVar[int] = 0
 
@@ -50,7 +48,7 @@ class SentenceSettings(ABC):
     def config(self) -> dict[str, Any]:
         """The folder's `config.json`."""
         return {
-            "model_type": self.name,
+            "model_type": class_of(SENTENCE_ENCODERS, self),
             "vocab_size": self.vocabulary,
             "hidden_size": self.hidden,
             "pad_token_id": self.padding,
@@ -65,7 +63,6 @@ class BertSettings(SentenceSettings):
     heads: int
     positions: int = 2 * LONGEST_TOKENS
 
-    name = "bert"
     types: ClassVar[int] = 2
     epsilon: ClassVar[float] = 1e-12
 
@@ -108,7 +105,6 @@ class RobertaSettings(BertSettings):
 
     positions: int = 2 * LONGEST_TOKENS + 2
 
-    name = "roberta"
     types = 1
     epsilon = 1e-5
     pieces = "bytes"
@@ -123,11 +119,10 @@ PUBLISHED_TEXT: dict[str, SentenceSettings] = {
 }
 """Of the models on the hub."""
 
-KINDS: list[type[SentenceSettings]] = [
-    BertSettings,
-    RobertaSettings,
-]
-SENTENCE_ENCODERS = {kind.name: kind for kind in KINDS}
+SENTENCE_ENCODERS: dict[str, type[SentenceSettings]] = {
+    "bert": BertSettings,
+    "roberta": RobertaSettings,
+}
 """By `class` in the config."""
 ON_THE_HUB = ("bert", "roberta")
 

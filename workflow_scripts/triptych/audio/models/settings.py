@@ -93,5 +93,5 @@ class ModelSettings:
         own, audio = dict(table), dict(table["audio"])
         if "class" not in audio:  # made while PaSST was the only one
             audio = {each.name: audio.get(each.name) for each in fields(PasstSettings)}
-            audio |= {"class": PasstSettings.name, "patchout": own.pop("patchout")}
+            audio |= {"class": "passt", "patchout": own.pop("patchout")}
         return cls(**{**own, "audio": from_table(audio)})
