@@ -1,6 +1,6 @@
 """What the audio study starts from: recordings, captions, lists of leaks, weights of others."""
 
-from triptych.audio.workflow import DOWNLOADED, DOWNLOADS, SYNTHESISED
+from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
 
 AUDIO = WINGS["audio"]
 

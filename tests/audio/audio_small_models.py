@@ -8,9 +8,8 @@ from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.settings import ModelSettings
 
 SMALL = ModelSettings(
-    audio=PasstSettings(stride=(16, 16), frames=50, dim=24, depth=2, heads=3, classes=0),
+    audio=PasstSettings(stride=(16, 16), frames=50, dim=24, depth=2, heads=3, patchout=(2, 1)),
     segment_seconds=0.5,
-    patchout=(2, 1),
     projection=16,
     temperature=0.07,
     learn_temperature=True,

@@ -21,9 +21,8 @@ from triptych.audio.models.settings import ModelSettings
 
 CPU = torch.device("cpu")
 SMALL = ModelSettings(
-    audio=PasstSettings(stride=(10, 10), frames=100, dim=48, depth=3, heads=4),
+    audio=PasstSettings(stride=(10, 10), frames=100, dim=48, depth=3, heads=4, patchout=(3, 2)),
     segment_seconds=1.0,
-    patchout=(3, 2),
     projection=20,
     temperature=0.1,
     learn_temperature=True,

@@ -12,8 +12,9 @@ from triptych.audio.cost import (
     rows,
     text_work,
 )
-from triptych.audio.data_sizes import PUBLISHED_TEXT, WAVCAPS, clips_of, rephrased
-from triptych.audio.models.passt import PUBLISHED
+from triptych.audio.data_sizes import WAVCAPS, clips_of, rephrased
+from triptych.audio.models.audio_encoders import PUBLISHED
+from triptych.audio.models.sentence_encoders import PUBLISHED_TEXT
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import merged
 from triptych.core.operations import GPUS

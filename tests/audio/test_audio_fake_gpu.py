@@ -7,13 +7,12 @@ import pytest
 import torch
 from fake_gpu import CUDA, fake_gpu, moved
 
-from triptych.audio.cost import text_config
-from triptych.audio.data_sizes import TextSize
 from triptych.audio.measures.trials import tokenizer
 from triptych.audio.models import mel
 from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.passt import Kept, Passt, PasstSettings
 from triptych.audio.models.retrieval import Draws, RetrievalModel
+from triptych.audio.models.sentence_encoders import SENTENCE_ENCODERS
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.core.device import training_precision
 
@@ -46,7 +45,7 @@ def gpu(monkeypatch):
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_passt_stays_on_the_gpu(gpu, precision):
-    model = moved(lambda: Passt(PasstSettings((10, 10), 100, dim=48, depth=3, heads=4)))
+    model = moved(lambda: Passt(PasstSettings(48, (10, 10), 100, 3, 4, (0, 0))))
     kept = Kept(torch.arange(5), torch.arange(3))  # drawn on the CPU
     with training_precision(CUDA, precision):
         assert model(torch.rand(2, 1, 128, 100, device=CUDA), kept).device.type == "cuda"
@@ -63,8 +62,8 @@ def test_sentence_encoders_take_tokens_from_the_cpu(gpu, kind, precision):
 
 
 def encoder(kind):
-    size = TextSize(kind, 48, 2, 4, 100)
-    return SentenceEncoder(text_config(size), tokenizer(size), 0.0)
+    size = SENTENCE_ENCODERS[kind](48, 100, layers=2, heads=4)
+    return SentenceEncoder(size.config(), tokenizer(size), 0.0)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -10,21 +10,25 @@ from audio_small_models import SMALL
 from download_server import Behaviour, serving
 from safetensors.torch import load_file, save_file
 
+from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
 from triptych.audio.models.model_files import build_model, load_model, save_model
 from triptych.audio.models.model_table import read_model_table
-from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
+from triptych.audio.models.passt import Passt
+from triptych.audio.models.sentence_encoders import BertSettings
 from triptych.audio.models.text_files import write_scratch_model
 from triptych.audio.models.weights import convert_passt, download_passt, load_passt
 from triptych.core.errors import InputError
 
 CAPTIONS = ["rain falls on a tin roof", "a dog barks twice"]
-TINY = PasstSettings(stride=(10, 10), frames=98, dim=24, depth=1, heads=3, classes=5)
+TINY = PasstSettings(
+    stride=(10, 10), frames=98, dim=24, depth=1, heads=3, patchout=(1, 1), classes=5
+)
 
 
 @pytest.fixture(scope="module")
 def text_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("text")
-    write_scratch_model(folder, "bert", 24, 1, 3, 100, CAPTIONS)
+    write_scratch_model(folder, BertSettings(24, 100, 1, 3).config(), "words", CAPTIONS)
     return folder
 
 
@@ -75,6 +79,18 @@ def test_saving_twice_gives_the_same_bytes(saved, tmp_path):
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
+def test_a_folder_of_the_time_when_passt_was_the_only_one_is_read(saved, tmp_path):
+    model, folder = saved
+    old = shutil.copytree(folder, tmp_path / "old")
+    table = read_model_table(folder)
+    audio = {"stride": [16, 16], "frames": 50, "dim": 24, "depth": 2, "heads": 3, "classes": 0}
+    table["settings"] |= {"audio": {**audio, "patch": 16, "mels": 128}, "patchout": [2, 1]}
+    (old / "model.json").write_text(json.dumps(table))
+    loaded = load_model(old)
+    assert loaded.settings == SMALL
+    assert torch.equal(embeddings(loaded), embeddings(model))
+
+
 def test_a_folder_says_what_its_maker_said(saved):
     table = read_model_table(saved[1])
     assert table["about"] == {"label": "a test's"}
@@ -114,7 +130,7 @@ def test_a_checkpoint_becomes_safetensors_and_the_audio_side(tiny_published, tmp
     state = {name: value.half() for name, value in tiny_published.state_dict().items()}
     torch.save(state, tmp_path / "passt.pt")
     convert_passt(tmp_path / "passt.pt", "passt_tiny", tmp_path / "passt.safetensors")
-    settings = replace(SMALL, audio=TINY, patchout=(1, 1))
+    settings = replace(SMALL, audio=TINY)
     model = build_model(settings, text_folder, tmp_path / "passt.safetensors", seed=0)
     for name, value in model.audio.state_dict().items():
         assert torch.equal(value, state[name].float())

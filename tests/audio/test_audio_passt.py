@@ -5,10 +5,11 @@ import torch
 from audio_scrambled import waveforms, weights
 from torch.nn import functional
 
+from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
 from triptych.audio.models.mel import LogMel
-from triptych.audio.models.passt import PUBLISHED, Kept, Passt, PasstSettings, draw_patchout
+from triptych.audio.models.passt import Kept, Passt, draw_patchout
 
-TINY = PasstSettings(stride=(10, 10), frames=298, dim=24, depth=2, heads=3, classes=0)
+TINY = PasstSettings(stride=(10, 10), frames=298, dim=24, depth=2, heads=3, patchout=(0, 0))
 # From the original (see audio_scrambled): ten seconds of noise and of a tone, at these dimensions.
 DIMENSIONS = [0, 1, 2, 100, 200, 300, 400, 500, 600, 700, 766, 767]
 N_NOISE = [-0.16198, 1.37288, 0.10116, -0.49361, -0.86949, 1.24311]
@@ -200,9 +201,9 @@ def test_a_spectrogram_beyond_the_positions_is_refused(name):
 
 def test_sizes_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="heads 5"):
-        PasstSettings(stride=(16, 16), frames=300, dim=96, heads=5)
+        PasstSettings(stride=(16, 16), frames=300, dim=96, depth=1, heads=5, patchout=(0, 0))
     with pytest.raises(ValueError, match="room for a patch"):
-        PasstSettings(stride=(16, 16), frames=12)
+        PasstSettings(stride=(16, 16), frames=12, dim=96, depth=1, heads=4, patchout=(0, 0))
 
 
 def test_the_heads_of_the_checkpoints_are_not_trained():

@@ -131,7 +131,9 @@ def test_draws_are_a_function_of_their_generator():
 
 def test_draws_do_what_the_settings_say(model):
     assert draw(SMALL, NOTHING, torch.Generator()) == Draws()
-    some = draw(replace(SMALL, patchout=(0, 0)), EVERYTHING, torch.Generator())
+    some = draw(
+        replace(SMALL, audio=replace(SMALL.audio, patchout=(0, 0))), EVERYTHING, torch.Generator()
+    )
     assert some.kept is None
     assert max(some.masks.frames) <= SMALL.segment_frames
     kept = draw(SMALL, EVERYTHING, torch.Generator()).kept
@@ -156,7 +158,7 @@ def test_settings_come_from_the_config_and_survive_json():
     shared = {"projection": 128, "temperature": 0.07, "learn_temperature": True}
     settings = ModelSettings.from_config(entry, shared, 0.2)
     assert settings.audio.classes == 0
-    assert settings.grid == (12, 29)
+    assert settings.audio.grid(settings.segment_frames) == (12, 29)
     assert ModelSettings.from_table(json.loads(json.dumps(settings.to_table()))) == settings
     published = {**entry, "weights": "passt_s"}
     assert ModelSettings.from_config(published, shared, 0.2).audio.classes == 527
@@ -164,7 +166,7 @@ def test_settings_come_from_the_config_and_survive_json():
 
 def test_settings_that_do_not_fit_each_other_are_refused():
     with pytest.raises(ValueError, match="8 rows and 3 columns"):
-        replace(SMALL, patchout=(2, 3))
+        replace(SMALL, audio=replace(SMALL.audio, patchout=(2, 3)))
     with pytest.raises(ValueError, match="Split the waveform"):
         replace(SMALL, segment_seconds=2.0)
     with pytest.raises(ValueError, match="expected positive"):

@@ -18,14 +18,13 @@ from triptych.audio.search.index import read_index
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
     from triptych.audio.models.model_files import build_model, save_model
+    from triptych.audio.models.sentence_encoders import BertSettings
     from triptych.audio.models.settings import ModelSettings
     from triptych.audio.models.text_files import write_scratch_model
 
     folder = tmp_path_factory.mktemp("model")
     captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]
-    write_scratch_model(
-        folder / "text", "bert", hidden=16, layers=1, heads=2, vocabulary=80, captions=captions
-    )
+    write_scratch_model(folder / "text", BertSettings(16, 80, 1, 2).config(), "words", captions)
     settings = ModelSettings.from_config(
         {
             "weights": "none",

@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import tiny_retrieval
 
-from triptych.audio.models.passt import PasstSettings
+from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.sentence_encoders import BertSettings
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_files import write_scratch_model
 from triptych.audio.training.runs import Corpus, FromParts, Plan
@@ -20,9 +21,8 @@ SPLITS = (
 )
 """Data set, split, role, clips, captions a clip."""
 MODEL = ModelSettings(
-    audio=PasstSettings(stride=(16, 16), frames=32, dim=8, depth=2, heads=2, classes=0),
+    audio=PasstSettings(stride=(16, 16), frames=32, dim=8, depth=2, heads=2, patchout=(1, 1)),
     segment_seconds=0.32,
-    patchout=(1, 1),
     projection=12,
     temperature=0.1,
     learn_temperature=True,
@@ -67,7 +67,8 @@ def write(folder):
     }
     for name, (rows, columns) in tables.items():
         pd.DataFrame(rows, columns=columns.split()).to_csv(folder / f"{name}.csv", index=False)
-    write_scratch_model(folder / "text", "bert", 8, 1, 2, 60, [text for *_, text in captions])
+    texts = [text for *_, text in captions]
+    write_scratch_model(folder / "text", BertSettings(8, 60, 1, 2).config(), "words", texts)
     return folder
 
 

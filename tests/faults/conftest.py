@@ -70,7 +70,7 @@ def small_networks():
     """Networks published in a size that a test can afford."""
     from download_cases import PASST, SMALL_PASST, SMALL_VGG
 
-    from triptych.audio.models.passt import PUBLISHED
+    from triptych.audio.models.audio_encoders import PUBLISHED
     from triptych.style.backbones.backbone import ARCHITECTURES
 
     with pytest.MonkeyPatch.context() as patch:

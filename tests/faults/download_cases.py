@@ -31,7 +31,9 @@ from split_zip_writer import write_split_zip
 from stand_in import Named, run
 
 PASST = "passt_tiny"
-SMALL_PASST = PasstSettings(stride=(10, 10), frames=98, dim=24, depth=1, heads=3, classes=5)
+SMALL_PASST = PasstSettings(
+    stride=(10, 10), frames=98, dim=24, depth=1, heads=3, patchout=(1, 1), classes=5
+)
 SMALL_VGG = Architecture(
     "small_vgg", (Convolution("conv1", 3, 32), Pooling(2, 2), Convolution("conv2", 32, 64))
 )

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from snakemake.utils import update_config
 
-from triptych.audio.experiments import audio_runs
+from triptych.audio.workflow import Workflow
 from triptych.core.config import ConfigError, check_config
 from triptych.rl.sweep import runs_of
 from triptych.style.optimisation.experiments import experiment_runs
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "config" / "schema.yaml"
+SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))
 DEMO = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
 PAPER = yaml.safe_load((ROOT / "config" / "paper.yaml").read_text(encoding="utf-8"))
 examples = settings(max_examples=60, derandomize=True, deadline=None, database=None)
@@ -85,7 +86,7 @@ def judged(config: Any) -> str | None:
     else:
         try:
             runs_of(config["rl"])
-            audio_runs(config["audio"])
+            Workflow(config, SOURCES)
             style = config["style"]
             experiment_runs(style["optimize"], style["experiments"], style["backbones"])
             return None

@@ -102,7 +102,7 @@ def audio() -> None:
     mel = LogMel()(0.1 * noise(1, 16000))
     for dim, heads, stride in ((128, 4, 16), (768, 12, 10)):
         torch.manual_seed(0)
-        passt = Passt(PasstSettings((stride, stride), 64, dim, 1, heads, classes=0))
+        passt = Passt(PasstSettings(dim, (stride, stride), 64, 1, heads, (0, 0)))
         rows, columns = passt.settings.grid(mel.shape[-1])
         kept = Kept(torch.arange(0, rows - 1), torch.arange(1, columns))
         with precision_context(CPU, "bf16"):
@@ -111,15 +111,17 @@ def audio() -> None:
 
 def sentences() -> None:
     """A caption's way through BERT and RoBERTa, at the demo's width and at BERT's."""
+    from triptych.audio.models.sentence_encoders import BertSettings, RobertaSettings
     from triptych.audio.models.sentences import SentenceEncoder
-    from triptych.audio.models.text_files import CLASSES, write_scratch_model
+    from triptych.audio.models.text_files import write_scratch_model
 
     captions = [f"rain falls on a roof, and a dog barks {n} times" for n in range(9)]
-    for number, class_ in enumerate(CLASSES):
+    for number, kind in enumerate((BertSettings, RobertaSettings)):
         for hidden in (128, 768):
             with tempfile.TemporaryDirectory() as folder:
                 heads = hidden // 64
-                write_scratch_model(folder, class_, hidden, 1, heads, 300, captions)
+                settings = kind(hidden, 300, 1, heads)
+                write_scratch_model(folder, settings.config(), settings.pieces, captions)
                 torch.manual_seed(number)
                 encoder = SentenceEncoder.from_folder(folder, 0.0).eval()
             with precision_context(CPU, "bf16"):

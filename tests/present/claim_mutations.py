@@ -301,11 +301,11 @@ AUDIO_MUTATIONS = [
             AUDIO,
             "from scratch, not published weights|of the 4 comparisons",
         ),
-        with_model("text_models", "roberta_large", source="scratch", layers=24, hidden=1024),
+        with_model("text_models", "roberta_large", source="scratch"),
     ),
     _M(
         *("overlap in PaSST-N", "audio", AUDIO, "cuts recordings otherwise|of the 4 comparisons"),
-        with_model("audio_models", "passt_n", stride=[10, 10]),
+        with_model("audio_models", "passt_n", overlap=True),
     ),
     _M(
         *("swapped weights", "audio", MAIN_PAIR, "cuts recordings otherwise"),

@@ -38,18 +38,17 @@ BONUS = {"passt_n": 0.05, "mini_n": 0.05, "roberta_large": 0.08, "bert_large": 0
 
 
 def settings(*, paper: bool = False, **changes) -> dict:
-    """What the rules give as params.study: entries of the config's section `audio`."""
-    mini = {"weights": "none", "segment_seconds": 3, "frames": 300, "dim": 96}
-    full = {"segment_seconds": 10, "frames": 1000, "dim": 768}
-    scratch = {"source": "scratch", "hidden": 96, "layers": 2}
+    """What the rules give as params.study."""
+    mini = {"weights": "none", "segment_seconds": 3}
+    scratch = {"source": "scratch", "weights": 2e5}
     demo = {
         "audio_models": {
-            "mini_n": {"label": "PaSST-N mini", "stride": [16, 16], **mini},
-            "mini_s": {"label": "PaSST-S mini", "stride": [10, 10], **mini},
+            "mini_n": {"label": "PaSST-N mini", "overlap": False, **mini},
+            "mini_s": {"label": "PaSST-S mini", "overlap": True, **mini},
         },
         "text_models": {
-            "mini_bert": {"label": "BERT mini", "class": "bert", **scratch},
-            "mini_roberta": {"label": "RoBERTa mini", "class": "roberta", **scratch},
+            "mini_bert": {"label": "BERT mini", "kind": "bert", **scratch},
+            "mini_roberta": {"label": "RoBERTa mini", "kind": "roberta", **scratch},
         },
         "main": ["mini_n", "mini_roberta"],
         "evaluated": "clean",
@@ -60,20 +59,27 @@ def settings(*, paper: bool = False, **changes) -> dict:
     }
     real = {
         "audio_models": {
-            "passt_n": {**full, "label": "PaSST-N", "weights": "passt_n", "stride": [16, 16]},
-            "passt_s": {**full, "label": "PaSST-S", "weights": "passt_s", "stride": [10, 10]},
-            "passt_s15": {
-                **full,
-                "label": "PaSST-S15",
-                "weights": "passt_s15",
-                "stride": [10, 10],
-                "segment_seconds": 15,
-            },
+            weights: {
+                "label": label,
+                "weights": weights,
+                "segment_seconds": seconds,
+                "overlap": overlap,
+            }
+            for weights, label, seconds, overlap in (
+                ("passt_n", "PaSST-N", 10, False),
+                ("passt_s", "PaSST-S", 10, True),
+                ("passt_s15", "PaSST-S15", 15, True),
+            )
         },
         "text_models": {
-            f"{kind}_{size}": {"label": f"{kind}-{size}", "class": kind, "source": "hub"}
+            f"{kind}_{size}": {
+                "label": f"{kind}-{size}",
+                "kind": kind,
+                "source": "hub",
+                "weights": weights,
+            }
             for kind in ("bert", "roberta")
-            for size in ("base", "large")
+            for size, weights in (("base", 1e8), ("large", 3e8))
         },
         "main": ["passt_n", "roberta_large"],
         "sources": {"clotho": "download", "audiocaps": "path", "wavcaps": "download"},

@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import yaml
+
 BOOK = Path(__file__).parents[2] / "CONTRIBUTING.md"
 STEP = re.compile(
     r"^In [^`\n]*`(?P<file>[^`]+)`, (?:below `(?P<line>[^`]+)`|a new file):\n\n"
@@ -27,3 +29,20 @@ def follow(title, root):
             (at,) = (n for n, line in enumerate(lines) if line.startswith(step["line"]))
             path.write_text("".join([*lines[: at + 1], step["text"], *lines[at + 1 :]]))
     return touched
+
+
+def keep_alone(root, wing):
+    """Take the three papers but `wing` out of a checkout, and their sections out of its config."""
+    others = "|".join({"style", "audio", "rl"} - {wing})
+    studies = root / "workflow_scripts" / "triptych" / "studies.py"
+    kept = [
+        line
+        for line in studies.read_text().splitlines(keepends=True)
+        if not re.match(rf' +("({others})": |from triptych\.({others}) import)', line)
+    ]
+    studies.write_text("".join(kept))
+    for name in others.split("|"):
+        (root / "config" / "schema" / f"{name}.yaml").unlink()
+    config = yaml.safe_load((root / "config.yaml").read_text())
+    own = {key: config[key] for key in ("scale", "device", wing)}
+    (root / "config.yaml").write_text(yaml.safe_dump(own))

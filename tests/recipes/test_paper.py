@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-import yaml
-from recipes import follow
+from recipes import follow, keep_alone
 from tiny_checkout import ROOT, copy_checkout
 
 FOURTH = Path(__file__).parent / "fourth"
@@ -113,18 +112,7 @@ def alone(tmp_path_factory):
     """A house with this one wing, in which everything has run: no study is known by name."""
     checkout = copy_checkout(tmp_path_factory.mktemp("alone"))
     add_paper(checkout)
-    studies = checkout.root / "workflow_scripts" / "triptych" / "studies.py"
-    kept = [
-        line
-        for line in studies.read_text().splitlines(keepends=True)
-        if not re.match(r' +("(style|audio|rl)": |from triptych\.(style|audio|rl) import)', line)
-    ]
-    studies.write_text("".join(kept))
-    for name in ("style", "audio", "rl"):
-        (checkout.root / "config" / "schema" / f"{name}.yaml").unlink()
-    config = yaml.safe_load((checkout.root / "config.yaml").read_text())
-    own = {key: config[key] for key in ("scale", "device", "needle")}
-    (checkout.root / "config.yaml").write_text(yaml.safe_dump(own))
+    keep_alone(checkout.root, "needle")
     checkout.snakemake(config=None)
     return checkout
 

@@ -34,7 +34,7 @@ from safetensors.numpy import load_file, save_file
 from server import serving
 from sources import ROOT, real_sources
 
-from triptych.audio.models.passt import PasstSettings
+from triptych.audio.models.audio_encoders import PasstSettings
 from triptych.audio.models.sentences import SentenceEncoder
 
 # Weights without pooler and heads, as counted for the published models.
@@ -130,7 +130,9 @@ def made(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, serving(folder) as address:
         tiny = {name: Encoder(each.kind, 16, 1, 2) for name, each in ENCODERS.items()}
         patch.setattr(audio_inputs, "ENCODERS", tiny)
-        passt = PasstSettings(stride=(16, 16), frames=100, dim=24, depth=1, heads=2)
+        passt = PasstSettings(
+            stride=(16, 16), frames=100, dim=24, depth=1, heads=2, patchout=(0, 0)
+        )
         patch.setattr(audio_inputs, "PUBLISHED", dict.fromkeys(audio_inputs.PUBLISHED, passt))
         patch.setattr(audio_tables, "LONGEST", 1.5)
         patch.setattr(audio_tables, "USUAL", 0.5)

@@ -174,6 +174,25 @@ def test_another_best_model_is_not_reproduced(ranks):
     assert verdict.reason == "PaSST-N + bert-base is best."
 
 
+def test_a_pair_beside_the_reports_ten_is_shown_and_decides_nothing(ranks):
+    """From scratch, and better than the report's best."""
+    rows = ranks[of(ranks, **MAIN, **GPT)].assign(audio_model="mine", rank=1)
+    history = made.history(made.runs(paper=True), epochs=EPOCHS)
+    own = history[of(history, **MAIN, **GPT)].assign(audio_model="mine")
+    models = made.settings(paper=True)["audio_models"]
+    models["mine"] = {**models["passt_n"], "label": "Mine", "weights": "none", "overlap": None}
+    run = scores(
+        pd.concat([ranks, rows], ignore_index=True),
+        history=pd.concat([history, own], ignore_index=True),
+        audio_models=models,
+    )
+    verdict = best_single_model(run)
+    assert verdict.verdict == REPRODUCED
+    assert verdict.measured.startswith("mAP@10, best first: Mine + roberta-large 100.00; PaSST-N")
+    for verdict in (larger_sentence_encoders_help(run), no_overlap_helps(run)):
+        assert verdict.verdict == REPRODUCED and "Mine" not in verdict.measured
+
+
 def test_a_lead_that_may_be_chance_is_said_to_be(ranks):
     equal = ranks.copy()
     close = of(equal, **{**MAIN, **GPT, "text_model": "bert_large"})
@@ -242,8 +261,8 @@ def test_encoders_of_a_kind_are_compared_by_their_size_and_never_across_kinds():
     base = made.settings()["text_models"]
     texts = {
         "small": {**base["mini_bert"], "label": "small"},
-        "large": {**base["mini_bert"], "label": "large", "layers": 4},
-        "other": {**base["mini_roberta"], "label": "other", "layers": 8},
+        "large": {**base["mini_bert"], "label": "large", "weights": 4e5},
+        "other": {**base["mini_roberta"], "label": "other", "weights": 8e5},
     }
     runs = pd.DataFrame(
         [("finetuned", "mini_n", text, "clean", "gpt", "0", "model") for text in texts],

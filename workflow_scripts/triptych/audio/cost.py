@@ -13,21 +13,23 @@ from triptych.audio.data_sizes import (
     CLOTHO,
     WAVCAPS,
     Clips,
-    TextSize,
     caption_money,
     clips_of,
     judged_by,
     rephrased,
-    text_size,
     trained_on,
 )
 from triptych.audio.embedding import BATCH_SECONDS, CAPTIONS
 from triptych.audio.experiments import audio_runs, run_records
+from triptych.audio.models.audio_encoders import MELS, AudioEncoder
 from triptych.audio.models.mel import LogMel
-from triptych.audio.models.passt import Kept, Passt, PasstSettings
+from triptych.audio.models.sentence_encoders import (
+    LONGEST_TOKENS,
+    SentenceSettings,
+    sentence_encoder,
+)
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.models.text_files import LONGEST_TOKENS
 from triptych.core.cost import Cost, download
 from triptych.core.device import precision_on_gpus, training_precision
 from triptych.core.operations import Work, counted, shaped, shapes_only
@@ -80,17 +82,17 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
 
 @lru_cache(maxsize=32)
 def audio_work(settings: ModelSettings, segments: int, training: bool, precision: str) -> Work:
-    """So many segments at once through PaSST; in training with patchout, and backward."""
+    """So many segments at once through the audio encoder; in training also backward."""
     with shapes_only(), training_precision(CPU, precision):
-        model = shaped(lambda: Passt(settings.audio)).train(training)
-        mel = torch.empty(segments, 1, settings.audio.mels, settings.segment_frames)
+        model = shaped(settings.audio.network).train(training)
+        mel = torch.empty(segments, 1, MELS, settings.segment_frames)
         if not training:
             with torch.no_grad():
                 tower = counted(lambda: model(mel))
         else:
-            (rows_, columns), out = settings.grid, settings.patchout
-            kept = Kept(torch.arange(rows_ - out[0]), torch.arange(columns - out[1]))
-            tower = counted(lambda: model(mel, kept).sum().backward())
+            kept = settings.audio.draw(settings.segment_frames, torch.Generator())
+            given = (mel,) if kept is None else (mel, kept)
+            tower = counted(lambda: model(*given).sum().backward())
     return tower + _front_end(settings.segment_samples).together(segments)
 
 
@@ -102,7 +104,9 @@ def _front_end(samples: int) -> Work:
 
 
 @lru_cache(maxsize=32)
-def text_work(size: TextSize, captions: int, tokens: int, training: bool, precision: str) -> Work:
+def text_work(
+    size: SentenceSettings, captions: int, tokens: int, training: bool, precision: str
+) -> Work:
     """Captions of so many tokens through a sentence encoder; in training also backward."""
     with shapes_only(), training_precision(CPU, precision):
         model = _encoder(size).train(training)
@@ -116,23 +120,8 @@ def text_work(size: TextSize, captions: int, tokens: int, training: bool, precis
             return counted(lambda: model(asked))
 
 
-def text_config(size: TextSize) -> dict[str, Any]:
-    """What of a published encoder's `config.json` says how large it is."""
-    return {
-        "model_type": size.kind,
-        "vocab_size": size.vocabulary,
-        "hidden_size": size.hidden,
-        "num_hidden_layers": size.layers,
-        "num_attention_heads": size.heads,
-        "intermediate_size": 4 * size.hidden,
-        "max_position_embeddings": 514 if size.kind == "roberta" else 512,
-        "type_vocab_size": 1 if size.kind == "roberta" else 2,
-        "pad_token_id": 1 if size.kind == "roberta" else 0,
-    }
-
-
 def step_work(
-    model: ModelSettings, text: TextSize, segments: int, captions: int, precision: str
+    model: ModelSettings, text: SentenceSettings, segments: int, captions: int, precision: str
 ) -> Work:
     """One step of a training: both sides forward and backward, and Adam."""
     work = audio_work(model, segments, True, precision)
@@ -142,19 +131,19 @@ def step_work(
 
 
 @lru_cache(maxsize=32)
-def parameter_count(audio: PasstSettings, text: TextSize) -> int:
+def parameter_count(audio: AudioEncoder, text: SentenceSettings) -> int:
     """Numbers in a joint model's file, without the projections."""
     with shapes_only():
-        models = (shaped(lambda: Passt(audio)), _encoder(text))
+        models = (shaped(audio.network), _encoder(text))
         return sum(each.numel() for model in models for each in model.parameters())
 
 
-def _encoder(size: TextSize) -> SentenceEncoder:
+def _encoder(size: SentenceSettings) -> SentenceEncoder:
     from tokenizers import Tokenizer
     from tokenizers.models import WordLevel
 
     words = Tokenizer(WordLevel({"a": 0, "b": 1}, unk_token="a"))  # nothing is tokenized
-    return shaped(lambda: SentenceEncoder(text_config(size), words, 0.0))
+    return shaped(lambda: SentenceEncoder(size.config(), words, 0.0))
 
 
 class _Jobs:
@@ -190,12 +179,12 @@ class _Jobs:
 
     def audio_text_model(self) -> Cost:
         name = self._wildcards["text_model"]
-        if self._config["text_models"][name]["source"] == "scratch":
+        entry = self._config["text_models"][name]
+        if entry["source"] == "scratch":
             return Cost()
         with shapes_only():
-            numbers = sum(
-                each.numel() for each in _encoder(text_size(self._config, name)).parameters()
-            )
+            encoder = _encoder(sentence_encoder(name, entry))
+            numbers = sum(each.numel() for each in encoder.parameters())
         # The published files hold the head that they were trained with as well.
         return download(self._sources["text_models"]["files"][name]["size"], FLOAT * 1.01 * numbers)
 
@@ -251,7 +240,7 @@ class _Jobs:
         model = ModelSettings.from_config(
             config["audio_models"][audio_name], config["model"], config["model"]["text_dropout"]
         )
-        text = text_size(config, text_name)
+        text = sentence_encoder(text_name, config["text_models"][text_name])
 
         def segments(clips: Clips) -> int:
             return math.ceil(min(clips.seconds, longest) / model.segment_seconds)

@@ -1,8 +1,8 @@
-"""How large the audio study's data and text models are, and what new captions cost."""
+"""How large the audio study's data are, and what new captions cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from triptych.audio.captions.cost import Prices, estimated_input, expected_output
 from triptych.audio.captions.prompt import caption_prompt
@@ -40,24 +40,6 @@ WAVCAPS = {
 """Table 1 of Mei et al. 2023 (arXiv:2303.17395): 403,050 clips, 7,568 hours."""
 
 
-class TextSize(NamedTuple):
-    """Of a sentence encoder; the class is `bert` or `roberta`."""
-
-    kind: str
-    hidden: int
-    layers: int
-    heads: int
-    vocabulary: int
-
-
-PUBLISHED_TEXT = {
-    "bert_base": TextSize("bert", 768, 12, 12, 30_522),
-    "bert_large": TextSize("bert", 1024, 24, 16, 30_522),
-    "roberta_base": TextSize("roberta", 768, 12, 12, 50_265),
-    "roberta_large": TextSize("roberta", 1024, 24, 16, 50_265),
-}
-"""Of the models on the hub."""
-
 CAPTION = "A person is walking on gravel while birds are singing in the trees nearby"
 KEYWORDS = ("gravel", "footsteps", "walking", "birdsong", "field-recording", "ambience", "spring")
 """Of the mean length of Clotho's captions (11 words and more) and number of its keywords (7)."""
@@ -80,16 +62,6 @@ def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
         }
     parts = {"clotho": CLOTHO, "audiocaps": AUDIOCAPS, "wavcaps": WAVCAPS}[dataset]
     return {name: parts[name] for name in source.get("parts", parts)}
-
-
-def text_size(config: Mapping[str, Any], name: str) -> TextSize:
-    """Of a text model of the config; an unknown one of the hub counts as one of the usual sizes."""
-    entry = config["text_models"][name]
-    if entry["source"] == "scratch":
-        sizes = (entry[key] for key in ("hidden", "layers", "heads", "vocabulary"))
-        return TextSize(entry["class"], *sizes)
-    usual = f"{entry['class']}_{'large' if 'large' in name else 'base'}"
-    return PUBLISHED_TEXT.get(name, PUBLISHED_TEXT[usual])
 
 
 def trained_on(

@@ -1,14 +1,18 @@
 """What the rules of the audio study ask: its rows, where each file lies, what a job needs."""
 
-import os
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.data_sizes import WAVCAPS, clips_of, text_size
+from triptych.audio.data_sizes import WAVCAPS, clips_of
 from triptych.audio.experiments import audio_runs, run_records
+from triptych.audio.inputs import CLOTHO_SPLITS, Inputs
+from triptych.audio.models.encoder_entries import Load
+from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
+from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
@@ -27,17 +31,12 @@ CHANGES_NOTHING = (
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
 """Values of a key that make the same numbers: AudioCaps is the same recordings from YouTube or from
 a copy, and claims count what came of it."""
-SYNTHESISED = "results/audio/synthesised"
-DOWNLOADS = "results/audio/downloads"
-DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "leaks", "captions")
-"""Groups of sources.yaml that are downloaded file by file; the others have rules of their own."""
-CLOTHO_SPLITS = ("development", "validation", "evaluation", "retrieval_audio")
 WAVCAPS_BYTES = 2.3e6  # a recording
 CAPTION_TOKENS = 30
 STAGES = {"pretraining": "pretrained", "finetuning": "finetuned", "distillation": "distilled"}
 
 
-class Workflow:
+class Workflow(Inputs):
     """The section `audio` of a config as rules use it. Functions of wildcards are Snakemake's.
 
     Raises ConfigError naming a key whose value the others don't allow.
@@ -47,12 +46,9 @@ class Workflow:
     TABLES = ("audio_table1", "audio_table2", "audio_leaks", "audio_beyond")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        self.config = config["audio"]
+        super().__init__(config, sources)
         self._machine = Machine(1 if config["device"] == "cuda" else 0)
-        self.sources = {name: each["source"] for name, each in self.config["sources"].items()}
-        self.datasets = [name for name, source in self.sources.items() if source != "none"]
-        self._files = {group: each["files"] for group, each in sources["audio"].items()}
-        self._check_sources()
+        self._audio_models, self._text_models = self._read_models()
         try:
             check_captions(self.config["captions"], self.sources["clotho"])
             self._runs = audio_runs(self.config)
@@ -79,14 +75,29 @@ class Workflow:
         drawn = products(self.figures, self.TABLES)
         self.products = sorted({*drawn, *self.submissions, "results/search.html"})
 
-    def _check_sources(self) -> None:
-        made = [name for name in self.datasets if self.sources[name] == "synthesised"]
-        if made and len(made) < len(self.datasets):
-            raise ConfigError(
-                f"config: audio.sources: {', '.join(made)} would be synthesised and "
-                f"{', '.join(sorted(set(self.datasets) - set(made)))} would not; "
-                "a data set that you don't have is left out by {source: none}"
-            )
+    def _read_models(self) -> tuple[dict[str, ModelSettings], dict[str, SentenceSettings]]:
+        """What each class of encoder makes of its entries, by their names."""
+        shared, dropout = self.config["model"], self.config["model"]["text_dropout"]
+        key = ""
+        try:
+            audio, text = {}, {}
+            for name, entry in self.config["audio_models"].items():
+                key = f"audio_models.{name}"
+                audio[name] = ModelSettings.from_config(entry, shared, dropout)
+            for name, entry in self.config["text_models"].items():
+                key = f"text_models.{name}"
+                text[name] = sentence_encoder(name, entry)
+        except ValueError as error:
+            raise ConfigError(f"config: audio.{key}{error}") from error
+        for key in ("audio_models", "text_models"):
+            labels = list(self._labels(key).values())
+            if twice := [label for label in labels if labels.count(label) > 1]:
+                raise ConfigError(f"config: audio.{key}: the label {twice[0]!r} stands twice")
+        return audio, text
+
+    def _labels(self, key: str) -> dict[str, str]:
+        """What readers know the models as: by their keys, where no label stands beside."""
+        return {name: entry.get("label", name) for name, entry in self.config[key].items()}
 
     # Rows.
 
@@ -173,9 +184,27 @@ class Workflow:
     def study(self) -> dict[str, Any]:
         """What tables, figures and claims must know of the config."""
         config = self.config
+        audio, text = self._labels("audio_models"), self._labels("text_models")
         return {
-            **{key: config[key] for key in ("audio_models", "text_models", "main")},
-            **{key: config[key] for key in ("evaluated", "leaky")},
+            "audio_models": {
+                name: {
+                    "label": audio[name],
+                    "weights": config["audio_models"][name].get("weights", "none"),
+                    "segment_seconds": settings.segment_seconds,
+                    "overlap": settings.audio.overlap,
+                }
+                for name, settings in self._audio_models.items()
+            },
+            "text_models": {
+                name: {
+                    "label": text[name],
+                    "kind": config["text_models"][name]["class"],
+                    "source": config["text_models"][name]["source"],
+                    "weights": settings.load(CAPTION_TOKENS).weights,
+                }
+                for name, settings in self._text_models.items()
+            },
+            **{key: config[key] for key in ("main", "evaluated", "leaky")},
             "first_seed": config["finetuning"]["seeds"][0],
             "sources": self.sources,
             "backend": config["captions"]["backend"],
@@ -190,128 +219,6 @@ class Workflow:
             "precisions": [self.stages[stage]["precision"] for stage in stages],
         }
 
-    # Data.
-
-    def data(self, name: str) -> list[str]:
-        """The table `name` of every data set."""
-        return [f"results/audio/data/{dataset}/{name}" for dataset in self.datasets]
-
-    @property
-    def shards(self) -> list[str]:
-        """The sound of every data set."""
-        return [f"results/audio/shards/{dataset}" for dataset in self.datasets]
-
-    def folder(self, dataset: str) -> str:
-        """The folder with a data set's tables, in the layout of its source."""
-        if self.sources[dataset] == "path":
-            path: str = self.config["sources"][dataset]["path"]
-            return path
-        synthesised = self.sources[dataset] == "synthesised"
-        return f"{SYNTHESISED if synthesised else DOWNLOADS}/{dataset}"
-
-    def sound(self, dataset: str) -> str:
-        """The folder with a data set's sound: files, or WavCaps' archives."""
-        folder = self.folder(dataset)
-        inside = {
-            ("clotho", "download"): "results/audio/sound/clotho",
-            ("audiocaps", "synthesised"): f"{folder}/audio",
-            ("audiocaps", "youtube"): "results/audio/sound/audiocaps",
-            ("wavcaps", "synthesised"): f"{folder}/audio",
-        }
-        return inside.get((dataset, self.sources[dataset]), folder)
-
-    def sound_of(self, wildcards: Any) -> str:
-        """The same for the wildcards' data set."""
-        return self.sound(wildcards.dataset)
-
-    def downloads(self, group: str) -> list[str]:
-        """The downloaded files of a group in resources/sources.yaml."""
-        return [f"{DOWNLOADS}/{group}/{name}" for name in self._files[group]]
-
-    def tables(self, dataset: str) -> list[str]:
-        """What must be there before a data set's clips can be listed."""
-        source = self.sources[dataset]
-        if source == "synthesised":
-            return [SYNTHESISED]
-        if source == "path":
-            return []
-        tables = [each for each in self.downloads(dataset) if each.endswith((".csv", ".json"))]
-        if dataset != "wavcaps":
-            return tables
-        parts = self.config["sources"]["wavcaps"]["parts"]
-        return [each for each in tables if any(part in each for part in parts)]
-
-    def recordings(self, dataset: str) -> list[str]:
-        """What must be there before a data set's sound can be read."""
-        source = self.sources[dataset]
-        if (dataset, source) == ("clotho", "download"):
-            return [f"results/audio/sound/clotho/{split}" for split in CLOTHO_SPLITS]
-        if (dataset, source) == ("audiocaps", "youtube"):
-            return ["results/audio/sound/audiocaps"]
-        if (dataset, source) == ("wavcaps", "download"):
-            parts = self.config["sources"]["wavcaps"]["parts"]
-            return [f"{DOWNLOADS}/wavcaps/Zip_files/{part}" for part in parts]
-        return self.tables(dataset)
-
-    def recordings_of(self, wildcards: Any) -> list[str]:
-        """The same for the wildcards' data set."""
-        return self.recordings(wildcards.dataset)
-
-    @property
-    def leak_folder(self) -> str:
-        """Where the lists of clips that overlap with Clotho lie."""
-        synthesised = self.sources["clotho"] == "synthesised"
-        return f"{SYNTHESISED if synthesised else DOWNLOADS}/leaks"
-
-    def leak_lists(self, wildcards: Any) -> list[str]:
-        """What a corpus needs before its leaks can be looked up."""
-        if self.exclude(wildcards) == "none":
-            return []
-        if self.sources["clotho"] == "synthesised":
-            return [SYNTHESISED]
-        return self.downloads("leaks")
-
-    def exclude(self, wildcards: Any) -> str:
-        """What a corpus leaves out."""
-        found: str = self.config["corpora"][wildcards.corpus]["exclude"]
-        return found
-
-    def splits(self, wildcards: Any) -> list[str]:
-        """The splits of Clotho that a corpus trains on."""
-        found: list[str] = self.config["corpora"][wildcards.corpus]["splits"]
-        return found
-
-    @property
-    def relevance(self) -> str | None:
-        """The file of multi-positive labels, where the data have one."""
-        labels = f"{self.folder('clotho')}/metadata_eval.csv"
-        there = self.sources["clotho"] != "path" or os.path.exists(labels)
-        return labels if there else None
-
-    @property
-    def scenes_folder(self) -> list[str]:
-        """What is known of synthesised clips."""
-        return [SYNTHESISED] if self.sources["clotho"] == "synthesised" else []
-
-    @property
-    def scenes(self) -> str | None:
-        """The file that says what a synthesised clip is."""
-        return next((f"{folder}/scenes.csv" for folder in self.scenes_folder), None)
-
-    @property
-    def published(self) -> str | None:
-        """The file that new captions are taken from, where no server is asked for them."""
-        return {
-            "template": f"{SYNTHESISED}/captions/variations.json",
-            "authors": f"{DOWNLOADS}/captions/variations.json",
-        }.get(self.config["captions"]["backend"])
-
-    @property
-    def published_folder(self) -> str | list[str]:
-        """What must be there before that file is."""
-        template = self.config["captions"]["backend"] == "template"
-        return SYNTHESISED if template else self.published or []
-
     # Models.
 
     def audio_model(self, wildcards: Any) -> dict[str, Any]:
@@ -321,7 +228,7 @@ class Workflow:
 
     def audio_weights(self, wildcards: Any) -> str | list[str]:
         """The published weights that a pair's audio model starts from, if it does."""
-        name = self.audio_model(wildcards)["weights"]
+        name = self.audio_model(wildcards).get("weights", "none")
         return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
 
     def text_model(self, wildcards: Any) -> str:
@@ -340,56 +247,18 @@ class Workflow:
         return f"results/audio/corpora/{self.config['evaluated']}/manifest.csv"
 
     def text_settings(self, wildcards: Any) -> dict[str, Any]:
-        """A text model's entry in config, with its repository and revision if the hub has it."""
+        """What a text model is made of, or its repository and revision if the hub has it."""
         name = wildcards.text_model
-        settings: dict[str, Any] = self.config["text_models"][name]
-        if settings["source"] == "scratch":
-            return settings
+        entry, made = self.config["text_models"][name], self._text_models[name]
+        if entry["source"] == "scratch":
+            return {"source": "scratch", "config": made.config(), "pieces": made.pieces}
         if name not in self._files["text_models"]:
             raise ConfigError(
                 f"config: audio.text_models.{name} comes from the hub, but "
                 "resources/sources.yaml (audio, text_models) has no repository and revision for it"
             )
         source = self._files["text_models"][name]
-        return {**settings, **{key: source[key] for key in ("repository", "revision", "sha256")}}
-
-    # Downloads.
-
-    @property
-    def downloaded_files(self) -> str:
-        """A pattern for the files that are downloaded one by one."""
-        return "|".join(sorted({name for group in DOWNLOADED for name in self._files[group]}))
-
-    def download(self, key: str) -> Callable[[Any], Any]:
-        """Input function: a value in resources/sources.yaml, for the file that wildcards name."""
-        return lambda wildcards: self._files[wildcards.set][wildcards.file].get(key)
-
-    def mirrors(self, wildcards: Any) -> list[str]:
-        """Other addresses of that file."""
-        mirror = self.download("mirror")(wildcards)
-        return [mirror] if mirror else []
-
-    def lock(self, wildcards: Any) -> str:
-        """Where that file's size and checksum are kept once it has come."""
-        return f"resources/locks/{wildcards.set}-{os.path.basename(wildcards.file)}.json"
-
-    def passt(self, key: str) -> Callable[[Any], Any]:
-        """Input function: a value of a published PaSST in resources/sources.yaml."""
-        return lambda wildcards: self._files["passt"][wildcards.variant].get(key)
-
-    def clotho_archive(self, wildcards: Any) -> str:
-        """The archive that holds a split's recordings."""
-        name = {"retrieval_audio": "retrieval_audio.7z"}.get(
-            wildcards.split, f"clotho_audio_{wildcards.split}.7z"
-        )
-        return f"{DOWNLOADS}/clotho/{name}"
-
-    def clotho_files(self, wildcards: Any) -> int | None:
-        """How many recordings a split's archive must hold, where that is known."""
-        found: dict[str, Any] = self._files["clotho"][
-            os.path.basename(self.clotho_archive(wildcards))
-        ]
-        return found.get("clips")
+        return {**entry, **{key: source[key] for key in ("repository", "revision", "sha256")}}
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the study's part of the page."""
@@ -397,7 +266,7 @@ class Workflow:
 
         def labels(kind: str, position: int) -> str:
             names = dict.fromkeys(pair[position] for pair in config["pairs"])
-            return ", ".join(config[kind][name]["label"] for name in names)
+            return ", ".join(self._labels(kind)[name] for name in names)
 
         counts = self._runs["stage"].value_counts()
         return {
@@ -441,26 +310,24 @@ class Workflow:
         return common["nodes"], common["devices"]
 
     def train_megabytes(self, wildcards: Any) -> float:
-        """16 bytes a weight for training, 4 for a copy to be saved; 40 floats a unit and layer.
-
-        Besides, 1.5 GB for each process that reads sound.
+        """16 bytes a weight for training, 4 for a copy to be saved; what waits for the backward
+        pass, and 1.5 GB for each process that reads sound.
         """
-        model, text = self.audio_model(wildcards), self._text_size(wildcards)
+        pair = self._load(wildcards)
         common, (_, devices) = self.config["stages"]["common"], self._processes()
-        weights = 12 * (model["depth"] * model["dim"] ** 2 + text.layers * text.hidden**2)
-        kept = self._tokens(model) * model["depth"] * model["dim"]
-        kept += CAPTION_TOKENS * text.layers * text.hidden
         at_once = common["chunk"] or common["batch"]
         return (
             1000
             + self._machine.base
             + 1500 * common["workers"] * devices
-            + 20e-6 * (weights + text.hidden * text.vocabulary) * devices
-            + self._machine.activations(40 * kept * at_once)
+            + 20e-6 * pair.weights * devices
+            + self._machine.activations(pair.kept * at_once)
         )
 
     def train_minutes(self, stage: str) -> Callable[[Any], float]:
-        """Input function: 6 operations a weight and token in every epoch of every run."""
+        """Input function: a product is 2 operations forward and 4 backward, in every epoch of
+        every run.
+        """
         rows, settings, (nodes, devices) = (
             self.rows(STAGES[stage]),
             self.stages[stage],
@@ -468,11 +335,8 @@ class Workflow:
         )
 
         def needed(wildcards: Any) -> float:
-            model, text = self.audio_model(wildcards), self._text_size(wildcards)
-            pair = 72 * model["depth"] * model["dim"] ** 2 * self._tokens(model)
-            pair += 72 * text.layers * text.hidden**2 * CAPTION_TOKENS
             pairs = self._pairs(stage, wildcards.corpus) * settings["epochs"]
-            operations = len(rows(wildcards)) * pairs * pair
+            operations = 6 * self._load(wildcards).products * pairs * len(rows(wildcards))
             return self._machine.computing(
                 operations, settings["precision"], self.threads, nodes * devices
             )
@@ -508,15 +372,18 @@ class Workflow:
             return clotho
         return clotho + self._clips("audiocaps") + self._clips("wavcaps")
 
-    def _tokens(self, model: Mapping[str, Any]) -> int:
-        """Patches of a clip that a training step looks at, over all its segments."""
-        seconds: int = model["segment_seconds"]
-        strided = zip((128, 100 * seconds), model["stride"], model["patchout"], strict=True)
-        high, long = (1 + (g - 16) // s - p for g, s, p in strided)
+    def _load(self, wildcards: Any) -> Load:
+        """What a pair of models takes: of all segments of a clip, and of a caption."""
+        audio, text = wildcards.pair.split("-")
+        model = self._audio_models[audio]
         longest = self.config["stages"]["common"]["longest_seconds"]
         if self.sources["clotho"] == "synthesised":
             longest = min(longest, self.config["synthesis"]["seconds"][1])
-        return int(high * long * -(-longest // seconds))
-
-    def _text_size(self, wildcards: Any) -> Any:
-        return text_size(self.config, wildcards.pair.split("-")[1])
+        segments = math.ceil(longest / model.segment_seconds)
+        heard = model.audio.load(model.segment_frames)
+        read = self._text_models[text].load(CAPTION_TOKENS)
+        return Load(
+            heard.weights + read.weights,
+            segments * heard.products + read.products,
+            segments * heard.kept + read.kept,
+        )

@@ -20,9 +20,10 @@ from torch import Tensor, nn
 
 from triptych.audio.embedding import embed_clips
 from triptych.audio.measures import plain
+from triptych.audio.models.audio_encoders import PUBLISHED
 from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.mel import LogMel
-from triptych.audio.models.passt import PUBLISHED, Passt
+from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel, draw
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batch, Batches, Pair
@@ -37,8 +38,6 @@ RATE = 32000
 LONGEST_SECONDS = 30
 SHORTEST_SECONDS = 15
 SEGMENT_SECONDS = {"passt_n": 10, "passt_s": 10, "passt_s15": 15}
-PATCHOUT = {"passt_n": (2, 15), "passt_s": (4, 50), "passt_s15": (4, 80)}
-"""The report's, in rows and columns."""
 PROJECTION = 1024
 MASKS = ((10, 40), (300, 400))
 """Of the plain training step: any will do, since none costs more than another."""
@@ -85,7 +84,6 @@ def _settings(name: str) -> ModelSettings:
     return ModelSettings(
         audio=PUBLISHED[name],
         segment_seconds=SEGMENT_SECONDS[name],
-        patchout=PATCHOUT[name],
         projection=PROJECTION,
         temperature=0.05,
         learn_temperature=True,
@@ -143,9 +141,10 @@ class PlainSide:
         parameters = [*network.parameters(), *text.parameters(), temperature]
         adam = torch.optim.Adam(parameters, lr=1e-6)
         waveforms, chosen = noise(batch, samples), torch.arange(batch, device=self._device)
+        passt, frames = PUBLISHED[model], _settings(model).segment_frames
         rows, columns = (
             torch.arange(count - drop, device=self._device)
-            for count, drop in zip(_settings(model).grid, PATCHOUT[model], strict=True)
+            for count, drop in zip(passt.grid(frames), passt.patchout, strict=True)
         )
 
         def call() -> None:

@@ -12,13 +12,16 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from triptych.audio.cost import STEP, step_work, text_config
-from triptych.audio.data_sizes import TextSize, text_size
+from triptych.audio.cost import STEP, step_work
 from triptych.audio.measures.bench_worker import RATE, InMemory, noise
 from triptych.audio.models.losses import nt_xent
-from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel, draw
-from triptych.audio.models.sentences import LONGEST_TOKENS, SentenceEncoder
+from triptych.audio.models.sentence_encoders import (
+    LONGEST_TOKENS,
+    SentenceSettings,
+    sentence_encoder,
+)
+from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.parallel import Alone
@@ -39,7 +42,7 @@ def pretraining_trials(config: Config, audio: str, device: torch.device) -> Iter
     config: the section `audio`.
     """
     text = [pair[1] for pair in config["pairs"] if pair[0] == audio][-1]
-    size = text_size(config, text)
+    size = sentence_encoder(text, config["text_models"][text])
     stage = {**config["stages"]["common"], **config["stages"]["pretraining"]}
     width = config["audio_models"][audio]["dim"]
     precision = choose_precision(stage["precision"], device, kind_of_work(width))
@@ -49,8 +52,8 @@ def pretraining_trials(config: Config, audio: str, device: torch.device) -> Iter
         config["audio_models"][audio], config["model"], config["model"]["text_dropout"]
     )
     torch.manual_seed(0)
-    encoder = SentenceEncoder(text_config(size), tokenizer(size), sizes.text_dropout)
-    model = RetrievalModel(sizes, Passt(sizes.audio), encoder).to(device)
+    encoder = SentenceEncoder(size.config(), tokenizer(size), sizes.text_dropout)
+    model = RetrievalModel(sizes, sizes.audio.network(), encoder).to(device)
     seconds = config_seconds(config, settings.longest_seconds)
     clips = {
         str(number): waveform.numpy()
@@ -87,7 +90,7 @@ def config_seconds(config: Config, longest: float) -> float:
     return min(longest, max(config["synthesis"]["seconds"])) if made else longest
 
 
-def tokenizer(size: TextSize) -> Tokenizer:
+def tokenizer(size: SentenceSettings) -> Tokenizer:
     """One token a word; the first ones are for padding, whose number the class chooses."""
     words = ["[PAD 0]", "[PAD 1]", *(f"w{number}" for number in range(WORDS))]
     made = Tokenizer(

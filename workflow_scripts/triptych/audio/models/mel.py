@@ -14,27 +14,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from triptych.audio.models.settings import MelSettings
+
 Band = tuple[float, float]
 
+DEFAULT = MelSettings()
 FILTERS_TOGETHER = 16
 """Filters that one matrix product applies: neighbours, so that they need few of the bins."""
-
-
-@dataclass(frozen=True)
-class MelSettings:
-    """The front end's sizes; the defaults are those of every published PaSST used here."""
-
-    sample_rate: int = 32000
-    n_fft: int = 1024
-    window: int = 800  # samples: 25 ms
-    hop: int = 320  # samples: 10 ms
-    mels: int = 128
-    fmin: float = 0.0  # Hz
-    fmax: float = 15000.0  # Hz
-
-    def frames(self, samples: int) -> int:
-        """How many frames a waveform of so many samples has; pre-emphasis takes one sample."""
-        return (samples - 1) // self.hop + 1
 
 
 @dataclass(frozen=True)
@@ -124,7 +110,7 @@ def _groups(filters: Tensor, device: torch.device) -> list[_Group]:
 class LogMel(nn.Module):
     """Waveforms to PaSST's input. It holds no tensor that a checkpoint would name."""
 
-    def __init__(self, settings: MelSettings = MelSettings()) -> None:
+    def __init__(self, settings: MelSettings = DEFAULT) -> None:
         super().__init__()
         self.settings = settings
         window = torch.hann_window(settings.window, periodic=False)

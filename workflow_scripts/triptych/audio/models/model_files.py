@@ -16,7 +16,6 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 
 from triptych.audio.models.model_table import read_model_table
-from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
@@ -34,13 +33,13 @@ def build_model(
     """A model at the start of its training, on the CPU.
 
     text_folder: a text model (`sentences.py`); audio_weights: what `weights.convert_passt` wrote,
-    or None for a PaSST from scratch. Everything that isn't pretrained is a function of `seed`.
+    or None for an encoder from scratch. Everything that isn't pretrained is a function of `seed`.
     Raises InputError for files that don't fit.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         text = SentenceEncoder.from_folder(text_folder, settings.text_dropout)
-        model = RetrievalModel(settings, Passt(settings.audio), text)
+        model = RetrievalModel(settings, settings.audio.network(), text)
     if audio_weights is not None:
         load_passt(model.audio, audio_weights)
     return model
@@ -81,7 +80,7 @@ def load_model(folder: StrPath, device: torch.device | str = "cpu") -> Retrieval
         settings = ModelSettings.from_table(table["settings"])
         text = SentenceEncoder(table["text"], read_tokenizer(folder), settings.text_dropout)
         with torch.device("meta"):  # its weights come from the file
-            audio = Passt(settings.audio)
+            audio = settings.audio.network()
         model = RetrievalModel(settings, audio, text)
         model.load_state_dict(load_file(folder / "model.safetensors"), assign=True)
     except (SafetensorError, OSError, RuntimeError, KeyError, TypeError, ValueError) as error:

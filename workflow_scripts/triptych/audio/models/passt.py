@@ -11,63 +11,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from triptych.audio.models.audio_encoders import PATCH, PasstSettings
 from triptych.audio.models.products import Linear, linear
 
 SPECIAL_TOKENS = 2  # class and distillation
 PUBLISHED_DIM = 768
 INITIAL_STD = 0.02  # of weights at 768 dimensions
-
-
-@dataclass(frozen=True)
-class PasstSettings:
-    """A transformer's sizes. `frames` is the longest input that it has positions for."""
-
-    stride: tuple[int, int]  # between patches: bands, frames
-    frames: int
-    dim: int = PUBLISHED_DIM
-    depth: int = 12
-    heads: int = 12
-    patch: int = 16
-    mels: int = 128
-    classes: int = 527  # of AudioSet, in the heads of published checkpoints; 0: no such heads
-
-    def __post_init__(self) -> None:
-        if self.dim % self.heads:
-            raise ValueError(f"dim {self.dim} is not a multiple of heads {self.heads}")
-        if min(self.stride) < 1 or self.patch > min(self.mels, self.frames):
-            raise ValueError(
-                f"stride {self.stride} and patches of {self.patch} for {self.mels} bands and "
-                f"{self.frames} frames: expected positive strides and room for a patch"
-            )
-
-    @property
-    def positions(self) -> tuple[int, int]:
-        """Rows and columns that have a position. Of 2000 frames 200, one more than patches fit."""
-        return self.mels // self.stride[0], self.frames // self.stride[1]
-
-    def grid(self, frames: int) -> tuple[int, int]:
-        """Rows and columns of patches in a spectrogram of so many frames.
-
-        Raises ValueError for a spectrogram shorter than a patch or longer than the positions.
-        """
-        rows = (self.mels - self.patch) // self.stride[0] + 1
-        columns = (frames - self.patch) // self.stride[1] + 1
-        most = self.positions[1]
-        if frames < self.patch or columns > most:
-            longest = (most - 1) * self.stride[1] + self.patch + self.stride[1] - 1
-            raise ValueError(
-                f"a spectrogram of {frames} frames; this PaSST takes {self.patch} to {longest} "
-                "frames. Split the waveform into shorter segments, or take a model of more frames."
-            )
-        return rows, columns
-
-
-PUBLISHED = {
-    "passt_n": PasstSettings(stride=(16, 16), frames=1000),
-    "passt_s": PasstSettings(stride=(10, 10), frames=998),
-    "passt_s15": PasstSettings(stride=(10, 10), frames=2000),
-}
-"""The checkpoints behind the report's PaSST-N, -S and -S15; the last takes 15 s of its 20."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +49,14 @@ class Passt(nn.Module):
     def __init__(self, settings: PasstSettings) -> None:
         super().__init__()
         self.settings = settings
-        dim, patch = settings.dim, settings.patch
+        dim = settings.dim
         rows, columns = settings.positions
         self.cls_token = nn.Parameter(torch.empty(1, 1, dim))
         self.dist_token = nn.Parameter(torch.empty(1, 1, dim))
         self.new_pos_embed = nn.Parameter(torch.empty(1, SPECIAL_TOKENS, dim))
         self.freq_new_pos_embed = nn.Parameter(torch.empty(1, dim, rows, 1))
         self.time_new_pos_embed = nn.Parameter(torch.empty(1, dim, 1, columns))
-        self.patch_embed = _PatchEmbedding(dim, patch, settings.stride)
+        self.patch_embed = _PatchEmbedding(dim, PATCH, settings.stride)
         self.blocks = nn.ModuleList(_Block(dim, settings.heads) for _ in range(settings.depth))
         self.norm = nn.LayerNorm(dim, eps=1e-6)
         if settings.classes:
@@ -146,9 +95,9 @@ class Passt(nn.Module):
 
     def _patches(self, mel: Tensor, kept: Kept | None) -> Tensor:
         """Tokens [B, rows * columns, dim], row by row, of the patches that are kept."""
-        patch, (band_stride, frame_stride) = self.settings.patch, self.settings.stride
+        band_stride, frame_stride = self.settings.stride
         rows, columns = self.settings.grid(mel.shape[3])
-        patches = mel[:, 0].unfold(1, patch, band_stride).unfold(2, patch, frame_stride)
+        patches = mel[:, 0].unfold(1, PATCH, band_stride).unfold(2, PATCH, frame_stride)
         by_row = self.freq_new_pos_embed[0, :, :rows, 0].T
         by_column = self.time_new_pos_embed[0, :, 0, :columns].T
         if kept is not None:

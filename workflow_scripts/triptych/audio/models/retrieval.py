@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from triptych.audio.models.mel import Band, LogMel, Masks, MelSettings, draw_band, draw_masks
-from triptych.audio.models.passt import Kept, Passt, draw_patchout
+from triptych.audio.models.mel import Band, LogMel, Masks, draw_band, draw_masks
 from triptych.audio.models.sentences import SentenceEncoder
-from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.settings import MelSettings, ModelSettings
 
 
 class Regularisation(Protocol):
@@ -31,7 +30,7 @@ class Regularisation(Protocol):
 
     @property
     def patchout(self) -> bool:
-        """Whether rows and columns of patches are dropped, as many as the model's settings say."""
+        """Whether something is left out, as much as the audio encoder's settings say."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +39,7 @@ class Draws:
 
     band: Band | None = None
     masks: Masks | None = None
-    kept: Kept | None = None
+    kept: Any = None  # what the audio encoder's settings drew
 
 
 def draw(
@@ -54,8 +53,8 @@ def draw(
     widest = (regularisation.frequency_mask, regularisation.time_mask)
     if any(widest):
         masks = draw_masks(mel.mels, settings.segment_frames, widest, generator)
-    if regularisation.patchout and any(settings.patchout):
-        kept = draw_patchout(*settings.grid, settings.patchout, generator)
+    if regularisation.patchout:
+        kept = settings.audio.draw(settings.segment_frames, generator)
     return Draws(band, masks, kept)
 
 
@@ -85,13 +84,13 @@ def segments_with_audio(
 
 
 class RetrievalModel(nn.Module):
-    """PaSST and a sentence encoder, each with a linear map into the shared space.
+    """An audio and a sentence encoder, each with a linear map into the shared space.
 
     `temperature` is what similarities are divided by before a softmax, shape [1]; its sign means
     nothing.
     """
 
-    def __init__(self, settings: ModelSettings, audio: Passt, text: SentenceEncoder) -> None:
+    def __init__(self, settings: ModelSettings, audio: nn.Module, text: SentenceEncoder) -> None:
         super().__init__()
         self.settings = settings
         self.mel = LogMel()
@@ -116,7 +115,8 @@ class RetrievalModel(nn.Module):
         draws = draws or Draws()
         counted = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
         segments, owners = segments_with_audio(waveforms, counted, self.settings.segment_samples)
-        embedded = self.audio(self.mel(segments, draws.band, draws.masks), draws.kept).float()
+        mel = self.mel(segments, draws.band, draws.masks)
+        embedded = (self.audio(mel) if draws.kept is None else self.audio(mel, draws.kept)).float()
         sums = embedded.new_zeros(len(counted), embedded.shape[1]).index_add(0, owners, embedded)
         counts = torch.bincount(owners, minlength=len(counted))
         return _unit(self.project_audio(sums / counts[:, None]))

@@ -1,7 +1,7 @@
-"""The text side: BERT and RoBERTa, published ones or small ones from scratch.
+"""The text side: a sentence encoder with its tokenizer, published or small and from scratch.
 
-A caption loses its capitals and its punctuation, its tokens are cut to 32, and what the last layer
-makes of the first one is its embedding, as in the report's code.
+A caption loses its capitals and its punctuation, and its tokens are cut to 32, as in the report's
+code.
 """
 
 import os
@@ -14,13 +14,9 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from triptych.audio.models.bert import CONFIG_KEYS, DEFAULTS, Encoder, published_tensors
-from triptych.audio.models.text_files import (
-    LONGEST_TOKENS,
-    clean_caption,
-    read_config,
-    read_tokenizer,
-)
+from triptych.audio.models.bert import published_tensors
+from triptych.audio.models.sentence_encoders import LONGEST_TOKENS, SENTENCE_ENCODERS
+from triptych.audio.models.text_files import clean_caption, read_config, read_tokenizer
 from triptych.core.errors import InputError
 
 
@@ -28,11 +24,18 @@ class SentenceEncoder(nn.Module):
     """Captions to embeddings. Its tokenizer is part of it."""
 
     def __init__(self, config: Mapping[str, Any], tokenizer: Tokenizer, dropout: float) -> None:
-        """An encoder with random weights. config: at least CONFIG_KEYS of a `config.json`."""
+        """An encoder with random weights. config: what `config.json` holds.
+
+        Raises InputError for a `model_type` that there is no encoder of.
+        """
         super().__init__()
-        self.config = {key: config[key] for key in (*CONFIG_KEYS, *DEFAULTS) if key in config}
+        kind = config["model_type"]
+        if kind not in SENTENCE_ENCODERS:
+            allowed = " or ".join(SENTENCE_ENCODERS)
+            raise InputError(f"config.json: model_type is {kind!r}, expected {allowed}")
+        self.config = dict(config)
         self.tokenizer = tokenizer
-        self.model = Encoder(self.config, dropout)
+        self.model = SENTENCE_ENCODERS[kind].network(config, dropout)
         tokenizer.no_truncation()
         padding = self.config["pad_token_id"]
         tokenizer.enable_padding(pad_id=padding, pad_token=tokenizer.id_to_token(padding))
@@ -66,11 +69,11 @@ class SentenceEncoder(nn.Module):
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """Tokens to embeddings [captions, hidden_size]."""
-        device = self.model.embeddings.word_embeddings.weight.device
+        device = next(self.model.parameters()).device
         return self.model(tokens["input_ids"].to(device), tokens["attention_mask"].to(device))
 
 
-def _load(model: Encoder, path: Path) -> None:
+def _load(model: nn.Module, path: Path) -> None:
     state, wanted = published_tensors(load_file(path)), model.state_dict()
     missing = sorted(
         name

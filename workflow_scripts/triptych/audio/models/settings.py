@@ -1,11 +1,34 @@
-"""What a retrieval model is made of, without its weights."""
+"""What a retrieval model is made of, without its weights: read without PyTorch."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from triptych.audio.models.mel import MelSettings
-from triptych.audio.models.passt import PasstSettings
+from triptych.audio.models.audio_encoders import (
+    MELS,
+    AudioEncoder,
+    PasstSettings,
+    audio_encoder,
+    from_table,
+    to_table,
+)
+
+
+@dataclass(frozen=True)
+class MelSettings:
+    """The front end's sizes; the defaults are those of every published PaSST used here."""
+
+    sample_rate: int = 32000
+    n_fft: int = 1024
+    window: int = 800  # samples: 25 ms
+    hop: int = 320  # samples: 10 ms
+    mels: int = MELS
+    fmin: float = 0.0  # Hz
+    fmax: float = 15000.0  # Hz
+
+    def frames(self, samples: int) -> int:
+        """How many frames a waveform of so many samples has; pre-emphasis takes one sample."""
+        return (samples - 1) // self.hop + 1
 
 
 @dataclass(frozen=True)
@@ -15,21 +38,15 @@ class ModelSettings:
     The text side's sizes come with its folder, since published models bring their own.
     """
 
-    audio: PasstSettings
+    audio: AudioEncoder
     segment_seconds: float  # of the waveform that the audio side sees at once
-    patchout: tuple[int, int]  # rows and columns of patches that a training step drops
     projection: int  # dimensions that audio and text share
     temperature: float  # initial, of the similarities
     learn_temperature: bool
     text_dropout: float  # in training; the report's code has 0.2
 
     def __post_init__(self) -> None:
-        rows, columns = self.grid
-        if not (0 <= self.patchout[0] < rows and 0 <= self.patchout[1] < columns):
-            raise ValueError(
-                f"patchout {list(self.patchout)}: segments of {self.segment_seconds} s make "
-                f"{rows} rows and {columns} columns of patches; give fewer"
-            )
+        self.audio.load(self.segment_frames)
         if self.temperature <= 0 or self.projection < 1:
             raise ValueError(
                 f"temperature {self.temperature}, projection {self.projection}: expected positive"
@@ -45,41 +62,36 @@ class ModelSettings:
         """Frames of a segment's spectrogram."""
         return MelSettings().frames(self.segment_samples)
 
-    @property
-    def grid(self) -> tuple[int, int]:
-        """Rows and columns of a segment's patches."""
-        return self.audio.grid(self.segment_frames)
-
     @classmethod
     def from_config(
         cls, audio_model: Mapping[str, Any], model: Mapping[str, Any], text_dropout: float
     ) -> "ModelSettings":
-        """From an entry of the config's `audio.audio_models` and from its `audio.model`."""
-        audio = PasstSettings(
-            stride=(audio_model["stride"][0], audio_model["stride"][1]),
-            frames=audio_model["frames"],
-            dim=audio_model["dim"],
-            depth=audio_model["depth"],
-            heads=audio_model["heads"],
-            classes=0 if audio_model["weights"] == "none" else PasstSettings.classes,
-        )
-        return cls(
-            audio=audio,
-            segment_seconds=audio_model["segment_seconds"],
-            patchout=(audio_model["patchout"][0], audio_model["patchout"][1]),
-            projection=model["projection"],
-            temperature=model["temperature"],
-            learn_temperature=model["learn_temperature"],
-            text_dropout=text_dropout,
-        )
+        """From an entry of the config's `audio.audio_models` and from its `audio.model`.
+
+        Raises ValueError, made to stand behind the entry's key.
+        """
+        audio = audio_encoder(audio_model)
+        try:
+            return cls(
+                audio=audio,
+                segment_seconds=audio_model["segment_seconds"],
+                projection=model["projection"],
+                temperature=model["temperature"],
+                learn_temperature=model["learn_temperature"],
+                text_dropout=text_dropout,
+            )
+        except ValueError as error:
+            raise ValueError(f": {error}") from error
 
     def to_table(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        return asdict(self)
+        return {**asdict(self), "audio": to_table(self.audio)}
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "ModelSettings":
         """What `to_table` gave, read back from JSON."""
-        audio = {**table["audio"], "stride": tuple(table["audio"]["stride"])}
-        own = {**table, "audio": PasstSettings(**audio), "patchout": tuple(table["patchout"])}
-        return cls(**own)
+        own, audio = dict(table), dict(table["audio"])
+        if "class" not in audio:  # made while PaSST was the only one
+            audio = {each.name: audio.get(each.name) for each in fields(PasstSettings)}
+            audio |= {"class": "passt", "patchout": own.pop("patchout")}
+        return cls(**{**own, "audio": from_table(audio)})

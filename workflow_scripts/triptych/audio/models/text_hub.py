@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.audio.data.tables import read_table
-from triptych.audio.models.text_files import TextClass, read_config, write_scratch_model
+from triptych.audio.models.text_files import read_config, write_scratch_model
 from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
 from triptych.core.hub import download_hub, list_hub
@@ -25,11 +25,11 @@ def write_text_model(
 ) -> None:
     """Make the text model that a config's entry describes.
 
-    settings: `class` and `source`; for "scratch" also hidden, layers, heads and vocabulary, and
-    the captions (tables with `clip` and `caption`) of the clips that the corpus of `manifest`
-    trains on make the tokenizer, so that it sees no caption it is tested with; for "hub" also
-    repository, revision and perhaps sha256. Raises DownloadError, and InputError or ValueError
-    for other settings.
+    settings: `source`; for "scratch" also `config` and `pieces` as `write_scratch_model` takes
+    them, and the captions (tables with `clip` and `caption`) of the clips that the corpus of
+    `manifest` trains on make the tokenizer, so that it sees no caption it is tested with; for "hub"
+    also class, repository, revision and perhaps sha256. Raises DownloadError, and InputError or
+    ValueError for other settings.
     """
     if settings["source"] == "hub":
         write_hub_model(
@@ -40,7 +40,6 @@ def write_text_model(
             settings.get("sha256"),
         )
     elif settings["source"] == "scratch":
-        sizes = {key: settings[key] for key in ("hidden", "layers", "heads", "vocabulary")}
         if manifest is None:
             raise InputError("a text model from scratch needs the manifest of what is trained on")
         listed = read_table(manifest)
@@ -50,13 +49,13 @@ def write_text_model(
             for table in map(read_table, captions)
             for caption in table[table["clip"].isin(trained)]["caption"]
         ]
-        write_scratch_model(folder, settings["class"], **sizes, captions=texts)
+        write_scratch_model(folder, settings["config"], settings["pieces"], texts)
     else:
         raise InputError(f"text model from {settings['source']!r}: expected scratch or hub")
 
 
 def write_hub_model(
-    folder: StrPath, class_: TextClass, repository: str, revision: str, sha256: str | None = None
+    folder: StrPath, class_: str, repository: str, revision: str, sha256: str | None = None
 ) -> None:
     """Fetch a BERT or RoBERTa at one commit: configuration, tokenizer and safetensors alone.
 

@@ -3,14 +3,15 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
-from triptych.audio.models.passt import PUBLISHED, Passt, PasstSettings
+from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
+from triptych.audio.models.passt import Passt
 from triptych.core.download import download
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
@@ -50,13 +51,13 @@ def convert_passt(checkpoint: StrPath, variant: str, path: StrPath) -> None:
         save_file(tensors, temporary, {"variant": variant})
 
 
-def load_passt(network: Passt, path: StrPath) -> None:
+def load_passt(network: nn.Module, path: StrPath) -> None:
     """Give a network the weights that `convert_passt` wrote. Raises InputError for others."""
     try:
         state = load_file(path)
     except (SafetensorError, OSError) as error:
         raise InputError(f"{path}: not a safetensors file ({error}). Fetch it again.") from error
-    check_passt(state, network.settings, str(path))
+    check_passt(state, cast(PasstSettings, network.settings), str(path))
     network.load_state_dict(state)
 
 

@@ -17,20 +17,20 @@ BERT_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ROBERTA_SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 
-def train_tokenizer(class_: str, vocabulary: int, captions: Iterable[str]) -> Tokenizer:
-    """A tokenizer of about `vocabulary` tokens: WordPiece for "bert", byte BPE for "roberta".
+def train_tokenizer(pieces: str, vocabulary: int, captions: Iterable[str]) -> Tokenizer:
+    """A tokenizer of about `vocabulary` tokens: BERT's of "words", RoBERTa's of "bytes".
 
-    Raises ValueError for another class and without captions.
+    Raises ValueError for other pieces and without captions.
     """
     split = [caption.split() for caption in captions]
     if not any(split):
         raise ValueError("no captions to train a tokenizer on: give at least one")
-    if class_ == "bert":
+    if pieces == "words":
         return _word_pieces(vocabulary, Counter(word for words in split for word in words))
-    if class_ == "roberta":
+    if pieces == "bytes":
         spaced = (f" {word}" for words in split for word in words[1:])
         return _byte_pairs(vocabulary, Counter([*(words[0] for words in split if words), *spaced]))
-    raise ValueError(f"a text model of class {class_!r}: expected bert or roberta")
+    raise ValueError(f"a tokenizer of {pieces!r}: expected words or bytes")
 
 
 def _word_pieces(vocabulary: int, words: Counter[str]) -> Tokenizer:

@@ -17,7 +17,6 @@ _TEXT = {
     *("split", "subset", "relevance", "metric", "clip"),
     *("dataset", "reason", "source", "sound_id", "youtube_id", "name", "member"),
 }
-PATCH = 16
 CLOTHO_EVALUATION = {"clips": 1045, "queries": 5225}
 PAPER_MEMBERS = 8
 """Models in the report's ensemble."""
@@ -40,25 +39,24 @@ KINDS = {
 
 @dataclass(frozen=True)
 class AudioModel:
-    """An audio encoder as configured. weights: none, or those of a published PaSST."""
+    """An audio encoder as configured. weights: none, or published ones; overlap: of its patches,
+    None where it has none."""
 
     label: str
     weights: str
     segment_seconds: float
-    overlap: bool
+    overlap: bool | None
 
 
 @dataclass(frozen=True)
 class TextModel:
-    """A sentence encoder as configured. source: hub or scratch; size: orders models of a kind.
+    """A sentence encoder as configured. source: hub or scratch; weights: how many, which orders
+    models of a kind."""
 
-    name: its key in config, under which the hub's repository and revision stand."""
-
-    name: str
     label: str
     kind: str
     source: str
-    size: tuple[int, int]
+    weights: float
 
 
 @dataclass(frozen=True)
@@ -92,33 +90,9 @@ class AudioStudy:
         sources: Mapping[str, str],
         backend: str,
     ) -> "AudioStudy":
-        """From entries of the config's section `audio`.
-
-        Raises ValueError for a label that two models share: their rows could not be told apart.
-        """
-        for key, models in (("audio_models", audio_models), ("text_models", text_models)):
-            labels = [str(model["label"]) for model in models.values()]
-            if twice := sorted({name for name in labels if labels.count(name) > 1}):
-                raise ValueError(f"audio.{key}: the label {twice[0]!r} stands twice; give each one")
-        audio = {
-            name: AudioModel(
-                label=str(model["label"]),
-                weights=str(model["weights"]),
-                segment_seconds=float(model["segment_seconds"]),
-                overlap=min(model["stride"]) < PATCH,
-            )
-            for name, model in audio_models.items()
-        }
-        text = {
-            name: TextModel(
-                name=name,
-                label=str(model["label"]),
-                kind=str(model["class"]),
-                source=str(model["source"]),
-                size=_size(name, model),
-            )
-            for name, model in text_models.items()
-        }
+        """What `Workflow.study` says, which has looked for labels that two models share."""
+        audio = {name: AudioModel(**model) for name, model in audio_models.items()}
+        text = {name: TextModel(**model) for name, model in text_models.items()}
         pair = str(main[0]), str(main[1])
         return cls(
             audio, text, pair, evaluated, leaky or "", str(first_seed), dict(sources), backend
@@ -133,7 +107,7 @@ class AudioStudy:
         """Names of the published weights that both encoders start from, empty for none."""
         audio, text = self.audio[audio_model], self.text[text_model]
         weights = "" if audio.weights == "none" else audio.weights
-        return weights, text.name if text.source == "hub" else ""
+        return weights, text_model if text.source == "hub" else ""
 
     def pair_label(self, audio_model: str, text_model: str) -> str:
         """Both encoders as a reader knows them."""
@@ -150,13 +124,6 @@ class AudioStudy:
         """The recordings that were scored, in words."""
         synthesised = self.sources["clotho"] == "synthesised"
         return "synthesised sound scenes" if synthesised else "Clotho"
-
-
-def _size(name: str, model: Mapping[str, Any]) -> tuple[int, int]:
-    """Layers and width; those of hub models follow from their key, which names the weights."""
-    if "layers" in model:
-        return int(model["layers"]), int(model["hidden"])
-    return (24, 1024) if name.endswith("_large") else (12, 768)
 
 
 def read_rows(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:

@@ -15,7 +15,6 @@ from triptych.audio.report.rows import (
     KEYS,
     METRICS,
     PAPER_MEMBERS,
-    PATCH,
     AudioStudy,
     by_metric,
     in_order,
@@ -54,7 +53,7 @@ def table2_long(
     for row in records(rows):
         described = _described(row, study, members)
         key = (*_join_key(row, described, study), row["metric"])
-        match = printed.get(key) if real and _comparable(row, study, members) else None
+        match = printed.get(key) if real and _comparable(row, study, ensembles) else None
         cells.append(
             {
                 "block": RUN,
@@ -84,11 +83,12 @@ def on_clotho(rows: pd.DataFrame, study: AudioStudy) -> bool:
     return all((rows[column] == count).all() for column, count in CLOTHO_EVALUATION.items())
 
 
-def _comparable(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) -> bool:
+def _comparable(row: Mapping[str, Any], study: AudioStudy, ensembles: pd.DataFrame) -> bool:
     if row["system"] == "ensemble":
-        paper = all(study.as_published(a, t) for a in study.audio for t in study.text)
-        whole = members.get(row["audio_model"], 0) == PAPER_MEMBERS
-        return row["audio_model"] == "published" and whole and paper
+        members = ensembles.loc[ensembles["name"] == row["audio_model"], "member"]
+        pairs = [str(member).split("/")[0].split("-") for member in members]
+        paper = all(study.as_published(audio, text) for audio, text in pairs)
+        return row["audio_model"] == "published" and len(pairs) == PAPER_MEMBERS and paper
     first = row["stage"] != "finetuned" or row["seed"] == study.first_seed
     return first and study.as_published(row["audio_model"], row["text_model"])
 
@@ -110,7 +110,7 @@ def _described(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) ->
     return {
         "audio": (audio.label if audio else str(row["audio_model"])) + remark,
         "segment_seconds": audio.segment_seconds if audio else np.nan,
-        "overlap": (YES if audio.overlap else NO) if audio else "",
+        "overlap": {True: YES, False: NO, None: ""}[audio.overlap if audio else None],
         "text": text.label if text else str(row["text_model"]),
         "finetuned": YES if row["stage"] in ("finetuned", "distilled") else NO,
         "gpt": study.captions_label(str(row["captions"])),
@@ -249,7 +249,7 @@ def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
             "Percent, one run each, without intervals; members of the ensemble and the report's "
             "four submissions are numbered. The report trained on all of WavCaps, which "
             "holds recordings of the split that it tests on. PaSST-S15 is printed as having no "
-            f"overlap; its stride is 10 of {PATCH} in the text and in the code."
+            "overlap; its stride is 10 of 16 in the text and in the code."
             + ("" if beside else " Not comparable with this run.")
         ),
         columns=tuple(

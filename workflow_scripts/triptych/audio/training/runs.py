@@ -70,7 +70,7 @@ class FromParts:
 
     @property
     def dim(self) -> int:
-        """Width of the audio side's layers."""
+        """Dimensions of the audio side's embedding."""
         return self.settings.audio.dim
 
 
@@ -86,7 +86,7 @@ class FromModel:
 
     @property
     def dim(self) -> int:
-        """Width of the audio side's layers."""
+        """Dimensions of the audio side's embedding."""
         return int(read_model_table(Path(self.folder))["settings"]["audio"]["dim"])
 
 
