@@ -1,4 +1,4 @@
-"""The ways to prune: what a config may name, and how tables and figures show each.
+"""The ways to prune and to see: what a config may name, and how tables and figures show each.
 
 A criterion scores weights by a loss (`rl/pruning.py` has its function under the same name); a
 control keeps as many weights and looks at no loss (`rl/controls.py`).
@@ -66,6 +66,9 @@ CONTROLS = {
     ),
     "magnitude": Method("Magnitude, global (straw man)", "#8a94a0", dash=DOTS, marker="d"),
 }
+
+OBSERVATIONS = {"raw": "raw observations", "normalised": "normalised observations"}
+"""How networks may see them (`rl/observations.py`), and how tables and figures show it."""
 
 PRUNED = {**CRITERIA, **CONTROLS}
 METHODS = {**DENSE, **PRUNED}

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-KINDS = {"raw": "raw observations", "normalised": "normalised observations"}
-"""What a config may name, and how tables and figures show it."""
 SMALLEST = 1e-3
 """Added to every deviation, so that an input that never changes is not blown up."""
 FIRST_LAYERS = ("actor.l1", "critic.l1", "critic.l4", "vae.e1", "vae.d1")

@@ -8,8 +8,7 @@ import pandas as pd
 from triptych.core.config import ConfigError
 from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
-from triptych.rl.methods import CRITERIA, PRUNED
-from triptych.rl.observations import KINDS
+from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
 from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
 
 CHANGES_NOTHING = (
@@ -158,7 +157,7 @@ class Workflow:
         both = {
             algorithm: {"algorithm": algorithm, "networks": sweep["widths"]}
             for name, sweep in sweeps(self.config).items()
-            if kinds.get(name, 0) == len(KINDS)
+            if kinds.get(name, 0) == len(OBSERVATIONS)
             for algorithm in sweep["algorithms"]
         }
         return both.get("BC") or both.get("BCQ") or {}

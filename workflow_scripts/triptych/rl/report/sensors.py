@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 
 from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
 from triptych.present.tables import Table, with_cells
-from triptych.rl.methods import CRITERIA
-from triptych.rl.observations import KINDS
+from triptych.rl.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.report.figures import tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 
@@ -60,7 +59,7 @@ def cut_table(long: pd.DataFrame) -> Table:
                 label(TASK_LABELS, task),
                 networks,
                 label(METHOD_LABELS, method),
-                label(KINDS, kind),
+                label(OBSERVATIONS, kind),
                 f"{least['name']}: {least['value']:.1f} %",
                 ", ".join(cut) or "none",
             )
@@ -99,7 +98,7 @@ def paths_table(layers: pd.DataFrame) -> Table:
         rows.append(
             (
                 networks,
-                f"{label(METHOD_LABELS, method)}, {label(KINDS, kind)}",
+                f"{label(METHOD_LABELS, method)}, {label(OBSERVATIONS, kind)}",
                 f"{by_group['kept'].iloc[0]:.1f} %",
                 *(f"{by_group.loc[name, 'on_path']:.1f} %" for name in groups),
             )
@@ -133,7 +132,7 @@ def sensors_long(
     level = inputs["sparsity_percent"].max()
     both = runs[(runs["algorithm"] == algorithm) & runs["sparsity_percent"].isin([0, level])]
     kinds = both.groupby("method")["observations"].nunique()
-    compared = both[both["method"].isin(kinds.index[kinds == len(KINDS)])]
+    compared = both[both["method"].isin(kinds.index[kinds == len(OBSERVATIONS)])]
     key = ["task", "observations", "method", "sparsity_percent"]
     scores = compared[[*key, "seed"]].assign(value=compared["score"])
     kept = inputs[(inputs["layer"] == LAYER) & (inputs["networks"] == networks)]
@@ -181,7 +180,7 @@ def _scores_panel(axes: Axes, scores: pd.DataFrame, expert: pd.Series) -> None:
             linestyle=(0, (1, 2)),
             label="policy behind the data",
         )
-    for kind, aside in zip(KINDS, (-0.16, 0.16), strict=True):
+    for kind, aside in zip(OBSERVATIONS, (-0.16, 0.16), strict=True):
         own = scores[scores["observations"] == kind]
         at = own["method"].map(methods.index) + aside
         axes.plot(at, own["value"], "o", color=COLOURS[kind], markersize=3, alpha=0.45)
@@ -192,7 +191,7 @@ def _scores_panel(axes: Axes, scores: pd.DataFrame, expert: pd.Series) -> None:
             width=0.28,
             color=COLOURS[kind],
             alpha=0.35,
-            label=KINDS[kind],
+            label=OBSERVATIONS[kind],
         )
     axes.set_xticks(
         range(len(methods)), [METHOD_LABELS[name].replace(" ", "\n") for name in methods]
@@ -206,7 +205,7 @@ def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
     columns = [
         (method, kind)
         for method in METHOD_LABELS
-        for kind in KINDS
+        for kind in OBSERVATIONS
         if ((kept["method"] == method) & (kept["observations"] == kind)).any()
     ]
     names = kept.sort_values("input")["name"].drop_duplicates().tolist()
