@@ -35,8 +35,7 @@ rule audio_synthesise:
         "../envs/audio.yaml"
     threads: 2
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
@@ -60,8 +59,7 @@ rule audio_download:
         "../envs/download.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=minutes(AUDIO.download_minutes),
+        **REQUESTED,
     params:
         url=AUDIO.download("url"),
         size=AUDIO.download("size"),
@@ -89,8 +87,7 @@ rule audio_download_wavcaps:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=minutes(AUDIO.wavcaps_minutes),
+        **REQUESTED,
     params:
         part="{part}",
         repository=SOURCES["audio"]["wavcaps"]["repository"],
@@ -117,8 +114,7 @@ rule audio_unpack_clotho:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         files=AUDIO.clotho_files,
         code=code("audio_unpack_clotho"),
@@ -141,8 +137,7 @@ rule audio_fetch_audiocaps:
         "../envs/audio.yaml"
     threads: 4
     resources:
-        mem_mb=2000,
-        runtime=2880,
+        **REQUESTED,
     params:
         checkpoint="results/checkpoints/audio_fetch_audiocaps",
         code=code("audio_fetch_audiocaps"),
@@ -168,8 +163,7 @@ rule audio_list_clotho:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         folder=AUDIO.folder("clotho"),
         audio=AUDIO.sound("clotho"),
@@ -195,8 +189,7 @@ rule audio_list_audiocaps:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         folder=AUDIO.folder("audiocaps"),
         audio=AUDIO.sound("audiocaps"),
@@ -221,8 +214,7 @@ rule audio_list_wavcaps:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         folder=AUDIO.folder("wavcaps"),
         audio=AUDIO.sound("wavcaps"),
@@ -248,8 +240,7 @@ rule audio_shard:
         "../envs/audio.yaml"
     threads: 2
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(AUDIO.shard_minutes),
+        **REQUESTED,
     params:
         audio=AUDIO.sound_of,
         kind=lambda wildcards: "flac" if wildcards.dataset == "wavcaps" else "int16",
@@ -277,8 +268,7 @@ rule audio_corpus:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         splits=AUDIO.splits,
         exclude=AUDIO.exclude,
@@ -308,8 +298,7 @@ rule audio_caption:
         "../envs/captions.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        **REQUESTED,
     params:
         captions=AUDIO.config["captions"],
         splits=AUDIO.rephrased,
@@ -334,8 +323,7 @@ rule audio_download_passt:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=120,
+        **REQUESTED,
     params:
         variant="{variant}",
         url=AUDIO.passt("url"),
@@ -363,8 +351,7 @@ rule audio_text_model:
         "../envs/audio.yaml"
     threads: 1
     resources:
-        mem_mb=4000,
-        runtime=60,
+        **REQUESTED,
     params:
         settings=AUDIO.text_settings,
         code=code("audio_text_model"),

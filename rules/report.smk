@@ -25,8 +25,7 @@ rule report_claims:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         settings=CLAIM_SETTINGS,
         scale=SCALE,
@@ -58,8 +57,7 @@ rule report_page:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        **REQUESTED,
     params:
         title="Machine-learning papers, reproduced by one workflow",
         subtitle=(
@@ -103,11 +101,10 @@ rule report_manifest:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=240,
+        **REQUESTED,
     params:
         provenance="results/provenance",
-        config=config,
+        config={key: config[key] for key in config if key != "requests_margin"},
         scale=SCALE,
         code=code("report_manifest"),
     script:

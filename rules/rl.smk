@@ -36,8 +36,7 @@ rule rl_prune:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(RL.prune_megabytes),
-        runtime=minutes(30 * len(RL.tasks)),
+        **REQUESTED,
     params:
         runs=RL.measured,
         networks=RL.config["measure"]["widths"],
@@ -71,8 +70,7 @@ rule rl_train:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(RL.train_megabytes),
-        runtime=minutes(RL.train_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         runs=RL.runs,
@@ -109,8 +107,7 @@ rule rl_latency:
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         run=RL.timed,
         runs=RL.timed_stack,
@@ -139,8 +136,7 @@ rule rl_bench:
         "../envs/rl.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(8000),
-        runtime=minutes(30),
+        **REQUESTED,
         gpu=GPU,
     params:
         bench=RL.config["bench"],

@@ -22,8 +22,7 @@ rule rl_download:
         "../envs/download.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=minutes(RL.download_minutes),
+        **REQUESTED,
     params:
         url=RL.download("url"),
         mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
@@ -48,8 +47,7 @@ rule rl_train_expert:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         task="{task}",
         settings=lambda wildcards: RL.config["experts"][wildcards.task],
@@ -77,8 +75,7 @@ rule rl_collect:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         task="{task}",
         transitions=RL.config["collect"]["transitions"],
@@ -106,8 +103,7 @@ rule rl_prepare:
         "../envs/rl.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(20),
+        **REQUESTED,
     params:
         task="{task}",
         source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],

@@ -36,8 +36,7 @@ rule rl_draw_scores:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        **REQUESTED,
     params:
         figures=RL.score_figures,
         last_evaluations=RL.config["evaluation"]["last"],
@@ -92,8 +91,7 @@ rule rl_draw_masks:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        **REQUESTED,
     params:
         task=RL.table1_task,
         scale=SCALE,
@@ -138,8 +136,7 @@ rule rl_inference:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        **REQUESTED,
     params:
         task=RL.config["latency"]["task"],
         scale=SCALE,

@@ -37,8 +37,7 @@ rule style_optimize:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(STYLE.optimize_megabytes),
-        runtime=minutes(STYLE.optimize_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         runs=STYLE.rows,
@@ -70,8 +69,7 @@ rule style_train:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(STYLE.train_megabytes),
-        runtime=minutes(STYLE.train_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         painting="{painting}",
@@ -110,8 +108,7 @@ rule style_select:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(STYLE.train_megabytes),
-        runtime=minutes(120),
+        **REQUESTED,
         gpu=GPU,
     params:
         pooling=STYLE.config["training"]["pooling"],
@@ -141,8 +138,7 @@ rule style_export:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(3000),
-        runtime=10,
+        **REQUESTED,
     params:
         painting="{painting}",
         variant="{variant}",
@@ -171,8 +167,7 @@ rule style_stylize:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(STYLE.stylize_megabytes),
-        runtime=minutes(30),
+        **REQUESTED,
         gpu=GPU,
     params:
         painting="{painting}",
@@ -203,8 +198,7 @@ rule style_quality:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(STYLE.quality_megabytes),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         layers=STYLE.config["quality"]["layers"],
         projections=STYLE.config["quality"]["projections"],
@@ -228,8 +222,7 @@ rule style_film:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         film=STYLE.config["video"]["film"],
         code=code("style_film"),
@@ -255,8 +248,7 @@ rule style_video:
     # All cores, so that no other job disturbs the clock of speed.csv.
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(STYLE.video_megabytes),
-        runtime=minutes(240),
+        **REQUESTED,
         gpu=GPU,
     params:
         batch=STYLE.config["video"]["batch"],
@@ -287,8 +279,7 @@ rule style_encode:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         painting="{painting}",
         variant="{variant}",
@@ -318,8 +309,7 @@ rule style_time:
         "../envs/style.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(STYLE.time_megabytes),
-        runtime=minutes(STYLE.time_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         timing={k: v for k, v in STYLE.config["timing"].items() if k != "targets"},
@@ -343,8 +333,7 @@ rule style_bench:
         "../envs/style.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(20000),
-        runtime=minutes(60),
+        **REQUESTED,
         gpu=GPU,
     params:
         bench=STYLE.config["bench"],

@@ -22,8 +22,7 @@ rule style_presets:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_presets"),
@@ -53,8 +52,7 @@ rule style_draw_networks:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_draw_networks"),
@@ -89,8 +87,7 @@ rule style_motion:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_motion"),
@@ -113,8 +110,7 @@ rule style_breakeven:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_breakeven"),
@@ -153,8 +149,7 @@ rule style_draw_results:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         content=STYLE.config["stylised"]["contents"][0],
         painting=STYLE.main,

@@ -30,8 +30,7 @@ rule style_download_coco:
         "../envs/download.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=720,
+        **REQUESTED,
     params:
         url=SOURCES["coco"]["files"]["train2017"]["url"],
         mirrors=[SOURCES["coco"]["files"]["train2017"]["mirror"]],
@@ -59,8 +58,7 @@ rule style_prepare_coco:
         "../envs/style.yaml"
     threads: 8
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(240),
+        **REQUESTED,
     params:
         size=STYLE.config["photographs"]["size"],
         held_out=STYLE.config["photographs"]["held_out"],
@@ -85,8 +83,7 @@ rule style_prepare_photographs:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         source="{source}",
         path=STYLE.config["photographs"].get("path"),
@@ -113,8 +110,7 @@ rule style_download_weights:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=3000,
-        runtime=120,
+        **REQUESTED,
     params:
         architecture="{architecture}",
         url=STYLE.download("backbones", "architecture", "url"),
@@ -139,8 +135,7 @@ rule style_train_backbone:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(240),
+        **REQUESTED,
         gpu=GPU,
     params:
         architecture="{architecture}",
@@ -167,8 +162,7 @@ rule style_download_painting:
         "../envs/download.yaml"
     threads: 1
     resources:
-        mem_mb=500,
-        runtime=30,
+        **REQUESTED,
     params:
         url=STYLE.download("paintings", "painting", "url"),
         size=STYLE.download("paintings", "painting", "size"),
@@ -196,8 +190,7 @@ rule style_prepare_painting:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         longest=STYLE.config["longest_painting"],
         code=code("style_prepare_painting"),
@@ -221,8 +214,7 @@ rule style_prepare_content:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         height=STYLE.content_size(0),
         width=STYLE.content_size(1),
@@ -243,8 +235,7 @@ rule style_paint:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         seeds={
             name: STYLE.config["paintings"][name]["seed"] for name in STYLE.generated
@@ -268,8 +259,7 @@ rule style_cut_contents:
         "../envs/style.yaml"
     threads: 1
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         photographs=[
             STYLE.config["contents"][name] | {"name": name} for name in STYLE.bundled

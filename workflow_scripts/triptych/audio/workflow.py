@@ -7,10 +7,8 @@ from typing import Any
 import pandas as pd
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.data_sizes import WAVCAPS, clips_of, text_size
 from triptych.audio.experiments import audio_runs, run_records
 from triptych.core.config import ConfigError
-from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
 
 CHANGES_NOTHING = (
@@ -32,9 +30,6 @@ DOWNLOADS = "results/audio/downloads"
 DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "leaks", "captions")
 """Groups of sources.yaml that are downloaded file by file; the others have rules of their own."""
 CLOTHO_SPLITS = ("development", "validation", "evaluation", "retrieval_audio")
-WAVCAPS_BYTES = 2.3e6  # a recording
-CAPTION_TOKENS = 30
-STAGES = {"pretraining": "pretrained", "finetuning": "finetuned", "distillation": "distilled"}
 
 
 class Workflow:
@@ -48,7 +43,7 @@ class Workflow:
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["audio"]
-        self._machine = Machine(1 if config["device"] == "cuda" else 0)
+        self._gpu = 1 if config["device"] == "cuda" else 0
         self.sources = {name: each["source"] for name, each in self.config["sources"].items()}
         self.datasets = [name for name, source in self.sources.items() if source != "none"]
         self._files = {group: each["files"] for group, each in sources["audio"].items()}
@@ -414,8 +409,6 @@ class Workflow:
             ),
         }
 
-    # Requests.
-
     @property
     def training_resources(self) -> dict[str, Any]:
         """What a training asks SLURM for: GPUs, and where it has several processes, a task each.
@@ -423,7 +416,8 @@ class Workflow:
         With `mpi`, Snakemake runs the script once, outside any job step, and the script calls
         srun. Gres count on each node. Snakemake's plugin takes no tasks_per_node below two.
         """
-        gpu, (nodes, devices) = self._machine.gpus, self._processes()
+        common, gpu = self.config["stages"]["common"], self._gpu
+        nodes, devices = common["nodes"], common["devices"]
         if nodes * devices == 1:
             return {"gpu": gpu}
         on_each = {"tasks_per_node": devices}
@@ -435,88 +429,3 @@ class Workflow:
             **({"gres": f"gpu:{devices}"} if nodes > 1 and gpu else {}),
             **(on_each if devices > 1 else one),
         }
-
-    def _processes(self) -> tuple[int, int]:
-        common = self.config["stages"]["common"]
-        return common["nodes"], common["devices"]
-
-    def train_megabytes(self, wildcards: Any) -> float:
-        """16 bytes a weight for training, 4 for a copy to be saved; 40 floats a unit and layer.
-
-        Besides, 1.5 GB for each process that reads sound.
-        """
-        model, text = self.audio_model(wildcards), self._text_size(wildcards)
-        common, (_, devices) = self.config["stages"]["common"], self._processes()
-        weights = 12 * (model["depth"] * model["dim"] ** 2 + text.layers * text.hidden**2)
-        kept = self._tokens(model) * model["depth"] * model["dim"]
-        kept += CAPTION_TOKENS * text.layers * text.hidden
-        at_once = common["chunk"] or common["batch"]
-        return (
-            1000
-            + self._machine.base
-            + 1500 * common["workers"] * devices
-            + 20e-6 * (weights + text.hidden * text.vocabulary) * devices
-            + self._machine.activations(40 * kept * at_once)
-        )
-
-    def train_minutes(self, stage: str) -> Callable[[Any], float]:
-        """Input function: 6 operations a weight and token in every epoch of every run."""
-        rows, settings, (nodes, devices) = (
-            self.rows(STAGES[stage]),
-            self.stages[stage],
-            self._processes(),
-        )
-
-        def needed(wildcards: Any) -> float:
-            model, text = self.audio_model(wildcards), self._text_size(wildcards)
-            pair = 72 * model["depth"] * model["dim"] ** 2 * self._tokens(model)
-            pair += 72 * text.layers * text.hidden**2 * CAPTION_TOKENS
-            pairs = self._pairs(stage, wildcards.corpus) * settings["epochs"]
-            operations = len(rows(wildcards)) * pairs * pair
-            return self._machine.computing(
-                operations, settings["precision"], self.threads, nodes * devices
-            )
-
-        return needed
-
-    def shard_minutes(self, wildcards: Any) -> float:
-        """Five clips a second: half a minute of sound each, read, resampled and written."""
-        own = [wildcards.dataset]
-        names = CLOTHO_SPLITS[:3] if wildcards.dataset == "clotho" else own
-        return 30 + sum(map(self._clips, names)) / 5 / 60
-
-    def wavcaps_minutes(self, wildcards: Any) -> float:
-        """By the part's recordings."""
-        return downloading(WAVCAPS[wildcards.part].count * WAVCAPS_BYTES)
-
-    def download_minutes(self, wildcards: Any) -> float:
-        """A file whose size nobody published counts as 10 GB."""
-        return downloading(self.download("size")(wildcards) or 1e10)
-
-    def _clips(self, name: str) -> int:
-        """Clips of a split of Clotho or of a whole data set, as far as known beforehand."""
-        dataset = name if name in ("audiocaps", "wavcaps") else "clotho"
-        parts = clips_of(self.config, dataset)
-        return sum(
-            clips.count for part, clips in parts.items() if dataset != "clotho" or part == name
-        )
-
-    def _pairs(self, stage: str, corpus: str) -> int:
-        """Pairs of a clip and a caption in an epoch."""
-        clotho = 5 * sum(map(self._clips, self.config["corpora"][corpus]["splits"]))
-        if stage != "pretraining":
-            return clotho
-        return clotho + self._clips("audiocaps") + self._clips("wavcaps")
-
-    def _tokens(self, model: Mapping[str, Any]) -> int:
-        """Patches of a clip that a training step looks at, over all its segments."""
-        seconds: int = model["segment_seconds"]
-        strided = zip((128, 100 * seconds), model["stride"], model["patchout"], strict=True)
-        high, long = (1 + (g - 16) // s - p for g, s, p in strided)
-        longest = self.config["stages"]["common"]["longest_seconds"]
-        if self.sources["clotho"] == "synthesised":
-            longest = min(longest, self.config["synthesis"]["seconds"][1])
-        return int(high * long * -(-longest // seconds))
-
-    def _text_size(self, wildcards: Any) -> Any:
-        return text_size(self.config, wildcards.pair.split("-")[1])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from triptych.core.operations import GPUS, Work
+from triptych.core.cost import GPUS, Work
 from triptych.gpu.records import FAILED, NOT_REACHED, Row
 from triptych.plan.commands import page_text
 from triptych.plan.measured import name_of

@@ -33,7 +33,7 @@ DIGESTS = {
     REHEARSAL: "78a4a168a39f0208",  # pragma: allowlist secret
 }
 
-SHARED = ("scale", "device")
+SHARED = ("scale", "device", "requests_margin")
 """Keys of no study whose values change no number; each study's stand in its `workflow`."""
 
 NAMED = 4

@@ -76,7 +76,9 @@ def pretraining_trials(config: Config, audio: str, device: torch.device) -> Iter
         f"{audio} and {text}, {settings.batch} clips of {seconds:g} s",
         settings.precision,
         lambda _: run.step(batch),
-        lambda: step_work(sizes, size, segments, settings.batch, settings.precision),
+        lambda: step_work(
+            config["audio_models"][audio], size, segments, settings.batch, settings.precision
+        ),
         lambda: refuse(run.trouble()),
     )
 
