@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from triptych.core.operations import GPUS
 
 from triptych.audio.cost import (
     audio_work,
@@ -16,7 +17,6 @@ from triptych.audio.data_sizes import PUBLISHED_TEXT, WAVCAPS, clips_of, rephras
 from triptych.audio.models.passt import PUBLISHED
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import merged
-from triptych.core.operations import GPUS
 
 ROOT = Path(__file__).parents[2]
 MAIN = {"pair": "passt_n-roberta_large", "corpus": "clean"}

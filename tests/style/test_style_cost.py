@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from triptych.core.operations import GPUS
+
 from triptych.style.backbones.architectures import ARCHITECTURES, Convolution
 from triptych.style.cost import closure_work, forward_work, job_cost, rows
 from triptych.style.feedforward.network import Architecture

@@ -347,7 +347,7 @@ class _Jobs:
             ahead=settings["workers"] > 0,
             disk=FLOAT * numbers * runs,
             scratch=FLOAT * numbers * 4,  # weights, moments and the best epoch
-            memory=devices * (FLOAT * numbers * 4 + READER * settings["workers"]),
+            memory=devices * (FLOAT * numbers * 2 + READER * settings["workers"]),
             tensors=devices * (FLOAT * numbers * 4 + kept(step) * chunk / batch),
         )
 
