@@ -94,7 +94,7 @@ def test_page_claims_and_manifest_wait_for_it(added):
     assert "results/tables/needle_table1.tex" in inputs["report_manifest"]
     # What a cluster is asked for.
     (asked,) = re.findall(r"^rule needle_throw:\n(?: .*\n)*? +resources: (.*)$", said, re.MULTILINE)
-    assert {"runtime=10", "mem_mb=500"} <= set(asked.split(", "))
+    assert {"runtime=10", "mem_mb=2000"} <= set(asked.split(", "))
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def alone(tmp_path_factory):
     for name in ("style", "audio", "rl"):
         (checkout.root / "config" / "schema" / f"{name}.yaml").unlink()
     config = yaml.safe_load((checkout.root / "config.yaml").read_text())
-    own = {key: config[key] for key in ("scale", "device", "needle")}
+    own = {key: config[key] for key in ("scale", "device", "requests_margin", "needle")}
     (checkout.root / "config.yaml").write_text(yaml.safe_dump(own))
     checkout.snakemake(config=None)
     return checkout

@@ -132,7 +132,7 @@ def passt_work(model: Mapping[str, Any], segments: float, training: bool, half: 
 def text_work(size: TextSize, captions: float, tokens: int, training: bool, half: bool) -> Work:
     """Captions of so many tokens through a sentence encoder; in training also backward."""
     work = transformer_work((size.hidden, size.layers), captions, tokens, 1, training, half)
-    work += moved(captions * tokens * size.hidden, 25 if training else 12, 20)
+    work += moved(captions * tokens * size.hidden, 5, 12)
     return work + moved(size.vocabulary * size.hidden, 2 if training else 1, 2)
 
 

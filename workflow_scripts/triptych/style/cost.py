@@ -45,6 +45,8 @@ MEASURE_SECONDS = 4.0
 """Of one core to measure the quality of a megapixel: assumed."""
 PIXEL_MEASURED = 200
 """Bytes of a pixel whose quality is measured: about."""
+EXPORT_SECONDS = 20.0
+"""Of one core to write a network as ONNX and compare: assumed."""
 BENCH_SECONDS = 900.0
 """Of the bench: about."""
 TRAINING, CLOSURE, FORWARD = "style training step", "style closure", "style forward"
@@ -343,6 +345,9 @@ class _Jobs:
             disk=2 * pixels,
             tensors=self._planes(largest),
         )
+
+    def style_export(self) -> Cost:
+        return Cost(cpu_seconds=EXPORT_SECONDS, memory=GB / 2)
 
     def style_quality(self) -> Cost:
         images = [size**2 for size in self._runs()["size"]]
