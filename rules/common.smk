@@ -107,6 +107,4 @@ if workflow.is_main_process:
 GPU = 1 if config["device"] == "cuda" else 0
 
 # What every job asks a scheduler for: memory and minutes, by its rule's name and wildcards.
-REQUESTED = Requests(
-    config, SOURCES, read(Path(workflow.basedir) / KEPT)
-).resources
+REQUESTED = Requests(config, SOURCES, read(Path(workflow.basedir) / KEPT)).resources

@@ -9,14 +9,7 @@ from style_counts import closure_counted, forward_counted, training_counted
 
 from triptych.core.cost import GPUS
 from triptych.style.backbones.architectures import ARCHITECTURES, Convolution
-from triptych.style.cost import (
-    closure_work,
-    forward_work,
-    job_cost,
-    network_parameters,
-    rows,
-    training_work,
-)
+from triptych.style.cost import job_cost, rows
 from triptych.style.feedforward.network import (
     Architecture,
     TransformationNetwork,
@@ -24,6 +17,7 @@ from triptych.style.feedforward.network import (
 )
 from triptych.style.feedforward.perceptual import LossSettings
 from triptych.style.optimisation.presets import preset
+from triptych.style.work import closure_work, forward_work, network_parameters, training_work
 
 ROOT = Path(__file__).parents[2]
 NETWORKS = [

@@ -82,7 +82,8 @@ GPUS = {
 
 def slow_cores(count: int) -> Processor:
     """So many cores of a slow processor, in any precision."""
-    return _processor(f"{count} slow cores", *3 * [0.04 * count], 10 * count)
+    speed = 0.04 * count
+    return _processor(f"{count} slow cores", speed, speed, speed, 10 * count)
 
 
 ON_GPUS = {"inference": "fp16", "training": "bf16", "narrow": "bf16", "unscaled": "tf32"}

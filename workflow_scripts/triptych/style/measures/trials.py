@@ -13,14 +13,7 @@ from triptych.core.device import choose_precision
 from triptych.core.trial import Trial, refuse
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
-from triptych.style.cost import (
-    CLOSURE,
-    FORWARD,
-    TRAINING,
-    closure_work,
-    forward_work,
-    training_work,
-)
+from triptych.style.cost import CLOSURE, FORWARD, TRAINING
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
@@ -29,6 +22,7 @@ from triptych.style.feedforward.training_data import TrainingSettings
 from triptych.style.optimisation.experiments import choices_of, experiment_runs
 from triptych.style.optimisation.gatys import Optimisation
 from triptych.style.optimisation.presets import Choices, preset
+from triptych.style.work import closure_work, forward_work, training_work
 
 Config = Mapping[str, Any]
 MANY = 10**9
