@@ -322,7 +322,7 @@ class _Jobs:
         parts, judges = trained_on(config, corpus, datasets), judged_by(config, corpus)
         batch, epochs, devices = settings["batch"], settings["epochs"], settings["devices"]
         chunk = min(batch, settings["chunk"] or batch)
-        steps = sum(clips.captions for _, clips in parts) // batch
+        steps = max(1, sum(clips.captions for _, clips in parts) // batch)
         heard = sum(clips.captions * segments(clips) for _, clips in parts)
         step = step_work(model, text, round(heard / steps), batch, precision)
         numbers = passt_parameters(model) + text_parameters(text)

@@ -13,7 +13,8 @@ def job_cost(
 ) -> Cost:
     """The cost of one job."""
     throws = config["throws"] * len(config["seeds"])
-    return Cost(cpu_seconds=throws / THROWS_A_SECOND) if rule == "needle_throw" else Cost()
+    throwing = Cost(cpu_seconds=throws / THROWS_A_SECOND, memory=8 * throws)
+    return throwing if rule == "needle_throw" else Cost()
 
 
 def rows(config: Mapping[str, Any]) -> dict[str, str]:
