@@ -25,7 +25,8 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
     first = trained.iloc[0]
     keys = ["task", "networks", "stack"]
     runs = trained[(trained[keys] == first[keys]).all(axis=1)]
-    task, widths = str(first["task"]), Widths.from_table(config["widths"][first["networks"]])
+    task, sizes_of = str(first["task"]), config["widths"][first["networks"]]
+    widths = Widths.from_table(sizes_of)
     bcq, training = BcqSettings.from_table(config["bcq"]), config["training"]
     steps = StepSettings(
         **{name: training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
@@ -45,7 +46,7 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
         f"{len(runs)} networks, batch {steps.batch}",
         precision,
         update_stepper(learner, data, draws, precision),
-        lambda: stack_work(widths, task, bcq, steps.batch, True, len(runs)),
+        lambda: stack_work(sizes_of, task, bcq.target_samples, steps.batch, True, len(runs)),
         lambda: _check(learner),
     )
 
