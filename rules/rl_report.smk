@@ -25,9 +25,13 @@ rule rl_draw_scores:
             )
             for name, methods in RL.score_figures.items()
         },
+        **{
+            name: figure(name, "Curves by sparsity", METHODS[method].label)
+            for name, method in RL.level_figures.items()
+        },
+        **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
         curves=figure("rl_curves", "Learning curves", "score against updates"),
         profiles=figure("rl_profiles", "Performance profiles", "runs above a score"),
-        **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
         inputs=table("rl_inputs", "Inputs", "weights kept by input"),
@@ -41,6 +45,7 @@ rule rl_draw_scores:
         **REQUESTED,
     params:
         figures=RL.score_figures,
+        levels=RL.level_figures,
         sensing=RL.sensing,
         observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
@@ -58,6 +63,9 @@ rule rl_draw_masks:
         published="resources/published/rl_table1_megabytes.csv",
     output:
         figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
+        counts=figure(
+            "rl_figure3_counts", "Figure 3 as counts", "weights kept by layer"
+        ),
         figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
         table1=table("rl_table1", "Table 1", "megabytes of the stored networks"),
     log:

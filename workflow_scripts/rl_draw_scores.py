@@ -14,7 +14,7 @@ from triptych.rl.report.comparisons import (
     profiles_long,
 )
 from triptych.rl.report.figures import sparsity_figure
-from triptych.rl.report.figures_curves import curves_figure, curves_long
+from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
 from triptych.rl.report.scores import run_scores, seen_as, summarise_scores
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
@@ -30,6 +30,9 @@ with job(snakemake):
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
         numbers = with_cells(shown, unit="D4RL-normalised score", scale=scale)
         write_figure(sparsity_figure(shown, behaviour, *methods), numbers, getattr(output, name))
+    for name, method in snakemake.params.levels.items():
+        levels = levels_long(evaluations, method, scale=scale)
+        write_figure(levels_figure(levels), levels, getattr(output, name))
     curves = curves_long(evaluations, scale=scale)
     write_figure(curves_figure(curves), curves, output.curves)
     scores = scores_long(runs, sparsity_percent=95, scale=scale)

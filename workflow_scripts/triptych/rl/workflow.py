@@ -38,7 +38,15 @@ class Workflow:
         self._check()
         self.figures = (
             *self.score_figures,
-            *("rl_figure3", "rl_figure4", "rl_curves", "rl_profiles", "rl_inference"),
+            *self.level_figures,
+            *(
+                "rl_figure3",
+                "rl_figure3_counts",
+                "rl_figure4",
+                "rl_curves",
+                "rl_profiles",
+                "rl_inference",
+            ),
             *(["rl_sensors"] if self.sensing else []),
         )
         self.tasks = list(self.config["tasks"])
@@ -173,6 +181,12 @@ class Workflow:
     def algorithms(self, wildcards: Any) -> list[str]:
         """What a stack is trained for."""
         return algorithms_of(self.config, wildcards.stack)
+
+    @property
+    def level_figures(self) -> dict[str, str]:
+        """The paper's figures of scores as learning curves, and the method of each."""
+        own = PAPER_FIGURES.items()
+        return {f"{name}_curves": method for name, method in own if name in self.score_figures}
 
     def widths(self, wildcards: Any) -> dict[str, Any]:
         """The sizes of a stack's networks."""

@@ -19,8 +19,11 @@ from triptych.rl.report.tables_masks import emptied_table
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
     "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
+    "rl_figure1_curves": "Figure 1 as learning curves, a line a sparsity, SNIP.",
+    "rl_figure2_curves": "Figure 2 as learning curves, a line a sparsity, GraSP.",
     "rl_criteria": "Beyond the paper: score against sparsity, other criteria.",
     "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
+    "rl_figure3_counts": "Figure 3 as counts.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
     "rl_profiles": "Performance profiles at 95% sparsity.",
@@ -28,7 +31,10 @@ TITLES = {
     "rl_inference": "Beyond the paper: time to act.",
 }
 
-SCORE_FIGURES = ("rl_figure1", "rl_figure2", "rl_criteria", "rl_curves")
+SCORE_FIGURES = (
+    *("rl_figure1", "rl_figure1_curves", "rl_figure2", "rl_figure2_curves"),
+    *("rl_criteria", "rl_curves"),
+)
 SENSORS = (
     "SNIP's score |θ ∂L/∂θ| of a first layer's weight grows with the size of its input, so that of "
     "raw observations it keeps the inputs that are large and cuts those that are small: a hopper "
@@ -57,7 +63,8 @@ COLLECTED = (
 SCORES = (
     "A run's score is the mean of its last evaluations, never the best of them. Masks are found "
     "once, before training, and stay. Methods beyond SNIP and GraSP are controls that the paper "
-    "lacks."
+    "lacks. The paper compares with DS-TD3 (Sokar et al. 2021), which it quotes as keeping its "
+    "score up to 50% sparsity; that learns online and isn't run here."
 )
 LAYERS = (
     "Both methods rank weights across a whole mask group (actor, critic, encoder, decoder), so "
@@ -123,7 +130,7 @@ def rl_sections(
             "layers",
             "Where the weights remain",
             LAYERS,
-            [figures["rl_figure3"]],
+            [figures["rl_figure3"], figures["rl_figure3_counts"]],
             [emptied_table(seen_as(layers, observations)), paths_table(layers)],
         ),
         Section(
