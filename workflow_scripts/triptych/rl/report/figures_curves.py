@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from triptych.present.palette import INK
 from triptych.present.tables import with_cells
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import score_panels
@@ -33,7 +34,7 @@ def levels_figure(long: pd.DataFrame) -> Figure:
     paper calls its 100% confidence interval.
     """
     levels = sorted(set(long["sparsity_percent"]))
-    colours = colormaps["viridis_r"](np.linspace(0.12, 1, len(levels)))
+    colours = [INK, *colormaps["viridis_r"](np.linspace(0.2, 1, len(levels) - 1))]
     shades = dict(zip(levels, colours, strict=True))
 
     def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
