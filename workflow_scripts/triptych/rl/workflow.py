@@ -63,14 +63,13 @@ class Workflow:
                     f"config: {key}.widths is {sweep['widths']!r}; "
                     f"allowed is a name from rl.widths: {', '.join(config['widths'])}"
                 )
+            # What is only measured isn't trained, so no mask can change in its training.
+            allowed = [name for name in PRUNED if key in named or not PRUNED[name].changes]
             for part, runs in sweep["runs"].items():
-                unknown = [
-                    name for name in (runs or {"methods": ()})["methods"] if name not in PRUNED
-                ]
-                if unknown:
+                if unknown := sorted({*(runs or {"methods": ()})["methods"]} - {*allowed}):
                     raise ConfigError(
                         f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
-                        f"allowed are {', '.join(PRUNED)}"
+                        f"allowed are {', '.join(allowed)}"
                     )
         self._check_algorithms(named)
         updates, every = config["training"]["updates"], config["evaluation"]["every"]
