@@ -33,9 +33,8 @@ rule audio_pretrain:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
+        **REQUESTED,
         **AUDIO.training_resources,
-        mem_mb=megabytes(AUDIO.train_megabytes),
-        runtime=minutes(AUDIO.train_minutes("pretraining")),
     params:
         runs=AUDIO.rows("pretrained"),
         audio_model=AUDIO.audio_model,
@@ -71,9 +70,8 @@ rule audio_finetune:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
+        **REQUESTED,
         **AUDIO.training_resources,
-        mem_mb=megabytes(AUDIO.train_megabytes),
-        runtime=minutes(AUDIO.train_minutes("finetuning")),
     params:
         runs=AUDIO.rows("finetuned"),
         training=AUDIO.stages["finetuning"],
@@ -106,9 +104,8 @@ rule audio_distill:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
+        **REQUESTED,
         **AUDIO.training_resources,
-        mem_mb=megabytes(AUDIO.train_megabytes),
-        runtime=minutes(AUDIO.train_minutes("distillation")),
     params:
         runs=AUDIO.rows("distilled"),
         teachers=AUDIO.teacher_models,
@@ -141,8 +138,7 @@ rule audio_score:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=megabytes(8000),
-        runtime=minutes(60),
+        **REQUESTED,
     params:
         runs=run_records(AUDIO.scored),
         members=AUDIO.config["ensemble"]["members"],
@@ -169,8 +165,7 @@ rule audio_submit:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         runs=run_records(AUDIO.submitted),
         members=AUDIO.config["ensemble"]["members"],
@@ -197,8 +192,7 @@ rule audio_search_page:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         run=run_records(AUDIO.page_run)[0],
         settings=AUDIO.config["search_page"],
@@ -220,8 +214,7 @@ rule audio_bench:
         "../envs/audio.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(16000),
-        runtime=minutes(60),
+        **REQUESTED,
         gpu=GPU,
     params:
         bench=AUDIO.config["bench"],

@@ -24,8 +24,7 @@ rule audio_synthesise:
         "../envs/audio.yaml"
     threads: 2
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
@@ -49,8 +48,7 @@ rule audio_download:
     conda:
         "../envs/download.yaml"
     resources:
-        mem_mb=500,
-        runtime=minutes(AUDIO.download_minutes),
+        **REQUESTED,
     params:
         url=AUDIO.download("url"),
         size=AUDIO.download("size"),
@@ -78,8 +76,7 @@ rule audio_download_wavcaps:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=1000,
-        runtime=minutes(AUDIO.wavcaps_minutes),
+        **REQUESTED,
     params:
         part="{part}",
         repository=SOURCES["audio"]["wavcaps"]["repository"],
@@ -105,8 +102,7 @@ rule audio_unpack_clotho:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         files=AUDIO.clotho_files,
         code=code("audio_unpack_clotho"),
@@ -130,8 +126,7 @@ rule audio_fetch_audiocaps:
         "../envs/audio.yaml"
     threads: 4
     resources:
-        mem_mb=2000,
-        runtime=2880,
+        **REQUESTED,
     params:
         checkpoint="results/checkpoints/audio_fetch_audiocaps",
         code=code("audio_fetch_audiocaps"),
@@ -156,8 +151,7 @@ rule audio_list_clotho:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         folder=AUDIO.folder("clotho"),
         audio=AUDIO.sound("clotho"),
@@ -182,8 +176,7 @@ rule audio_list_audiocaps:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         folder=AUDIO.folder("audiocaps"),
         audio=AUDIO.sound("audiocaps"),
@@ -207,8 +200,7 @@ rule audio_list_wavcaps:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         folder=AUDIO.folder("wavcaps"),
         audio=AUDIO.sound("wavcaps"),
@@ -234,8 +226,7 @@ rule audio_shard:
         "../envs/audio.yaml"
     threads: 2
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(AUDIO.shard_minutes),
+        **REQUESTED,
     params:
         audio=AUDIO.sound_of,
         kind=lambda wildcards: "flac" if wildcards.dataset == "wavcaps" else "int16",
@@ -262,8 +253,7 @@ rule audio_corpus:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        **REQUESTED,
     params:
         splits=AUDIO.splits,
         exclude=AUDIO.exclude,
@@ -293,8 +283,7 @@ rule audio_caption:
     conda:
         "../envs/captions.yaml"
     resources:
-        mem_mb=2000,
-        runtime=1440,
+        **REQUESTED,
     params:
         captions=AUDIO.config["captions"],
         splits=AUDIO.rephrased,
@@ -319,8 +308,7 @@ rule audio_download_passt:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=4000,
-        runtime=120,
+        **REQUESTED,
     params:
         variant="{variant}",
         url=AUDIO.passt("url"),
@@ -348,8 +336,7 @@ rule audio_text_model:
     conda:
         "../envs/audio.yaml"
     resources:
-        mem_mb=4000,
-        runtime=60,
+        **REQUESTED,
     params:
         settings=AUDIO.text_settings,
         code=code("audio_text_model"),

@@ -14,8 +14,7 @@ rule audio_table1:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("audio_table1"),
@@ -57,8 +56,7 @@ rule audio_draw_scores:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         exclusions=AUDIO.exclusions,
         study=AUDIO.study,

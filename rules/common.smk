@@ -18,7 +18,8 @@ from triptych.core.config import ConfigError, check_config
 from triptych.core.imported import PLAN
 from triptych.core.lease import SNAKEMAKE, this_process
 from triptych.core.provenance import changed_since, read_code, write_plan
-from triptych.core.requests import megabytes, minutes
+from triptych.plan.records import KEPT, read
+from triptych.plan.requests import Requests
 from triptych.plan.scale import scale_of
 from triptych.present.files import figure_files, table_files
 from triptych.studies import NAMES
@@ -112,3 +113,6 @@ if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))
 
 GPU = 1 if config["device"] == "cuda" else 0
+
+# What every job asks a scheduler for: memory and minutes, by its rule's name and wildcards.
+REQUESTED = Requests(config, SOURCES, read(Path(workflow.basedir) / KEPT)).resources

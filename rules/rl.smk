@@ -36,8 +36,7 @@ rule rl_prune:
     conda:
         "../envs/rl.yaml"
     resources:
-        mem_mb=megabytes(RL.prune_megabytes),
-        runtime=minutes(30 * len(RL.tasks)),
+        **REQUESTED,
     params:
         runs=RL.measured,
         networks=RL.config["measure"]["widths"],
@@ -71,8 +70,7 @@ rule rl_train:
     conda:
         "../envs/rl.yaml"
     resources:
-        mem_mb=megabytes(RL.train_megabytes),
-        runtime=minutes(RL.train_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         runs=RL.runs,
@@ -105,8 +103,7 @@ rule rl_latency:
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         run=RL.timed,
         runs=RL.timed_stack,
@@ -135,8 +132,7 @@ rule rl_bench:
         "../envs/rl.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(8000),
-        runtime=minutes(30),
+        **REQUESTED,
         gpu=GPU,
     params:
         bench=RL.config["bench"],

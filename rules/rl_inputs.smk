@@ -16,8 +16,7 @@ rule rl_download:
     conda:
         "../envs/download.yaml"
     resources:
-        mem_mb=500,
-        runtime=minutes(RL.download_minutes),
+        **REQUESTED,
     params:
         url=RL.download("url"),
         mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
@@ -41,8 +40,7 @@ rule rl_train_expert:
     conda:
         "../envs/rl.yaml"
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         task="{task}",
         settings=lambda wildcards: RL.config["experts"][wildcards.task],
@@ -69,8 +67,7 @@ rule rl_collect:
     conda:
         "../envs/rl.yaml"
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         **RL.config["collect"],
         task="{task}",
@@ -95,8 +92,7 @@ rule rl_prepare:
     conda:
         "../envs/rl.yaml"
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(20),
+        **REQUESTED,
     params:
         task="{task}",
         source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],

@@ -38,8 +38,7 @@ rule rl_draw_scores:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        **REQUESTED,
     params:
         figures=RL.score_figures,
         sensing=RL.sensing,
@@ -68,8 +67,7 @@ rule rl_draw_masks:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        **REQUESTED,
     params:
         task=RL.table1_task,
         observations=RL.config["observations"],
@@ -93,8 +91,7 @@ rule rl_inference:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=1000,
-        runtime=10,
+        **REQUESTED,
     params:
         task=RL.config["latency"]["task"],
         scale=SCALE,

@@ -36,8 +36,7 @@ rule style_optimize:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(STYLE.optimize_megabytes),
-        runtime=minutes(STYLE.optimize_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         runs=STYLE.rows,
@@ -68,8 +67,7 @@ rule style_train:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(STYLE.train_megabytes),
-        runtime=minutes(STYLE.train_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         painting="{painting}",
@@ -107,8 +105,7 @@ rule style_select:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(STYLE.train_megabytes),
-        runtime=minutes(120),
+        **REQUESTED,
         gpu=GPU,
     params:
         pooling=STYLE.config["training"]["pooling"],
@@ -137,8 +134,7 @@ rule style_export:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(3000),
-        runtime=10,
+        **REQUESTED,
     params:
         painting="{painting}",
         variant="{variant}",
@@ -166,8 +162,7 @@ rule style_stylize:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(STYLE.stylize_megabytes),
-        runtime=minutes(30),
+        **REQUESTED,
         gpu=GPU,
     params:
         painting="{painting}",
@@ -197,8 +192,7 @@ rule style_quality:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(STYLE.quality_megabytes),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         **STYLE.config["quality"],
         code=code("style_quality"),
@@ -219,8 +213,7 @@ rule style_film:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(30),
+        **REQUESTED,
     params:
         film=STYLE.config["video"]["film"],
         code=code("style_film"),
@@ -246,8 +239,7 @@ rule style_video:
     # All cores, so that no other job disturbs the clock of speed.csv.
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(STYLE.video_megabytes),
-        runtime=minutes(240),
+        **REQUESTED,
         gpu=GPU,
     params:
         batch=STYLE.config["video"]["batch"],
@@ -277,8 +269,7 @@ rule style_encode:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         painting="{painting}",
         variant="{variant}",
@@ -308,8 +299,7 @@ rule style_time:
         "../envs/style.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(STYLE.time_megabytes),
-        runtime=minutes(STYLE.time_minutes),
+        **REQUESTED,
         gpu=GPU,
     params:
         timing={k: v for k, v in STYLE.config["timing"].items() if k != "targets"},
@@ -333,8 +323,7 @@ rule style_bench:
         "../envs/style.yaml"
     threads: workflow.cores
     resources:
-        mem_mb=megabytes(20000),
-        runtime=minutes(60),
+        **REQUESTED,
         gpu=GPU,
     params:
         bench=STYLE.config["bench"],

@@ -18,8 +18,7 @@ rule style_presets:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_presets"),
@@ -47,8 +46,7 @@ rule style_draw_networks:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_draw_networks"),
@@ -71,8 +69,7 @@ rule style_motion:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_motion"),
@@ -95,8 +92,7 @@ rule style_breakeven:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_breakeven"),
@@ -129,8 +125,7 @@ rule style_draw_results:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         content=STYLE.config["stylised"]["contents"][0],
         painting=STYLE.main,

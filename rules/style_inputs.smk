@@ -22,8 +22,7 @@ rule style_download_coco:
     conda:
         "../envs/download.yaml"
     resources:
-        mem_mb=500,
-        runtime=720,
+        **REQUESTED,
     params:
         **STYLE.coco,
         code=code("style_download_coco"),
@@ -47,8 +46,7 @@ rule style_prepare_coco:
         "../envs/style.yaml"
     threads: 8
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(240),
+        **REQUESTED,
     params:
         size=STYLE.config["photographs"]["size"],
         held_out=STYLE.config["photographs"]["held_out"],
@@ -72,8 +70,7 @@ rule style_prepare_photographs:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(2000),
-        runtime=minutes(120),
+        **REQUESTED,
     params:
         source="{source}",
         path=STYLE.config["photographs"].get("path"),
@@ -100,8 +97,7 @@ rule style_download_weights:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=3000,
-        runtime=120,
+        **REQUESTED,
     params:
         **STYLE.download("backbones", "architecture", "sha256_start"),
         architecture="{architecture}",
@@ -122,8 +118,7 @@ rule style_train_backbone:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=megabytes(4000),
-        runtime=minutes(240),
+        **REQUESTED,
         gpu=GPU,
     params:
         architecture="{architecture}",
@@ -150,8 +145,7 @@ rule style_download_painting:
     conda:
         "../envs/download.yaml"
     resources:
-        mem_mb=500,
-        runtime=30,
+        **REQUESTED,
     params:
         **STYLE.download("paintings", "painting", "sha256"),
         contact=STYLE.config["contact"],
@@ -175,8 +169,7 @@ rule style_prepare_painting:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         longest=STYLE.config["longest_painting"],
         code=code("style_prepare_painting"),
@@ -199,8 +192,7 @@ rule style_prepare_content:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         height=STYLE.content_size(0),
         width=STYLE.content_size(1),
@@ -220,8 +212,7 @@ rule style_paint:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         seeds={
             name: STYLE.config["paintings"][name]["seed"] for name in STYLE.generated
@@ -244,8 +235,7 @@ rule style_cut_contents:
     conda:
         "../envs/style.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         photographs=[
             STYLE.config["contents"][name] | {"name": name} for name in STYLE.bundled

@@ -15,8 +15,7 @@ rule style_table1:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         architectures=STYLE.architectures,
         width=STYLE.config["network"]["width"],
@@ -50,8 +49,7 @@ rule style_draw_optimisation:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         parts=STYLE.config["timing"]["targets"],
         scale=SCALE,
@@ -75,8 +73,7 @@ rule style_figure4:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_figure4"),
@@ -100,8 +97,7 @@ rule style_figure7:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_figure7"),
@@ -123,8 +119,7 @@ rule style_figure8:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=2000,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_figure8"),

@@ -7,9 +7,8 @@ import contextlib
 
 import pytest
 import torch
+from counting import shaped
 from torch._subclasses.fake_tensor import FakeTensorMode
-
-from triptych.core.operations import shaped
 
 CUDA = torch.device("cuda")
 

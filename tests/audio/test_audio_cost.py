@@ -4,20 +4,20 @@ from pathlib import Path
 
 import pytest
 import yaml
+from audio_counts import audio_counted, encoder, front_end_counted, text_counted
+from close_forms import assert_near
+from counting import shaped, shapes_only
 
-from triptych.audio.cost import (
-    audio_work,
-    job_cost,
-    parameter_count,
-    rows,
-    text_work,
-)
+from triptych.audio.cost import heard_work, job_cost, rows
 from triptych.audio.data_sizes import WAVCAPS, clips_of, rephrased
-from triptych.audio.models.audio_encoders import PUBLISHED
-from triptych.audio.models.sentence_encoders import PUBLISHED_TEXT
+from triptych.audio.models.sentence_encoders import (
+    PUBLISHED_TEXT,
+    BertSettings,
+    RobertaSettings,
+)
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import merged
-from triptych.core.operations import GPUS
+from triptych.core.cost import GPUS
 
 ROOT = Path(__file__).parents[2]
 MAIN = {"pair": "passt_n-roberta_large", "corpus": "clean"}
@@ -34,7 +34,41 @@ def transformer(tokens, dim, layers):
 
 
 def settings(paper, name):
+    """Of a model of the demo's or of the paper's."""
     return ModelSettings.from_config(paper["audio_models"][name], paper["model"], 0.2)
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(("name", "segments"), [("mini_n", 64), ("mini_s", 1), ("passt_n", 3)])
+def test_passt_is_as_counted(paper, name, segments, training, precision):
+    sizes = settings(paper, name)
+    counted = audio_counted(sizes, segments, training, precision)
+    counted += front_end_counted(sizes.segment_samples).together(segments)
+    assert_near(heard_work(sizes, segments, training, precision == "bf16"), counted)
+    with shapes_only():
+        numbers = sum(each.numel() for each in shaped(sizes.audio.network).parameters())
+    assert sizes.audio.parameters == numbers
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize(
+    ("size", "captions", "tokens"),
+    [
+        (BertSettings(128, 1000, 1, 4), 64, 14),
+        (RobertaSettings(256, 5000, 3, 8), 5, 32),
+        (PUBLISHED_TEXT["bert_base"], 32, 32),
+    ],
+)
+def test_sentence_encoders_are_as_counted(size, captions, tokens, training, precision):
+    assert_near(
+        size.work(tokens, captions, training, precision == "bf16"),
+        text_counted(size, captions, tokens, training, precision),
+    )
+    with shapes_only():
+        numbers = sum(each.numel() for each in encoder(size).parameters())
+    assert size.parameters == numbers
 
 
 def test_a_segment_counts_as_a_transformer_of_its_tokens(paper):
@@ -43,27 +77,27 @@ def test_a_segment_counts_as_a_transformer_of_its_tokens(paper):
     last = 2 * (2 * tokens * 768**2 + 2 * 10 * 768**2) + 4 * 2 * tokens * 768
     patches = 2 * 8 * 62 * 256 * 768
     expected = transformer(tokens, 768, 11) + last + patches
-    work = audio_work(settings(paper, "passt_n"), 1, False, "float32")
+    work = heard_work(settings(paper, "passt_n"), 1, False, False)
     assert work.operations == pytest.approx(expected, rel=0.01)
 
 
 def test_patchout_makes_a_training_step_cheaper_than_three_whole_passes(paper):
     model = settings(paper, "passt_s15")
     tokens = 8 * 69 + 2  # of 12 x 149
-    work = audio_work(model, 1, True, "float32")
+    work = heard_work(model, 1, True, False)
     assert work.operations == pytest.approx(3 * transformer(tokens, 768, 11.3), rel=0.03)
 
 
 def test_half_precision_moves_fewer_bytes_for_as_many_operations(paper):
     model = settings(paper, "passt_n")
-    half, whole = (audio_work(model, 100, True, kind) for kind in ("bf16", "float32"))
+    half, whole = (heard_work(model, 100, True, kind) for kind in (True, False))
     assert half.operations == whole.operations
     assert half.traffic < whole.traffic
 
 
 def test_weights_are_read_once_a_batch_and_activations_once_a_segment(paper):
     model = settings(paper, "passt_n")
-    one, two, three = (audio_work(model, segments, True, "bf16") for segments in (1, 2, 3))
+    one, two, three = (heard_work(model, segments, True, True) for segments in (1, 2, 3))
     assert two.operations == 2 * one.operations
     assert three.traffic - two.traffic == pytest.approx(two.traffic - one.traffic, rel=1e-3)
     weights = 2 * one.traffic - two.traffic  # what a batch of none would take
@@ -79,19 +113,19 @@ def test_a_caption_counts_as_a_transformer_of_which_the_last_layer_makes_one_tok
     # Of the last layer: keys and values of all 32 tokens; the rest, attention too, of the first.
     last = 2 * (32 * 2 + 2 + 8) * dim**2 + 4 * 32 * dim
     forward = transformer(32, dim, layers - 1) + last
-    assert text_work(PUBLISHED_TEXT[name], 1, 32, False, "float32").operations == pytest.approx(
+    assert PUBLISHED_TEXT[name].work(32, 1, False, False).operations == pytest.approx(
         forward, rel=0.01
     )
-    assert text_work(PUBLISHED_TEXT[name], 1, 32, True, "float32").operations == pytest.approx(
+    assert PUBLISHED_TEXT[name].work(32, 1, True, False).operations == pytest.approx(
         3 * forward, rel=0.01
     )
 
 
-def test_sentence_encoders_are_as_large_as_the_files_on_the_hub(sources):
+def test_models_are_as_large_as_the_files_on_the_hub(paper, sources):
     files = sources["audio"]["text_models"]["files"]
-    assert parameter_count(PUBLISHED["passt_n"], PUBLISHED_TEXT["bert_base"]) > 86_122_270
+    assert settings(paper, "passt_n").audio.parameters == 86_122_270
     for name in ("bert_base", "roberta_base"):
-        own = parameter_count(PUBLISHED["passt_n"], PUBLISHED_TEXT[name]) - 86_122_270
+        own = PUBLISHED_TEXT[name].parameters
         # The files hold the pooler or the head as well.
         assert 0.97 < 4 * own / files[name]["size"] <= 1
 
@@ -108,7 +142,7 @@ def test_every_run_of_a_pair_is_fine_tuned_in_its_job(paper, sources):
     main = job_cost(paper, sources, "audio_finetune", MAIN)
     other = job_cost(paper, sources, "audio_finetune", {**MAIN, "pair": "passt_n-roberta_base"})
     assert main.disk == pytest.approx(
-        6 * 4 * parameter_count(PUBLISHED["passt_n"], PUBLISHED_TEXT["roberta_large"])
+        6 * 4 * (86_122_270 + PUBLISHED_TEXT["roberta_large"].parameters)
     )
     assert main.operations > 6 * other.operations
     assert len(rows(paper)) == 43

@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from triptych.core import device
+from triptych.core.cost import ON_GPUS, precision_on_gpus
 from triptych.core.device import (
     choose_precision,
     chosen_precisions,
     precision_context,
-    precision_on_gpus,
     training_precision,
 )
 from triptych.core.errors import InputError
@@ -105,9 +105,10 @@ def test_what_is_wrong_in_bf16_is_computed_in_float32_and_both_are_recorded(proc
     assert len(caplog.messages) == 2
 
 
-def test_plans_without_a_gpu_count_on_one_of_2020_or_later():
-    assert precision_on_gpus("auto", "unscaled") == "tf32"
-    assert precision_on_gpus("auto", "training") == "bf16"
+def test_plans_without_a_gpu_count_on_one_of_2020_or_later(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (8, 0))
+    for work in ON_GPUS:
+        assert precision_on_gpus("auto", work) == choose_precision("auto", GPU, work)
     assert precision_on_gpus("float32", "training") == "float32"
 
 

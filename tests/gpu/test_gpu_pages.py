@@ -3,9 +3,8 @@
 import pytest
 
 from triptych.cli import main
-from triptych.core.cost import Cost
+from triptych.core.cost import GPUS, Cost, Work
 from triptych.core.errors import InputError
-from triptych.core.operations import GPUS, Work
 from triptych.gpu import pages
 from triptych.plan import records
 from triptych.plan.measured import calibrated, name_of

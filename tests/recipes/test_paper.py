@@ -91,9 +91,9 @@ def test_page_claims_and_manifest_wait_for_it(added):
         "resources/published/needle_claims.csv",
     } <= inputs["report_page"]
     assert "results/tables/needle_table1.tex" in inputs["report_manifest"]
-    # What a cluster is asked for.
+    # What a cluster is asked for: ten minutes and 2 GB, and twice the cost of 300,000 throws.
     (asked,) = re.findall(r"^rule needle_throw:\n(?: .*\n)*? +resources: (.*)$", said, re.MULTILINE)
-    assert {"runtime=10", "mem_mb=500"} <= set(asked.split(", "))
+    assert {"runtime=10", "mem_mb=2005"} <= set(asked.split(", "))
 
 
 @pytest.mark.slow

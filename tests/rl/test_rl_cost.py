@@ -1,13 +1,23 @@
 """What the offline-RL study costs, against closed forms and the facts of its references."""
 
 import pytest
+from close_forms import assert_near
+from rl_counts import acting_counted, sizes_of, update_counted
 
-from triptych.rl.bcq import BcqSettings
-from triptych.rl.cost import acting_work, job_cost, parameter_count, rows, update_work
-from triptych.rl.networks import PAPER_WIDTHS, layer_shapes
+from triptych.rl.cost import (
+    EPISODE,
+    SIZES,
+    acting_work,
+    job_cost,
+    parameter_count,
+    rows,
+    update_work,
+)
+from triptych.rl.locomotion import HORIZON
+from triptych.rl.networks import PAPER_WIDTHS, Widths, layer_shapes
 
-BCQ = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
-TASK = {"task": "halfcheetah", "networks": "paper", "stack": "bcq-all"}
+PAPER = {"actor": [400, 300], "critic": [400, 300], "vae": 750}
+TASK = {"task": "halfcheetah", "networks": "paper", "stack": "bcq-sp95-1"}
 
 
 @pytest.fixture(scope="module")
@@ -36,20 +46,50 @@ def test_an_update_counts_every_product_of_bcq_and_no_other():
     # The critic passes the actor's gradient on without moving itself.
     act = products(100, *decoder) + 3 * products(100, *actor) - products(100, "actor.l1")
     act += 2 * products(100, *q1)
-    update = update_work(PAPER_WIDTHS, "halfcheetah", BCQ, 100, masked=True)
+    update = update_work(PAPER, "halfcheetah", 10, 100, masked=True)
     assert update.operations == vae + target + critic + act
     assert update.operations == pytest.approx(3.10e9, rel=0.02)  # as counted in the reference
 
 
+@pytest.mark.parametrize("task", ["hopper", "halfcheetah"])
+@pytest.mark.parametrize(
+    ("widths", "samples", "batch", "masked"),
+    [
+        (PAPER, 10, 100, True),
+        (PAPER, 10, 100, False),
+        ({"actor": [64, 64], "critic": [64, 64], "vae": 192}, 4, 64, True),
+        ({"actor": [40, 30], "critic": [20, 60], "vae": 100}, 6, 256, True),
+        (PAPER, 1, 4, True),
+    ],
+)
+def test_updates_and_acts_are_as_counted(task, widths, samples, batch, masked):
+    built = Widths.from_table(widths)
+    for only_vae in (False, True):
+        assert_near(
+            update_work(widths, task, samples, batch, masked, only_vae),
+            update_counted(built, task, samples, batch, masked, only_vae),
+        )
+    for episodes, candidates in ((10, 100), (2, 1)):
+        counts = acting_counted(built, task, episodes, candidates)
+        for algorithm, work in acting_work(widths, task, episodes, candidates).items():
+            assert work.operations == counts[algorithm].operations
+            assert work.traffic == pytest.approx(counts[algorithm].traffic, rel=0.3)
+
+
+def test_tasks_are_as_large_as_mujoco_has_them():
+    assert {task: sizes_of(task) for task in SIZES} == SIZES
+    assert HORIZON == EPISODE
+
+
 def test_dense_networks_move_fewer_bytes_and_compute_as_much():
-    masked = update_work(PAPER_WIDTHS, "hopper", BCQ, 100, masked=True)
-    dense = update_work(PAPER_WIDTHS, "hopper", BCQ, 100, masked=False)
+    masked = update_work(PAPER, "hopper", 10, 100, masked=True)
+    dense = update_work(PAPER, "hopper", 10, 100, masked=False)
     assert dense.operations == masked.operations
     assert dense.traffic < masked.traffic
 
 
 def test_acting_decodes_every_candidate_for_bcq_and_one_latent_for_bc():
-    work = acting_work(PAPER_WIDTHS, "halfcheetah", episodes=10, candidates=100)
+    work = acting_work(PAPER, "halfcheetah", episodes=10, candidates=100)
     decoder = ("vae.d1", "vae.d2", "vae.d3")
     assert work["BC"].operations == products(10, *decoder)
     of_bcq = (*decoder, "actor.l1", "actor.l2", "actor.l3", "critic.l1", "critic.l2", "critic.l3")
@@ -58,7 +98,7 @@ def test_acting_decodes_every_candidate_for_bcq_and_one_latent_for_bc():
 
 def test_networks_have_as_many_numbers_as_the_papers_table(paper):
     # Table 1 of the paper: 131,000 + 259,000 + 1,186,500 weights, 706 + 1,402 + 3,030 biases.
-    assert parameter_count(PAPER_WIDTHS, "walker2d") == 1_576_500 + 5_138
+    assert parameter_count(PAPER, "walker2d") == 1_576_500 + 5_138
 
 
 def test_the_papers_scale_trains_465_runs_a_task_and_scores_them_in_mujoco(paper, sources):
@@ -69,10 +109,11 @@ def test_the_papers_scale_trains_465_runs_a_task_and_scores_them_in_mujoco(paper
     assert sum(", measured" not in name for name in names) == 3 * runs
     assert (
         names["hopper bcq normalised snip 95% seed 4"]
-        == "results/rl/hopper/paper/bcq-all/scores.csv"
+        == "results/rl/hopper/paper/bcq-sp95-1/scores.csv"
     )
+    runs = 5 * (10 + 1 + 2)  # of this job
     cost = job_cost(paper, sources, "rl_train", TASK)
-    update = update_work(PAPER_WIDTHS, "halfcheetah", BCQ, 100, masked=True)
+    update = update_work(PAPER, "halfcheetah", 10, 100, masked=True)
     assert cost.work["tf32"].operations == 1_000_000 * runs * update.operations
     # 20 evaluations of BCQ and BC, 10 episodes of 1000 steps, at the measured rate.
     assert cost.cpu_seconds == pytest.approx(runs * 20 * 2 * 10 * 1000 / 18_000)

@@ -3,10 +3,10 @@
 import pytest
 import torch
 from fake_gpu import CUDA, fake_gpu
+from rl_counts import parameters as shapes
 
 from triptych.core.device import PRECISIONS, precision_context
 from triptych.rl.bcq import actor_loss, apply_masks, critic_loss, critic_target, vae_loss
-from triptych.rl.cost import _parameters
 from triptych.rl.evaluation import act_bcq
 from triptych.rl.networks import MAX_ACTION, decode
 from triptych.rl.sampling import DeviceData
@@ -22,7 +22,7 @@ def gpu():
 
 @pytest.fixture
 def parameters(gpu, narrow):
-    made = _parameters(narrow, (OBSERVATION, ACTION))
+    made = shapes(narrow, (OBSERVATION, ACTION))
     return {name: value.to(CUDA) for name, value in made.items()}
 
 

@@ -11,7 +11,8 @@ from two_layers import choices, images, small_backbone
 
 from triptych.style.optimisation import gatys
 from triptych.style.optimisation.gatys import Optimisation, images_at_once, initial_images, optimise
-from triptych.style.optimisation.objective import Objective, Terms, bytes_an_image
+from triptych.style.optimisation.memory import bytes_an_image
+from triptych.style.optimisation.objective import Objective, Terms
 from triptych.style.optimisation.presets import Choices
 
 CONTENTS, PAINTINGS = images(3), images(3, seed=2, height=9, width=14)

@@ -4,14 +4,27 @@ from pathlib import Path
 
 import pytest
 import yaml
+from close_forms import assert_near
+from style_counts import closure_counted, forward_counted, training_counted
 
-from triptych.core.operations import GPUS
+from triptych.core.cost import GPUS
 from triptych.style.backbones.architectures import ARCHITECTURES, Convolution
-from triptych.style.cost import closure_work, forward_work, job_cost, rows
-from triptych.style.feedforward.network import Architecture
+from triptych.style.cost import job_cost, rows
+from triptych.style.feedforward.network import (
+    Architecture,
+    TransformationNetwork,
+    parameter_count,
+)
+from triptych.style.feedforward.perceptual import LossSettings
 from triptych.style.optimisation.presets import preset
+from triptych.style.work import closure_work, forward_work, network_parameters, training_work
 
 ROOT = Path(__file__).parents[2]
+NETWORKS = [
+    {"width": 32, "upsampling": "transposed", "identity_start": False},
+    {"width": 16, "upsampling": "nearest", "identity_start": True},
+    {"width": 8, "upsampling": "transposed", "identity_start": True, "residual_blocks": 2},
+]
 PLAIN = {"painting": "great_wave", "variant": "plain"}
 
 
@@ -61,7 +74,53 @@ def test_the_network_counts_its_convolutions():
     convolutions += 10 * 9 * 128 * 128 * n / 16
     # A transposed convolution multiplies each of its inputs, not of its outputs.
     convolutions += 9 * 128 * 64 * n / 16 + 9 * 64 * 32 * n / 4 + 81 * 32 * 3 * n
-    assert forward_work(Architecture(), 256, 256).operations == 2 * convolutions
+    assert forward_work(NETWORKS[0], 256, 256).operations == 2 * convolutions
+
+
+@pytest.mark.parametrize("name", ["paper", "authors", "tuned"])
+@pytest.mark.parametrize("architecture", ["vgg16", "alexnet", "narrow_vgg", "narrow_alexnet"])
+@pytest.mark.parametrize(("size", "optimizer"), [(64, "lbfgs"), (200, "adam"), (144, "sgd")])
+def test_evaluations_of_version_1_are_as_counted(architecture, name, size, optimizer):
+    choices = preset(name, architecture, optimizer=optimizer, history=10)
+    assert_near(
+        closure_work(architecture, choices, size), closure_counted(architecture, choices, size)
+    )
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_networks_of_version_2_are_as_counted(network):
+    architecture = Architecture(**network)
+    assert network_parameters(network) == parameter_count(TransformationNetwork(architecture))
+    for sides in ((128, 128), (77, 130)):
+        assert_near(forward_work(network, *sides), forward_counted(architecture, *sides))
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+@pytest.mark.parametrize(
+    ("backbone", "losses"),
+    [
+        ("vgg16", {"scaling": "mean", "temporal_weight": 0.0}),
+        ("narrow_vgg", {"scaling": "relative", "temporal_weight": 10.0, "gamut_weight": 1.0}),
+    ],
+)
+def test_steps_of_version_2_are_as_counted(network, precision, backbone, losses):
+    weights = dict.fromkeys(("content_weight", "style_weight", "total_variation_weight"), 1.0)
+    layers = {"content_layer": "relu2_2", "style_layers": ["relu1_2", "relu3_2", "relu4_2"]}
+    losses = {**layers, **weights, **losses}
+    assert_near(
+        training_work(network, losses, backbone, "max", 4, 128, precision),
+        training_counted(
+            Architecture(**network),
+            LossSettings.from_table(losses),
+            backbone,
+            "max",
+            256,
+            4,
+            128,
+            precision,
+        ),
+    )
 
 
 def test_an_epoch_of_coco_takes_as_many_steps_and_keeps_as_many_networks_as_the_paper(

@@ -3,9 +3,9 @@
 import pytest
 import torch
 from fake_gpu import CUDA, fake_gpu, moved
+from style_counts import backbone as shaped_backbone
 
 from triptych.core.device import training_precision
-from triptych.style.cost import _backbone
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
@@ -52,7 +52,7 @@ def test_tiles_stay_on_the_gpu():
 @pytest.mark.parametrize("precision", ["float32", "tf32", "bf16", "fp16"])
 def test_a_training_s_losses_stay_on_the_gpu(precision, paper_config):
     settings = LossSettings.from_table(paper_config["style"]["losses"])
-    loss = PerceptualLoss(_backbone("vgg16", "max").to(CUDA), settings, images(3, 64, 85))
+    loss = PerceptualLoss(shaped_backbone("vgg16", "max").to(CUDA), settings, images(3, 64, 85))
     photographs = torch.zeros(2, 3, 64, 64, dtype=torch.uint8).to(CUDA).float() / 255
     with training_precision(CUDA, precision):
         terms = loss.terms(photographs, network()(photographs))
@@ -65,7 +65,7 @@ def test_a_training_s_losses_stay_on_the_gpu(precision, paper_config):
 def test_version_1_s_losses_stay_on_the_gpu(architecture, name, precision):
     choices = preset(name, architecture, precision=precision)
     content, painting = [images(3, 96, 96)], [images(3, 96, 96)]
-    backbone = _backbone(architecture, choices.pooling).to(CUDA)
+    backbone = shaped_backbone(architecture, choices.pooling).to(CUDA)
     objective = Objective(backbone, choices, content, painting)
     start = initial_images(content, painting, choices, [0])
     assert objective.terms(start).total.device.type == "cuda"

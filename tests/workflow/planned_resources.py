@@ -1,4 +1,4 @@
-"""python planned_resources.py CONFIG FILE: what all jobs of a config would ask for, in FILE.
+"""python planned_resources.py FILE [CONFIG ...]: what all jobs of a config would ask for, in FILE.
 
 FILE gets a JSON list, one entry a job: rule, wildcards, whether a cluster gets it, the positions
 of the jobs that it depends on, and its resources at the first and second attempt.
@@ -12,11 +12,11 @@ from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
 
-def planned(config: Path) -> list[dict]:
+def planned(configs: list[Path]) -> list[dict]:
     with SnakemakeApi(OutputSettings(quiet=None)) as api:
         workflow_api = api.workflow(
             resource_settings=ResourceSettings(cores=8),
-            config_settings=ConfigSettings(configfiles=[config]),
+            config_settings=ConfigSettings(configfiles=configs),
             snakefile=Path("Snakefile"),
         )
         dag_api = workflow_api.dag(DAGSettings(forceall=True))
@@ -29,6 +29,7 @@ def planned(config: Path) -> list[dict]:
             {
                 "rule": job.rule.name,
                 "wildcards": dict(job.wildcards.items()),
+                "threads": job.threads,
                 "local": job.rule.name in workflow._localrules,
                 "needs": [position[other] for other in workflow.dag.dependencies[job]],
                 "attempts": [
@@ -50,5 +51,5 @@ def _resources(job, attempt: int) -> dict:
 
 
 if __name__ == "__main__":
-    config, file = sys.argv[1:]
-    Path(file).write_text(json.dumps(planned(Path(config))))
+    file, *configs = map(Path, sys.argv[1:])
+    file.write_text(json.dumps(planned(configs)))

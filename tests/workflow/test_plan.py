@@ -9,9 +9,8 @@ import pandas as pd
 import pytest
 
 from triptych.cli import main
-from triptych.core.cost import Cost
+from triptych.core.cost import GPUS, Cost, Work
 from triptych.core.errors import InputError
-from triptych.core.operations import GPUS, Work
 from triptych.plan import records
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing, parents, read_config, read_jobs
 from triptych.plan.pages import BEGIN, END, insert, plan_page
@@ -201,7 +200,7 @@ def test_a_step_measured_on_a_gpu_stands_with_the_device_s_name():
 
 
 def test_the_gpu_that_was_measured_is_the_one_that_is_shown(
-    paper, paper_checkout, counted_at_once, monkeypatch, capsys
+    paper, paper_checkout, monkeypatch, capsys
 ):
     operations = str(0.5 * 494.7e12)
     measured = dict.fromkeys(records.COLUMNS, "") | {
@@ -249,20 +248,8 @@ def test_the_tables_take_the_place_between_the_marks(tmp_path):
         insert(page, "new")
 
 
-@pytest.fixture
-def counted_at_once(monkeypatch):
-    """What is counted, in place of counting, which each study's own tests do."""
-    one = Work(operations=1e9, traffic=1e6, kernels=10)
-    for name in ("audio.cost.audio_work", "audio.cost.text_work", "style.cost.closure_work"):
-        monkeypatch.setattr(f"triptych.{name}", lambda *_: one)
-    for name in ("style.cost.training_work", "style.cost.forward_work", "rl.cost.update_work"):
-        monkeypatch.setattr(f"triptych.{name}", lambda *_: one)
-    monkeypatch.setattr("triptych.rl.cost.acting_work", lambda *_: {"BCQ": one, "BC": one})
-    monkeypatch.setattr("triptych.audio.cost.parameter_count", lambda *_: 1_000_000)
-
-
 def test_the_command_prints_every_rule_of_the_papers_graph(
-    paper, paper_checkout, counted_at_once, monkeypatch, capsys
+    paper, paper_checkout, monkeypatch, capsys
 ):
     monkeypatch.chdir(paper_checkout)
     monkeypatch.setattr("triptych.plan.dry_run.dry_run", lambda *_: paper)

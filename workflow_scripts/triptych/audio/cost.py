@@ -2,12 +2,9 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from dataclasses import replace
 from typing import Any
 
-import torch
-
-from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data_sizes import (
     AUDIOCAPS,
     CLOTHO,
@@ -19,27 +16,23 @@ from triptych.audio.data_sizes import (
     rephrased,
     trained_on,
 )
-from triptych.audio.embedding import BATCH_SECONDS, CAPTIONS
 from triptych.audio.experiments import audio_runs, run_records
-from triptych.audio.models.audio_encoders import MELS, AudioEncoder
-from triptych.audio.models.mel import LogMel
 from triptych.audio.models.sentence_encoders import (
     LONGEST_TOKENS,
     SentenceSettings,
     sentence_encoder,
 )
-from triptych.audio.models.sentences import SentenceEncoder
-from triptych.audio.models.settings import ModelSettings
-from triptych.core.cost import Cost, download
-from triptych.core.device import precision_on_gpus, training_precision
-from triptych.core.operations import Work, counted, shaped, shapes_only
+from triptych.audio.models.settings import MelSettings, ModelSettings
+from triptych.core.cost import FLOAT, GB, Cost, Work, download, kept, moved, precision_on_gpus
 
-CPU = torch.device("cpu")
-FLOAT = 4
 STEP = "audio training step"
 """`Cost.step` of the trainings."""
 MOST_TOKENS = 14
 """Of a caption; those of a batch in training are padded to its longest."""
+TOGETHER = 1800.0, 256
+"""Seconds of sound and captions that a GPU embeds at once."""
+READER = 1e9
+"""Bytes of a process that reads sound beside a training: about."""
 
 FLAC_SECONDS, PLAIN_SECONDS = 1_560, 12_100
 """Seconds of sound that a process reads in a second out of the two kinds of shards: measured."""
@@ -47,11 +40,19 @@ DECODED_SECONDS = 2_000
 """Seconds of sound that a core decodes and resamples in a second: measured."""
 FLAC_BYTES = 34_500
 """Of a second of WavCaps: its 940 GB over its 7,563 hours."""
-WAV_BYTES, INT16_BYTES = 2 * 44_100, 2 * SAMPLE_RATE
+WAV_BYTES, INT16_BYTES = 2 * 44_100, 2 * MelSettings.sample_rate
 PACKED = 0.7
 """Of the bytes of Clotho's files in its archives: about."""
 VIDEOS_A_SECOND = 1.0
 """AudioCaps from YouTube, four at a time: assumed."""
+SYNTHESISED_SECONDS = 180
+"""Seconds of sound that a core synthesises in a second: measured."""
+ROWS_A_SECOND, ROW_BYTES = 10_000, 2_000
+"""Of clips and captions that are listed: assumed."""
+SCORED_BYTES = 1e8
+"""Of similarities that a core ranks in a second, every measure of theirs: assumed."""
+BENCH_SECONDS = 900.0
+"""Of the bench: about."""
 
 
 def job_cost(
@@ -80,70 +81,29 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-@lru_cache(maxsize=32)
-def audio_work(settings: ModelSettings, segments: int, training: bool, precision: str) -> Work:
-    """So many segments at once through the audio encoder; in training also backward."""
-    with shapes_only(), training_precision(CPU, precision):
-        model = shaped(settings.audio.network).train(training)
-        mel = torch.empty(segments, 1, MELS, settings.segment_frames)
-        if not training:
-            with torch.no_grad():
-                tower = counted(lambda: model(mel))
-        else:
-            kept = settings.audio.draw(settings.segment_frames, torch.Generator())
-            given = (mel,) if kept is None else (mel, kept)
-            tower = counted(lambda: model(*given).sum().backward())
-    return tower + _front_end(settings.segment_samples).together(segments)
+def heard_work(model: ModelSettings, segments: float, training: bool, half: bool) -> Work:
+    """So many segments at once through the front end and an audio encoder; in training also
+    backward, and without what a step leaves out."""
+    samples, frames = model.segment_samples, model.segment_frames
+    # The front end: filters of about 126 bins each, and what they are applied to.
+    front = Work(32_192.0 * segments * frames, 170.0 * segments * samples, 90)
+    return model.audio.work(frames, segments, training, half) + front
 
 
-@lru_cache(maxsize=8)
-def _front_end(samples: int) -> Work:
-    """The mel front end: it looks at values, so it runs, on one segment of silence."""
-    front = LogMel()
-    return counted(lambda: front(torch.zeros(1, samples)))
-
-
-@lru_cache(maxsize=32)
-def text_work(
-    size: SentenceSettings, captions: int, tokens: int, training: bool, precision: str
-) -> Work:
-    """Captions of so many tokens through a sentence encoder; in training also backward."""
-    with shapes_only(), training_precision(CPU, precision):
-        model = _encoder(size).train(training)
-        asked = {
-            "input_ids": torch.zeros(captions, tokens, dtype=torch.long),
-            "attention_mask": torch.ones(captions, tokens, dtype=torch.long),
-        }
-        if training:
-            return counted(lambda: model(asked).sum().backward())
-        with torch.no_grad():
-            return counted(lambda: model(asked))
+def parameter_count(model: ModelSettings, text: SentenceSettings) -> int:
+    """Numbers in a joint model's file, without the projections."""
+    return model.audio.parameters + text.parameters
 
 
 def step_work(
-    model: ModelSettings, text: SentenceSettings, segments: int, captions: int, precision: str
+    model: ModelSettings, text: SentenceSettings, segments: float, captions: int, precision: str
 ) -> Work:
     """One step of a training: both sides forward and backward, and Adam."""
-    work = audio_work(model, segments, True, precision)
-    work += text_work(text, captions, LONGEST_TOKENS, True, precision)
+    half = precision in ("bf16", "fp16")
+    work = heard_work(model, segments, True, half)
+    work += text.work(LONGEST_TOKENS, captions, True, half)
     # Adam reads weights, gradients and moments, and writes all but the gradients.
-    return work + Work(0, 7 * FLOAT * parameter_count(model.audio, text), 1)
-
-
-@lru_cache(maxsize=32)
-def parameter_count(audio: AudioEncoder, text: SentenceSettings) -> int:
-    """Numbers in a joint model's file, without the projections."""
-    with shapes_only():
-        models = (shaped(audio.network), _encoder(text))
-        return sum(each.numel() for model in models for each in model.parameters())
-
-
-def _encoder(size: SentenceSettings) -> SentenceEncoder:
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-
-    words = Tokenizer(WordLevel({"a": 0, "b": 1}, unk_token="a"))  # nothing is tokenized
-    return shaped(lambda: SentenceEncoder(size.config(), words, 0.0))
+    return work + moved(parameter_count(model, text), 7)
 
 
 class _Jobs:
@@ -175,22 +135,23 @@ class _Jobs:
 
     def audio_download_passt(self) -> Cost:
         name = self._wildcards["variant"]
-        return download(self._sources["passt"]["files"][name]["size"], FLOAT * 86.2e6)
+        cost = download(self._sources["passt"]["files"][name]["size"], FLOAT * 86.2e6)
+        return replace(cost, memory=3 * cost.disk)
 
     def audio_text_model(self) -> Cost:
         name = self._wildcards["text_model"]
         entry = self._config["text_models"][name]
         if entry["source"] == "scratch":
             return Cost()
-        with shapes_only():
-            encoder = _encoder(sentence_encoder(name, entry))
-            numbers = sum(each.numel() for each in encoder.parameters())
+        numbers = sentence_encoder(name, entry).parameters
         # The published files hold the head that they were trained with as well.
-        return download(self._sources["text_models"]["files"][name]["size"], FLOAT * 1.01 * numbers)
+        size = self._sources["text_models"]["files"][name]["size"]
+        return replace(download(size, FLOAT * 1.01 * numbers), memory=3 * FLOAT * numbers)
 
     def audio_unpack_clotho(self) -> Cost:
         seconds = CLOTHO[self._wildcards["split"]].total_seconds
-        return Cost(cpu_seconds=seconds * WAV_BYTES / 20e6, disk=seconds * WAV_BYTES)
+        size = seconds * WAV_BYTES
+        return Cost(cpu_seconds=size / 20e6, disk=size, memory=GB)
 
     def audio_fetch_audiocaps(self) -> Cost:
         clips = AUDIOCAPS["all"]
@@ -204,13 +165,31 @@ class _Jobs:
             for dataset in self._config["sources"]
             for clips in clips_of(self._config, dataset).values()
         )
-        return Cost(disk=seconds * WAV_BYTES)
+        made = seconds / SYNTHESISED_SECONDS
+        return Cost(cpu_seconds=made, cores=2, disk=seconds * WAV_BYTES)
 
     def audio_shard(self) -> Cost:
         dataset = self._wildcards["dataset"]
         seconds = sum(each.total_seconds for each in clips_of(self._config, dataset).values())
         size = seconds * (FLAC_BYTES if dataset == "wavcaps" else INT16_BYTES)
-        return Cost(cpu_seconds=seconds / DECODED_SECONDS, cores=2, disk=size)
+        return Cost(cpu_seconds=seconds / DECODED_SECONDS, cores=2, disk=size, memory=GB)
+
+    def audio_list_clotho(self) -> Cost:
+        return self._listed("clotho")
+
+    def audio_list_audiocaps(self) -> Cost:
+        return self._listed("audiocaps")
+
+    def audio_list_wavcaps(self) -> Cost:
+        return self._listed("wavcaps")
+
+    def audio_corpus(self) -> Cost:
+        return self._listed(*self._config["sources"])
+
+    def _listed(self, *datasets: str) -> Cost:
+        parts = [clips for each in datasets for clips in clips_of(self._config, each).values()]
+        rows_ = sum(clips.count + clips.captions for clips in parts)
+        return Cost(cpu_seconds=rows_ / ROWS_A_SECOND, memory=rows_ * ROW_BYTES)
 
     def audio_caption(self) -> Cost:
         captions = self._config["captions"]
@@ -218,6 +197,15 @@ class _Jobs:
             return Cost()
         waits = 60 * rephrased(self._config) / captions["requests_per_minute"]
         return Cost(money=caption_money(self._config), waits=waits)
+
+    def audio_score(self) -> Cost:
+        clips = max(clips_of(self._config, "clotho").values(), key=lambda each: each.captions)
+        similarities = 8.0 * clips.count * clips.captions
+        models = len(audio_runs(self._config))
+        return Cost(cpu_seconds=models * similarities / SCORED_BYTES, memory=10 * similarities)
+
+    def audio_bench(self) -> Cost:
+        return Cost(cpu_seconds=BENCH_SECONDS, memory=6 * GB)
 
     # Training.
 
@@ -241,29 +229,31 @@ class _Jobs:
             config["audio_models"][audio_name], config["model"], config["model"]["text_dropout"]
         )
         text = sentence_encoder(text_name, config["text_models"][text_name])
+        half = precision in ("bf16", "fp16")
 
         def segments(clips: Clips) -> int:
             return math.ceil(min(clips.seconds, longest) / model.segment_seconds)
 
         def embedding(parts: Iterable[Clips]) -> Work:
-            together = round(BATCH_SECONDS["cuda"] / model.segment_seconds)
-            heard = audio_work(model, together, False, precision)
-            read = text_work(text, CAPTIONS, MOST_TOKENS, False, precision)
+            together, captions = round(TOGETHER[0] / model.segment_seconds), TOGETHER[1]
+            heard = heard_work(model, together, False, half)
+            read = text.work(MOST_TOKENS, captions, False, half)
             return sum(
                 (
                     heard * (clips.count * segments(clips) / together)
-                    + read * (clips.captions / CAPTIONS)
+                    + read * (clips.captions / captions)
                     for clips in parts
                 ),
                 Work(),
             )
 
         parts, judges = trained_on(config, corpus, datasets), judged_by(config, corpus)
-        batch, epochs = settings["batch"], settings["epochs"]
-        steps = sum(clips.captions for _, clips in parts) // batch
+        batch, epochs, devices = settings["batch"], settings["epochs"], settings["devices"]
+        chunk = min(batch, settings["chunk"] or batch)
+        steps = max(1, sum(clips.captions for _, clips in parts) // batch)
         heard = sum(clips.captions * segments(clips) for _, clips in parts)
         step = step_work(model, text, round(heard / steps), batch, precision)
-        numbers = parameter_count(model.audio, text)
+        numbers = parameter_count(model, text)
         validation = embedding(clips for split, clips in judges.items() if split == "validation")
         work = (step * steps + validation) * epochs + embedding(judges.values())
         if name == "distilled":
@@ -281,9 +271,12 @@ class _Jobs:
             step=STEP,
             cpu_seconds=reading * epochs * runs,
             cores=max(1, settings["workers"]),
+            gpus=devices * settings["nodes"],
             ahead=settings["workers"] > 0,
             disk=FLOAT * numbers * runs,
             scratch=FLOAT * numbers * 4,  # weights, moments and the best epoch
+            memory=devices * (FLOAT * numbers * 2 + READER * settings["workers"]),
+            tensors=devices * (FLOAT * numbers * 4 + kept(step) * chunk / batch),
         )
 
 

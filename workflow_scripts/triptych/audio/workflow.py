@@ -1,20 +1,16 @@
 """What the rules of the audio study ask: its rows, where each file lies, what a job needs."""
 
-import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.data_sizes import WAVCAPS, clips_of
 from triptych.audio.experiments import audio_runs, run_records
-from triptych.audio.inputs import CLOTHO_SPLITS, Inputs
-from triptych.audio.models.encoder_entries import Load
+from triptych.audio.inputs import Inputs
 from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import ConfigError
-from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
 
 CHANGES_NOTHING = (
@@ -31,9 +27,6 @@ CHANGES_NOTHING = (
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
 """Values of a key that make the same numbers: AudioCaps is the same recordings from YouTube or from
 a copy, and claims count what came of it."""
-WAVCAPS_BYTES = 2.3e6  # a recording
-CAPTION_TOKENS = 30
-STAGES = {"pretraining": "pretrained", "finetuning": "finetuned", "distillation": "distilled"}
 
 
 class Workflow(Inputs):
@@ -47,7 +40,7 @@ class Workflow(Inputs):
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         super().__init__(config, sources)
-        self._machine = Machine(1 if config["device"] == "cuda" else 0)
+        self._gpu = 1 if config["device"] == "cuda" else 0
         self._audio_models, self._text_models = self._read_models()
         try:
             check_captions(self.config["captions"], self.sources["clotho"])
@@ -200,7 +193,7 @@ class Workflow(Inputs):
                     "label": text[name],
                     "kind": config["text_models"][name]["class"],
                     "source": config["text_models"][name]["source"],
-                    "weights": settings.load(CAPTION_TOKENS).weights,
+                    "weights": settings.parameters,
                 }
                 for name, settings in self._text_models.items()
             },
@@ -283,8 +276,6 @@ class Workflow(Inputs):
             ),
         }
 
-    # Requests.
-
     @property
     def training_resources(self) -> dict[str, Any]:
         """What a training asks SLURM for: GPUs, and where it has several processes, a task each.
@@ -292,7 +283,8 @@ class Workflow(Inputs):
         With `mpi`, Snakemake runs the script once, outside any job step, and the script calls
         srun. Gres count on each node. Snakemake's plugin takes no tasks_per_node below two.
         """
-        gpu, (nodes, devices) = self._machine.gpus, self._processes()
+        common, gpu = self.config["stages"]["common"], self._gpu
+        nodes, devices = common["nodes"], common["devices"]
         if nodes * devices == 1:
             return {"gpu": gpu}
         on_each = {"tasks_per_node": devices}
@@ -304,86 +296,3 @@ class Workflow(Inputs):
             **({"gres": f"gpu:{devices}"} if nodes > 1 and gpu else {}),
             **(on_each if devices > 1 else one),
         }
-
-    def _processes(self) -> tuple[int, int]:
-        common = self.config["stages"]["common"]
-        return common["nodes"], common["devices"]
-
-    def train_megabytes(self, wildcards: Any) -> float:
-        """16 bytes a weight for training, 4 for a copy to be saved; what waits for the backward
-        pass, and 1.5 GB for each process that reads sound.
-        """
-        pair = self._load(wildcards)
-        common, (_, devices) = self.config["stages"]["common"], self._processes()
-        at_once = common["chunk"] or common["batch"]
-        return (
-            1000
-            + self._machine.base
-            + 1500 * common["workers"] * devices
-            + 20e-6 * pair.weights * devices
-            + self._machine.activations(pair.kept * at_once)
-        )
-
-    def train_minutes(self, stage: str) -> Callable[[Any], float]:
-        """Input function: a product is 2 operations forward and 4 backward, in every epoch of
-        every run.
-        """
-        rows, settings, (nodes, devices) = (
-            self.rows(STAGES[stage]),
-            self.stages[stage],
-            self._processes(),
-        )
-
-        def needed(wildcards: Any) -> float:
-            pairs = self._pairs(stage, wildcards.corpus) * settings["epochs"]
-            operations = 6 * self._load(wildcards).products * pairs * len(rows(wildcards))
-            return self._machine.computing(
-                operations, settings["precision"], self.threads, nodes * devices
-            )
-
-        return needed
-
-    def shard_minutes(self, wildcards: Any) -> float:
-        """Five clips a second: half a minute of sound each, read, resampled and written."""
-        own = [wildcards.dataset]
-        names = CLOTHO_SPLITS[:3] if wildcards.dataset == "clotho" else own
-        return 30 + sum(map(self._clips, names)) / 5 / 60
-
-    def wavcaps_minutes(self, wildcards: Any) -> float:
-        """By the part's recordings."""
-        return downloading(WAVCAPS[wildcards.part].count * WAVCAPS_BYTES)
-
-    def download_minutes(self, wildcards: Any) -> float:
-        """A file whose size nobody published counts as 10 GB."""
-        return downloading(self.download("size")(wildcards) or 1e10)
-
-    def _clips(self, name: str) -> int:
-        """Clips of a split of Clotho or of a whole data set, as far as known beforehand."""
-        dataset = name if name in ("audiocaps", "wavcaps") else "clotho"
-        parts = clips_of(self.config, dataset)
-        return sum(
-            clips.count for part, clips in parts.items() if dataset != "clotho" or part == name
-        )
-
-    def _pairs(self, stage: str, corpus: str) -> int:
-        """Pairs of a clip and a caption in an epoch."""
-        clotho = 5 * sum(map(self._clips, self.config["corpora"][corpus]["splits"]))
-        if stage != "pretraining":
-            return clotho
-        return clotho + self._clips("audiocaps") + self._clips("wavcaps")
-
-    def _load(self, wildcards: Any) -> Load:
-        """What a pair of models takes: of all segments of a clip, and of a caption."""
-        audio, text = wildcards.pair.split("-")
-        model = self._audio_models[audio]
-        longest = self.config["stages"]["common"]["longest_seconds"]
-        if self.sources["clotho"] == "synthesised":
-            longest = min(longest, self.config["synthesis"]["seconds"][1])
-        segments = math.ceil(longest / model.segment_seconds)
-        heard = model.audio.load(model.segment_frames)
-        read = self._text_models[text].load(CAPTION_TOKENS)
-        return Load(
-            heard.weights + read.weights,
-            segments * heard.products + read.products,
-            segments * heard.kept + read.kept,
-        )

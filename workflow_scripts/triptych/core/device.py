@@ -96,11 +96,6 @@ def chosen_precisions() -> list[dict[str, str]]:
     return [asdict(each) for each in _chosen]
 
 
-def precision_on_gpus(wanted: str, work: Work) -> str:
-    """What `wanted` stands for on a GPU of 2020 or later, for plans that are made without one."""
-    return _on_a_gpu(AMPERE, work)[0] if wanted == "auto" else wanted
-
-
 def _noted(wanted: str, precision: str, work: Work, why: str) -> str:
     chosen = ChosenPrecision(wanted, precision, work, why)
     if chosen not in _chosen:

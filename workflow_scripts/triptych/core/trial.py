@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from triptych.core.cost import Work
 from triptych.core.divergence import DivergedError
 from triptych.core.memory import peak_memory
-from triptych.core.operations import Work
 
 TOGETHER = 10
 """Calls between two looks at a GPU's queue, which would take for done what is only launched."""
@@ -22,7 +22,7 @@ class Trial:
     kind: the step's name, by which `plan` knows it (`Cost.step`)
     size: in words, for a table
     call: takes the number of the call, from 0
-    work: counts one call, on shapes alone
+    work: of one call, as `plan` counts it
     check: raises where what the calls made isn't finite
     """
 

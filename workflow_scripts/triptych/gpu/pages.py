@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from triptych.core.operations import GPUS, Work
+from triptych.core.cost import GPUS, Work
 from triptych.plan.commands import page_text
 from triptych.plan.measured import name_of
 from triptych.plan.pages import BEGIN, END, insert, table

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from triptych.core.cost import GPUS
 from triptych.core.errors import InputError
 
 DESCRIPTION = """\
@@ -19,9 +20,6 @@ examples:
   triptych plan --configfile config/paper.yaml
   triptych plan --configfile config/paper.yaml my.yaml --gpu a40
 """
-
-GPU_NAMES = ("t4", "a40", "a100", "h100", "h200")
-"""Of core/operations.GPUS, which imports PyTorch."""
 
 
 def add_commands(commands: Any) -> None:
@@ -43,7 +41,7 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument(
         "--gpu",
-        choices=GPU_NAMES,
+        choices=tuple(GPUS),
         help="of the table by rule (default: one that was measured, else a100)",
     )
     parser.add_argument(
@@ -76,7 +74,6 @@ def page_text(root: Path, configfiles: Sequence[Path], gpu: str | None = None) -
     found = dry_run(root, configfiles)
     config = read_config(root, configfiles)
 
-    # Only now, since counting imports PyTorch and a child's memory is measured above.
     from triptych.plan.measured import calibrated
     from triptych.plan.pages import plan_page
     from triptych.plan.planned import measured_seconds, planned

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from triptych.core.operations import GPUS, Gpu, Work
+from triptych.core.cost import GPUS, Processor, Work
 
 Row = Mapping[str, str]
 
 
-def calibrated(rows: Iterable[Row]) -> dict[str, Gpu]:
-    """core/operations.GPUS, those that were measured with their factors, by name.
+def calibrated(rows: Iterable[Row]) -> dict[str, Processor]:
+    """core/cost.GPUS, those that were measured with their factors, by name.
 
     rows: of resources/measured.csv. Only steps at the papers' sizes count. A factor is the seconds
     of all trials of a step and precision over those computed for them; of two devices of one name
@@ -35,7 +35,7 @@ def name_of(device: str) -> str | None:
     return next((name for name in GPUS if name in words), None)
 
 
-def _measured(gpu: Gpu, device: str, rows: Iterable[Row]) -> Gpu:
+def _measured(gpu: Processor, device: str, rows: Iterable[Row]) -> Processor:
     took: dict[tuple[str, str], float] = {}
     computed: dict[tuple[str, str], float] = {}
     for row in rows:

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from triptych.core.cost import Cost
+from triptych.core.cost import GPUS, Cost, Processor
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.core.operations import GPUS, Gpu
 from triptych.plan.dry_run import DryRun, parents
 from triptych.plan.planned import OTHERS, Plan, study_of
 from triptych.plan.schedule import Task, makespan
@@ -28,7 +27,7 @@ def plan_page(
     found: DryRun,
     gpu: str,
     measured: dict[int, float],
-    gpus: Mapping[str, Gpu] = GPUS,
+    gpus: Mapping[str, Processor] = GPUS,
 ) -> str:
     """Summary by study, time by number of GPUs, what is known of them, and the table by rule.
 
@@ -69,7 +68,7 @@ def _graph(plan: Plan, found: DryRun) -> str:
     )
 
 
-def _summary(plan: Plan, gpus: Sequence[Gpu]) -> str:
+def _summary(plan: Plan, gpus: Sequence[Processor]) -> str:
     head = ["study", "jobs", "EFLOP", *(f"GPU h, {gpu.name}" for gpu in gpus)]
     head += ["CPU core h", "downloads", "disk at the end", "checkpoints, at most"]
     lines = []
@@ -82,7 +81,7 @@ def _summary(plan: Plan, gpus: Sequence[Gpu]) -> str:
     return "### By study\n\n" + table(head, lines)
 
 
-def _totals(costs: Sequence[Cost], gpus: Sequence[Gpu]) -> list[str]:
+def _totals(costs: Sequence[Cost], gpus: Sequence[Processor]) -> list[str]:
     return [
         str(len(costs)),
         _number(sum(cost.operations for cost in costs) / 1e18),
@@ -94,7 +93,7 @@ def _totals(costs: Sequence[Cost], gpus: Sequence[Gpu]) -> list[str]:
     ]
 
 
-def _time(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
+def _time(plan: Plan, gpu: Processor, measured: dict[int, float]) -> str:
     before = parents(plan.jobs)
     lines = []
     for count in (1, 8):
@@ -113,7 +112,7 @@ def _time(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
 def _task(
     plan: Plan,
     number: int,
-    gpu: Gpu,
+    gpu: Processor,
     measured: dict[int, float],
     before: set[int],
     downloads: bool,
@@ -132,7 +131,7 @@ def _money(plan: Plan) -> str:
     return " ".join(["### Money\n\n" + f"{asked:.2f} with this config.", *plan.notes])
 
 
-def _known(gpus: Sequence[Gpu]) -> str:
+def _known(gpus: Sequence[Processor]) -> str:
     """Which steps were measured, and how far they were from what is computed at assumed shares."""
     lines = [
         [f"{step}, {precision}", gpu.name, gpu.measured_on, _number(factor)]
@@ -147,7 +146,7 @@ def _known(gpus: Sequence[Gpu]) -> str:
     return f"### What was measured\n\n{text}"
 
 
-def _rules(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
+def _rules(plan: Plan, gpu: Processor, measured: dict[int, float]) -> str:
     by_rule: dict[str, list[int]] = {}
     for number, job in enumerate(plan.jobs):
         by_rule.setdefault(job.rule, []).append(number)
@@ -178,7 +177,7 @@ def _rules(plan: Plan, gpu: Gpu, measured: dict[int, float]) -> str:
     return f"### By rule\n\n{table(head, lines)}\n\n{rest}"
 
 
-def _held(plan: Plan, numbers: Iterable[int], gpu: Gpu, measured: dict[int, float]) -> float:
+def _held(plan: Plan, numbers: Iterable[int], gpu: Processor, measured: dict[int, float]) -> float:
     """Hours in which jobs have a GPU, whether it computes or waits."""
     return sum(
         measured.get(number, plan.costs[number].seconds(gpu, LINE)) / 3600 for number in numbers
@@ -190,7 +189,7 @@ def _how(
     numbers: Sequence[int],
     on_gpu: bool,
     measured: dict[int, float],
-    gpu: Gpu,
+    gpu: Processor,
 ) -> str:
     """In a word or two how a rule's GPU hours are known."""
     if not on_gpu:

@@ -35,7 +35,7 @@ COLUMNS = (
 )
 """step: of the part;  side: "plain" or "ours", of a bench;  seconds: of one call
 ratio: plain over ours, of `large` that of the memory
-operations, traffic, kernels: counted, of one call (core/operations.py)
+operations, traffic, kernels: of one call, as its cost has them (core/cost.py)
 scale: the config's label"""
 
 MEASURED, FAILED, NOT_REACHED = "measured", "failed", "not reached"

@@ -33,7 +33,7 @@ DIGESTS = {
     REHEARSAL: "e551ed80b1113c6a",  # pragma: allowlist secret
 }
 
-SHARED = ("scale", "device")
+SHARED = ("scale", "device", "requests_margin")
 """Keys of no study whose values change no number; each study's stand in its `workflow`."""
 
 NAMED = 4

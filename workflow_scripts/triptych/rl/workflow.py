@@ -6,7 +6,6 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.config import ConfigError
-from triptych.core.requests import Machine, downloading
 from triptych.present.files import products
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
 from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
@@ -35,7 +34,6 @@ class Workflow:
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["rl"]
         self._downloads = sources["d4rl"]["files"]
-        self._machine = Machine(1 if config["device"] == "cuda" else 0)
         self._runs = runs_of(self.config)
         self._check()
         self.figures = (
@@ -295,39 +293,3 @@ class Workflow:
             f"{len(runs)}, at {', '.join(f'{level}%' for level in levels)} sparsity, "
             f"{runs['seed'].nunique()} seeds"
         )
-
-    # Requests.
-
-    def train_megabytes(self, wildcards: Any) -> float:
-        """Weights, targets, gradients and two moments of Adam of every run, a copy to be saved."""
-        return self._training(weights(self.widths(wildcards)) * len(self.runs(wildcards)))
-
-    def prune_megabytes(self, wildcards: Any) -> float:
-        """The same for the measured runs of a task, one task after the other."""
-        widths = self.config["widths"][self.config["measure"]["widths"]]
-        return self._training(weights(widths) * max(map(len, self.measured)))
-
-    def _training(self, numbers: int) -> float:
-        return self._machine.base + 40e-6 * numbers
-
-    def train_minutes(self, wildcards: Any) -> float:
-        """Training: forward, backward, forward for each target. Scoring: MuJoCo on one core."""
-        config, training = self.config, self.config["training"]
-        evaluation, runs = config["evaluation"], len(self.runs(wildcards))
-        passes = 3 + config["bcq"]["target_samples"]
-        learnt = runs * training["updates"] * training["batch"] * passes
-        steps = 1000 * runs * len(self.algorithms(wildcards)) * evaluation["episodes"]
-        steps *= training["updates"] // evaluation["every"]
-        acted = steps * evaluation["candidates"]
-        operations = 2 * weights(self.widths(wildcards)) * (learnt + acted)
-        return self._machine.computing(operations, training["precision"]) + steps / 5000 / 60
-
-    def download_minutes(self, wildcards: Any) -> float:
-        """By the file's size."""
-        return downloading(self.download("size")(wildcards))
-
-
-def weights(widths: Mapping[str, Any]) -> int:
-    """Weights of one run's networks: actor, two critics, VAE; 25 inputs are HalfCheetah's."""
-    actor, critic = (25 * w[0] + w[0] * w[1] for w in (widths["actor"], widths["critic"]))
-    return int(actor + 2 * critic + 2 * (25 * widths["vae"] + widths["vae"] ** 2))

@@ -1,25 +1,36 @@
 """What the jobs of the style study cost, by their config."""
 
 import itertools
-from collections.abc import Callable, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
-import torch
+import pandas as pd
 
-from triptych.core.cost import GB, Cost, download
-from triptych.core.device import precision_on_gpus, training_precision
-from triptych.core.operations import Work, counted, shapes_only
+from triptych.core.cost import (
+    FLOAT,
+    GB,
+    Cost,
+    Work,
+    by_precision,
+    download,
+    kept,
+    precision_on_gpus,
+)
 from triptych.style.backbones.architectures import ARCHITECTURES
-from triptych.style.backbones.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.optimisation.experiments import experiment_records, experiment_runs
-from triptych.style.optimisation.objective import Objective
-from triptych.style.optimisation.optimizers import row_optimizer
-from triptych.style.optimisation.presets import CONTENT_LOSSES, Choices, preset
-from triptych.style.optimisation.runs import choices_of
+from triptych.style.optimisation.experiments import choices_of, experiment_records, experiment_runs
+from triptych.style.optimisation.memory import bytes_an_image
+from triptych.style.optimisation.presets import CONTENT_LOSSES, preset
+from triptych.style.work import (
+    Read,
+    backbone_work,
+    closure_work,
+    forward_work,
+    network_parameters,
+    training_work,
+)
 
 COCO_PHOTOGRAPHS = 118_287
 PREPARE_SECONDS = 0.005
@@ -30,9 +41,17 @@ FRAME_SECONDS = 0.02
 """Of one core to read, convert and store a frame of a megapixel: assumed."""
 PHOTOGRAPH = (427, 640)
 """Height and width of most bundled photographs."""
-FLOAT = 4
 WEIGHTS_BYTES = {"vgg16": 553e6, "vgg19": 575e6, "alexnet": 244e6}
-CPU = torch.device("cpu")
+PLANES = 5
+"""Of a network's first layer, that a photograph takes on its way through it: about."""
+MEASURE_SECONDS = 4.0
+"""Of one core to measure the quality of a megapixel: assumed."""
+PIXEL_MEASURED = 200
+"""Bytes of a pixel whose quality is measured: about."""
+EXPORT_SECONDS = 20.0
+"""Of one core to write a network as ONNX and compare: assumed."""
+BENCH_SECONDS = 900.0
+"""Of the bench: about."""
 TRAINING, CLOSURE, FORWARD = "style training step", "style closure", "style forward"
 """`Cost.step` of Version 2's trainings, of Version 1 and of stylising."""
 
@@ -69,70 +88,6 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     return files
 
 
-@lru_cache(maxsize=64)
-def closure_work(architecture: str, choices: Choices, size: int) -> Work:
-    """One evaluation of Version 1: the loss of one square image, its gradient, the step."""
-    with shapes_only():
-        image = torch.empty(1, 3, size, size)
-        objective = Objective(
-            _backbone(architecture, choices.pooling),
-            replace(choices, precision="float32"),
-            [image[0]],
-            [image[0]],
-        )
-        leaf = image.requires_grad_()
-        total = counted(lambda: torch.autograd.grad(objective.terms(leaf).total.sum(), leaf))
-    return total + _step_work(choices, 3 * size * size)
-
-
-@lru_cache(maxsize=8)
-def training_work(
-    architecture: Architecture,
-    loss: LossSettings,
-    backbone: str,
-    pooling: PoolingKind,
-    painting: int,
-    batch: int,
-    size: int,
-    precision: str,
-) -> Work:
-    """One step of Version 2: the network and the loss forward and backward, and Adam."""
-    with shapes_only():
-        network = TransformationNetwork(architecture)
-        adam = torch.optim.Adam(network.parameters(), fused=True)
-        objective = PerceptualLoss(
-            _backbone(backbone, pooling), loss, torch.empty(3, painting, painting * 4 // 3)
-        )
-        images = torch.empty(batch, 3, size, size)
-
-        def step() -> None:
-            with training_precision(CPU, precision):
-                stylised = network(images)
-                terms = list(objective.terms(images, stylised).values())
-                if loss.temporal_weight:
-                    terms.append((network(images) - stylised).float().square().mean())
-            torch.stack(terms).sum().backward()
-            adam.step()
-
-        return counted(step)
-
-
-@lru_cache(maxsize=32)
-def forward_work(architecture: Architecture, height: int, width: int) -> Work:
-    """One image through the network of Version 2."""
-    with shapes_only(), torch.no_grad():
-        network = TransformationNetwork(architecture)
-        images = torch.empty(1, 3, height, width)
-        return counted(lambda: network(images))
-
-
-class _Row(NamedTuple):
-    architecture: str
-    choices: Choices
-    size: int
-    evaluations: int
-
-
 class _Jobs:
     """A method for each rule that costs something."""
 
@@ -143,7 +98,7 @@ class _Jobs:
         wildcards: Mapping[str, str],
     ) -> None:
         self._config, self._sources, self._wildcards = config, sources, wildcards
-        self._network = Architecture(**config["network"])
+        self._network = config["network"]
         self._schedule = config["training"]["schedule"]
         self._training = precision_on_gpus(self._schedule["precision"], "training")
         self._inference = precision_on_gpus(config["stylised"]["precision"], "inference")
@@ -154,8 +109,8 @@ class _Jobs:
     def style_download_weights(self) -> Cost:
         name = self._wildcards["architecture"]
         cost = download(self._sources["backbones"]["files"][name]["size"], WEIGHTS_BYTES[name])
-        kept = sum(_numbers(shape) for shape in ARCHITECTURES[name].shapes().values())
-        return replace(cost, disk=FLOAT * kept)
+        kept = sum(math.prod(shape) for shape in ARCHITECTURES[name].shapes().values())
+        return replace(cost, disk=FLOAT * kept, memory=2 * WEIGHTS_BYTES[name])
 
     def style_download_painting(self) -> Cost:
         return download(
@@ -166,62 +121,104 @@ class _Jobs:
         return Cost(
             cpu_seconds=COCO_PHOTOGRAPHS * PREPARE_SECONDS,
             cores=8,
+            memory=GB,
             disk=COCO_PHOTOGRAPHS * self._crop_bytes(),
         )
 
     def style_prepare_photographs(self) -> Cost:
         photographs = self._config["photographs"]
-        return Cost(disk=photographs["crops"] * self._crop_bytes())
+        return Cost(
+            cpu_seconds=photographs["crops"] * PREPARE_SECONDS,
+            disk=photographs["crops"] * self._crop_bytes(),
+        )
+
+    def style_train_backbone(self) -> Cost:
+        name = self._wildcards["architecture"]
+        settings = self._config["backbone_training"][name]
+        deepest = Read(ARCHITECTURES[name].layer_names[-1], ())
+        # Two views of each image, and gradients of weights as well.
+        step = backbone_work(name, deepest, "max", 2 * settings["batch"], settings["view"]) * 1.5
+        precision = precision_on_gpus(settings["precision"], "training")
+        return Cost(work={precision: step * settings["steps"]}, tensors=kept(step))
 
     def style_optimize(self) -> Cost:
-        config, experiment = self._config, self._wildcards["experiment"]
-        runs = experiment_runs(config["optimize"], config["experiments"], config["backbones"])
-        own = experiment_records(runs, experiment)
-        groups: dict[_Row, int] = {}
-        for record in own:
-            choices = choices_of(record)
-            row = _Row(record["architecture"], choices, record["size"], record["evaluations"])
-            groups[row] = groups.get(row, 0) + 1
-        work: dict[str, Work] = {}
-        for row, count in groups.items():
-            one = closure_work(row.architecture, row.choices, row.size)
-            kind = precision_on_gpus(row.choices.precision, "unscaled")
-            work[kind] = work.get(kind, Work()) + one.together(count) * row.evaluations
+        own = experiment_records(self._runs(), self._wildcards["experiment"])
+        groups = Counter(
+            (each["architecture"], choices_of(each), each["size"], each["evaluations"])
+            for each in own
+        )
+        parts = [
+            (
+                precision_on_gpus(choices.precision, "unscaled"),
+                closure_work(name, choices, size).together(count) * evaluations,
+            )
+            for (name, choices, size, evaluations), count in groups.items()
+        ]
+        largest = max(
+            bytes_an_image(ARCHITECTURES[name], choices, size, size)
+            for name, choices, size, _ in groups
+        )
         return Cost(
-            work=work,
+            work=by_precision(*parts),
             step=CLOSURE,
             disk=sum(2 * record["size"] ** 2 for record in own),
+            tensors=2 * largest,
         )
 
     def style_train(self) -> Cost:
         schedule = self._schedule
-        kept = -(-schedule["batches"] // schedule["checkpoint_every"])
-        weights = FLOAT * _parameters(self._network)
+        saved = -(-schedule["batches"] // schedule["checkpoint_every"])
+        weights = FLOAT * network_parameters(self._network)
+        step = self._step(schedule["batch"])
         return Cost(
-            work={self._training: self._step(schedule["batch"]) * schedule["batches"]},
+            work={self._training: step * schedule["batches"]},
             step=TRAINING,
-            disk=kept * weights,
-            scratch=(kept + 3) * weights,
+            disk=saved * weights,
+            scratch=(saved + 3) * weights,
+            tensors=kept(step),
         )
 
     def style_select(self) -> Cost:
         # A step forward only: a third of one with its gradient.
-        kept = -(-self._schedule["batches"] // self._schedule["checkpoint_every"])
+        saved = -(-self._schedule["batches"] // self._schedule["checkpoint_every"])
         batches = -(-self._config["photographs"]["held_out"] // self._schedule["batch"])
         step = self._step(self._schedule["batch"]) * (1 / 3)
         return Cost(
-            work={self._training: step * (kept * batches)},
+            work={self._training: step * (saved * batches)},
             step=TRAINING,
-            disk=FLOAT * _parameters(self._network),
+            tensors=kept(step),
+            disk=FLOAT * network_parameters(self._network),
         )
 
     def style_stylize(self) -> Cost:
-        shown = self._config["stylised"]
-        names = dict.fromkeys([*shown["contents"], shown["large"]])
-        sizes = [self._config["contents"][name].get("size") or PHOTOGRAPH for name in names]
+        sizes = self._sizes()
         work = sum((forward_work(self._network, *size) for size in sizes), Work())
         pixels = sum(height * width for height, width in sizes)
-        return Cost(work={self._inference: work}, step=FORWARD, disk=2 * pixels)
+        largest = max(height * width for height, width in sizes)
+        return Cost(
+            work={self._inference: work},
+            step=FORWARD,
+            disk=2 * pixels,
+            tensors=self._planes(largest),
+        )
+
+    def style_export(self) -> Cost:
+        return Cost(cpu_seconds=EXPORT_SECONDS, memory=GB / 2)
+
+    def style_quality(self) -> Cost:
+        images = [size**2 for size in self._runs()["size"]]
+        networks = self._config["networks"]
+        shown = len(networks["shipped"]) + len(networks["trained"])
+        images += shown * [height * width for height, width in self._sizes()]
+        return Cost(
+            cpu_seconds=sum(images) * MEASURE_SECONDS / 1e6, memory=PIXEL_MEASURED * max(images)
+        )
+
+    def style_film(self) -> Cost:
+        return Cost(cpu_seconds=self._film_seconds())
+
+    def style_encode(self) -> Cost:
+        return Cost(cpu_seconds=3 * self._film_seconds())
 
     def style_video(self) -> Cost:
         video, film = self._config["video"], self._config["video"]["film"]
@@ -231,8 +228,9 @@ class _Jobs:
         return Cost(
             work={self._inference: frame * (film["frames"] + timed)},
             step=FORWARD,
-            cpu_seconds=film["frames"] * FRAME_SECONDS * pixels / 1e6,
+            cpu_seconds=self._film_seconds(),
             disk=film["frames"] * pixels * 2,
+            tensors=self._planes(video["batch"] * pixels),
         )
 
     def style_time(self) -> Cost:
@@ -254,9 +252,15 @@ class _Jobs:
         for size in timing["sizes"]:
             forward = forward_work(self._network, size, size)
             second += forward * (timing["repeats"] * timing["photographs"])
-        if self._inference == "float32":
-            return Cost(work={"float32": first + second}, step=CLOSURE)
-        return Cost(work={"float32": first, self._inference: second}, step=CLOSURE)
+        largest = bytes_an_image(ARCHITECTURES[name], choices, *2 * [max(timing["sizes"])])
+        return Cost(
+            work=by_precision(("float32", first), (self._inference, second)),
+            step=CLOSURE,
+            tensors=timing["batch"] * largest,
+        )
+
+    def style_bench(self) -> Cost:
+        return Cost(cpu_seconds=BENCH_SECONDS, memory=8 * GB)
 
     def _step(self, batch: int) -> Work:
         losses = self._config["losses"]
@@ -264,10 +268,9 @@ class _Jobs:
             losses = {**losses, "temporal_weight": 0.0}
         return training_work(
             self._network,
-            LossSettings.from_table(losses),
+            losses,
             self._config["backbones"]["loss"]["architecture"],
             self._config["training"]["pooling"],
-            self._config["training"]["painting_size"],
             batch,
             self._schedule["size"],
             self._training,
@@ -276,40 +279,19 @@ class _Jobs:
     def _crop_bytes(self) -> float:
         return CROP_BYTES * (self._config["photographs"]["size"] / 256) ** 2
 
+    def _runs(self) -> pd.DataFrame:
+        config = self._config
+        return experiment_runs(config["optimize"], config["experiments"], config["backbones"])
 
-def _backbone(architecture: str, pooling: PoolingKind) -> Backbone:
-    known = ARCHITECTURES[architecture]
-    weights = {name: torch.empty(shape) for name, shape in known.shapes().items()}
-    return Backbone(known, weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling=pooling)
+    def _sizes(self) -> list[Sequence[int]]:
+        """Height and width of each photograph that is stylised."""
+        shown = self._config["stylised"]
+        names = dict.fromkeys([*shown["contents"], shown["large"]])
+        return [self._config["contents"][name].get("size") or PHOTOGRAPH for name in names]
 
+    def _planes(self, pixels: float) -> float:
+        return PLANES * self._network["width"] * FLOAT * pixels
 
-@lru_cache(maxsize=32)
-def _step_work(choices: Choices, values: int) -> Work:
-    """The optimiser's part of an evaluation, once its memory is full.
-
-    Run on a few values, since how it goes on depends on them, and scaled to all.
-    """
-    few = 300
-    rows_ = torch.linspace(-1, 1, few)[None].clone()
-    steepness = torch.logspace(-4, 0, few)
-    optimizer = row_optimizer(choices, rows_)
-
-    def step() -> None:
-        gradients = optimizer.rows * steepness
-        optimizer.step((gradients * optimizer.rows).sum(1) / 2, gradients)
-
-    full = choices.history + 1 if choices.optimizer == "lbfgs" else 1
-    for _ in range(full):
-        step()
-    work = counted(step)
-    return replace(work, traffic=work.traffic * values / few)
-
-
-@lru_cache(maxsize=8)
-def _parameters(architecture: Architecture) -> int:
-    with shapes_only():
-        return sum(each.numel() for each in TransformationNetwork(architecture).parameters())
-
-
-def _numbers(shape: tuple[int, ...]) -> int:
-    return int(torch.Size(shape).numel())
+    def _film_seconds(self) -> float:
+        film = self._config["video"]["film"]
+        return float(film["frames"] * film["height"] * film["width"] * FRAME_SECONDS / 1e6)

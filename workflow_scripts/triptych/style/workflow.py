@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from triptych.core.config import ConfigError
-from triptych.core.requests import Machine
 from triptych.present.files import products
 from triptych.style.optimisation.experiments import experiment_records, experiment_runs
 
@@ -17,12 +16,6 @@ CHANGES_NOTHING = (
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
-VGG_OPERATIONS = 2.5e6
-"""A pixel: forward and backward to the image, of the full VGG networks."""
-VGG_FLOATS = 2000
-"""A pixel: kept for the way back."""
-NETWORK_FLOATS = 150
-"""A pixel: of Version 2's network, forward."""
 
 
 class Workflow:
@@ -41,7 +34,6 @@ class Workflow:
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["style"]
         self._sources = sources
-        self._machine = Machine(1 if config["device"] == "cuda" else 0)
         try:
             self._runs = experiment_runs(
                 *(self.config[each] for each in ("optimize", "experiments", "backbones"))
@@ -329,64 +321,6 @@ class Workflow:
             "Photographs": f"{config['photographs']['source']}",
             "Judge of results": named("held_out"),
         }
-
-    # Requests.
-
-    def optimize_megabytes(self, wildcards: Any) -> float:
-        """At least one image. On a CPU a quarter of it is filled with as many as fit."""
-        largest = max(row["size"] for row in self.rows(wildcards)) ** 2
-        return max(8000, self._kept(VGG_FLOATS * largest))
-
-    def optimize_minutes(self, wildcards: Any) -> float:
-        """Evaluations of every row's image."""
-        pixels = sum(row["evaluations"] * row["size"] ** 2 for row in self.rows(wildcards))
-        return self._machine.computing(VGG_OPERATIONS * pixels)
-
-    def train_megabytes(self, wildcards: Any) -> float:
-        """A batch, twice: the temporal term looks at it again."""
-        return self._kept(2 * VGG_FLOATS * self._batch_pixels())
-
-    def train_minutes(self, wildcards: Any) -> float:
-        """Every batch, twice."""
-        schedule = self.config["training"]["schedule"]
-        operations = 2 * VGG_OPERATIONS * schedule["batches"] * self._batch_pixels()
-        return self._machine.computing(operations, schedule["precision"])
-
-    def stylize_megabytes(self, wildcards: Any) -> float:
-        """The largest photograph through the network."""
-        return self._kept(NETWORK_FLOATS * self._large_pixels())
-
-    def quality_megabytes(self, wildcards: Any) -> float:
-        """The same photograph and its result, measured."""
-        return 2000 + 2e-4 * self._large_pixels()
-
-    def video_megabytes(self, wildcards: Any) -> float:
-        """A batch of frames through the network."""
-        video, film = self.config["video"], self.config["video"]["film"]
-        return self._kept(NETWORK_FLOATS * video["batch"] * film["height"] * film["width"])
-
-    def time_megabytes(self, wildcards: Any) -> float:
-        """Version 1's largest batch."""
-        timing = self.config["timing"]
-        return self._kept(VGG_FLOATS * timing["batch"] * max(timing["sizes"]) ** 2)
-
-    def time_minutes(self, wildcards: Any) -> float:
-        """Version 1 with two backbones at every size, and with every content loss."""
-        timing, losses = self.config["timing"], self.config["timing"]["losses"]
-        pixels = 2 * timing["photographs"] * sum(size**2 for size in timing["sizes"])
-        one = losses["repeats"] * 4 * losses["evaluations"] * losses["size"] ** 2
-        return self._machine.computing(VGG_OPERATIONS * (pixels * timing["evaluations"] + one))
-
-    def _kept(self, floats: float) -> float:
-        return self._machine.base + self._machine.activations(floats)
-
-    def _batch_pixels(self) -> int:
-        schedule = self.config["training"]["schedule"]
-        return int(schedule["batch"] * schedule["size"] ** 2)
-
-    def _large_pixels(self) -> int:
-        sizes = [each.get("size", [1024, 1024]) for each in self.config["contents"].values()]
-        return max(height * width for height, width in sizes)
 
 
 def _pattern(names: Iterable[str], others: list[str]) -> str:

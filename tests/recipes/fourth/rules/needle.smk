@@ -20,8 +20,7 @@ rule needle_throw:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=megabytes(500),
-        runtime=minutes(NEEDLE.throw_minutes),
+        **REQUESTED,
     params:
         needle=NEEDLE.config,
         code=code("needle_throw"),
@@ -43,8 +42,7 @@ rule needle_draw:
     conda:
         "../envs/report.yaml"
     resources:
-        mem_mb=500,
-        runtime=10,
+        **REQUESTED,
     params:
         scale=SCALE,
         code=code("needle_draw"),

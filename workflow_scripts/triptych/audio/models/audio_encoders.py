@@ -9,7 +9,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from triptych.audio.models.encoder_entries import Load, class_of, plain, read_entry
+from triptych.audio.models.encoder_entries import (
+    Load,
+    blocks,
+    class_of,
+    plain,
+    read_entry,
+    transformer_work,
+)
+from triptych.core.cost import Work, moved, product
 
 if TYPE_CHECKING:
     import torch
@@ -49,6 +57,15 @@ class AudioEncoder(ABC):
 
         Raises ValueError for segments that it can't hear.
         """
+
+    def work(self, frames: int, segments: float, training: bool, half: bool) -> Work:
+        """So many segments of so many frames at once, about; half: products in half precision."""
+        return self.load(frames).work(segments, training)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers of its network."""
+        return self.load(MELS).weights
 
     def draw(self, frames: int, generator: "torch.Generator") -> Any:
         """What a step of training leaves out, the same for its whole batch; None for nothing."""
@@ -130,8 +147,24 @@ class PasstSettings(AudioEncoder):
                 f"{rows} rows and {columns} columns of patches; give fewer"
             )
         tokens = (rows - self.patchout[0]) * (columns - self.patchout[1])
-        weights = 12 * self.depth * self.dim**2
-        return Load(weights, weights * tokens, 40 * tokens * self.depth * self.dim)
+        products = 12 * self.depth * self.dim**2 * tokens
+        return Load(self.parameters, products, 40 * tokens * self.depth * self.dim)
+
+    def work(self, frames: int, segments: float, training: bool, half: bool) -> Work:
+        """As counted, but for a hundredth of the products."""
+        out = self.patchout if training else (0, 0)
+        rows, columns = self.grid(frames)
+        patches = (rows - out[0]) * (columns - out[1])
+        work = transformer_work((self.dim, self.depth), segments, patches + 2, 2, training, half)
+        work += product(segments * patches, PATCH**2, self.dim, 2 if training else 1)
+        return work + moved(segments * patches * self.dim, 12 if training else 5, 20)
+
+    @property
+    def parameters(self) -> int:
+        """With heads that a published one was trained with."""
+        heads = 2 * self.dim + 2 * self.classes * (self.dim + 1) if self.classes else 0
+        tokens = 4 + sum(self.positions) + PATCH**2 + 1 + 2
+        return tokens * self.dim + blocks(self.dim, self.depth) + heads
 
     def pretrained(self) -> "PasstSettings":
         """With the heads for AudioSet, so that checkpoints load strictly."""

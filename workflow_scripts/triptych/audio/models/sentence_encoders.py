@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from triptych.audio.models.encoder_entries import Load, class_of, read_entry
+from triptych.audio.models.encoder_entries import (
+    Load,
+    blocks,
+    class_of,
+    read_entry,
+    transformer_work,
+)
+from triptych.core.cost import Work, moved
 
 if TYPE_CHECKING:
     from torch import nn
@@ -45,6 +52,15 @@ class SentenceSettings(ABC):
     def load(self, tokens: int) -> Load:
         """What a caption of so many tokens takes in training."""
 
+    def work(self, tokens: int, captions: float, training: bool, half: bool) -> Work:
+        """So many captions of so many tokens at once, about; half: products in half precision."""
+        return self.load(tokens).work(captions, training)
+
+    @property
+    def parameters(self) -> int:
+        """Numbers of its network."""
+        return self.load(1).weights
+
     def config(self) -> dict[str, Any]:
         """The folder's `config.json`."""
         return {
@@ -79,9 +95,21 @@ class BertSettings(SentenceSettings):
 
     def load(self, tokens: int) -> Load:
         """Of words and layers."""
-        weights = 12 * self.layers * self.hidden**2
-        kept = 40 * tokens * self.layers * self.hidden
-        return Load(weights + self.hidden * self.vocabulary, weights * tokens, kept)
+        products = 12 * self.layers * self.hidden**2 * tokens
+        return Load(self.parameters, products, 40 * tokens * self.layers * self.hidden)
+
+    def work(self, tokens: int, captions: float, training: bool, half: bool) -> Work:
+        """As counted, but for a hundredth of the products."""
+        size = self.hidden, self.layers
+        work = transformer_work(size, captions, tokens, 1, training, half)
+        work += moved(captions * tokens * self.hidden, 5, 12)
+        return work + moved(self.vocabulary * self.hidden, 2 if training else 1, 2)
+
+    @property
+    def parameters(self) -> int:
+        """Of words, positions, types, a norm and the layers."""
+        rows = self.vocabulary + self.positions + self.types + 2
+        return rows * self.hidden + blocks(self.hidden, self.layers)
 
     def config(self) -> dict[str, Any]:
         """The folder's `config.json`, as transformers has it too."""

@@ -8,28 +8,21 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from triptych.core.cost import Work
 from triptych.core.device import choose_precision
-from triptych.core.operations import Work
 from triptych.core.trial import Trial, refuse
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
-from triptych.style.cost import (
-    CLOSURE,
-    FORWARD,
-    TRAINING,
-    closure_work,
-    forward_work,
-    training_work,
-)
+from triptych.style.cost import CLOSURE, FORWARD, TRAINING
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
 from triptych.style.feedforward.training import TrainingRun
 from triptych.style.feedforward.training_data import TrainingSettings
-from triptych.style.optimisation.experiments import experiment_runs
+from triptych.style.optimisation.experiments import choices_of, experiment_runs
 from triptych.style.optimisation.gatys import Optimisation
 from triptych.style.optimisation.presets import Choices, preset
-from triptych.style.optimisation.runs import choices_of
+from triptych.style.work import closure_work, forward_work, training_work
 
 Config = Mapping[str, Any]
 MANY = 10**9
@@ -57,11 +50,10 @@ def training_trials(config: Config, device: torch.device) -> Iterator[Trial]:
         schedule.precision,
         lambda _: run.step(batch),
         lambda: training_work(
-            architecture,
-            losses,
+            config["network"],
+            {**config["losses"], "temporal_weight": 0.0},
             name,
             training["pooling"],
-            painting,
             schedule.batch,
             schedule.size,
             schedule.precision,
@@ -106,7 +98,7 @@ def _closure(name: str, choices: Choices, size: int, count: int, device: torch.d
         f"{count} of {size} px, {name}",
         choices.precision,
         call,
-        lambda: closure_work(name, replace(choices, precision="float32"), size).together(count),
+        lambda: closure_work(name, choices, size).together(count),
         check,
     )
 
@@ -117,23 +109,23 @@ def forward_trials(config: Config, device: torch.device) -> Iterator[Trial]:
     precision: Any = choose_precision(config["stylised"]["precision"], device, "inference")
     network = PreparedNetwork(TransformationNetwork(architecture).to(device), precision)
     for size in config["timing"]["sizes"]:
-        yield _forward(network, architecture, precision, images(1, 3, size, size).to(device))
+        yield _forward(network, config["network"], precision, images(1, 3, size, size).to(device))
 
 
 def _forward(
-    network: PreparedNetwork, architecture: Architecture, precision: str, image: Tensor
+    network: PreparedNetwork, sizes: Mapping[str, Any], precision: str, image: Tensor
 ) -> Trial:
     size = image.shape[-1]
 
     def work() -> Work:
-        return forward_work(architecture, size, size)
+        return forward_work(sizes, size, size)
 
     def check() -> None:
         refuse("" if network(image).isfinite().all() else "the image is not finite")
 
     return Trial(
         FORWARD,
-        f"1 of {size} px, width {architecture.width}",
+        f"1 of {size} px, width {sizes['width']}",
         precision,
         lambda _: network(image),
         work,

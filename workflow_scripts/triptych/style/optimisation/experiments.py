@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.style.optimisation.presets import preset
+from triptych.style.optimisation.presets import Choices, preset
 
 COLUMNS = (
     "experiment",
@@ -106,3 +106,9 @@ def _check(name: str, settings: Mapping[str, Any], vary: Mapping[str, Any]) -> N
             raise ValueError(
                 f"experiment {name}: vary.{key} is {values!r}; expected a list of distinct values"
             )
+
+
+def choices_of(row: Mapping[str, Any]) -> Choices:
+    """The choices that a row of the experiment table stands for."""
+    changes = {key: row[key] for key in FROM_PRESET}
+    return preset(row["preset"], row["architecture"], **changes)

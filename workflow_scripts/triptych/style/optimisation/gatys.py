@@ -18,7 +18,8 @@ from triptych.core.portion import Portion
 from triptych.style.backbones.architectures import Architecture
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.images import resize_to
-from triptych.style.optimisation.objective import Objective, bytes_an_image
+from triptych.style.optimisation.memory import bytes_an_image
+from triptych.style.optimisation.objective import Objective
 from triptych.style.optimisation.optimizers import row_optimizer
 from triptych.style.optimisation.presets import Choices
 

@@ -6,7 +6,7 @@ from triptych.core.errors import InputError
 from triptych.style.backbones.architectures import Architecture, Convolution
 from triptych.style.feedforward.memory import readable
 from triptych.style.images import shape_along
-from triptych.style.optimisation.objective import bytes_an_image
+from triptych.style.optimisation.memory import bytes_an_image
 from triptych.style.optimisation.presets import Choices
 
 OVERHEAD, FIXED = 1.3, 64e6

@@ -18,7 +18,7 @@ from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
 from triptych.style.images import read_image, resize
-from triptych.style.optimisation.experiments import COLUMNS, FROM_PRESET
+from triptych.style.optimisation.experiments import COLUMNS, choices_of
 from triptych.style.optimisation.gatys import (
     FINISHED,
     HISTORY,
@@ -26,7 +26,7 @@ from triptych.style.optimisation.gatys import (
     Optimised,
     images_at_once,
 )
-from triptych.style.optimisation.presets import Choices, preset
+from triptych.style.optimisation.presets import Choices
 
 logger = logging.getLogger(__name__)
 
@@ -226,12 +226,6 @@ def grouped(
                 Group(group.rows[part], group.choices, group.contents[part], group.paintings[part])
             )
     return groups
-
-
-def choices_of(row: Mapping[str, Any]) -> Choices:
-    """The choices that a row of the experiment table stands for."""
-    changes = {key: row[key] for key in FROM_PRESET}
-    return preset(row["preset"], row["architecture"], **changes)
 
 
 def prepared(

@@ -8,16 +8,13 @@ from triptych.core.cost import Cost
 THROWS_A_SECOND = 10e6
 
 
-def throwing_seconds(config: Mapping[str, Any]) -> float:
-    """All throws of all seeds."""
-    return float(config["throws"] * len(config["seeds"]) / THROWS_A_SECOND)
-
-
 def job_cost(
     config: Mapping[str, Any], sources: Mapping[str, Any], rule: str, wildcards: Mapping[str, str]
 ) -> Cost:
     """The cost of one job."""
-    return Cost(cpu_seconds=throwing_seconds(config)) if rule == "needle_throw" else Cost()
+    throws = config["throws"] * len(config["seeds"])
+    throwing = Cost(cpu_seconds=throws / THROWS_A_SECOND, memory=8 * throws)
+    return throwing if rule == "needle_throw" else Cost()
 
 
 def rows(config: Mapping[str, Any]) -> dict[str, str]:

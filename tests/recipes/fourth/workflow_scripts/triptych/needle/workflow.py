@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-from triptych.needle.cost import throwing_seconds
-
 from triptych.present.files import products
 
 CHANGES_NOTHING = ()
@@ -36,7 +34,3 @@ class Workflow:
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the page."""
         return {"Throws": f"{self.config['throws']:,}", "Seeds": str(len(self.config["seeds"]))}
-
-    def throw_minutes(self, wildcards: Any) -> float:
-        """As its cost has it, with a margin."""
-        return 10 + 3 * throwing_seconds(self.config) / 60

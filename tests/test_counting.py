@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from counting import counted, shaped, shapes_only
 from torch import nn
 from torch.nn import functional
 from torch.utils.flop_counter import FlopCounterMode
 
-from triptych.core.operations import GPUS, LAUNCH_SECONDS, Gpu, Work, counted, shaped, shapes_only
+from triptych.core.cost import Work
 
 
 def test_a_convolution_counts_a_product_for_each_weight_and_position():
@@ -84,22 +85,3 @@ def test_a_model_that_looks_at_its_first_weights_gets_a_shape_and_keeps_what_is_
     assert work.operations == 2 * 5 * 3 * 4
     assert model.weight.requires_grad and not model.bias.requires_grad
     assert model.seen.shape == (2,)
-
-
-def test_work_adds_up_one_after_the_other_and_side_by_side():
-    one = Work(10, 4, 3)
-    assert one + one == one * 2 == Work(20, 8, 6)
-    assert one.together(5) == Work(50, 20, 3)
-
-
-def test_a_gpu_computes_moves_bytes_or_waits_for_kernels():
-    gpu = Gpu("made up", {"tf32": 100.0}, bandwidth=10.0)
-    assert gpu.seconds(Work(operations=100), "tf32") == pytest.approx(2)  # half of its peak
-    assert gpu.seconds(Work(100, traffic=7), "tf32") == pytest.approx(3)
-    assert gpu.seconds(Work(100, 7, kernels=1e6), "tf32") == pytest.approx(1e6 * LAUNCH_SECONDS)
-
-
-def test_the_commands_gpus_are_those_with_figures():
-    from triptych.plan.commands import GPU_NAMES
-
-    assert set(GPU_NAMES) == set(GPUS)

@@ -1,0 +1,27 @@
+"""How much memory an image takes while it is optimised."""
+
+from triptych.style.backbones.architectures import Architecture, Pooling
+from triptych.style.optimisation.presets import Choices
+
+
+def bytes_an_image(architecture: Architecture, choices: Choices, height: int, width: int) -> int:
+    """About how much memory one image takes while it is optimised, in bytes (4 a number).
+
+    Each convolution's and ReLU's output is kept for the backward pass, where the widest layer
+    stands a few more times; then the content target, the optimiser and its history.
+    """
+    deepest = max(architecture.layer_names.index(name) for name in choices.layers)
+    wanted = architecture.layer_names[: deepest + 1]
+    kept = widest = 0
+    rows, columns = height, width
+    for layer in architecture.layers:
+        if isinstance(layer, Pooling):
+            rows, columns = rows // layer.stride, columns // layer.stride
+            continue
+        if layer.name not in wanted:
+            break
+        rows, columns = rows // layer.stride, columns // layer.stride
+        numbers = layer.outputs * rows * columns
+        kept, widest = kept + 2 * numbers, max(widest, numbers)
+    history = 2 * choices.history if choices.optimizer == "lbfgs" else 2
+    return 4 * (kept + 4 * widest + (history + 8) * 3 * height * width)
