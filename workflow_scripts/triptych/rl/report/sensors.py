@@ -48,11 +48,8 @@ def cut_table(long: pd.DataFrame) -> Table:
     for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
         task, networks, kind, method = map(str, names)
         seeds = int(cells["seeds"].max())
-        cut = [
-            f"{row['name']}" + (f" ({row['cut']} of {seeds})" if row["cut"] < seeds else "")
-            for _, row in cells.iterrows()
-            if row["cut"]
-        ]
+        always, ever = int((cells["cut"] == seeds).sum()), int((cells["cut"] > 0).sum())
+        some = f", {ever - always} more by some" if ever > always else ""
         least = cells.sort_values("value").iloc[0]
         rows.append(
             (
@@ -61,7 +58,7 @@ def cut_table(long: pd.DataFrame) -> Table:
                 label(METHOD_LABELS, method),
                 label(OBSERVATIONS, kind),
                 f"{least['name']}: {least['value']:.1f} %",
-                ", ".join(cut) or "none",
+                f"{always} of {len(cells)} by all seeds{some}" if ever else "none",
             )
         )
     sparsity = long["sparsity_percent"].max()
@@ -70,8 +67,7 @@ def cut_table(long: pd.DataFrame) -> Table:
         title=f"What a policy senses at {sparsity:g}% sparsity.",
         caption=(
             "Of the decoder's first layer, which lets BC sense: the input that keeps least of its "
-            "weights, mean over seeds, and the inputs of which nothing is left (in brackets in how "
-            "many of the seeds, where not in all)."
+            "weights, mean over seeds, and how many inputs are cut off."
         ),
         columns=tuple(
             ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
