@@ -6,10 +6,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.present.palette import INK, STYLE, label, legend_below
 from triptych.present.tables import Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.report.figures import tasks_in_order
+from triptych.rl.report.figures import expert_line, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 
 LAYER = "vae.d1"
@@ -168,14 +168,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
 
 def _scores_panel(axes: Axes, scores: pd.DataFrame, expert: pd.Series) -> None:
     methods = [name for name in METHOD_LABELS if (scores["method"] == name).any()]
-    if len(expert):
-        axes.axhline(
-            expert.iloc[0],
-            color=MUTED,
-            linewidth=0.9,
-            linestyle=(0, (1, 2)),
-            label="policy behind the data",
-        )
+    expert_line(axes, expert)
     for kind, aside in zip(OBSERVATIONS, (-0.16, 0.16), strict=True):
         own = scores[scores["observations"] == kind]
         at = own["method"].map(methods.index) + aside
