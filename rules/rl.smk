@@ -42,7 +42,7 @@ rule rl_prune:
         networks=RL.config["measure"]["widths"],
         widths=RL.config["widths"][RL.config["measure"]["widths"]],
         bcq=RL.config["bcq"],
-        pruning=RL.config["pruning"],
+        pruning=[RL.pruning(task, runs) for task, runs in zip(RL.tasks, RL.measured)],
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl_prune.py"
@@ -77,7 +77,7 @@ rule rl_train:
         widths=RL.widths,
         algorithms=RL.algorithms,
         bcq=RL.config["bcq"],
-        pruning=RL.config["pruning"],
+        pruning=lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards)),
         training=RL.config["training"],
         evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},
         device=config["device"],

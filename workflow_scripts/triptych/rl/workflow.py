@@ -1,6 +1,6 @@
 """What the rules of the offline-RL study ask: its rows, where each file lies, what a job needs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,7 +8,7 @@ import pandas as pd
 from triptych.core.config import ConfigError
 from triptych.present.files import products
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
-from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
+from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, run_records, runs_of, sweeps
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -29,8 +29,6 @@ class Workflow:
     Raises ConfigError naming a key whose value the others don't allow.
     """
 
-    TABLES = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
-
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["rl"]
         self._downloads = sources["d4rl"]["files"]
@@ -50,13 +48,22 @@ class Workflow:
             *(["rl_sensors"] if self.sensing else []),
         )
         self.tasks = list(self.config["tasks"])
-        self.products = products(self.figures, self.TABLES)
+        tables = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
+        self.products = products(
+            self.figures, (*tables, *(["rl_variants"] if self.variants else []))
+        )
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
         self._timed = self._timed_run()
 
     def _check(self) -> None:
         config = self.config
         named = {f"rl.sweeps.{name}": sweep for name, sweep in sweeps(config).items()}
+        variants = config["pruning"]["variants"]
+        if DEFAULT in variants:
+            raise ConfigError(
+                f"config: rl.pruning.variants has one named {DEFAULT}; that is what rl.pruning "
+                "itself says: choose another name"
+            )
         for key, sweep in {**named, "rl.measure": config["measure"]}.items():
             if sweep["widths"] not in config["widths"]:
                 raise ConfigError(
@@ -71,6 +78,7 @@ class Workflow:
                         f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
                         f"allowed are {', '.join(allowed)}"
                     )
+                self._check_pruning(f"{key}.runs.{part}", runs or {})
         self._check_algorithms(named)
         updates, every = config["training"]["updates"], config["evaluation"]["every"]
         evaluations = -(-updates // every)
@@ -86,6 +94,23 @@ class Workflow:
             raise ConfigError(
                 f"config: rl.measure.runs make no mask of {SHOWN_PERCENT}% for observations "
                 f"{config['observations']}; Figure 3 and Table 1 show it"
+            )
+
+    def _check_pruning(self, key: str, runs: Mapping[str, Any]) -> None:
+        """A variant is known, and used by methods that look at data."""
+        if (name := runs.get("pruning", DEFAULT)) == DEFAULT:
+            return
+        variants = self.config["pruning"]["variants"]
+        if name not in variants:
+            raise ConfigError(
+                f"config: {key}.pruning is {name!r}; allowed is {DEFAULT} or a name from "
+                f"rl.pruning.variants: {', '.join(variants) or 'there is none'}"
+            )
+        blind = [each for each in runs["methods"] if (PRUNED[each].scores or each) not in CRITERIA]
+        if blind:
+            raise ConfigError(
+                f"config: {key}.pruning is {name!r}, which changes nothing for "
+                f"{', '.join(blind)}: no loss is in their masks"
             )
 
     def _check_algorithms(self, named: Mapping[str, Any]) -> None:
@@ -111,6 +136,7 @@ class Workflow:
             & (runs["method"] == wanted["method"])
             & (runs["sparsity_percent"] == wanted["sparsity"])
             & (runs["observations"] == self.config["observations"])
+            & (runs["pruning"] == DEFAULT)
         ].head(1)
         if found.empty:
             raise ConfigError(
@@ -187,6 +213,22 @@ class Workflow:
         own = PAPER_FIGURES.items()
         return {f"{name}_curves": method for name, method in own if name in self.score_figures}
 
+    @property
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """What those variants of the pruning say whose masks are trained."""
+        trained = self._runs[self._runs["trained"]]["pruning"]
+        known = self.config["pruning"]["variants"].items()
+        return {name: table for name, table in known if (trained == name).any()}
+
+    def pruning(self, task: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """How the masks of these runs are made, by name, and the transitions that they take."""
+        own = {name: value for name, value in self.config["pruning"].items() if name != "variants"}
+        of = {DEFAULT: {}, **self.config["pruning"]["variants"]}
+        return {
+            name: {"transitions": f"results/rl/{task}/transitions.safetensors", **own, **of[name]}
+            for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in runs)])
+        }
+
     def widths(self, wildcards: Any) -> dict[str, Any]:
         """The sizes of a stack's networks."""
         found: dict[str, Any] = self.config["widths"][wildcards.networks]
@@ -250,6 +292,7 @@ class Workflow:
             "scores": ["results/tables/rl_scores.csv"],
             "comparisons": ["results/tables/rl_comparisons.csv"],
             "inputs": ["results/tables/rl_inputs.csv"],
+            **({"varied": ["results/tables/rl_variants.csv"]} if self.variants else {}),
             "latency": ["results/tables/rl_inference.csv"],
             "layers": self.files("layers.csv"),
             "datasets": self.datasets,
@@ -257,6 +300,7 @@ class Workflow:
         return files, {
             "latency_task": self.config["latency"]["task"],
             "observations": self.config["observations"],
+            "variants": self.variants,
         }
 
     def tasks_from(self, *sources: str) -> str:
