@@ -71,8 +71,11 @@ def test_a_variant_stands_beside_the_default_with_scipys_interval():
     )
     expected = ttest_rel(x, y).confidence_interval(0.95)
     assert (cell["low"], cell["high"]) == pytest.approx((expected.low, expected.high))
-    table = variants_table(long, synthetic.VARIANTS)
-    assert {row[2] for row in table.rows} == {"10 iterations"}
+    table = variants_table(long, {"iterated": {"iterations": 10, "grasp_batch": 7}})
+    assert {row[1:3] for row in table.rows} == {
+        ("SNIP", "10 iterations"),
+        ("GraSP", "7 transitions, 10 iterations"),
+    }
 
 
 def both_ways(gain):

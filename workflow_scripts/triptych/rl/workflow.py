@@ -19,6 +19,8 @@ CHANGES_NOTHING = (
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
+EXPERT = "expert"
+"""D4RL's quality of the paper's data."""
 SHOWN_PERCENT = 95
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
 
@@ -112,6 +114,18 @@ class Workflow:
                 f"config: {key}.pruning is {name!r}, which changes nothing for "
                 f"{', '.join(blind)}: no loss is in their masks"
             )
+        if not (quality := variants[name].get("quality")):
+            return
+        for task, table in self.config["tasks"].items():
+            known = {
+                "d4rl": f"{task}_{quality}-v2" in self._downloads,
+                "collected": f"{task}-{quality}" in self.config["experts"],
+            }
+            if not known.get(table["source"]):
+                raise ConfigError(
+                    f"config: {key}.pruning is {name!r}, whose data have the quality {quality!r}; "
+                    f"of {task}, {table['source']}, there are none such"
+                )
 
     def _check_algorithms(self, named: Mapping[str, Any]) -> None:
         """Each is trained by one sweep, so that a score is of one set of widths."""
@@ -168,6 +182,20 @@ class Workflow:
         return [run_records(runs[runs["task"] == task]) for task in self.tasks]
 
     @property
+    def measured_with(self) -> list[dict[str, dict[str, Any]]]:
+        """How their masks are made, as `pruning` says it, for each task."""
+        return [self.pruning(*each) for each in zip(self.tasks, self.measured, strict=True)]
+
+    @property
+    def measured_on(self) -> list[str]:
+        """The transitions that they take."""
+        return list(
+            dict.fromkeys(
+                shot["transitions"] for shots in self.measured_with for shot in shots.values()
+            )
+        )
+
+    @property
     def timed(self) -> dict[str, Any]:
         """The row whose speed is taken."""
         return run_records(self._timed)[0]
@@ -222,12 +250,18 @@ class Workflow:
 
     def pruning(self, task: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         """How the masks of these runs are made, by name, and the transitions that they take."""
-        own = {name: value for name, value in self.config["pruning"].items() if name != "variants"}
-        of = {DEFAULT: {}, **self.config["pruning"]["variants"]}
-        return {
-            name: {"transitions": f"results/rl/{task}/transitions.safetensors", **own, **of[name]}
-            for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in runs)])
-        }
+        default = dict(self.config["pruning"])
+        variants, shots = default.pop("variants"), {}
+        for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in runs)]):
+            own = {**default, **variants.get(name, {})}
+            data = f"{task}-{own.pop('quality')}" if "quality" in own else task
+            shots[name] = {**own, "transitions": f"results/rl/{data}/transitions.safetensors"}
+        return shots
+
+    def pruned_on(self, wildcards: Any) -> list[str]:
+        """The transitions by which a stack's masks are made."""
+        shots = self.pruning(wildcards.task, self.runs(wildcards))
+        return list(dict.fromkeys(shot["transitions"] for shot in shots.values()))
 
     def widths(self, wildcards: Any) -> dict[str, Any]:
         """The sizes of a stack's networks."""
@@ -311,11 +345,15 @@ class Workflow:
     def source(self, wildcards: Any) -> str:
         """The HDF5 file of a task whose data are downloaded or the user's own."""
         task = self.config["tasks"][wildcards.task]
-        return task.get("path") or f"results/rl/{wildcards.task}/d4rl.hdf5"
+        return task.get("path") or f"results/rl/{wildcards.task}{wildcards.quality}/d4rl.hdf5"
+
+    def d4rl(self, wildcards: Any) -> str:
+        """The name of a task's data in resources/sources.yaml."""
+        return f"{wildcards.task}_{wildcards.quality.removeprefix('-') or EXPERT}-v2"
 
     def download(self, key: str) -> Callable[[Any], Any]:
-        """Input function: a task's value of `key` in resources/sources.yaml."""
-        return lambda wildcards: self._downloads[f"{wildcards.task}_expert-v2"][key]
+        """Input function: a task's value of `key` there."""
+        return lambda wildcards: self._downloads[self.d4rl(wildcards)][key]
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the page."""

@@ -95,5 +95,6 @@ def described(method: str, variant: Mapping[str, Any]) -> str:
     words = {
         METHODS[method].batch: "{} transitions",
         "iterations": "{} iterations",
+        "quality": "{} data",
     }
     return ", ".join(text.format(variant[key]) for key, text in words.items() if key in variant)
