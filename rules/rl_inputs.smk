@@ -37,6 +37,8 @@ rule rl_train_expert:
         "results/logs/rl_train_expert/{task}.log",
     benchmark:
         "results/benchmarks/rl_train_expert/{task}.tsv"
+    wildcard_constraints:
+        task="|".join(RL.config["experts"]) or "none",
     conda:
         "../envs/rl.yaml"
     resources:
@@ -94,7 +96,7 @@ rule rl_prepare:
     resources:
         **REQUESTED,
     params:
-        task="{task}",
+        task=RL.task,
         source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
         code=code("rl_prepare"),
     script:

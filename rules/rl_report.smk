@@ -7,6 +7,7 @@ PRODUCTS = {
     "rl_figure2": "Figure 2",
     "rl_criteria": "Other criteria",
 }
+PROFILES = ("rl_profiles", "Performance profiles", "runs above a score")
 SENSORS = ("rl_sensors", "Sensors", "raw and normalised: scores, weights kept by input")
 
 
@@ -26,7 +27,7 @@ rule rl_draw_scores:
             for name, methods in RL.score_figures.items()
         },
         curves=figure("rl_curves", "Learning curves", "score against updates"),
-        profiles=figure("rl_profiles", "Performance profiles", "runs above a score"),
+        **({"profiles": figure(*PROFILES)} if RL.profiled else {}),
         **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
@@ -42,6 +43,7 @@ rule rl_draw_scores:
     params:
         figures=RL.score_figures,
         sensing=RL.sensing,
+        units=RL.units,
         observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,

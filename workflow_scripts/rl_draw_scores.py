@@ -15,12 +15,13 @@ from triptych.rl.report.comparisons import (
 )
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long
-from triptych.rl.report.scores import run_scores, seen_as, summarise_scores
+from triptych.rl.report.scores import in_units, run_scores, seen_as, summarise_scores
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
+from triptych.rl.tasks import NORMALISED
 
 with job(snakemake):
-    output, scale = snakemake.output, snakemake.params.scale
+    output, scale, units = snakemake.output, snakemake.params.scale, snakemake.params.units
     every = read_frames(snakemake.input.scores)
     evaluations = seen_as(every, snakemake.params.observations)
     behaviour = read_frames(snakemake.input.datasets)
@@ -28,18 +29,19 @@ with job(snakemake):
     summary = summarise_scores(runs)
     for name, methods in snakemake.params.figures.items():
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
-        numbers = with_cells(shown, unit="D4RL-normalised score", scale=scale)
-        write_figure(sparsity_figure(shown, behaviour, *methods), numbers, getattr(output, name))
-    curves = curves_long(evaluations, scale=scale)
+        numbers = in_units(with_cells(shown, unit=NORMALISED, scale=scale), units)
+        write_figure(sparsity_figure(numbers, behaviour, *methods), numbers, getattr(output, name))
+    curves = curves_long(evaluations, scale, units)
     write_figure(curves_figure(curves), curves, output.curves)
-    scores = scores_long(runs, sparsity_percent=95, scale=scale)
-    profiles = profiles_long(runs, behaviour, scale=scale)
-    write_figure(profiles_figure(profiles), profiles, output.profiles)
-    compared = comparisons_long(runs, scale=scale)
+    scores = scores_long(runs, sparsity_percent=95, scale=scale, units=units)
+    if alike := sorted(set(runs["task"]) - set(units)):
+        profiles = profiles_long(runs[runs["task"].isin(alike)], behaviour, scale=scale)
+        write_figure(profiles_figure(profiles), profiles, output.profiles)
+    compared = comparisons_long(runs, scale=scale, units=units)
     inputs = inputs_long(read_frames(snakemake.input.inputs), sparsity_percent=95, scale=scale)
     if sensing := snakemake.params.sensing:
         seen = run_scores(every, snakemake.params.last_evaluations)
-        sensors = sensors_long(seen, inputs, **sensing, scale=scale)
+        sensors = sensors_long(seen, inputs, **sensing, scale=scale, units=units)
         write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
     for long, table, files in (
         (scores, scores_table(scores), output.scores),

@@ -7,11 +7,13 @@ from triptych.rl.bcq import BcqSettings
 from triptych.rl.networks import Widths
 from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack
+from triptych.rl.tasks import task_from
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    for runs, transitions, *files in zip(
+    for runs, task, transitions, *files in zip(
         params.runs,
+        params.tasks,
         snakemake.input.transitions,
         output.masks,
         output.layers,
@@ -26,5 +28,6 @@ with job(snakemake):
             Widths.from_table(params.widths),
             BcqSettings.from_table(params.bcq),
             PruningSettings(**params.pruning),
+            task_from(**task),
         )
         pruned.write(*files)

@@ -72,6 +72,7 @@ def results(tmp_path_factory):
         },
         figures={"rl_figure1": ["snip"], "rl_figure2": ["grasp"]},
         sensing={"algorithm": "BC", "networks": "paper"},
+        units={},
         observations="normalised",
         last_evaluations=2,
     )
@@ -144,7 +145,7 @@ def results(tmp_path_factory):
         settings={
             "style": {},
             "audio": {"study": about_audio},
-            "rl": {"latency_task": "halfcheetah", "observations": "normalised"},
+            "rl": {"latency_task": "halfcheetah", "observations": "normalised", "units": {}},
         },
         provenance="results/provenance",
         packages=["python", "matplotlib"],

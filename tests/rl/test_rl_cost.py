@@ -6,7 +6,6 @@ from rl_counts import acting_counted, sizes_of, update_counted
 
 from triptych.rl.cost import (
     EPISODE,
-    SIZES,
     acting_work,
     job_cost,
     parameter_count,
@@ -15,6 +14,7 @@ from triptych.rl.cost import (
 )
 from triptych.rl.locomotion import HORIZON
 from triptych.rl.networks import PAPER_WIDTHS, Widths, layer_shapes
+from triptych.rl.tasks import SIZES
 
 PAPER = {"actor": [400, 300], "critic": [400, 300], "vae": 750}
 TASK = {"task": "halfcheetah", "networks": "paper", "stack": "bcq-all"}

@@ -16,6 +16,7 @@ from triptych.rl.networks import Widths, write_policies
 from triptych.rl.pruning import PruningSettings, write_masks
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
+from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings
 from triptych.rl.transitions import Transitions, write_transitions
 
@@ -45,7 +46,13 @@ bcq = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
 steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
 pruned = prune_stack(
-    rows, "narrow", folder / "data.safetensors", widths, bcq, PruningSettings(10, 20, "part")
+    rows,
+    "narrow",
+    folder / "data.safetensors",
+    widths,
+    bcq,
+    PruningSettings(10, 20, "part"),
+    task_named("hopper"),
 )
 training = TrainingSettings(
     updates=1200,
@@ -54,7 +61,7 @@ training = TrainingSettings(
     precision="float32",
     algorithms=("BCQ", "BC"),
 )
-evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0)
+evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0, task=task_named("hopper"))
 try:
     trained = train_stack(
         rows,

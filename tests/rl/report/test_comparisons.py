@@ -29,7 +29,7 @@ def test_the_probability_of_improvement_is_mann_and_whitneys_share_of_pairs():
 
 
 def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
-    long = comparisons_long(runs, scale="test")
+    long = comparisons_long(runs, scale="test", units={})
     pairs = long[["first", "second"]].drop_duplicates()
     assert len(pairs) == 15  # of six methods
     key = {"algorithm": "BC", "first": "snip", "second": "shuffled", "task": "hopper"}

@@ -150,7 +150,7 @@ def test_colours_stand_out_from_white(palette):
 
 def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsity():
     scores = synthetic.scores()
-    long = curves_long(scores, "demo")
+    long = curves_long(scores, "demo", {})
     assert set(long["sparsity_percent"]) == {0, scores["sparsity_percent"].max()}
     run = {"task": "hopper", "algorithm": "BC", "method": "dense"}
     one = scores[(scores[list(run)] == list(run.values())).all(axis=1)]

@@ -7,7 +7,7 @@ import pandas as pd
 
 from triptych.present.page import PageFigure, Section
 from triptych.present.palette import label
-from triptych.present.tables import Table, number
+from triptych.present.tables import DASH, Table, number
 from triptych.rl.report.comparisons import comparisons_table
 from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.scores import seen_as
@@ -87,6 +87,7 @@ def rl_sections(
     inputs: pd.DataFrame,
     latency_task: str,
     observations: str,
+    units: Mapping[str, str],
     layers: pd.DataFrame,
     datasets: pd.DataFrame,
 ) -> list[Section]:
@@ -94,9 +95,14 @@ def rl_sections(
 
     figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency: the long
     tables of results/tables. layers: every layers.csv, each row once. observations: how those runs
-    see them of which no more is said.
+    see them of which no more is said. units: of the tasks whose scores aren't normalised.
     """
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
+    notes += [
+        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
+        f"{unit}, and it is in no mean over tasks and in no profile."
+        for task, unit in units.items()
+    ]
     return [
         Section(
             "sensors",
@@ -116,7 +122,7 @@ def rl_sections(
             "comparisons",
             "Do the criteria matter?",
             COMPARED,
-            [figures["rl_profiles"]],
+            [figures["rl_profiles"]] if "rl_profiles" in figures else [],
             [comparisons_table(comparisons)],
         ),
         Section(
@@ -140,12 +146,12 @@ def rl_sections(
             [figures["rl_inference"]],
             [latency_table(latency, task=latency_task)],
         ),
-        Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets)]),
+        Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets, units)]),
     ]
 
 
-def datasets_table(datasets: pd.DataFrame) -> Table:
-    """Lay out the dataset.csv rows."""
+def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
+    """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
     rows = tuple(
         (
             label(TASK_LABELS, str(row["task"])),
@@ -154,7 +160,10 @@ def datasets_table(datasets: pd.DataFrame) -> Table:
             f"{int(row['transitions']):,}",
             f"{int(row['episodes']):,}",
             f"{number(row['return_mean'], 0)} ± {number(row['return_std'], 0)}",
-            f"{number(row['score_normalised_mean'], 1)} ± {number(row['score_normalised_std'], 1)}",
+            DASH
+            if row["task"] in units
+            else f"{number(row['score_normalised_mean'], 1)} "
+            f"± {number(row['score_normalised_std'], 1)}",
             f"{int(row['terminals']):,}",
             f"{int(row['timeouts']):,}",
         )
