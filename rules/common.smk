@@ -18,7 +18,7 @@ from triptych.core.config import ConfigError, check_config
 from triptych.core.imported import PLAN
 from triptych.core.lease import SNAKEMAKE, this_process
 from triptych.core.provenance import changed_since, read_code, write_plan
-from triptych.gpu.records import KEPT, read
+from triptych.plan.records import KEPT, read
 from triptych.plan.requests import Requests
 from triptych.plan.scale import scale_of
 from triptych.present.files import figure_files, table_files

@@ -11,7 +11,9 @@ from triptych.rl.networks import MAX_ACTION, Parameters, Widths, decode, layer_s
 from triptych.rl.tasks import task_named
 
 
-def update_counted(widths: Widths, task: str, samples: int, batch: int, masked: bool) -> Work:
+def update_counted(
+    widths: Widths, task: str, samples: int, batch: int, masked: bool, only_vae: bool = False
+) -> Work:
     """One update of one network: losses, gradients, Adam, targets."""
     observation, action = sizes_of(task)
     with shapes_only():
@@ -22,7 +24,7 @@ def update_counted(widths: Widths, task: str, samples: int, batch: int, masked: 
             masks if masked else {},
             BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=samples),
             StepSettings(batch, 1e-3, 5e-3),
-            False,
+            only_vae,
         )
         states, actions, numbers = (
             torch.empty(1, batch, *shape) for shape in ((observation,), (action,), ())

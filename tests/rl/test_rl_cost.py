@@ -17,7 +17,7 @@ from triptych.rl.networks import PAPER_WIDTHS, Widths, layer_shapes
 from triptych.rl.tasks import SIZES
 
 PAPER = {"actor": [400, 300], "critic": [400, 300], "vae": 750}
-TASK = {"task": "halfcheetah", "networks": "paper", "stack": "bcq-all"}
+TASK = {"task": "halfcheetah", "networks": "paper", "stack": "bcq-sp95-1"}
 
 
 @pytest.fixture(scope="module")
@@ -64,10 +64,11 @@ def test_an_update_counts_every_product_of_bcq_and_no_other():
 )
 def test_updates_and_acts_are_as_counted(task, widths, samples, batch, masked):
     built = Widths.from_table(widths)
-    assert_near(
-        update_work(widths, task, samples, batch, masked),
-        update_counted(built, task, samples, batch, masked),
-    )
+    for only_vae in (False, True):
+        assert_near(
+            update_work(widths, task, samples, batch, masked, only_vae),
+            update_counted(built, task, samples, batch, masked, only_vae),
+        )
     for episodes, candidates in ((10, 100), (2, 1)):
         counts = acting_counted(built, task, episodes, candidates)
         for algorithm, work in acting_work(widths, task, episodes, candidates).items():
@@ -108,8 +109,9 @@ def test_the_papers_scale_trains_465_runs_a_task_and_scores_them_in_mujoco(paper
     assert sum(", measured" not in name for name in names) == 3 * runs
     assert (
         names["hopper bcq normalised snip 95% seed 4"]
-        == "results/rl/hopper/paper/bcq-all/scores.csv"
+        == "results/rl/hopper/paper/bcq-sp95-1/scores.csv"
     )
+    runs = 5 * (10 + 1 + 2)  # of this job
     cost = job_cost(paper, sources, "rl_train", TASK)
     update = update_work(PAPER, "halfcheetah", 10, 100, masked=True)
     assert cost.work["tf32"].operations == 1_000_000 * runs * update.operations

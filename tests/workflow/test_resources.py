@@ -97,7 +97,7 @@ def test_what_computes_with_pytorch_has_a_cost(sources):
     """What takes longer without, tests/demo finds in a demo's benchmarks."""
     seconds_at_most = {*("style_cut_contents", "style_prepare_content"), "style_prepare_painting"}
     wildcards = {
-        **{"task": "hopper", "networks": "narrow", "stack": "all", "experiment": "losses"},
+        **{"task": "hopper", "networks": "narrow", "stack": "bcq-all", "experiment": "losses"},
         **{"pair": "mini_n-mini_bert", "corpus": "clean", "variant": "passt_n"},
         **{"painting": "mosaic"},
     }

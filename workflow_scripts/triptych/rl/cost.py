@@ -32,8 +32,8 @@ RECORDED = {"d4rl": 1_000_000, "path": 1_000_000}
 """Transitions of a data set; D4RL's have a million, a user's own are taken to have as many."""
 LEARNER = 5
 """Copies of all parameters while a network learns: itself, targets, gradients, two moments."""
-UPDATE_KERNELS = 250
-"""Of one update, as counted."""
+UPDATE_KERNELS, VAE_KERNELS = 250, 85
+"""Of one update, as counted, and of one of the VAE alone."""
 UPDATE = "rl update"
 """`Cost.step` of the trainings."""
 
@@ -104,23 +104,34 @@ def chains(widths: Mapping[str, Any], task: str) -> dict[str, Layers]:
     }
 
 
-def parameter_count(widths: Mapping[str, Any], task: str) -> int:
+def parameter_count(widths: Mapping[str, Any], task: str, only_vae: bool = False) -> int:
     """Weights and biases of one run's networks."""
     numbers = {
         name: sum((inputs + 1) * outputs for inputs, outputs in layers)
         for name, layers in chains(widths, task).items()
     }
+    if only_vae:
+        return numbers["encoder"] + numbers["decoder"]
     return sum(numbers.values()) + numbers["critic"]
 
 
 def update_work(
-    widths: Mapping[str, Any], task: str, samples: int, batch: int, masked: bool
+    widths: Mapping[str, Any],
+    task: str,
+    samples: int,
+    batch: int,
+    masked: bool,
+    only_vae: bool = False,
 ) -> Work:
     """One update of one network: losses, gradients, Adam, targets.
 
-    samples: sampled actions in the critic's target.
+    samples: sampled actions in the critic's target. only_vae: BC alone is trained.
     """
     of = chains(widths, task)
+    if only_vae:
+        work = _learnt(of["encoder"], batch, of_inputs=False) + _learnt(of["decoder"], batch)
+        numbers = parameter_count(widths, task, only_vae)
+        return replace(work + moved(numbers, 8 + (3 if masked else 0)), kernels=VAE_KERNELS)
     actor, critic, encoder, decoder = (of[n] for n in ("actor", "critic", "encoder", "decoder"))
     work = _forward(decoder + actor + 2 * critic, samples * batch)
     work += _learnt(encoder, batch, of_inputs=False) + _learnt(decoder, batch)
@@ -135,13 +146,19 @@ def update_work(
 
 
 def stack_work(
-    widths: Mapping[str, Any], task: str, samples: int, batch: int, masked: bool, networks: int
+    widths: Mapping[str, Any],
+    task: str,
+    samples: int,
+    batch: int,
+    masked: bool,
+    networks: int,
+    only_vae: bool = False,
 ) -> Work:
     """One update of a stack of networks on a GPU.
 
     It replays an update as one CUDA graph, so that its kernels needn't be started singly.
     """
-    work = update_work(widths, task, samples, batch, masked).together(networks)
+    work = update_work(widths, task, samples, batch, masked, only_vae).together(networks)
     return replace(work, kernels=1.0)
 
 
@@ -214,7 +231,8 @@ def _train(config: Mapping[str, Any], wildcards: Mapping[str, str]) -> Cost:
     samples = config["bcq"]["target_samples"]
     algorithms = algorithms_of(config, wildcards["stack"])
     masked = bool((runs["method"] != "dense").any())
-    update = stack_work(widths, task, samples, training["batch"], masked, len(runs))
+    only_vae = "BCQ" not in algorithms
+    update = stack_work(widths, task, samples, training["batch"], masked, len(runs), only_vae)
     evaluations = -(-training["updates"] // evaluation["every"])
     acting = acting_work(widths, task, evaluation["episodes"], evaluation["candidates"])
     acts = sum((acting[name] for name in algorithms), Work()).together(len(runs))

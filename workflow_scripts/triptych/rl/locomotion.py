@@ -3,8 +3,8 @@
 The definitions are those of gymnasium's ``-v4`` environments, which are the ``-v2`` ones of D4RL's
 data: the same MuJoCo models, rewards and conditions of termination. What differs is the loop: one
 compiled model, one simulation state an episode, and observations, rewards and terminations computed
-for all episodes at once. Only `mj_step` itself is called once an episode. That is 1.5 times as fast as
-gymnasium's own vector stepping (docs/data.md, "Any task").
+for all episodes at once. Only `mj_step` itself is called once an episode. That is 1.5 times as
+fast as gymnasium's own vector stepping (docs/data.md, "Any task").
 """
 
 from collections.abc import Iterable, Sequence

@@ -13,18 +13,20 @@ from triptych.rl.bench import random_data
 from triptych.rl.cost import UPDATE, stack_work
 from triptych.rl.networks import Parameters, Widths, initialise
 from triptych.rl.sampling import Draws
-from triptych.rl.sweep import runs_of
+from triptych.rl.sweep import STACK, algorithms_of, runs_of
 from triptych.rl.tasks import ASSUMED, SIZES
 from triptych.rl.training import update_stepper
 
 
 def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[Trial]:
-    """An update of the first stack that the sweep trains. config: the section `rl`."""
+    """An update of the first stack that is trained, of BCQ if any is. config: the section `rl`."""
     table = runs_of(config)
     trained = table[table["trained"]]
-    first = trained.iloc[0]
-    keys = ["task", "networks", "stack"]
-    runs = trained[(trained[keys] == first[keys]).all(axis=1)]
+    stacks = [row for _, row in trained.drop_duplicates(STACK).iterrows()]
+    algorithms = {row["stack"]: algorithms_of(config, row["stack"]) for row in stacks}
+    first = max(stacks, key=lambda row: "BCQ" in algorithms[row["stack"]])
+    runs = trained[(trained[STACK] == first[STACK]).all(axis=1)]
+    only_vae = "BCQ" not in algorithms[first["stack"]]
     task, sizes_of = str(first["task"]), config["widths"][first["networks"]]
     widths = Widths.from_table(sizes_of)
     bcq, training = BcqSettings.from_table(config["bcq"]), config["training"]
@@ -36,7 +38,7 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
     fresh = initialise(widths, *sizes, seeds)
     parameters = {name: value.to(device) for name, value in fresh.items()}
     masks = _masks(fresh, sparsities, device)
-    learner = Learner(parameters, masks, bcq, steps, "BCQ" not in config["sweep"]["algorithms"])
+    learner = Learner(parameters, masks, bcq, steps, only_vae)
     data = random_data(task, device)
     drawn = len(data), sizes[1], steps.batch, bcq.target_samples
     draws = Draws(seeds, *drawn, device, torch.float32)
@@ -46,7 +48,9 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
         f"{len(runs)} networks, batch {steps.batch}",
         precision,
         update_stepper(learner, data, draws, precision),
-        lambda: stack_work(sizes_of, task, bcq.target_samples, steps.batch, True, len(runs)),
+        lambda: stack_work(
+            sizes_of, task, bcq.target_samples, steps.batch, True, len(runs), only_vae
+        ),
         lambda: _check(learner),
     )
 
