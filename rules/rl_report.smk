@@ -26,9 +26,9 @@ rule rl_draw_scores:
             )
             for name, methods in RL.score_figures.items()
         },
-        curves=figure("rl_curves", "Learning curves", "score against updates"),
         **({"profiles": figure(*PROFILES)} if RL.profiled else {}),
         **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
+        curves=figure("rl_curves", "Learning curves", "score against updates"),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
         inputs=table("rl_inputs", "Inputs", "weights kept by input"),

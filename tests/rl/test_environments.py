@@ -5,7 +5,7 @@ import h5py
 import numpy as np
 import pytest
 
-from triptych.core.config import ConfigError
+from triptych.core.errors import InputError
 from triptych.rl.environments import GymnasiumEpisodes, spaces_of
 from triptych.rl.tasks import NORMALISED, PAPER, task_from, task_named
 from triptych.rl.transitions import DatasetError, prepare, read_transitions
@@ -106,13 +106,13 @@ def test_inputs_are_numbered_unless_config_names_them():
     ],
 )
 def test_an_environment_that_cannot_be_used_is_named(environment, message):
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(InputError, match=message):
         spaces_of(task_from("mine", environment))
 
 
 def test_the_papers_names_stand_for_the_papers_tasks():
     assert task_from("hopper") is PAPER["hopper"]
-    with pytest.raises(ConfigError, match="give a task of your own another name"):
+    with pytest.raises(InputError, match="give a task of your own another name"):
         task_from("hopper", "Hopper-v5")
-    with pytest.raises(ConfigError, match=r"rl\.tasks\.ant has no environment"):
+    with pytest.raises(InputError, match=r"rl\.tasks\.ant has no environment"):
         task_from("ant")

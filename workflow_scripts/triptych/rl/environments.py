@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.vector import SyncVectorEnv
 from numpy.typing import NDArray
 
-from triptych.core.config import ConfigError
+from triptych.core.errors import InputError
 from triptych.rl.locomotion import HORIZON, TASKS, Array, Flags, Locomotion
 from triptych.rl.tasks import SIZES, Task
 
@@ -70,7 +70,7 @@ class Episodes(Protocol):
 def spaces_of(task: Task) -> Spaces:
     """A task's sizes and bounds.
 
-    Raises ConfigError where gymnasium knows no such environment, or observations are no vectors or
+    Raises InputError where gymnasium knows no such environment, or observations are no vectors or
     actions not bounded vectors.
     """
     if task.name in TASKS:
@@ -84,10 +84,10 @@ def spaces_of(task: Task) -> Spaces:
         environment.close()
     for space, what in ((seen, "observations"), (done, "actions")):
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
-            raise ConfigError(_refused(task, f"its {what} are {space}; expected a Box of one axis"))
+            raise InputError(_refused(task, f"its {what} are {space}; expected a Box of one axis"))
     assert isinstance(seen, gymnasium.spaces.Box) and isinstance(done, gymnasium.spaces.Box)
     if not done.is_bounded():
-        raise ConfigError(_refused(task, f"its actions are {done}; expected bounds on both sides"))
+        raise InputError(_refused(task, f"its actions are {done}; expected bounds on both sides"))
     low, high = (np.asarray(bound, np.float64) for bound in (done.low, done.high))
     return Spaces(task.name, seen.shape[0], low, high, limit or HORIZON)
 
@@ -137,7 +137,7 @@ def _make(task: Task) -> "gymnasium.Env[Any, Any]":
     try:
         return gymnasium.make(task.environment, disable_env_checker=True)
     except (gymnasium.error.Error, ImportError) as error:
-        raise ConfigError(
+        raise InputError(
             _refused(task, f"{error}; expected an id of gymnasium's, or module:id of your own")
         ) from error
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from triptych.core.config import ConfigError
+from triptych.core.errors import InputError
 
 NORMALISED = "D4RL-normalised score"
 RETURN = "return"
@@ -110,17 +110,17 @@ def task_from(
     reference: Sequence[float] | None = None,
     inputs: Sequence[str] = (),
 ) -> Task:
-    """A task as config writes it. Raises ConfigError where one of the paper's is given anew, or
+    """A task as config writes it. Raises InputError where one of the paper's is given anew, or
     another has no environment."""
     if name in PAPER:
         if environment or reference or inputs:
-            raise ConfigError(
+            raise InputError(
                 f"config: rl.tasks.{name} has keys that say what it is; it is the paper's "
                 f"{PAPER[name].environment}: give a task of your own another name"
             )
         return PAPER[name]
     if not environment:
-        raise ConfigError(
+        raise InputError(
             f"config: rl.tasks.{name} has no environment; expected an id of gymnasium's, such as "
             f"Ant-v5 (known without one are {', '.join(PAPER)})"
         )

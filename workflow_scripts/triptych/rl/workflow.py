@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.config import ConfigError
+from triptych.core.errors import InputError
 from triptych.present.files import products
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
 from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
@@ -102,7 +103,10 @@ class Workflow:
 
     def _check_tasks(self) -> None:
         for name, table in self.config["tasks"].items():
-            task_from(**self._table(name))
+            try:
+                task_from(**self._table(name))
+            except InputError as error:
+                raise ConfigError(str(error)) from error
             if table["source"] != "path" and name not in PAPER:
                 raise ConfigError(
                     f"config: rl.tasks.{name}.source is {table['source']!r}, of which there is "
