@@ -26,6 +26,10 @@ rule rl_draw_scores:
             )
             for name, methods in RL.score_figures.items()
         },
+        **{
+            name: figure(name, "Curves by sparsity", METHODS[method].label)
+            for name, method in RL.level_figures.items()
+        },
         **({"profiles": figure(*PROFILES)} if RL.profiled else {}),
         **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
         curves=figure("rl_curves", "Learning curves", "score against updates"),
@@ -42,6 +46,7 @@ rule rl_draw_scores:
         **REQUESTED,
     params:
         figures=RL.score_figures,
+        levels=RL.level_figures,
         sensing=RL.sensing,
         units=RL.units,
         observations=RL.config["observations"],
@@ -60,6 +65,9 @@ rule rl_draw_masks:
         published="resources/published/rl_table1_megabytes.csv",
     output:
         figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
+        counts=figure(
+            "rl_figure3_counts", "Figure 3 as counts", "weights kept by layer"
+        ),
         figure4=figure("rl_figure4", "Figure 4", "memory against sparsity"),
         table1=table("rl_table1", "Table 1", "megabytes of the stored networks"),
     log:

@@ -41,10 +41,14 @@ def pytest_configure(config):
     os.environ.setdefault("TRIPTYCH_WARM", str(address))
 
 
+FORKING = ("test_audio_parallel.py", "test_memory_faults_audio.py")
+"""They fork the test's own process, which PyTorch refuses once its autograd has begun threads."""
+
+
 def pytest_collection_modifyitems(items):
     # The files that take longest first, so that no worker is left with one of them at the end.
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
+    items.sort(key=lambda item: (item.path.name not in FORKING, -slow[item.path]))
 
 
 def pytest_terminal_summary(terminalreporter):

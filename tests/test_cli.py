@@ -74,9 +74,12 @@ def test_prune_export_writes_the_row_that_was_asked_for(policies, stacked, capsy
     assert main(["prune-export", str(policies), *SNIP_1]) == 0
     packed = unpack("hopper-snip-95-seed1-fp32.tpk")
     expected = torch_layout({name: value[1] for name, value in stacked.items()})
-    assert packed.arrays.keys() == expected.keys()
-    for name, array in expected.items():
-        assert np.array_equal(packed.arrays[name], array)
+    layers = {name.rsplit(".", 1)[0] for name in packed.arrays}
+    acting = {"actor": "l1 l2 l3", "critic": "l1 l2 l3", "vae": "d1 d2 d3"}  # no encoder, no Q2
+    assert layers == {f"{net}.{layer}" for net, own in acting.items() for layer in own.split()}
+    assert len(packed.arrays) == 18
+    for name, array in packed.arrays.items():
+        assert np.array_equal(array, expected[name])
     assert packed.metadata == {"row": ROWS[1], "settings": SETTINGS}
     printed = capsys.readouterr().out
     assert "bit for bit" in printed
@@ -96,6 +99,33 @@ def test_prune_export_takes_a_user_s_own_arrays(policies, capsys):
     assert np.array_equal(packed.arrays["fc.weight"], own["fc.weight"])
     assert packed.metadata == {}
     assert " 96.7 " in capsys.readouterr().out  # percent of zeros: 29 of 30
+
+
+def test_prune_export_writes_readers_and_onnx_beside_the_packed_file(policies, capsys):
+    command = ["prune-export", str(policies), *SNIP_1, "-o", "to/x.tpk", "--readers", "--onnx"]
+    Path("to").mkdir()
+    assert main(command) == 0
+    written = {path.name for path in Path("to").iterdir()}
+    assert written == {"x.tpk", "x.onnx", "policy.py", "policy.c"}
+    printed = capsys.readouterr().out
+    assert all(str(Path("to") / name) in printed for name in written)
+    assert "left out 14 arrays, which BCQ does not act with" in printed
+    run = [sys.executable, "policy.py", "x.tpk"]
+    result = subprocess.run(run, cwd="to", capture_output=True, text=True, check=True)
+    assert result.stdout.startswith(f"BCQ: {STATE} observations, {ACTION} actions\n")
+
+    assert main([*command, "-o", "to/y.tpk"]) == 0  # the same readers serve both
+    Path("to/policy.c").write_text("mine")
+    assert main([*command, "-o", "to/z.tpk"]) == 2
+    assert "policy.c exists" in capsys.readouterr().err
+    assert Path("to/policy.c").read_text() == "mine" and not Path("to/z.tpk").exists()
+
+
+def test_onnx_of_what_cannot_act_is_refused_and_nothing_is_written(policies, capsys):
+    save_file({"fc.weight": np.eye(30, dtype=np.float32)}, "own.safetensors")
+    assert main(["prune-export", "own.safetensors", "--onnx"]) == 2
+    assert "policy of BC and has no array vae.d1.bias" in capsys.readouterr().err
+    assert not list(Path().glob("own*.tpk")) and not list(Path().glob("*.onnx"))
 
 
 def test_an_existing_output_is_kept_unless_forced(policies, capsys):

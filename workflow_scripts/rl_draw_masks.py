@@ -21,6 +21,7 @@ with job(snakemake):
     sizes, layers = (seen_as(read_frames(paths), kind) for paths in (given.sizes, given.layers))
     layers = layers_long(layers, sparsity_percent=95, scale=scale)
     write_figure(layers_figure(layers), layers, output.figure3)
+    write_figure(layers_figure(layers, by="count"), layers, output.counts)
     memory = sizes_long(sizes, published, scale=scale)
     write_figure(memory_figure(memory, task=task), memory, output.figure4)
     stored = table1_long(sizes, published, task=task, scale=scale)

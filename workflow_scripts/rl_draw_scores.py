@@ -14,7 +14,7 @@ from triptych.rl.report.comparisons import (
     profiles_long,
 )
 from triptych.rl.report.figures import sparsity_figure
-from triptych.rl.report.figures_curves import curves_figure, curves_long
+from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
 from triptych.rl.report.scores import in_units, run_scores, seen_as, summarise_scores
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
@@ -31,6 +31,9 @@ with job(snakemake):
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
         numbers = in_units(with_cells(shown, unit=NORMALISED, scale=scale), units)
         write_figure(sparsity_figure(numbers, behaviour, *methods), numbers, getattr(output, name))
+    for name, method in snakemake.params.levels.items():
+        levels = levels_long(evaluations, method, scale, units)
+        write_figure(levels_figure(levels), levels, getattr(output, name))
     curves = curves_long(evaluations, scale, units)
     write_figure(curves_figure(curves), curves, output.curves)
     scores = scores_long(runs, sparsity_percent=95, scale=scale, units=units)

@@ -23,6 +23,7 @@ SLOW_RULES = {
     "rl_prune": "results/rl/hopper/narrow/measured/masks.safetensors",
     "rl_train": "results/rl/hopper/narrow/bcq-sp95-1/policies.safetensors",
     "rl_latency": "results/rl/hopper/latency.csv",
+    "rl_draw_scores": "results/tables/rl_scores.csv",
 }
 
 RESUMING = ("style_optimize", "style_train", "audio_pretrain", "audio_finetune", "rl_train")

@@ -77,7 +77,7 @@ def sections(pictures, layers=None, datasets=None, latency=None):
         ),
         latency=latency_long(latency, scale="demo"),
         comparisons=comparisons_long(run_scores(synthetic.scores(), 2), scale="demo", units={}),
-        inputs=inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo", units={}),
+        inputs=inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
         latency_task="halfcheetah",
         observations="normalised",
         units={},

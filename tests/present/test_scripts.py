@@ -34,7 +34,8 @@ from triptych.studies import NAMES
 CAPTIONS = sorted((ROOT / "resources" / "captions").glob("*_*.rst"))
 PICTURES = (*STYLE_FIGURES, *AUDIO_FIGURES)
 RL_FIGURES = (*(f"rl_figure{n}" for n in range(1, 5)), "rl_curves", "rl_inference")
-RL_FIGURES += ("rl_profiles", "rl_sensors")
+RL_FIGURES += ("rl_profiles", "rl_sensors", "rl_figure3_counts")
+RL_FIGURES += ("rl_figure1_curves", "rl_figure2_curves")
 
 
 @pytest.fixture(scope="module")
@@ -65,12 +66,17 @@ def results(tmp_path_factory):
         "rl_draw_scores",
         scored,
         named={
-            **{f"rl_figure{n}": figure_files(f"rl_figure{n}") for n in (1, 2)},
+            **{
+                name: figure_files(name)
+                for n in (1, 2)
+                for name in (f"rl_figure{n}", f"rl_figure{n}_curves")
+            },
             "curves": figure_files("rl_curves"),
             **{each: figure_files(f"rl_{each}") for each in ("profiles", "sensors")},
             **{each: table_files(f"rl_{each}") for each in ("scores", "comparisons", "inputs")},
         },
         figures={"rl_figure1": ["snip"], "rl_figure2": ["grasp"]},
+        levels={"rl_figure1_curves": "snip", "rl_figure2_curves": "grasp"},
         sensing={"algorithm": "BC", "networks": "paper"},
         units={},
         observations="normalised",
@@ -81,6 +87,7 @@ def results(tmp_path_factory):
         {"layers": files["layers"], **sized},
         named={
             **{f"figure{n}": figure_files(f"rl_figure{n}") for n in (3, 4)},
+            "counts": figure_files("rl_figure3_counts"),
             "table1": table_files("rl_table1"),
         },
         task="halfcheetah",

@@ -61,19 +61,22 @@ def test_the_papers_figures_do_not_change(added, tmp_path_factory):
     checkout, _ = added
     tables = checkout.root / "results" / "tables"
     assert set(pd.read_csv(tables / "rl_figure1.csv")["method"]) == {
-        "dense", "snip", "random", "magnitude", "shuffled"
+        "dense", "snip", "random", "shuffled"
     }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("measure", "said"),
     [
-        ({"methods": ["synflow"]}, "rl.measure.methods names synflow; allowed are snip, grasp"),
-        ({"sparsities": [50]}, "rl.measure.sparsities lacks 95"),
+        (
+            {"methods": ["best"]},
+            "rl.measure.runs.paper.methods names best; allowed are snip, grasp",
+        ),
+        ({"sparsities": [50]}, "rl.measure.runs make no mask of 95%"),
     ],
 )
 def test_what_could_not_be_drawn_is_refused_by_its_key(tmp_path, measure, said):
     checkout = copy_checkout(tmp_path)
-    overlay = merged(TINY, {"rl": {"measure": measure}})
+    overlay = merged(TINY, {"rl": {"measure": {"runs": {"paper": measure}}}})
     (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(overlay))
     assert said in checkout.snakemake("--dry-run", "rl", check=False)

@@ -37,14 +37,14 @@ def ran(tmp_path_factory):
 
 
 def test_its_scores_are_returns_in_every_table_and_in_no_mean(ran):
-    for name in ("tables/rl_scores", "figures/rl_figure1", "figures/rl_curves"):
-        units = pd.read_csv(ran / f"{name}.csv").groupby("task")["unit"].unique()
+    for name in ("rl_scores", "rl_figure1", "rl_figure1_curves", "rl_curves"):
+        units = pd.read_csv(ran / "tables" / f"{name}.csv").groupby("task")["unit"].unique()
         assert units["pendulum"].tolist() == ["return"], name
         assert units["hopper"].tolist() == ["D4RL-normalised score"], name
     scores = pd.read_csv(ran / "tables" / "rl_scores.csv")
     assert set(scores["task"]) == {"hopper", "pendulum"}
     assert (scores.loc[scores["task"] == "pendulum", "value"] < 0).all()
-    profiles = pd.read_csv(ran / "figures" / "rl_profiles.csv")
+    profiles = pd.read_csv(ran / "tables" / "rl_profiles.csv")
     trained = scores[(scores["task"] == "hopper") & (scores["algorithm"] == "BC")]
     dense = profiles[(profiles["algorithm"] == "BC") & (profiles["method"] == "dense")]
     assert set(dense["runs"]) == set(trained.loc[trained["method"] == "dense", "seeds"])

@@ -29,10 +29,10 @@ def test_a_small_study_that_calls_itself_the_papers_is_refused(fresh):
     assert "the values are not the paper's" in text and "Say scale: custom" in text
 
 
-def test_the_paper_scale_trains_every_run_of_a_task_in_one_job_from_downloads(fresh):
+def test_the_paper_scale_trains_the_runs_of_a_task_and_sparsity_in_one_job_from_downloads(fresh):
     text = fresh.snakemake("--dry-run", config="config/paper.yaml")
     counts = dict(re.findall(r"^(rl_\w+)\s+(\d+)$", text, re.MULTILINE))
-    assert counts["rl_train"] == "3"
+    assert counts["rl_train"] == "24"  # dense, and seven sparsities
     assert counts["rl_download"] == "3"
     assert "rl_collect" not in counts
 

@@ -29,9 +29,10 @@ examples:
     triptych index ~/sounds
     triptych search "rain on a tin roof" --index ~/sounds/triptych-index.npz
 
-  write one pruned policy as a packed file, a small part of the size of its dense arrays:
+  write one pruned policy as a packed file, a small part of the size of its dense arrays,
+  and beside it what acts with it elsewhere (numpy alone, C, ONNX):
     triptych prune-export results/rl/hopper/narrow/all/policies.safetensors \\
-        --method snip --sparsity 95 --seed 0 -o hopper.tpk
+        --method snip --sparsity 95 --seed 0 -o hopper.tpk --readers --onnx
 
   measure how fast it acts, in dense and in sparse kernels:
     triptych policy-bench hopper.tpk

@@ -9,8 +9,13 @@ import synthetic
 
 from triptych.present.palette import save_figure
 from triptych.rl.report.figures import sparsity_figure
-from triptych.rl.report.figures_curves import curves_figure, curves_long
-from triptych.rl.report.figures_masks import FLOOR_PERCENT, layers_figure
+from triptych.rl.report.figures_curves import (
+    curves_figure,
+    curves_long,
+    levels_figure,
+    levels_long,
+)
+from triptych.rl.report.figures_masks import FLOOR, layers_figure
 from triptych.rl.report.figures_storage import BREAK_EVEN_PERCENT, latency_figure, memory_figure
 from triptych.rl.report.labels import ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS
 from triptych.rl.report.scores import run_scores, summarise_scores
@@ -91,7 +96,7 @@ def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
     figure = layers_figure(long)
     axes = figure.axes[0]
     crosses = [item for item in axes.lines if item.get_marker() == "x"]
-    assert [list(item.get_xdata()) for item in crosses] == [[FLOOR_PERCENT]]
+    assert [list(item.get_xdata()) for item in crosses] == [[FLOOR["share"]]]
     names = [text.get_text() for text in axes.get_yticklabels()]
     assert names[0] == "Actor  l1" and names[-1] == "Decoder  d3" and len(names) == 16
     # The dense count stands beside each layer.
@@ -162,3 +167,28 @@ def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsi
     axes = curves_figure(long).axes
     drawn = next(each for panel in axes for each in panel.lines if each.get_label() == "Dense")
     assert list(drawn.get_xdata()) == sorted(one["update"].unique())
+
+
+def test_a_figure_as_curves_has_a_line_a_sparsity_of_its_method_alone():
+    evaluations = synthetic.scores()
+    long = levels_long(evaluations, "snip", "demo", {})
+    axes = levels_figure(long).axes[0]
+    assert [each.get_label() for each in axes.lines] == ["dense", "50 %", "80 %", "90 %", "95 %"]
+    own = evaluations[(evaluations["task"] == "hopper") & (evaluations["algorithm"] == "BCQ")]
+    own = own[(own["method"] == "snip") & (own["sparsity_percent"] == 80)]
+    np.testing.assert_allclose(
+        line(axes, "80 %").get_ydata(), own.groupby("update")["score_normalised"].mean()
+    )
+    with pytest.raises(ValueError, match="no run was pruned with best"):
+        levels_long(evaluations, "best", "demo", {})
+
+
+def test_counts_are_the_weights_and_their_even_share_is_each_layers_own():
+    layers = synthetic.layers(empty=False)
+    long = layers_long(layers, sparsity_percent=95, scale="demo")
+    axes = layers_figure(long, by="count").axes[0]
+    assert axes.get_xlabel() == "weights kept"
+    even = line(axes, "even share, 5 %").get_xdata()
+    dense = layers[(layers["task"] == "hopper") & (layers["seed"] == 0)]
+    dense = dense[dense["method"] == "dense"]["weights"]
+    np.testing.assert_allclose(sorted(even), sorted(0.05 * dense))

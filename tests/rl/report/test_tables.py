@@ -189,7 +189,7 @@ def test_layers_that_a_mask_emptied_are_listed_with_their_tasks_and_seeds():
 
 def test_layer_shares_are_means_and_sample_deviations_over_seeds():
     layers = synthetic.layers(methods=("snip",))
-    long = layers_long(layers, sparsity_percent=95, scale="demo", units={})
+    long = layers_long(layers, sparsity_percent=95, scale="demo")
     cell = long[(long["task"] == "hopper") & (long["network"] == "actor") & (long["layer"] == "l3")]
     same = (layers["task"] == "hopper") & (layers["sparsity_percent"] == 95)
     same &= (layers["network"] == "actor") & (layers["layer"] == "l3")

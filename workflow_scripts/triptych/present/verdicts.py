@@ -1,8 +1,8 @@
 """Claims of a paper and their verdicts, whatever the study.
 
 A verdict is one of four words. What is measured is shown with every verdict, also where the
-run could not test the claim. Two of them decide it; `SEEN` says what a run as large as the paper's
-found on other data, and is never counted with those two.
+run could not test the claim. Two of them decide it; `SEEN` says what a run found
+on other data than the paper's, and is never counted with those two.
 """
 
 from collections.abc import Iterable, Sequence

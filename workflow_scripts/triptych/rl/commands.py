@@ -48,9 +48,10 @@ def add_commands(commands: Any) -> None:
     """Add both commands to the subparsers of `triptych`."""
     export = commands.add_parser(
         "prune-export",
-        help="write one pruned policy as a small packed file",
-        description="Write one policy as a packed file (docs/packed-format.md), check that it "
-        "reads back, and print what each format takes.",
+        help="write one pruned policy as a small packed file, to be deployed",
+        description="Write of one policy what acts (BCQ: decoder, actor and Q1; BC: the decoder) "
+        "as a packed file (docs/packed-format.md), check that it reads back, and print what each "
+        "format takes. A file whose settings name no algorithm is written whole.",
     )
     _add_policy(export, "a policies.safetensors of the workflow, or your own safetensors file")
     export.add_argument(
@@ -60,7 +61,16 @@ def add_commands(commands: Any) -> None:
         help="fp32 is exact; fp16 rounds each value once (default: %(default)s)",
     )
     export.add_argument("-o", "--output", type=Path, help="default: named after the policy, here")
-    export.add_argument("--force", action="store_true", help="overwrite an existing output")
+    export.add_argument(
+        "--readers",
+        action="store_true",
+        help="write policy.py and policy.c beside it, which act with it: one needs numpy alone, "
+        "the other a C compiler",
+    )
+    export.add_argument(
+        "--onnx", action="store_true", help="write it as ONNX too, in dense matrices, beside it"
+    )
+    export.add_argument("--force", action="store_true", help="overwrite existing outputs")
     export.set_defaults(run=_prune_export)
 
     bench = commands.add_parser(
@@ -98,27 +108,55 @@ def _add_policy(parser: argparse.ArgumentParser, what: str) -> None:
 
 def _prune_export(options: argparse.Namespace) -> int:
     policy = _read_policy(options.policy, options)
-    from triptych.rl.storage import pack, unpack
+    from triptych.core.files import atomic_path
+    from triptych.rl.exporting import READERS, export_onnx, reader, what_acts
+    from triptych.rl.storage import pack
 
     output: Path = options.output or Path(_output_name(options.policy, policy, options.values))
-    _refuse_to_overwrite(output, options.force)
+    onnx = output.with_suffix(".onnx")
+    readers = {output.parent / name: reader(name) for name in READERS if options.readers}
+    for path in (output, onnx) if options.onnx else (output,):
+        _refuse_to_overwrite(path, options.force)
+    for path, text in readers.items():
+        if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
+            _refuse_to_overwrite(path, options.force)
     metadata = {"row": policy.row, "settings": policy.settings} if policy.settings else {}
+    arrays, algorithm = policy.arrays, policy.settings.get("algorithm")
     try:
-        error = pack(output, policy.arrays, metadata, options.values)
+        if algorithm is not None:
+            arrays = what_acts(arrays, algorithm)
+        if options.onnx:
+            of = algorithm or ("BCQ" if "actor.l1.weight" in arrays else "BC")
+            export_onnx(onnx, arrays, _acting(policy.settings, None), of)
+        error = pack(output, arrays, metadata, options.values)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
-    print(_sizes(policy.arrays))
-    read = unpack(output)
-    largest = max(
-        (float(abs(read.arrays[n].astype("f8") - a).max(initial=0)))
-        for n, a in policy.arrays.items()
-    )
-    if largest != error or read.arrays.keys() != policy.arrays.keys():
-        output.unlink()
-        raise RuntimeError(f"{output} did not read back as it was written; it was removed")
+    print(_sizes(arrays))
+    _check_packed(output, arrays, error)
     exact = "bit for bit" if error == 0 else f"rounded to fp16, largest error {error:.2e}"
     print(f"\nwrote {output}: {output.stat().st_size:,} bytes, reads back {exact}")
+    if left_out := len(policy.arrays) - len(arrays):
+        print(f"left out {left_out} arrays, which {algorithm} does not act with")
+    if options.onnx:
+        print(f"wrote {onnx}: {onnx.stat().st_size:,} bytes")
+    for path, text in readers.items():
+        with atomic_path(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        print(f"wrote {path}: how to use it stands at its head")
     return 0
+
+
+def _check_packed(output: Path, arrays: Mapping[str, "np.ndarray"], error: float) -> None:
+    """Remove a packed file that differs from `arrays` by other than `error`, RuntimeError."""
+    from triptych.rl.storage import unpack
+
+    read = unpack(output).arrays
+    largest = max(
+        float(abs(read[name].astype("f8") - array).max(initial=0)) for name, array in arrays.items()
+    )
+    if largest != error or read.keys() != arrays.keys():
+        output.unlink()
+        raise RuntimeError(f"{output} did not read back as it was written; it was removed")
 
 
 def _policy_bench(options: argparse.Namespace) -> int:

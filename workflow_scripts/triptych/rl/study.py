@@ -30,7 +30,8 @@ def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
 def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
     """The same, from the frames that those files hold."""
     # The claims are about the paper's tasks, whatever else was run.
-    frames = {name: frame[frame["task"].isin(TASKS)] for name, frame in frames.items()}
+    used = ("scores", "layers", "sizes", "trained_layers", "datasets", "latency")
+    frames = {name: frames[name][frames[name]["task"].isin(TASKS)] for name in used}
     kind, last = settings["observations"], settings["last_evaluations"]
     evaluations, layers, sizes = (
         seen_as(frames[name], kind) for name in ("scores", "layers", "sizes")

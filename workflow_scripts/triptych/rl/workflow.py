@@ -43,7 +43,8 @@ class Workflow:
         """Whether any task's scores can be set against each other's."""
         self.figures = (
             *self.score_figures,
-            *("rl_figure3", "rl_figure4", "rl_curves", "rl_inference"),
+            *self.level_figures,
+            *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves", "rl_inference"),
             *(["rl_profiles"] if self.profiled else []),
             *(["rl_sensors"] if self.sensing else []),
         )
@@ -60,14 +61,13 @@ class Workflow:
                     f"config: {key}.widths is {sweep['widths']!r}; "
                     f"allowed is a name from rl.widths: {', '.join(config['widths'])}"
                 )
+            # What is only measured isn't trained, so no mask can change in its training.
+            allowed = [name for name in PRUNED if key in named or not PRUNED[name].changes]
             for part, runs in sweep["runs"].items():
-                unknown = [
-                    name for name in (runs or {"methods": ()})["methods"] if name not in PRUNED
-                ]
-                if unknown:
+                if unknown := sorted({*(runs or {"methods": ()})["methods"]} - {*allowed}):
                     raise ConfigError(
                         f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
-                        f"allowed are {', '.join(PRUNED)}"
+                        f"allowed are {', '.join(allowed)}"
                     )
         self._check_algorithms(named)
         self._check_tasks()
@@ -197,6 +197,12 @@ class Workflow:
     def algorithms(self, wildcards: Any) -> list[str]:
         """What a stack is trained for."""
         return algorithms_of(self.config, wildcards.stack)
+
+    @property
+    def level_figures(self) -> dict[str, str]:
+        """The paper's figures of scores as learning curves, and the method of each."""
+        own = PAPER_FIGURES.items()
+        return {f"{name}_curves": method for name, method in own if name in self.score_figures}
 
     def widths(self, wildcards: Any) -> dict[str, Any]:
         """The sizes of a stack's networks."""

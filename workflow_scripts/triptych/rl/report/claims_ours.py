@@ -9,11 +9,11 @@ from triptych.core.statistics import Interval, difference_interval
 from triptych.present.palette import label
 from triptych.present.verdicts import Verdict, decide
 from triptych.rl.report.claims import METHODS, SPARSITY, TASKS, Conditions, pair_name
-from triptych.rl.report.comparisons import gap_text, improvement
+from triptych.rl.report.comparisons import improvement
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import seed_scores, seen_as
 
-CONTROLS = {"snip": "shuffled", "grasp": "shuffled_grasp"}
+SHUFFLED = {"snip": "shuffled", "grasp": "shuffled_grasp"}
 SOME_TASKS = 2
 
 
@@ -58,7 +58,7 @@ def criteria_beat_their_shuffles(runs: pd.DataFrame, run: Conditions) -> Verdict
     """rl-ours-shuffled: see `claims.CRITERIA`. runs: as `run_scores` returns them."""
     failures, measured, intervals = [], [], []
     obstacles = run.obstacles()
-    for method, control in CONTROLS.items():
+    for method, control in SHUFFLED.items():
         name = f"{label(METHOD_LABELS, method)} against {label(METHOD_LABELS, control)}"
         gaps: dict[str, Interval] = {}
         scores = []
@@ -75,7 +75,8 @@ def criteria_beat_their_shuffles(runs: pd.DataFrame, run: Conditions) -> Verdict
         better = [task for task, gap in gaps.items() if gap.low > 0]
         measured.append(f"{name}: scores more with probability {more.estimate:.2f}")
         intervals += [f"{name} {more.ends()}"] + [
-            f"{label(TASK_LABELS, task)} {gap_text(gap)}" for task, gap in gaps.items()
+            f"{label(TASK_LABELS, task)} {gap.estimate:+.1f} {gap.ends(1, '+')}"
+            for task, gap in gaps.items()
         ]
         if not (more.low > 0.5 and len(better) >= SOME_TASKS):
             failures.append(f"{name}: not clearly better")

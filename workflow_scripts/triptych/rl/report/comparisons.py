@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from triptych.core.statistics import LEVEL, Interval, difference_interval
 from triptych.present.palette import MUTED, STYLE, label, legend_below
-from triptych.present.tables import DASH, Table, number, with_cells
+from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import ALGORITHMS, tasks_in_order
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, TASK_LABELS
@@ -203,8 +203,3 @@ def _profiles_panel(axes: Axes, cells: pd.DataFrame) -> None:
     axes.axvline(1, color=MUTED, linewidth=0.9, linestyle=(0, (1, 2)))
     axes.set_xlabel("score, part of the data's policy")
     axes.set_ylim(-0.02, 1.04)
-
-
-def gap_text(gap: Interval) -> str:
-    """A difference in points with its interval, as verdicts write it."""
-    return f"{number(gap.estimate, 1)} {gap.ends(1, '+')}"

@@ -108,14 +108,7 @@ def _score_panel(
     """One task and algorithm. Levels are equally spaced: 80, 90 and 95 would else collapse."""
     place = {level: float(i) for i, level in enumerate(levels)}
     colour = ALGORITHM_COLOURS[algorithm]
-    if len(expert):
-        axes.axhline(
-            expert.iloc[0],
-            color=MUTED,
-            linewidth=0.9,
-            linestyle=(0, (1, 2)),
-            label="policy behind the data",
-        )
+    expert_line(axes, expert)
     dense = cells[cells["method"] == "dense"]
     if len(dense):
         axes.axhline(
@@ -158,6 +151,18 @@ def _score_panel(
     axes.grid(axis="x", visible=False)
     low, high = axes.get_ylim()
     axes.set_ylim(min(0.0, low), max(high, 5.0), auto=True)  # panels below share it
+
+
+def expert_line(axes: Axes, expert: pd.Series) -> None:
+    """Across a panel, the score of the policy behind the data, where there is one."""
+    if len(expert):
+        axes.axhline(
+            expert.iloc[0],
+            color=MUTED,
+            linewidth=0.9,
+            linestyle=(0, (1, 2)),
+            label="policy behind the data",
+        )
 
 
 def _score_line(

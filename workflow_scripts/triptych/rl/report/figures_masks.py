@@ -15,8 +15,8 @@ from triptych.rl.report.labels import (
     TASK_LABELS,
 )
 
-FLOOR_PERCENT = 0.03
-"""Left end of the share axis; a layer that keeps less, or nothing, is drawn on it."""
+FLOOR = {"share": 0.03, "count": 0.5}
+"""Left end of the axis, in percent or weights; a layer that keeps less, or nothing, lies on it."""
 
 GROUP_LABELS = {
     "actor": "Actor",
@@ -26,14 +26,17 @@ GROUP_LABELS = {
 }
 
 
-def layers_figure(long: pd.DataFrame) -> Figure:
-    """Share of each layer's weights that survives: a panel a task, a row a layer.
+def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
+    """What survives of each layer's weights: a panel a task, a row a layer.
 
-    long: as `layers_long` returns it. A dot is the mean over seeds, its bar one standard
-    deviation; the axis is logarithmic, because shares run from nothing to everything. A
-    cross on the left edge marks a layer of which (nearly) nothing is kept. The faint numbers
-    at the right are the layer's dense weights.
+    long: as `layers_long` returns it. by: `share` of the layer's weights, or their `count`, which
+    the paper's figure shows. A dot is the mean over seeds, its bar one standard deviation; the axis
+    is logarithmic, because shares run from nothing to everything. A cross on the left edge marks a
+    layer of which (nearly) nothing is kept. The faint numbers at the right are the layer's dense
+    weights.
     """
+    if by == "count":
+        long = long.assign(value=long["kept_mean"], deviation=long["kept_deviation"])
     tasks = tasks_in_order(long)
     layers = _layers_in_order(long)
     methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
@@ -44,9 +47,9 @@ def layers_figure(long: pd.DataFrame) -> Figure:
         )
         panels = figure.subplots(1, len(tasks), sharex=True, sharey=True, squeeze=False)[0]
         for axes, task in zip(panels, tasks, strict=True):
-            _layer_panel(axes, long[long["task"] == task], layers, methods)
+            _layer_panel(axes, long[long["task"] == task], layers, methods, by)
             axes.set_title(label(TASK_LABELS, task))
-            axes.set_xlabel("share of the layer kept (%)")
+            axes.set_xlabel("share of the layer kept (%)" if by == "share" else "weights kept")
         names = [f"{label(GROUP_LABELS, group)}  {layer}" for _, group, layer in layers]
         panels[0].set_yticks(range(len(layers)), names)
         panels[0].set_ylim(len(layers) - 0.4, -0.6)
@@ -66,6 +69,7 @@ def _layer_panel(
     cells: pd.DataFrame,
     layers: list[tuple[str, str, str]],
     methods: list[str],
+    by: str,
 ) -> None:
     place = {(network, layer): float(i) for i, (network, _, layer) in enumerate(layers)}
     previous = None
@@ -74,13 +78,13 @@ def _layer_panel(
             axes.axhline(i - 0.5, color="#c5ccd3", linewidth=0.8)
         previous = group
     kept = 100 - cells["sparsity_percent"].max()
-    axes.axvline(
-        kept,
-        color=MUTED,
-        linewidth=0.9,
-        linestyle=(0, (4, 3)),
-        label=f"even share, {kept} %",
-    )
+    name = f"even share, {kept:g} %"
+    if by == "share":
+        axes.axvline(kept, color=MUTED, linewidth=0.9, linestyle=(0, (4, 3)), label=name)
+    else:
+        each = cells.drop_duplicates(["network", "layer"])
+        rows = [place[key] for key in zip(each["network"], each["layer"], strict=True)]
+        axes.plot(each["weights"] * kept / 100, rows, "|", color=MUTED, markersize=9, label=name)
     strong = [name for name in methods if name not in CONTROLS]
     for method in [*(name for name in methods if name in CONTROLS), *strong]:
         line = cells[cells["method"] == method]
@@ -88,7 +92,7 @@ def _layer_panel(
             continue
         offset = (strong.index(method) - (len(strong) - 1) / 2) * 0.3 if method in strong else 0.0
         at = [place[key] + offset for key in zip(line["network"], line["layer"], strict=True)]
-        _dots(axes, line, np.array(at), method)
+        _dots(axes, line, np.array(at), method, FLOOR[by])
     for (network, layer), y in place.items():
         weights = cells.loc[(cells["network"] == network) & (cells["layer"] == layer), "weights"]
         if len(weights):
@@ -115,18 +119,19 @@ def _layer_panel(
         color="#7c8894",
     )
     axes.set_xscale("log")
-    axes.set_xlim(FLOOR_PERCENT, 900)
-    axes.set_xticks([0.1, 1, 10, 100], ["0.1", "1", "10", "100"])
+    axes.set_xlim(FLOOR[by], 900 if by == "share" else 2e7)
+    ticks = (0.1, 1, 10, 100) if by == "share" else (1, 100, 10_000, 1_000_000)
+    axes.set_xticks(ticks, [f"{tick:,g}" if tick < 1e5 else f"{tick:,.0f}" for tick in ticks])
     axes.minorticks_off()
 
 
-def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str) -> None:
+def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str, floor: float) -> None:
     share = line["value"].to_numpy()
     deviation = line["deviation"].fillna(0.0).to_numpy()
-    present = share >= FLOOR_PERCENT
+    present = share >= floor
     colour = METHOD_COLOURS[method]
     control = method in CONTROLS
-    low = np.maximum(share - deviation, FLOOR_PERCENT)
+    low = np.maximum(share - deviation, floor)
     axes.errorbar(
         share[present],
         at[present],
@@ -143,7 +148,7 @@ def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str) -> None:
     )
     if (~present).any():
         axes.plot(
-            np.full((~present).sum(), FLOOR_PERCENT),
+            np.full((~present).sum(), floor),
             at[~present],
             linestyle="none",
             marker="x",

@@ -19,8 +19,11 @@ from triptych.rl.report.tables_masks import emptied_table
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
     "rl_figure2": "Figure 2. Score against sparsity, GraSP.",
+    "rl_figure1_curves": "Figure 1 as learning curves, a line a sparsity, SNIP.",
+    "rl_figure2_curves": "Figure 2 as learning curves, a line a sparsity, GraSP.",
     "rl_criteria": "Beyond the paper: score against sparsity, other criteria.",
     "rl_figure3": "Figure 3. Weights kept by layer at 95% sparsity.",
+    "rl_figure3_counts": "Figure 3 as counts.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
     "rl_profiles": "Performance profiles at 95% sparsity.",
@@ -28,7 +31,10 @@ TITLES = {
     "rl_inference": "Beyond the paper: time to act.",
 }
 
-SCORE_FIGURES = ("rl_figure1", "rl_figure2", "rl_criteria", "rl_curves")
+SCORE_FIGURES = (
+    *("rl_figure1", "rl_figure1_curves", "rl_figure2", "rl_figure2_curves"),
+    *("rl_criteria", "rl_curves"),
+)
 SENSORS = (
     "SNIP's score |θ ∂L/∂θ| of a first layer's weight grows with the size of its input, so that of "
     "raw observations it keeps the inputs that are large and cuts those that are small: a hopper "
@@ -57,7 +63,8 @@ COLLECTED = (
 SCORES = (
     "A run's score is the mean of its last evaluations, never the best of them. Masks are found "
     "once, before training, and stay. Methods beyond SNIP and GraSP are controls that the paper "
-    "lacks."
+    "lacks. The paper compares with DS-TD3 (Sokar et al. 2021), which it quotes as keeping its "
+    "score up to 50% sparsity; that learns online and isn't run here."
 )
 LAYERS = (
     "Both methods rank weights across a whole mask group (actor, critic, encoder, decoder), so "
@@ -97,12 +104,6 @@ def rl_sections(
     tables of results/tables. layers: every layers.csv, each row once. observations: how those runs
     see them of which no more is said. units: of the tasks whose scores aren't normalised.
     """
-    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
-    notes += [
-        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
-        f"{unit}, and it is in no mean over tasks and in no profile."
-        for task, unit in units.items()
-    ]
     return [
         Section(
             "sensors",
@@ -129,16 +130,10 @@ def rl_sections(
             "layers",
             "Where the weights remain",
             LAYERS,
-            [figures["rl_figure3"]],
+            [figures["rl_figure3"], figures["rl_figure3_counts"]],
             [emptied_table(seen_as(layers, observations)), paths_table(layers)],
         ),
-        Section(
-            "memory",
-            "Memory",
-            MEMORY,
-            [figures["rl_figure4"]],
-            [table1_table(table1)],
-        ),
+        Section("memory", "Memory", MEMORY, [figures["rl_figure4"]], [table1_table(table1)]),
         Section(
             "inference",
             "Inference",
@@ -146,8 +141,25 @@ def rl_sections(
             [figures["rl_inference"]],
             [latency_table(latency, task=latency_task)],
         ),
-        Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets, units)]),
+        Section(
+            "data",
+            "Data sets",
+            _notes(datasets, units),
+            [],
+            [datasets_table(datasets, units)],
+        ),
     ]
+
+
+def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
+    """What is to be known of the data and of what stands for a score."""
+    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
+    notes += [
+        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
+        f"{unit}, and it is in no mean over tasks and in no profile."
+        for task, unit in units.items()
+    ]
+    return "\n\n".join(notes)
 
 
 def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:

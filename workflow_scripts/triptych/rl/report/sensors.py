@@ -8,10 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.present.palette import INK, STYLE, label, legend_below
 from triptych.present.tables import Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.report.figures import task_title, tasks_in_order
+from triptych.rl.report.figures import expert_line, task_title, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import in_units
 from triptych.rl.tasks import NORMALISED
@@ -52,11 +52,8 @@ def cut_table(long: pd.DataFrame) -> Table:
     for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
         task, networks, kind, method = map(str, names)
         seeds = int(cells["seeds"].max())
-        cut = [
-            f"{row['name']}" + (f" ({row['cut']} of {seeds})" if row["cut"] < seeds else "")
-            for _, row in cells.iterrows()
-            if row["cut"]
-        ]
+        always, ever = int((cells["cut"] == seeds).sum()), int((cells["cut"] > 0).sum())
+        some = f", {ever - always} more by some" if ever > always else ""
         least = cells.sort_values("value").iloc[0]
         rows.append(
             (
@@ -65,7 +62,7 @@ def cut_table(long: pd.DataFrame) -> Table:
                 label(METHOD_LABELS, method),
                 label(OBSERVATIONS, kind),
                 f"{least['name']}: {least['value']:.1f} %",
-                ", ".join(cut) or "none",
+                f"{always} of {len(cells)} by all seeds{some}" if ever else "none",
             )
         )
     sparsity = long["sparsity_percent"].max()
@@ -74,8 +71,7 @@ def cut_table(long: pd.DataFrame) -> Table:
         title=f"What a policy senses at {sparsity:g}% sparsity.",
         caption=(
             "Of the decoder's first layer, which lets BC sense: the input that keeps least of its "
-            "weights, mean over seeds, and the inputs of which nothing is left (in brackets in how "
-            "many of the seeds, where not in all)."
+            "weights, mean over seeds, and how many inputs are cut off."
         ),
         columns=tuple(
             ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
@@ -182,14 +178,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
 
 def _scores_panel(axes: Axes, scores: pd.DataFrame, expert: pd.Series) -> None:
     methods = [name for name in METHOD_LABELS if (scores["method"] == name).any()]
-    if len(expert):
-        axes.axhline(
-            expert.iloc[0],
-            color=MUTED,
-            linewidth=0.9,
-            linestyle=(0, (1, 2)),
-            label="policy behind the data",
-        )
+    expert_line(axes, expert)
     for kind, aside in zip(OBSERVATIONS, (-0.16, 0.16), strict=True):
         own = scores[scores["observations"] == kind]
         at = own["method"].map(methods.index) + aside

@@ -1,0 +1,129 @@
+"""A policy for where neither torch nor Triptych is: what acts of it, its readers, ONNX.
+
+Arrays are a dict in torch's layout, as in `inference`.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from triptych.core.files import atomic_path
+from triptych.rl.inference import LAYERS, NEEDED, ActingSettings, networks_of
+
+Arrays = Mapping[str, np.ndarray]
+
+READERS = ("policy.py", "policy.c")
+"""Files of the folder readers, which are tried without this library."""
+
+OPSET = 20
+
+
+def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
+    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder.
+
+    Neither acts with the encoder or Q2. Raises ValueError for another algorithm, or where one of
+    the arrays is missing.
+    """
+    if f"{algorithm} policy" not in NEEDED:
+        raise ValueError(f"its algorithm is {algorithm!r}; expected BCQ or BC")
+    layers = [layer for network in NEEDED[f"{algorithm} policy"] for layer in LAYERS[network]]
+    names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
+    if missing := sorted(names - arrays.keys()):
+        raise ValueError(f"it is a policy of {algorithm} and has no array {missing[0]}")
+    return {name: array for name, array in arrays.items() if name in names}
+
+
+def reader(name: str) -> str:
+    """The text of one of `READERS`."""
+    return (files("triptych.rl") / "readers" / name).read_text(encoding="utf-8")
+
+
+def export_onnx(
+    path: str | os.PathLike[str], arrays: Arrays, settings: ActingSettings, algorithm: str
+) -> None:
+    """Write what acts as ONNX, dense matrices with whatever zeros they have.
+
+    BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
+    candidates' latents [n, L] to the action [1, A] of the highest Q1. B and n are free. Raises
+    ValueError where an array is missing or shapes do not fit together.
+    """
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    arrays = what_acts(arrays, algorithm)
+    networks_of(arrays)
+    actions = len(arrays["vae.d3.bias"])
+    states, latents = arrays["vae.d1.weight"].shape[1] - 2 * actions, 2 * actions
+    if states < 1:
+        raise ValueError("its decoder has no inputs beside latents; expected observations too")
+    nodes = list(_bcq_nodes() if algorithm == "BCQ" else _bc_nodes())
+    used = {name for _, given, _, _ in nodes for name in given}
+    rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
+    constants = dict(arrays) | {
+        "max_action": np.float32(settings.max_action),
+        "least_action": np.float32(-settings.max_action),
+        "reach": np.float32(settings.phi * settings.max_action),
+    }
+    graph = helper.make_graph(
+        [helper.make_node(kind, given, [made], **how) for kind, given, made, how in nodes],
+        f"{algorithm} policy",
+        [
+            helper.make_tensor_value_info("observation", TensorProto.FLOAT, [rows, states]),
+            helper.make_tensor_value_info("latent", TensorProto.FLOAT, [candidates, latents]),
+        ],
+        [helper.make_tensor_value_info("action", TensorProto.FLOAT, [rows, actions])],
+        [
+            numpy_helper.from_array(np.asarray(value, np.float32), name)
+            for name, value in constants.items()
+            if name in used
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    onnx.checker.check_model(model, full_check=True)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(model.SerializeToString(deterministic=True))
+
+
+Node = tuple[str, list[str], str, dict[str, Any]]
+"""Operator, what it is given, what it makes, attributes."""
+
+
+def _network(network: str, given: list[str], made: str) -> Iterator[Node]:
+    """Concat, then three Gemm with two Relu between."""
+    yield "Concat", given, f"{network}.0", {"axis": 1}
+    for i, layer in enumerate(LAYERS[network]):
+        last = made if i == 2 else f"{layer}.sum"
+        inputs = [f"{network}.{i}", f"{layer}.weight", f"{layer}.bias"]
+        yield "Gemm", inputs, last, {"transB": 1}
+        if i < 2:
+            yield "Relu", [last], f"{network}.{i + 1}", {}
+
+
+def _decoded(observation: str, made: str) -> Iterator[Node]:
+    yield from _network("decoder", [observation, "latent"], "decoder.sum")
+    yield "Tanh", ["decoder.sum"], "decoder.tanh", {}
+    yield "Mul", ["decoder.tanh", "max_action"], made, {}
+
+
+def _bc_nodes() -> Iterator[Node]:
+    yield from _decoded("observation", "action")
+
+
+def _bcq_nodes() -> Iterator[Node]:
+    """As `NumpyDense.candidates`, and the candidate of the highest Q1."""
+    yield "Shape", ["latent"], "candidates", {"start": 0, "end": 1}
+    yield "Constant", [], "one", {"value_ints": [1]}
+    yield "Concat", ["candidates", "one"], "repeats", {"axis": 0}
+    yield "Tile", ["observation", "repeats"], "states", {}
+    yield from _decoded("states", "proposed")
+    yield from _network("actor", ["states", "proposed"], "actor.sum")
+    yield "Tanh", ["actor.sum"], "actor.tanh", {}
+    yield "Mul", ["actor.tanh", "reach"], "shift", {}
+    yield "Add", ["proposed", "shift"], "unbounded", {}
+    yield "Clip", ["unbounded", "least_action", "max_action"], "moved", {}
+    yield from _network("critic", ["states", "moved"], "values")
+    yield "ArgMax", ["values"], "best", {"axis": 0, "keepdims": 0}
+    yield "Gather", ["moved", "best"], "action", {"axis": 0}
