@@ -15,7 +15,7 @@ rule rl:
 
 
 wildcard_constraints:
-    task="hopper|walker2d|halfcheetah",
+    task="[a-z][a-z0-9_]*",
     networks="[a-z][a-z0-9_]*",
     stack="measured|[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
 
@@ -39,6 +39,7 @@ rule rl_prune:
         **REQUESTED,
     params:
         runs=RL.measured,
+        tasks=RL.tables,
         networks=RL.config["measure"]["widths"],
         widths=RL.config["widths"][RL.config["measure"]["widths"]],
         bcq=RL.config["bcq"],
@@ -74,6 +75,7 @@ rule rl_train:
         **REQUESTED,
         gpu=GPU,
     params:
+        task=RL.task,
         runs=RL.runs,
         widths=RL.widths,
         algorithms=RL.algorithms,

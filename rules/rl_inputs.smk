@@ -99,7 +99,7 @@ rule rl_prepare:
     resources:
         **REQUESTED,
     params:
-        task="{task}",
+        task=RL.task,
         source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
         code=code("rl_prepare"),
     script:
