@@ -68,6 +68,7 @@ rule rl_train:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
     wildcard_constraints:
         stack="[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
+    priority: 20  # the longest jobs of a demo: begun last, they would leave cores idle
     retries: RETRIES
     conda:
         "../envs/rl.yaml"
