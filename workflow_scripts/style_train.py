@@ -22,7 +22,7 @@ with job(snakemake):
     loss = read_loss(
         files.backbone,
         params.pooling,
-        files.painting,
+        [files.painting],
         params.painting_size,
         LossSettings.from_table(params.losses),
         device,

@@ -58,7 +58,7 @@ def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
         torch.manual_seed(0)
         network = TransformationNetwork(small.SMALL).double()
         backbone = small.style.random_backbone().double()
-        loss = PerceptualLoss(backbone, small.style.LOSSES, small.style.painting().double())
+        loss = PerceptualLoss(backbone, small.style.LOSSES, [small.style.painting().double()])
         updates = Updates(network, loss, small.style.TRAINING, small.CPU)
         batch = small.style.Noise().batch(range(3))[:, :, :20, :20].double() / 255
         disturbance = loss.disturbance(batch, torch.Generator().manual_seed(1))
@@ -82,7 +82,9 @@ def test_held_out_losses_are_the_same_from_smaller_batches(caplog):
 
     torch.manual_seed(0)
     network = TransformationNetwork(small.SMALL)
-    loss = PerceptualLoss(small.style.random_backbone(), small.style.LOSSES, small.style.painting())
+    loss = PerceptualLoss(
+        small.style.random_backbone(), small.style.LOSSES, [small.style.painting()]
+    )
     expected = held_out_losses(network, loss, Crops(), 4, "float32", small.CPU)
     with small.room_for(TransformationNetwork, "forward", 3):
         found = held_out_losses(network, loss, Crops(), 4, "float32", small.CPU)

@@ -51,7 +51,7 @@ def train_style(folder, stop=None, crops=None, device=CPU, **changes):
     backbone, painting = style.random_backbone().to(device), style.painting().to(device)
     return style_training.train(
         SMALL,
-        PerceptualLoss(backbone, style.LOSSES, painting),
+        PerceptualLoss(backbone, style.LOSSES, [painting]),
         crops or style.Noise(),
         dataclasses.replace(style.TRAINING, **changes),
         device,

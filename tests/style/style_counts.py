@@ -48,7 +48,7 @@ def training_counted(
         network = TransformationNetwork(architecture)
         adam = torch.optim.Adam(network.parameters(), fused=True)
         objective = PerceptualLoss(
-            backbone(name, pooling), loss, torch.empty(3, painting, painting * 4 // 3)
+            backbone(name, pooling), loss, [torch.empty(3, painting, painting * 4 // 3)]
         )
         images = torch.empty(batch, 3, size, size)
 

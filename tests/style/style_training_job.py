@@ -73,7 +73,7 @@ TRAINING = TrainingSettings(
 def main(folder, stop):
     trained = train(
         Architecture(4, "nearest", residual_blocks=1),
-        PerceptualLoss(random_backbone(), LOSSES, painting()),
+        PerceptualLoss(random_backbone(), LOSSES, [painting()]),
         Noise(),
         TRAINING,
         torch.device("cpu"),

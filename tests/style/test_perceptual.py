@@ -62,7 +62,7 @@ def gram(features):
 
 
 def test_the_equations_are_eq_5_and_6(backbone, images, stylised, painting):
-    terms = PerceptualLoss(backbone, settings(), painting).terms(images, stylised)
+    terms = PerceptualLoss(backbone, settings(), [painting]).terms(images, stylised)
     generated, original = backbone(stylised, LAYERS), backbone(images, LAYERS)
     target = backbone(painting[None], LAYERS)
     _, channels, height, width = generated["relu2_2"].shape
@@ -80,7 +80,7 @@ def test_the_equations_are_eq_5_and_6(backbone, images, stylised, painting):
 
 
 def test_mean_is_the_examples_mse_of_gram_matrices(backbone, images, stylised, painting):
-    loss = PerceptualLoss(backbone, settings(scaling="mean", style_weight=1e10), painting)
+    loss = PerceptualLoss(backbone, settings(scaling="mean", style_weight=1e10), [painting])
     generated, target = backbone(stylised, LAYERS), backbone(painting[None], LAYERS)
     expected = sum(
         torch.nn.functional.mse_loss(
@@ -106,7 +106,7 @@ def test_relative_losses_do_not_depend_on_the_scale_of_a_layers_activations(
         scaling="relative", style_layers=("relu1_1", "relu2_1"), content_layer="relu1_1"
     )
     values = [
-        PerceptualLoss(network, chosen, painting).terms(images, stylised)
+        PerceptualLoss(network, chosen, [painting]).terms(images, stylised)
         for network in (backbone, rescaled)
     ]
     torch.testing.assert_close(values[0], values[1])
@@ -117,13 +117,13 @@ def test_a_black_image_has_a_relative_style_loss_near_one_a_layer(images, painti
     unbiased = Backbone(
         backbone.architecture, weights, mean=(0.0,) * 3, std=(1.0,) * 3, pooling="max"
     )
-    loss = PerceptualLoss(unbiased, settings(scaling="relative"), painting)
+    loss = PerceptualLoss(unbiased, settings(scaling="relative"), [painting])
     style = loss.terms(images, torch.zeros_like(images))["style"]
     torch.testing.assert_close(style, torch.tensor(float(len(LAYERS))).double())
 
 
 def test_total_variation_is_that_of_the_stylised_image(backbone, images, stylised, painting):
-    loss = PerceptualLoss(backbone, settings(total_variation_weight=3.0), painting)
+    loss = PerceptualLoss(backbone, settings(total_variation_weight=3.0), [painting])
     expected = stylised.diff(dim=3).pow(2).mean() + stylised.diff(dim=2).pow(2).mean()
     torch.testing.assert_close(loss.terms(images, stylised)["total_variation"], 3 * expected)
 
@@ -131,8 +131,8 @@ def test_total_variation_is_that_of_the_stylised_image(backbone, images, stylise
 def test_what_no_file_can_hold_is_a_term_and_hardly_seen_by_the_others(
     backbone, images, stylised, painting
 ):
-    loss = PerceptualLoss(backbone, settings(gamut_weight=2.0), painting)
-    plain = PerceptualLoss(backbone, settings(), painting)
+    loss = PerceptualLoss(backbone, settings(gamut_weight=2.0), [painting])
+    plain = PerceptualLoss(backbone, settings(), [painting])
     glaring = 3 * stylised - 1
     terms = loss.terms(images, glaring)
     outside = (glaring - 1).clamp_min(0) + glaring.clamp_max(0)
@@ -161,7 +161,7 @@ def test_settings_come_from_a_table_with_lists():
 def test_no_gradient_flows_to_the_photograph_and_the_branch_stops_at_its_layer(
     backbone, images, painting, monkeypatch
 ):
-    loss = PerceptualLoss(backbone, settings(content_layer="relu1_2"), painting)
+    loss = PerceptualLoss(backbone, settings(content_layer="relu1_2"), [painting])
     convolutions = []
     original = torch.nn.functional.conv2d
     monkeypatch.setattr(
@@ -176,7 +176,7 @@ def test_no_gradient_flows_to_the_photograph_and_the_branch_stops_at_its_layer(
 
 def test_the_gradient_is_that_of_finite_differences(backbone, images, stylised, painting):
     loss = PerceptualLoss(
-        backbone, settings(scaling="relative", style_layers=("relu1_2",)), painting
+        backbone, settings(scaling="relative", style_layers=("relu1_2",)), [painting]
     )
 
     def total(image):
@@ -193,7 +193,7 @@ def test_bf16_losses_are_close_and_their_gram_matrices_float32(backbone, images,
         std=backbone.std,
         pooling="max",
     )
-    loss = PerceptualLoss(single, settings(scaling="relative"), painting.float())
+    loss = PerceptualLoss(single, settings(scaling="relative"), [painting.float()])
     x, y = images.float(), random(2, 3, 32, 24, seed=1)
     exact = loss.terms(x, y)
     with torch.autocast("cpu", torch.bfloat16):
@@ -214,7 +214,7 @@ def test_overlap_is_what_a_moved_camera_still_sees(down, right):
 
 
 def test_the_temporal_term_is_zero_for_what_moves_with_the_camera(backbone, images, painting):
-    still = PerceptualLoss(backbone, settings(temporal_weight=2.0, noise=0.0), painting)
+    still = PerceptualLoss(backbone, settings(temporal_weight=2.0, noise=0.0), [painting])
 
     def negative(x):
         return 1 - x
@@ -230,7 +230,7 @@ def test_the_temporal_term_is_zero_for_what_moves_with_the_camera(backbone, imag
 
     assert all(value(still, negative, seed) == 0 for seed in range(4))
     assert max(value(still, by_position, seed) for seed in range(4)) > 0.01
-    noisy = PerceptualLoss(backbone, settings(temporal_weight=2.0, noise=0.1), painting)
+    noisy = PerceptualLoss(backbone, settings(temporal_weight=2.0, noise=0.1), [painting])
     assert value(noisy, negative, 0) == pytest.approx(2 * 0.1**2, rel=0.1)
 
 

@@ -37,7 +37,7 @@ class NothingHeldOut(job.Noise):
 
 @pytest.fixture(scope="module")
 def loss():
-    return PerceptualLoss(job.random_backbone(), job.LOSSES, job.painting())
+    return PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()])
 
 
 def weights(seed, scale=1.0):

@@ -38,7 +38,7 @@ def settings(**changes):
 def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None):
     return train(
         architecture,
-        loss or PerceptualLoss(job.random_backbone(), job.LOSSES, job.painting()),
+        loss or PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()]),
         crops or job.Noise(),
         chosen or settings(batches=4),
         CPU,
@@ -83,7 +83,7 @@ def test_the_update_is_adams_on_the_sum_of_the_terms(tmp_path):
     chosen = settings(batches=3, schedule="constant", log_every=1)
     trained = run(tmp_path, chosen=chosen)
     network = initial_network(SMALL, chosen.seed)
-    loss = PerceptualLoss(job.random_backbone(), job.LOSSES, job.painting())
+    loss = PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()])
     adam = torch.optim.Adam(network.parameters(), chosen.learning_rate, foreach=False)
     totals = []
     for number in range(3):
@@ -236,7 +236,7 @@ def test_the_one_cycle_rises_for_a_quarter_and_falls_to_almost_nothing():
 
 def test_bf16_training_lowers_the_loss(tmp_path):
     losses = dataclasses.replace(job.LOSSES, temporal_weight=0.0)
-    loss = PerceptualLoss(job.random_backbone(), losses, job.painting())
+    loss = PerceptualLoss(job.random_backbone(), losses, [job.painting()])
     chosen = settings(batches=40, precision="bf16", log_every=10, learning_rate=0.01)
     history = run(tmp_path, loss, chosen).losses
     assert history["total"].iloc[-1] < 0.8 * history["total"].iloc[0]
@@ -255,7 +255,7 @@ def test_too_few_crops_and_too_small_ones_are_told(tmp_path):
 @pytest.mark.parametrize("precision", ["float32", "bf16", "fp16"])
 def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
     device = torch.device("cuda")
-    loss = PerceptualLoss(job.random_backbone().to(device), job.LOSSES, job.painting().to(device))
+    loss = PerceptualLoss(job.random_backbone().to(device), job.LOSSES, [job.painting().to(device)])
     chosen = settings(batches=40, precision=precision, log_every=10, learning_rate=0.01)
     trained = train(SMALL, loss, job.Noise(), chosen, device, Checkpoint(tmp_path, "x"), Never())
     assert trained.losses["total"].iloc[-1] < trained.losses["total"].iloc[0]

@@ -39,7 +39,7 @@ class Crops(job.Noise):
 @pytest.fixture(scope="module")
 def loss():
     losses = dataclasses.replace(job.LOSSES, temporal_weight=0.0)
-    return PerceptualLoss(job.random_backbone(), losses, job.painting())
+    return PerceptualLoss(job.random_backbone(), losses, [job.painting()])
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_the_loss_is_read_from_files(tmp_path):
     )
     write_image(tmp_path / "p.png", torch.rand(3, 40, 60))
     full, small = (
-        read_loss(tmp_path / "b.safetensors", "max", tmp_path / "p.png", size, job.LOSSES, CPU)
+        read_loss(tmp_path / "b.safetensors", "max", [tmp_path / "p.png"], size, job.LOSSES, CPU)
         for size in (None, 20)
     )
     assert full.painting.shape == (3, 40, 60)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
@@ -24,6 +24,7 @@ from triptych.style.feedforward.network import (
     FULL,
     SMALLEST,
     STRIDE,
+    InstanceNorm,
     NearestConvolution,
     ReflectedConvolution,
     TransformationNetwork,
@@ -213,7 +214,7 @@ def _laid_out(weight: Tensor, dtype: torch.dtype) -> Tensor:
     return weight.to(dtype).contiguous(memory_format=torch.channels_last)
 
 
-def _reflected(module: ReflectedConvolution, norm: nn.InstanceNorm2d, dtype: torch.dtype) -> Stage:
+def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dtype) -> Stage:
     """A convolution whose bias is left out, since the normalisation behind it takes it away."""
     (stride, _), margin = module.conv2d.stride, module.margin
     return Stage(
@@ -230,7 +231,7 @@ def _reflected(module: ReflectedConvolution, norm: nn.InstanceNorm2d, dtype: tor
 
 
 def _doubled(
-    module: TransposedConvolution | NearestConvolution, norm: nn.InstanceNorm2d, dtype: torch.dtype
+    module: TransposedConvolution | NearestConvolution, norm: InstanceNorm, dtype: torch.dtype
 ) -> Stage:
     """Either enlargement as one convolution 2x2 that makes the four pixels of each position."""
     weight = module.conv2d.weight.detach().double()

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
+
+from triptych.style.feedforward.network import InstanceNorm
 
 BAND = 4096
 """Pixels that float32 sums one after another; whole images would cost two digits."""
@@ -25,7 +27,7 @@ class Norm:
     epsilon: float
 
     @classmethod
-    def of(cls, module: nn.InstanceNorm2d, dtype: torch.dtype) -> "Norm":
+    def of(cls, module: InstanceNorm, dtype: torch.dtype) -> "Norm":
         """The module's, for activations of `dtype`."""
         kind = at_least_float32(dtype)
         return cls(module.weight.detach().to(kind), module.bias.detach().to(kind), module.eps)

@@ -5,7 +5,8 @@ blocks of 128, u64, u32, c9s1-3, instance normalisation instead of batch normali
 bear the names of pytorch/examples' fast_neural_style, whose checkpoints therefore load.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -40,13 +41,16 @@ class Architecture:
     many. `upsampling` is the paper's transposed convolution 3x3 of stride 2 or, as in
     pytorch/examples, nearest neighbours x2 and a 3x3 convolution. With `identity_start` the
     photograph is recoloured first (see Recolouring), the network's output is added to that, and
-    the last convolution starts at zero: training starts from the photograph itself.
+    the last convolution starts at zero: training starts from the photograph itself. A network of
+    several `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions,
+    and each has scales and shifts of the norms, and a recolouring, of its own.
     """
 
     width: int = 32
     upsampling: Upsampling = "transposed"
     residual_blocks: int = 5
     identity_start: bool = False
+    styles: int = 1
 
     def __post_init__(self) -> None:
         if self.width < 1 or self.residual_blocks < 0:
@@ -54,6 +58,8 @@ class Architecture:
                 f"width {self.width} with {self.residual_blocks} residual blocks; expected a "
                 "width of at least 1 and no negative number of blocks"
             )
+        if self.styles < 1:
+            raise InputError(f"styles is {self.styles}; expected at least 1")
         if self.upsampling not in ("transposed", "nearest"):
             raise InputError(
                 f"upsampling is {self.upsampling!r}; expected 'transposed' or 'nearest'"
@@ -110,10 +116,11 @@ class Recolouring(nn.Module):
     matrix: Tensor
     offset: Tensor
 
-    def __init__(self) -> None:
+    def __init__(self, styles: int = 1) -> None:
         super().__init__()
-        self.register_buffer("matrix", 0.25 * torch.eye(3))
-        self.register_buffer("offset", torch.full((3,), 0.5))
+        several = () if styles == 1 else (styles,)
+        self.register_buffer("matrix", (0.25 * torch.eye(3)).repeat(*several, 1, 1))
+        self.register_buffer("offset", torch.full((*several, 3), 0.5))
 
     def forward(self, images: Tensor) -> Tensor:
         """[N, 3, H, W] in [0, 1] -> the same shape, mostly within [0, 1]; at least float32."""
@@ -121,26 +128,28 @@ class Recolouring(nn.Module):
             x = normalised_colours(images)
             # Written out: a matrix product of 3x3 may be rounded to TF32 on a GPU.
             matrix, offset = self.matrix.to(x), self.offset.to(x)
-            terms = [x[:, i : i + 1] * matrix[:, i].view(3, 1, 1) for i in range(3)]
-            return terms[0] + terms[1] + terms[2] + offset.view(3, 1, 1)
+            terms = [x[:, i : i + 1] * _each(matrix[..., i]) for i in range(3)]
+            return terms[0] + terms[1] + terms[2] + _each(offset)
 
     @torch.no_grad()
-    def start_from(self, painting: Tensor, photographs: Tensor) -> None:
-        """Set the map that gives `photographs` [N, 3, H, W] the colours of `painting` [3, H, W].
+    def start_from(self, paintings: Sequence[Tensor], photographs: Tensor) -> None:
+        """Set the map that gives `photographs` [N, 3, H, W] each style's colours.
 
-        Its mean, and its covariance by C_p^(1/2) (C_x + SHADES)^(-1/2): photographs' channels are
-        nearly equal, and without the summand their small differences would turn garish.
+        paintings: one [3, H, W] a style.
+
+        A painting's mean, and its covariance by C_p^(1/2) (C_x + SHADES)^(-1/2): photographs'
+        channels are nearly equal, and without the summand their small differences would turn
+        garish.
         """
-        colours = painting.flatten(1).double()
-        mean = colours.mean(1)
-        of_painting = torch.cov(colours, correction=0)
         of_photographs = torch.cov(
             normalised_colours(photographs.double()).transpose(0, 1).flatten(1), correction=0
         )
         tamed = of_photographs + SHADES * torch.eye(3, dtype=torch.float64)
-        matrix = _root(of_painting) @ torch.linalg.inv(_root(tamed))
-        self.matrix.copy_(matrix)
-        self.offset.copy_(mean)
+        for number, painting in enumerate(paintings):
+            colours = painting.flatten(1).double()
+            matrix = _root(torch.cov(colours, correction=0)) @ torch.linalg.inv(_root(tamed))
+            self.matrix.view(-1, 3, 3)[number] = matrix
+            self.offset.view(-1, 3)[number] = colours.mean(1)
 
 
 def normalised_colours(images: Tensor) -> Tensor:
@@ -154,15 +163,41 @@ def normalised_colours(images: Tensor) -> Tensor:
     return (images - mean) * torch.rsqrt(variance + CALM)
 
 
+class InstanceNorm(nn.Module):
+    """Instance normalisation with scale and shift: [C], or of several styles [S, C].
+
+    Those of several are never used as they are: `TransformationNetwork.styled` puts one mixture
+    for each image in their place, [N, C].
+    """
+
+    eps = 1e-5
+
+    def __init__(self, channels: int, styles: int) -> None:
+        super().__init__()
+        shape = (channels,) if styles == 1 else (styles, channels)
+        self.weight, self.bias = nn.Parameter(torch.ones(shape)), nn.Parameter(torch.zeros(shape))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, H, W] -> the same shape"""
+        if self.weight.ndim == 1:
+            return functional.instance_norm(x, weight=self.weight, bias=self.bias, eps=self.eps)
+        return functional.instance_norm(x, eps=self.eps) * _each(self.weight) + _each(self.bias)
+
+
+def _each(values: Tensor) -> Tensor:
+    """Values of channels [N, C], to be combined with images."""
+    return values[..., None, None]
+
+
 class ResidualBlock(nn.Module):
     """Two 3x3 convolutions beside the identity; no ReLU after the sum (Gross and Wilber)."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, styles: int = 1) -> None:
         super().__init__()
         self.conv1 = ReflectedConvolution(channels, channels, 3)
-        self.in1 = _norm(channels)
+        self.in1 = InstanceNorm(channels, styles)
         self.conv2 = ReflectedConvolution(channels, channels, 3)
-        self.in2 = _norm(channels)
+        self.in2 = InstanceNorm(channels, styles)
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, H, W] -> the same shape"""
@@ -175,21 +210,22 @@ class TransformationNetwork(nn.Module):
     def __init__(self, architecture: Architecture | None = None) -> None:
         super().__init__()
         self.architecture = architecture = architecture or Architecture()
-        narrow = architecture.width
+        narrow, styles = architecture.width, architecture.styles
         middle, wide = 2 * narrow, 4 * narrow
-        self.conv1, self.in1 = ReflectedConvolution(3, narrow, 9), _norm(narrow)
-        self.conv2, self.in2 = ReflectedConvolution(narrow, middle, 3, 2), _norm(middle)
-        self.conv3, self.in3 = ReflectedConvolution(middle, wide, 3, 2), _norm(wide)
+        self.conv1, self.in1 = ReflectedConvolution(3, narrow, 9), InstanceNorm(narrow, styles)
+        self.conv2 = ReflectedConvolution(narrow, middle, 3, 2)
+        self.in2 = InstanceNorm(middle, styles)
+        self.conv3, self.in3 = ReflectedConvolution(middle, wide, 3, 2), InstanceNorm(wide, styles)
         self._blocks = [f"res{number}" for number in range(1, architecture.residual_blocks + 1)]
         for name in self._blocks:
-            self.add_module(name, ResidualBlock(wide))
+            self.add_module(name, ResidualBlock(wide, styles))
         doubled: type[TransposedConvolution | NearestConvolution] = (
             TransposedConvolution if architecture.upsampling == "transposed" else NearestConvolution
         )
-        self.deconv1, self.in4 = doubled(wide, middle), _norm(middle)
-        self.deconv2, self.in5 = doubled(middle, narrow), _norm(narrow)
+        self.deconv1, self.in4 = doubled(wide, middle), InstanceNorm(middle, styles)
+        self.deconv2, self.in5 = doubled(middle, narrow), InstanceNorm(narrow, styles)
         self.deconv3 = ReflectedConvolution(narrow, 3, 9)
-        self.recolouring = Recolouring() if architecture.identity_start else None
+        self.recolouring = Recolouring(styles) if architecture.identity_start else None
         if architecture.identity_start:
             nn.init.zeros_(self.deconv3.conv2d.weight)
             assert self.deconv3.conv2d.bias is not None
@@ -225,6 +261,27 @@ class TransformationNetwork(nn.Module):
         """
         return images if self.recolouring is None else self.recolouring(images)
 
+    def of_styles(self) -> dict[str, Tensor]:
+        """What each style has of its own, [S, ...] by name; nothing of a network of one style."""
+        if self.architecture.styles == 1:
+            return {}
+        norms = [name for name, module in self.named_modules() if isinstance(module, InstanceNorm)]
+        owners = [*norms, *(["recolouring"] if self.recolouring else [])]
+        tensors = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+        return {n: value for n, value in tensors.items() if n.rpartition(".")[0] in owners}
+
+    def alone(self) -> list["TransformationNetwork"]:
+        """A network for each of its styles; of one style itself."""
+        count = self.architecture.styles
+        if count == 1:
+            return [self]
+        device = next(self.parameters()).device
+        return [Styled(self, each).alone() for each in torch.eye(count, device=device)]
+
+    def of_each(self, styles: Tensor) -> "Styled":
+        """The network with a style for each image, by its number: [N]."""
+        return Styled(self, functional.one_hot(styles, self.architecture.styles))
+
     def transform(self, images: Tensor) -> Tensor:
         """`forward` behind the recolouring, for sizes that are multiples of 4."""
         x = functional.relu(self.in1(self.conv1(images * FULL)))
@@ -238,6 +295,41 @@ class TransformationNetwork(nn.Module):
         return images + stylised if self.architecture.identity_start else stylised
 
 
+class Styled:
+    """A conditional network that stylises each image by a mixture of its styles."""
+
+    def __init__(self, network: TransformationNetwork, mixture: Tensor) -> None:
+        """mixture: [N, S], a weight of each style for each image; or [S], for all images."""
+        self._network = network
+        self._tensors = {
+            name: torch.tensordot(mixture.to(value), value, 1)
+            for name, value in network.of_styles().items()
+        }
+
+    def __call__(self, images: Tensor) -> Tensor:
+        """As `TransformationNetwork.forward`."""
+        return torch.func.functional_call(self._network, self._tensors, (images,))
+
+    def recoloured(self, images: Tensor) -> Tensor:
+        """As `TransformationNetwork.recoloured`."""
+        recolouring = self._network.recolouring
+        if recolouring is None:
+            return images
+        own = {
+            name.removeprefix("recolouring."): value
+            for name, value in self._tensors.items()
+            if name.startswith("recolouring.")
+        }
+        return torch.func.functional_call(recolouring, own, (images,))
+
+    def alone(self) -> TransformationNetwork:
+        """A network of this mixture [S] alone, for inference."""
+        state = {**self._network.state_dict(), **self._tensors}
+        network = TransformationNetwork(replace(self._network.architecture, styles=1))
+        network.to(state["conv1.conv2d.weight"]).load_state_dict(state)
+        return network.eval().requires_grad_(False)
+
+
 def parameter_count(network: nn.Module) -> int:
     """Number of trainable parameters."""
     return sum(parameter.numel() for parameter in network.parameters())
@@ -247,7 +339,3 @@ def _root(covariance: Tensor) -> Tensor:
     """The symmetric square root of a covariance matrix, its least axis floored."""
     values, axes = torch.linalg.eigh(covariance)
     return axes @ torch.diag(values.clamp_min(1e-6).sqrt()) @ axes.mT
-
-
-def _norm(channels: int) -> nn.InstanceNorm2d:
-    return nn.InstanceNorm2d(channels, eps=1e-5, affine=True)

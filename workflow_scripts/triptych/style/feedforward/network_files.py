@@ -1,12 +1,14 @@
 """Networks as files: this project's, and checkpoints of the PyTorch examples."""
 
 import json
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -14,7 +16,7 @@ from torch import Tensor
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.weights import read_state_dict
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.network import Architecture, Styled, TransformationNetwork
 
 
 def save_network(
@@ -31,8 +33,13 @@ def save_network(
         save_file(tensors, temporary, {"network": json.dumps(header, sort_keys=True)})
 
 
-def load_network(path: str | os.PathLike[str]) -> tuple[TransformationNetwork, dict[str, Any]]:
+def load_network(
+    path: str | os.PathLike[str], style: str = ""
+) -> tuple[TransformationNetwork, dict[str, Any]]:
     """The network and its record from `save_network`'s file or pytorch/examples' checkpoint.
+
+    style: of a conditional network, whose record names its `styles`: one, or several mixed by
+    weights ("swirls:2+ink:1"). Files of one style don't look at it.
 
     A checkpoint (.pth, .model, .pt) is read with weights_only; its architecture is inferred from
     the tensors' shapes, running statistics of old files are dropped, and the record names the
@@ -60,7 +67,33 @@ def load_network(path: str | os.PathLike[str]) -> tuple[TransformationNetwork, d
             f"{found.get(wrong[0], 'missing')}, expected {expected.get(wrong[0], 'none')}"
         )
     network.load_state_dict({name: value.float() for name, value in state.items()})
+    if architecture.styles > 1:
+        weights = mixture(style, record["styles"], str(path))
+        return Styled(network, torch.tensor(weights)).alone(), {**record, "style": style}
     return network.eval().requires_grad_(False), record
+
+
+def mixture(style: str, styles: Sequence[str], where: str) -> list[float]:
+    """The weight of each of `styles`, adding up to one, in "swirls" or "swirls:2+ink:1".
+
+    A weight that isn't given is 1. Raises InputError for another name or weight; where: whose
+    styles they are.
+    """
+    weights = dict.fromkeys(styles, 0.0)
+    for part in style.split("+"):
+        name, _, weight = part.partition(":")
+        try:
+            value = float(weight or 1)
+        except ValueError:
+            value = -1.0
+        if name not in weights or not 0 < value < math.inf:
+            raise InputError(
+                f"{part!r} is no style of {where}; expected one of {', '.join(styles)}, or several "
+                f"with weights above 0, such as {styles[0]}:2+{styles[-1]}:1"
+            )
+        weights[name] += value
+    total = sum(weights.values())
+    return [value / total for value in weights.values()]
 
 
 def infer_architecture(state: Mapping[str, Tensor], where: str) -> Architecture:

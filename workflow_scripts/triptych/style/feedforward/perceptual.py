@@ -5,7 +5,7 @@ Losses are scalars, means over the batch. Gram matrices are taken over positions
 have different sizes, which Eq. 4 by itself doesn't allow for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -77,15 +77,20 @@ class Disturbance:
 
 
 class PerceptualLoss:
-    """The loss of stylised images under a fixed backbone and a fixed painting."""
+    """The loss of stylised images under a fixed backbone and a fixed painting a style."""
 
-    def __init__(self, backbone: Backbone, settings: LossSettings, painting: Tensor) -> None:
-        """`painting` [3, H, W] in [0, 1], on the backbone's device, of any size."""
-        self._backbone, self.settings, self.painting = backbone, settings, painting
+    def __init__(
+        self, backbone: Backbone, settings: LossSettings, paintings: Sequence[Tensor]
+    ) -> None:
+        """paintings: one [3, H, W] a style, in [0, 1], on the backbone's device, of any size."""
+        self._backbone, self.settings, self.paintings = backbone, settings, paintings
         self._layers = list(dict.fromkeys((*settings.style_layers, settings.content_layer)))
         with torch.no_grad():
-            features = backbone(painting[None], settings.style_layers)
-            self._targets = {name: position_gram(value) for name, value in features.items()}
+            features = [backbone(each[None], settings.style_layers) for each in paintings]
+            self._targets = {
+                name: torch.cat([position_gram(of[name]) for of in features])
+                for name in settings.style_layers
+            }
 
     def content_target(self, images: Tensor) -> Tensor:
         """Features of the content layer, without a graph and computed no further than there."""
@@ -93,12 +98,15 @@ class PerceptualLoss:
         with torch.no_grad():
             return self._backbone(images, [layer])[layer]
 
-    def terms(self, images: Tensor, stylised: Tensor) -> dict[str, Tensor]:
+    def terms(
+        self, images: Tensor, stylised: Tensor, styles: Tensor | None = None
+    ) -> dict[str, Tensor]:
         """Weighted content, style and total variation, scalars, of `stylised` [N, 3, H, W].
 
-        And "gamut" where that has a weight.
+        And "gamut" where that has a weight. styles: the number of each image's style, [N]; the
+        first of all if not given.
         """
-        settings = self.settings
+        settings, of = self.settings, slice(1) if styles is None else styles
         target = self.content_target(images)
         terms = {}
         if settings.gamut_weight:
@@ -111,7 +119,7 @@ class PerceptualLoss:
         content = content_term(features[settings.content_layer], target, "mse", kind).mean()
         style = torch.stack(
             [
-                _style(position_gram(features[name]), self._targets[name], settings.scaling)
+                _style(position_gram(features[name]), self._targets[name][of], settings.scaling)
                 for name in settings.style_layers
             ]
         ).sum()
@@ -161,7 +169,7 @@ def overlap(images: Tensor, down: int, right: int) -> Tensor:
 
 
 def _style(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:
-    """Mean over the batch of one layer's term; grams [N, C, C] and targets [1, C, C] as given."""
+    """Mean over the batch of one layer's term; grams [N, C, C], targets as many or one for all."""
     if scaling == "equation":  # of Version 1, whose Eq. 3 divides by 4 C^2 where Eq. 6 has C^2
         return 4 * style_term(grams, targets, "equation").mean()
     return style_term(grams, targets, scaling).mean()

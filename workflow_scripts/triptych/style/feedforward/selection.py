@@ -77,21 +77,27 @@ def held_out_losses(
     precision: str,
     device: torch.device,
 ) -> dict[str, float]:
-    """Weighted content and style, and the total with total variation: means over the crops."""
-    numbers = list(crops.held_out)
+    """Weighted content and style, and the total with total variation.
+
+    Means over crops and styles.
+    """
+    numbers, of_styles = list(crops.held_out), network.alone()
 
     def means(size: int) -> dict[str, float]:
         sums = {"content": 0.0, "style": 0.0, "total": 0.0}
         for start in range(0, len(numbers), size):
             some = numbers[start : start + size]
             images = crops.batch(some).to(device).float() / 255
-            with torch.no_grad(), training_precision(device, precision):
-                terms = loss.terms(network.recoloured(images), network(images))
-            values = {name: float(value) * len(some) for name, value in terms.items()}
-            sums["content"] += values["content"]
-            sums["style"] += values["style"]
-            sums["total"] += sum(values.values())
-        return {name: value / len(numbers) for name, value in sums.items()}
+            for style, alone in enumerate(of_styles):
+                styles = torch.full((len(images),), style, device=device)
+                with torch.no_grad(), training_precision(device, precision):
+                    terms = loss.terms(alone.recoloured(images), alone(images), styles)
+                values = {name: float(value) * len(some) for name, value in terms.items()}
+                sums["content"] += values["content"]
+                sums["style"] += values["style"]
+                sums["total"] += sum(values.values())
+        count = len(numbers) * len(of_styles)
+        return {name: value / count for name, value in sums.items()}
 
     return Portion(batch, "images", ADVICE).run(means)
 
@@ -106,10 +112,14 @@ def with_weights(architecture: Architecture, weights: Weights) -> Transformation
 def through_checkpoints(
     checkpoints: Mapping[int, Weights], architecture: Architecture, image: Tensor
 ) -> list[Tensor]:
-    """`image` [3, H, W] in [0, 1] as each checkpoint stylises it, in order: uint8 [3, H, W]."""
+    """`image` [3, H, W] in [0, 1] as each checkpoint stylises it, in order: uint8 [3, H, S W].
+
+    One beside the other for each of S styles.
+    """
     stylised = []
     for _, weights in sorted(checkpoints.items()):
+        networks = with_weights(architecture, weights).alone()
         with torch.no_grad():
-            result = with_weights(architecture, weights)(image[None])[0]
+            result = torch.cat([network(image[None])[0] for network in networks], 2)
         stylised.append((result.clamp(0, 1) * 255).round().byte())
     return stylised

@@ -1,4 +1,4 @@
-"""Train a transformation network for one painting, resumably.
+"""Train a transformation network for one painting or for several, resumably.
 
 Nothing is drawn from a running stream: a batch's images, crops, flips and noise are functions of
 the seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
@@ -7,7 +7,7 @@ the seed and the batch's number, so a resumed run sees what an unbroken one woul
 import logging
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,13 @@ from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import TERMS, PerceptualLoss
-from triptych.style.feedforward.training_data import Crops, Prefetched, TrainingSettings, load_batch
+from triptych.style.feedforward.training_data import (
+    Crops,
+    Prefetched,
+    TrainingSettings,
+    batch_styles,
+    load_batch,
+)
 from triptych.style.feedforward.update import Updates
 
 logger = logging.getLogger(__name__)
@@ -72,8 +78,9 @@ def train(
     checkpoint: Checkpoint,
     stop: Stop,
 ) -> Trained:
-    """Train a network with Adam (Johnson et al. 2016), from `checkpoint` where there is one.
+    """Train a network of the loss's paintings with Adam (Johnson et al. 2016).
 
+    From `checkpoint` where there is one.
     Raises `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not
     finite or the loss explodes (the last checkpoint stays), InputError for fewer crops than a
     batch holds.
@@ -85,6 +92,7 @@ def train(
         )
     if device.type == "cpu":
         keep_freed_memory()
+    architecture = replace(architecture, styles=len(loss.paintings))
     run = TrainingRun(architecture, loss, settings, device, Path(checkpoint.path).parent / "kept")
     advice = (
         "Lower style.training.schedule.learning_rate first, then the style weight, or train in "
@@ -111,7 +119,7 @@ class TrainingRun:
         device: torch.device,
         folder: Path,
     ) -> None:
-        self._painting, self._settings = loss.painting, settings
+        self._paintings, self._settings = loss.paintings, settings
         self._device, self._folder = device, folder
         self._network = initial_network(architecture, settings.seed).to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
@@ -123,6 +131,7 @@ class TrainingRun:
         self._summed = torch.zeros(len(TERMS), device=device)
         self._recent: list[Tensor] = []
         self._images = torch.empty(0)
+        self._styles: Tensor | None = None
         self._seconds, self._clock = 0.0, time.perf_counter()
 
     def start(self, crops: Crops) -> None:
@@ -131,12 +140,16 @@ class TrainingRun:
             return
         first = range(-(-COLOURS_FROM // self._settings.batch))
         images = torch.cat([load_batch(crops, self._settings, number) for number in first])
-        self._network.recolouring.start_from(self._painting.cpu(), images / 255)
+        paintings = [painting.cpu() for painting in self._paintings]
+        self._network.recolouring.start_from(paintings, images / 255)
 
     def step(self, crops: Tensor) -> None:
         """Update the weights once on uint8 images [N, 3, S, S]."""
         images = crops.to(self._device).float() / 255
-        values = self._updates.step(images, self.done, learning_rate(self.done, self._settings))
+        styles = batch_styles(len(self._paintings), self._settings, self.done)
+        self._styles = styles if styles is None else styles.to(self._device)
+        rate = learning_rate(self.done, self._settings)
+        values = self._updates.step(images, self._styles, self.done, rate)
         self._summed += values
         self._recent.append(values)
         self._images = images
@@ -216,7 +229,9 @@ class TrainingRun:
         """Write the weights as they are, and a random training image with its stylised version."""
         image = self._images[:1]
         with torch.no_grad(), training_precision(self._device, self._settings.precision):
-            stylised = self._network(image)
+            first = self._styles
+            network = self._network if first is None else self._network.of_each(first[:1])
+            stylised = network(image)
         pair = torch.cat([image, stylised.float().clamp(0, 1)], 3)[0]
         tensors = {
             name: value.contiguous().cpu() for name, value in self._network.state_dict().items()

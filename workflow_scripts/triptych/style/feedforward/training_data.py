@@ -92,6 +92,14 @@ def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
     )
 
 
+def batch_styles(styles: int, settings: TrainingSettings, number: int) -> Tensor | None:
+    """The style that each image of a batch is drawn for, [batch]; None where there is one."""
+    if styles == 1:
+        return None
+    generator = keyed_generator(CPU, "styles", settings.seed, number)
+    return torch.randint(styles, (settings.batch,), generator=generator)
+
+
 def batch_indices(count: int, batch: int, seed: int, number: int) -> list[int]:
     """Which of `count` crops make batch `number`; each once an epoch, the incomplete batch none."""
     epoch, position = divmod(number, count // batch)

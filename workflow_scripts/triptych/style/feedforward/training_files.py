@@ -6,7 +6,7 @@ metadata key "training" with the architecture and a record of the settings.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -63,22 +63,22 @@ class Checkpoints:
 def read_loss(
     backbone: Path,
     pooling: PoolingKind,
-    painting: Path,
+    paintings: Sequence[Path],
     size: int | None,
     settings: LossSettings,
     device: torch.device,
 ) -> PerceptualLoss:
-    """The loss under the backbone and the painting in these files.
+    """The loss under the backbone and the paintings in these files.
 
-    size: the shorter side that the painting is resized to, in pixels; None leaves it as it is.
+    size: the shorter side that a painting is resized to, in pixels; None leaves it as it is.
     """
-    image = read_image(painting)
+    images = [read_image(painting) for painting in paintings]
     if size is not None:
-        image = resize(image, size)
+        images = [resize(image, size) for image in images]
     network = load_backbone(backbone, pooling=pooling).to(device)
     if device.type == "cuda":  # what its tensor cores read without a copy
         network.to(memory_format=torch.channels_last)
-    return PerceptualLoss(network, settings, image.to(device))
+    return PerceptualLoss(network, settings, [image.to(device) for image in images])
 
 
 def write_training(

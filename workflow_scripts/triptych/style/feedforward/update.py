@@ -41,25 +41,34 @@ class Updates:
         self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
         self._portion = Portion(settings.batch, "images", ADVICE)
 
-    def step(self, images: Tensor, number: int, rate: float) -> Tensor:
-        """Move the weights once, by batch `number` [N, 3, S, S] in [0, 1]; the terms, [TERMS]."""
+    def step(self, images: Tensor, styles: Tensor | None, number: int, rate: float) -> Tensor:
+        """Move the weights once, by batch `number` [N, 3, S, S] in [0, 1]; the terms, [TERMS].
+
+        styles: the number of each image's style, [N], where the network has several.
+        """
         for group in self._adam.param_groups:
             group["lr"] = rate
         disturbance = None
         if self._loss.settings.temporal_weight:
             generator = keyed_generator(CPU, "disturbed", self._settings.seed, number)
             disturbance = self._loss.disturbance(images, generator)
-        values = self._portion.run(lambda size: self._gradients(images, disturbance, size))
+        values = self._portion.run(lambda size: self._gradients(images, styles, disturbance, size))
         self._scaler.step(self._adam)
         self._scaler.update()
         return values
 
-    def _gradients(self, images: Tensor, disturbance: Disturbance | None, size: int) -> Tensor:
+    def _gradients(
+        self, images: Tensor, styles: Tensor | None, disturbance: Disturbance | None, size: int
+    ) -> Tensor:
         self._adam.zero_grad()
         values = torch.zeros(len(TERMS), device=self._device)
         for first in range(0, len(images), size):
             part = slice(first, first + size)
-            terms, total = self._terms(images[part], disturbance.of(part) if disturbance else None)
+            terms, total = self._terms(
+                images[part],
+                None if styles is None else styles[part],
+                disturbance.of(part) if disturbance else None,
+            )
             share = len(images[part]) / len(images)
             self._scaler.scale(total * share).backward()
             nothing = values.new_zeros(())
@@ -68,16 +77,15 @@ class Updates:
         return values
 
     def _terms(
-        self, images: Tensor, disturbance: Disturbance | None
+        self, images: Tensor, styles: Tensor | None, disturbance: Disturbance | None
     ) -> tuple[dict[str, Tensor], Tensor]:
         """The terms of some images, means over these, and their sum."""
         with training_precision(self._device, self._settings.precision):
-            stylised = self._network(images)
-            terms = self._loss.terms(self._network.recoloured(images), stylised)
+            network = self._network if styles is None else self._network.of_each(styles)
+            stylised = network(images)
+            terms = self._loss.terms(network.recoloured(images), stylised, styles)
             if disturbance is not None:
-                terms["temporal"] = self._loss.temporal(
-                    self._network, images, stylised, disturbance
-                )
+                terms["temporal"] = self._loss.temporal(network, images, stylised, disturbance)
             return terms, torch.stack(list(terms.values())).sum()
 
     def finite(self) -> bool:

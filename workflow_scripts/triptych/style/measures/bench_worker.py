@@ -110,7 +110,7 @@ def our_step(precision: Precision, size: int, width: int) -> Callable[[], object
         style_weight=1e10,
         total_variation_weight=0.0,
     )
-    loss = PerceptualLoss(backbone("vgg16"), settings, image(3, size, size))
+    loss = PerceptualLoss(backbone("vgg16"), settings, [image(3, size, size)])
     training = TrainingSettings(
         batches=10**6,
         batch=4,

@@ -40,7 +40,7 @@ def training_trials(config: Config, device: torch.device) -> Iterator[Trial]:
     loss = PerceptualLoss(
         random_backbone(name, training["pooling"], device),
         losses,
-        images(3, painting, painting * 4 // 3).to(device),
+        [images(3, painting, painting * 4 // 3).to(device)],
     )
     run = TrainingRun(architecture, loss, schedule, device, Path("unused"))
     batch = (255 * images(schedule.batch, 3, schedule.size, schedule.size)).byte()
