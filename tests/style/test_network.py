@@ -74,7 +74,7 @@ def test_a_tiny_image_is_refused_with_its_size():
 
 def recoloured_network(painting, photographs):
     network = TransformationNetwork(Architecture(4, identity_start=True))
-    network.recolouring.start_from(painting, photographs)
+    network.recolouring.start_from([painting], photographs)
     return network
 
 

@@ -141,8 +141,8 @@ def test_the_loss_is_read_from_files(tmp_path):
         read_loss(tmp_path / "b.safetensors", "max", [tmp_path / "p.png"], size, job.LOSSES, CPU)
         for size in (None, 20)
     )
-    assert full.painting.shape == (3, 40, 60)
-    assert small.painting.shape == (3, 20, 30)
+    assert full.paintings[0].shape == (3, 40, 60)
+    assert small.paintings[0].shape == (3, 20, 30)
 
 
 def test_another_file_is_not_a_trainings_weights(tmp_path):
