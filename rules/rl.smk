@@ -23,7 +23,7 @@ wildcard_constraints:
 rule rl_prune:
     """Prune the measured runs at initialisation: masks, weights kept by layer, bytes stored."""
     input:
-        transitions=expand("results/rl/{task}/transitions.safetensors", task=RL.tasks),
+        transitions=RL.measured_on,
     output:
         masks=RL.files("masks.safetensors", trained=False),
         layers=RL.files("layers.csv", trained=False),
@@ -42,7 +42,7 @@ rule rl_prune:
         networks=RL.config["measure"]["widths"],
         widths=RL.config["widths"][RL.config["measure"]["widths"]],
         bcq=RL.config["bcq"],
-        pruning=RL.config["pruning"],
+        pruning=RL.measured_with,
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl_prune.py"
@@ -52,6 +52,7 @@ rule rl_train:
     """Prune, train and score a stack of runs, BCQ and the BC that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
+        pruned_on=RL.pruned_on,
     output:
         masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
         layers="results/rl/{task}/{networks}/{stack}/layers.csv",
@@ -77,7 +78,7 @@ rule rl_train:
         widths=RL.widths,
         algorithms=RL.algorithms,
         bcq=RL.config["bcq"],
-        pruning=RL.config["pruning"],
+        pruning=lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards)),
         training=RL.config["training"],
         evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},
         device=config["device"],

@@ -15,16 +15,17 @@ from triptych.rl.report.comparisons import (
 )
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
-from triptych.rl.report.scores import run_scores, seen_as, summarise_scores
+from triptych.rl.report.scores import default_pruning, run_scores, seen_as, summarise_scores
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
+from triptych.rl.report.variants import variants_long, variants_table
 
 with job(snakemake):
     output, scale = snakemake.output, snakemake.params.scale
-    every = read_frames(snakemake.input.scores)
-    evaluations = seen_as(every, snakemake.params.observations)
+    every, kind = read_frames(snakemake.input.scores), snakemake.params.observations
+    evaluations, last = seen_as(every, kind), snakemake.params.last_evaluations
     behaviour = read_frames(snakemake.input.datasets)
-    runs = run_scores(evaluations, snakemake.params.last_evaluations)
+    runs = run_scores(evaluations, last)
     summary = summarise_scores(runs)
     for name, methods in snakemake.params.figures.items():
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
@@ -39,11 +40,18 @@ with job(snakemake):
     profiles = profiles_long(runs, behaviour, scale=scale)
     write_figure(profiles_figure(profiles), profiles, output.profiles)
     compared = comparisons_long(runs, scale=scale)
-    inputs = inputs_long(read_frames(snakemake.input.inputs), sparsity_percent=95, scale=scale)
+    masks_inputs = default_pruning(read_frames(snakemake.input.inputs))
+    inputs = inputs_long(masks_inputs, sparsity_percent=95, scale=scale)
     if sensing := snakemake.params.sensing:
-        seen = run_scores(every, snakemake.params.last_evaluations)
+        seen = run_scores(default_pruning(every), last)
         sensors = sensors_long(seen, inputs, **sensing, scale=scale)
         write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
+    if variants := snakemake.params.variants:
+        alike = run_scores(every[every["observations"] == kind], last)
+        varied = variants_long(alike, scale=scale)
+        write_table(
+            varied, variants_table(varied, variants), Path(output.variants[0]).with_suffix("")
+        )
     for long, table, files in (
         (scores, scores_table(scores), output.scores),
         (compared, comparisons_table(compared), output.comparisons),

@@ -5,14 +5,13 @@ import pandas as pd
 from triptych.core.job import job
 from triptych.rl.bcq import BcqSettings
 from triptych.rl.networks import Widths
-from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    for runs, transitions, *files in zip(
+    for runs, pruning, *files in zip(
         params.runs,
-        snakemake.input.transitions,
+        params.pruning,
         output.masks,
         output.layers,
         output.inputs,
@@ -22,9 +21,8 @@ with job(snakemake):
         pruned = prune_stack(
             pd.DataFrame(runs),
             params.networks,
-            transitions,
             Widths.from_table(params.widths),
             BcqSettings.from_table(params.bcq),
-            PruningSettings(**params.pruning),
+            pruning,
         )
         pruned.write(*files)

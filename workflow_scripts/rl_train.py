@@ -11,9 +11,9 @@ from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
-from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack, with_masks
 from triptych.rl.stack_training import policies_of, train_stack
+from triptych.rl.sweep import DEFAULT
 from triptych.rl.training import TrainingSettings
 
 with job(snakemake):
@@ -35,14 +35,8 @@ with job(snakemake):
     evaluation = EvaluationSettings(
         **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}
     )
-    pruned = prune_stack(
-        rows,
-        snakemake.wildcards.networks,
-        snakemake.input.transitions,
-        widths,
-        bcq,
-        PruningSettings(**params.pruning),
-    )
+    scope = params.pruning[DEFAULT]["scope"]
+    pruned = prune_stack(rows, snakemake.wildcards.networks, widths, bcq, params.pruning)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
@@ -55,11 +49,9 @@ with job(snakemake):
         device,
         Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
-        params.pruning["scope"],
+        scope,
     )
-    left = with_masks(
-        pruned, trained.masks, rows, snakemake.wildcards.networks, widths, params.pruning["scope"]
-    )
+    left = with_masks(pruned, trained.masks, rows, snakemake.wildcards.networks, widths, scope)
     left.write(output.masks, output.layers, output.inputs, output.sizes)
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
         write_csv(table, path)

@@ -84,16 +84,24 @@ def _add_policy(parser: argparse.ArgumentParser, what: str) -> None:
     which = parser.add_argument_group("which row of a policies.safetensors")
     which.add_argument("--method", help="dense, snip, grasp or another of the config's")
     which.add_argument("--observations", choices=("raw", "normalised"), help="how it was trained")
+    which.add_argument("--pruning", help="default, or a name from rl.pruning.variants")
     which.add_argument("--sparsity", type=float, metavar="PERCENT", help="such as 95")
     which.add_argument("--seed", type=int)
+
+
+def _chosen(options: argparse.Namespace) -> "StoredPolicy":
+    from triptych.rl.stored_policy import OPTIONS, read_policy
+
+    given = {key: getattr(options, option) for option, key in OPTIONS.items()}
+    return read_policy(options.policy, {k: v for k, v in given.items() if v is not None})
 
 
 def _export(options: argparse.Namespace) -> int:
     from triptych.rl.exporting import READERS, acting_algorithm, export, reader, what_acts
     from triptych.rl.storage import pack
-    from triptych.rl.stored_policy import acting_settings, read_policy
+    from triptych.rl.stored_policy import acting_settings
 
-    policy = read_policy(options.policy, vars(options))
+    policy = _chosen(options)
     output: Path = options.output or Path(_output_name(options.policy, policy, options.values))
     arrays = policy.arrays
     try:
@@ -175,11 +183,11 @@ def _check_packed(output: Path, arrays: Mapping[str, "np.ndarray"], error: float
 def _bench(options: argparse.Namespace) -> int:
     # OpenBLAS reads this when numpy is loaded, which is why it stands before the imports.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from triptych.rl.stored_policy import acting_settings, read_policy
+    from triptych.rl.stored_policy import acting_settings
 
     if options.csv:
         _refuse_to_overwrite(options.csv, options.force)
-    policy = read_policy(options.policy, vars(options))
+    policy = _chosen(options)
     try:
         settings = acting_settings(policy.settings, options.candidates)
     except ValueError as problem:

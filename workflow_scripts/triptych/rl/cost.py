@@ -47,9 +47,11 @@ def job_cost(
 ) -> Cost:
     """The cost of one job. config: the section `rl`; sources: resources/sources.yaml."""
     kinds: dict[str, Callable[[], Cost]] = {
-        "rl_download": lambda: _download(sources, wildcards["task"]),
+        "rl_download": lambda: _download(sources, wildcards["task"], wildcards["quality"]),
         "rl_train_expert": lambda: Cost(
-            cpu_seconds=3 * config["experts"][wildcards["task"]]["steps"] / STEPS_A_SECOND
+            cpu_seconds=3
+            * config["experts"][wildcards["task"] + wildcards["quality"]]["steps"]
+            / STEPS_A_SECOND
         ),
         "rl_collect": lambda: Cost(
             cpu_seconds=config["collect"]["transitions"] / STEPS_A_SECOND,
@@ -194,8 +196,8 @@ def _learnt(layers: Layers, rows_: int, of_inputs: bool = True) -> Work:
     return work
 
 
-def _download(sources: Mapping[str, Any], task: str) -> Cost:
-    file = sources["d4rl"]["files"][f"{task}_expert-v2"]
+def _download(sources: Mapping[str, Any], task: str, quality: str) -> Cost:
+    file = sources["d4rl"]["files"][f"{task}_{quality.removeprefix('-') or 'expert'}-v2"]
     return download(file["size"], 240e6)
 
 

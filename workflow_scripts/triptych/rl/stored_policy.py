@@ -22,13 +22,14 @@ REFERENCE_ACTING = {
 }
 """sfujim/BCQ's values (latent_clip_bc: BEAR's), for files that carry no settings."""
 
-FILTERS = {
+OPTIONS = {
     "method": "method",
     "observations": "observations",
+    "pruning": "pruning",
     "sparsity": "sparsity_percent",
     "seed": "seed",
 }
-"""Keys of a row by the options that choose one."""
+"""Keys of a row by the command's options that choose one."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +41,15 @@ class StoredPolicy:
     settings: dict[str, Any]
 
 
-def read_policy(path: Path, chosen: Mapping[str, Any]) -> StoredPolicy:
+def read_policy(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
     """One policy from a packed file, from a row of a policies file or from plain arrays.
 
-    chosen: values by the keys of `FILTERS`, None where nothing was chosen. Raises InputError.
+    filters: values that its row has to have. Raises InputError where not one row has them.
     """
     if not path.is_file():
         raise InputError(f"{path} is not a file; give a policies.safetensors or a packed file")
     with path.open("rb") as stream:
         is_packed = stream.read(len(MAGIC)) == MAGIC
-    filters = {
-        key: value for option, key in FILTERS.items() if (value := chosen.get(option)) is not None
-    }
     if is_packed:
         try:
             packed = unpack(path)
@@ -86,12 +84,12 @@ def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
     matches = [
         k
         for k, row in enumerate(policies.rows)
-        if all(row[key] == value for key, value in filters.items())
+        if all(row.get(key) == value for key, value in filters.items())
     ]
     if len(matches) != 1:
         rows = "\n".join(
             "  "
-            + " ".join(f"--{option} {row[key]}" for option, key in FILTERS.items() if key in row)
+            + " ".join(f"--{option} {row[key]}" for option, key in OPTIONS.items() if key in row)
             for row in policies.rows
         )
         found = "no row is" if not matches else f"{len(matches)} rows are"
