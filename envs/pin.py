@@ -39,6 +39,8 @@ PACKAGES = {
         "mujoco",
         "numba",
         "numpy",
+        "onnx",
+        "onnxruntime",
         "pandas",
         "safetensors",
         "torch",

@@ -89,12 +89,14 @@ rule rl_draw_masks:
 
 
 rule rl_inference:
-    """Time to act with dense and sparse kernels (beyond the paper)."""
+    """Time to act, with dense and sparse kernels and as deployed (beyond the paper)."""
     input:
         latency=[RL.latency],
+        deployed=[RL.deployed_table],
     output:
         figure("rl_inference", "Inference", "time to act, dense and sparse"),
         table_files("rl_inference")[1:],
+        deployed=table("rl_deployed", "Deployed", "bytes, time to act, what int8 costs"),
     log:
         "results/logs/rl_inference/rl_inference.log",
     benchmark:
