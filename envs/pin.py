@@ -36,11 +36,13 @@ PACKAGES = {
     "rl": [
         "gymnasium",
         "h5py",
+        "imageio",
         "mujoco",
         "numba",
         "numpy",
         "onnx",
         "onnxruntime",
+        "packaging",
         "pandas",
         "safetensors",
         "torch",

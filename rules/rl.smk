@@ -15,7 +15,7 @@ rule rl:
 
 
 wildcard_constraints:
-    task="hopper|walker2d|halfcheetah",
+    task="[a-z][a-z0-9_]*",
     networks="[a-z][a-z0-9_]*",
     stack="measured|[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
 
@@ -39,6 +39,7 @@ rule rl_prune:
         **REQUESTED,
     params:
         runs=RL.measured,
+        tasks=RL.tables,
         networks=RL.config["measure"]["widths"],
         widths=RL.config["widths"][RL.config["measure"]["widths"]],
         bcq=RL.config["bcq"],
@@ -67,6 +68,7 @@ rule rl_train:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
     wildcard_constraints:
         stack="[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
+    priority: 20  # the longest jobs of a demo: begun last, they would leave cores idle
     retries: RETRIES
     conda:
         "../envs/rl.yaml"
@@ -74,6 +76,7 @@ rule rl_train:
         **REQUESTED,
         gpu=GPU,
     params:
+        task=RL.task,
         runs=RL.runs,
         widths=RL.widths,
         algorithms=RL.algorithms,
@@ -120,7 +123,12 @@ rule rl_latency:
         repeats=RL.config["latency"]["repeats"],
         deployed=RL.deployed,
         deployed_networks=RL.deployed_networks,
-        evaluation={k: RL.config["evaluation"][k] for k in ("episodes", "seed")},
+        task=RL.task,
+        evaluation={
+            k: v
+            for k, v in RL.config["evaluation"].items()
+            if k not in ("every", "last")
+        },
         code=code("rl_latency"),
     script:
         "../workflow_scripts/rl_latency.py"

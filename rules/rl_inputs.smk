@@ -48,7 +48,9 @@ rule rl_train_expert:
         **REQUESTED,
     params:
         task="{task}",
-        settings=lambda wildcards: RL.config["experts"][f"{wildcards.task}{wildcards.quality}"],
+        settings=lambda wildcards: RL.config["experts"][
+            f"{wildcards.task}{wildcards.quality}"
+        ],
         checkpoint="results/checkpoints/rl_train_expert/{task}{quality}",
         code=code("rl_train_expert"),
     script:
@@ -99,7 +101,7 @@ rule rl_prepare:
     resources:
         **REQUESTED,
     params:
-        task="{task}",
+        task=RL.task,
         source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
         code=code("rl_prepare"),
     script:

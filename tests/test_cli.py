@@ -15,6 +15,7 @@ from triptych.cli import main
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.networks import Policies, Widths, initialise, torch_layout, write_policies
 from triptych.rl.storage import pack, unpack
+from triptych.rl.tasks import task_named
 
 STATE, ACTION = 5, 2
 ROWS = [
@@ -116,8 +117,8 @@ def test_int8_states_the_score_that_it_loses(policies, capsys):
             layer: torch.from_numpy(np.atleast_2d(array.T)[None])
             for layer, array in unpack(path).arrays.items()
         }
-        evaluation = EvaluationSettings(episodes=2, candidates=7, seed=0)
-        scored = evaluate("BCQ", alone, [0], "hopper", evaluation, phi=0.05)
+        evaluation = EvaluationSettings(2, candidates=7, seed=0, task=task_named("hopper"))
+        scored = evaluate("BCQ", alone, [0], evaluation, phi=0.05)
         for column in ("return", "score_normalised"):
             assert found[name][column] == pytest.approx(scored[column].mean(), rel=1e-6)
             assert f"{found[name][column]:.2f}" in printed or column == "return"

@@ -15,13 +15,20 @@ from triptych.rl.report.comparisons import (
 )
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
-from triptych.rl.report.scores import default_pruning, run_scores, seen_as, summarise_scores
+from triptych.rl.report.scores import (
+    default_pruning,
+    in_units,
+    run_scores,
+    seen_as,
+    summarise_scores,
+)
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
 from triptych.rl.report.variants import variants_long, variants_table
+from triptych.rl.tasks import NORMALISED
 
 with job(snakemake):
-    output, scale = snakemake.output, snakemake.params.scale
+    output, scale, units = snakemake.output, snakemake.params.scale, snakemake.params.units
     every, kind = read_frames(snakemake.input.scores), snakemake.params.observations
     evaluations, last = seen_as(every, kind), snakemake.params.last_evaluations
     behaviour = read_frames(snakemake.input.datasets)
@@ -29,26 +36,27 @@ with job(snakemake):
     summary = summarise_scores(runs)
     for name, methods in snakemake.params.figures.items():
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
-        numbers = with_cells(shown, unit="D4RL-normalised score", scale=scale)
-        write_figure(sparsity_figure(shown, behaviour, *methods), numbers, getattr(output, name))
+        numbers = in_units(with_cells(shown, unit=NORMALISED, scale=scale), units)
+        write_figure(sparsity_figure(numbers, behaviour, *methods), numbers, getattr(output, name))
     for name, method in snakemake.params.levels.items():
-        levels = levels_long(evaluations, method, scale=scale)
+        levels = levels_long(evaluations, method, scale, units)
         write_figure(levels_figure(levels), levels, getattr(output, name))
-    curves = curves_long(evaluations, scale=scale)
+    curves = curves_long(evaluations, scale, units)
     write_figure(curves_figure(curves), curves, output.curves)
-    scores = scores_long(runs, sparsity_percent=95, scale=scale)
-    profiles = profiles_long(runs, behaviour, scale=scale)
-    write_figure(profiles_figure(profiles), profiles, output.profiles)
-    compared = comparisons_long(runs, scale=scale)
+    scores = scores_long(runs, sparsity_percent=95, scale=scale, units=units)
+    if alike := sorted(set(runs["task"]) - set(units)):
+        profiles = profiles_long(runs[runs["task"].isin(alike)], behaviour, scale=scale)
+        write_figure(profiles_figure(profiles), profiles, output.profiles)
+    compared = comparisons_long(runs, scale=scale, units=units)
     masks_inputs = default_pruning(read_frames(snakemake.input.inputs))
     inputs = inputs_long(masks_inputs, sparsity_percent=95, scale=scale)
     if sensing := snakemake.params.sensing:
         seen = run_scores(default_pruning(every), last)
-        sensors = sensors_long(seen, inputs, **sensing, scale=scale)
+        sensors = sensors_long(seen, inputs, **sensing, scale=scale, units=units)
         write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
     if variants := snakemake.params.variants:
-        alike = run_scores(every[every["observations"] == kind], last)
-        varied = variants_long(alike, scale=scale)
+        of_all = run_scores(every[every["observations"] == kind], last)
+        varied = variants_long(of_all, scale=scale, units=units)
         write_table(
             varied, variants_table(varied, variants), Path(output.variants[0]).with_suffix("")
         )

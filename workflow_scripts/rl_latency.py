@@ -12,10 +12,12 @@ from pathlib import Path
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.rl.deployed import deployed_table
+from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.inference import ActingSettings
 from triptych.rl.latency import latency_table, pruned_policy
 from triptych.rl.networks import Widths
 from triptych.rl.stored_policy import read_policy
+from triptych.rl.tasks import task_from
 from triptych.rl.transitions import read_transitions
 
 with job(snakemake):
@@ -45,8 +47,7 @@ with job(snakemake):
     table = deployed_table(
         [read_policy(Path(file), run) for file, run in trained],
         stored.observations,
-        params.evaluation["episodes"],
-        params.evaluation["seed"],
+        EvaluationSettings(**params.evaluation, task=task_from(**params.task)),
         params.repeats,
     )
     table.insert(1, "networks", params.deployed_networks)

@@ -6,11 +6,13 @@ from triptych.core.job import job
 from triptych.rl.bcq import BcqSettings
 from triptych.rl.networks import Widths
 from triptych.rl.stack_pruning import prune_stack
+from triptych.rl.tasks import task_from
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    for runs, pruning, *files in zip(
+    for runs, task, pruning, *files in zip(
         params.runs,
+        params.tasks,
         params.pruning,
         output.masks,
         output.layers,
@@ -24,5 +26,6 @@ with job(snakemake):
             Widths.from_table(params.widths),
             BcqSettings.from_table(params.bcq),
             pruning,
+            task_from(**task),
         )
         pruned.write(*files)

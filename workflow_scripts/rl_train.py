@@ -14,11 +14,13 @@ from triptych.rl.networks import Widths, write_policies
 from triptych.rl.stack_pruning import prune_stack, with_masks
 from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.sweep import DEFAULT
+from triptych.rl.tasks import task_from
 from triptych.rl.training import TrainingSettings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     rows, device = pd.DataFrame(params.runs), choose_device(params.device)
+    task = task_from(**params.task)
     precision = choose_precision(params.training["precision"], device, "unscaled")
     given = {**dict(params.items()), "training": {**params.training, "precision": precision}}
     widths, bcq = Widths.from_table(params.widths), BcqSettings.from_table(params.bcq)
@@ -33,10 +35,10 @@ with job(snakemake):
         algorithms=tuple(params.algorithms),
     )
     evaluation = EvaluationSettings(
-        **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}
+        **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}, task=task
     )
     scope = params.pruning[DEFAULT]["scope"]
-    pruned = prune_stack(rows, snakemake.wildcards.networks, widths, bcq, params.pruning)
+    pruned = prune_stack(rows, snakemake.wildcards.networks, widths, bcq, params.pruning, task)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
@@ -51,7 +53,9 @@ with job(snakemake):
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
         scope,
     )
-    left = with_masks(pruned, trained.masks, rows, snakemake.wildcards.networks, widths, scope)
+    left = with_masks(
+        pruned, trained.masks, rows, snakemake.wildcards.networks, widths, scope, task
+    )
     left.write(output.masks, output.layers, output.inputs, output.sizes)
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
         write_csv(table, path)

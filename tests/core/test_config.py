@@ -39,11 +39,6 @@ def test_both_scales_are_allowed(demo):
         ),
         (("rl", "pruning", "scope"), "layer", "'layer' (str); allowed is one of part, network"),
         (
-            ("rl", "tasks", "ant"),
-            {"source": "d4rl"},
-            "rl.tasks has the key 'ant'; allowed is one of hopper, walker2d, halfcheetah",
-        ),
-        (
             ("rl", "widths", "A b"),
             {},
             "rl.widths has the key 'A b'; allowed is a name that matches",

@@ -27,6 +27,7 @@ from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, initialise
 from triptych.rl.sampling import DeviceData
+from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings, train
 from triptych.rl.transitions import Transitions
 from triptych.style.backbones.architectures import ARCHITECTURES
@@ -131,7 +132,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
         BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=2),
         StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
         TrainingSettings(60, 30, 15, "float32", algorithms),
-        EvaluationSettings(episodes=1, candidates=2, seed=0),
+        EvaluationSettings(episodes=1, candidates=2, seed=0, task=task_named("hopper")),
         Checkpoint(folder, "x"),
         stop or Never(),
     )

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from triptych.rl.locomotion import TASKS
 from triptych.rl.observations import FIRST_LAYERS
+from triptych.rl.tasks import PAPER
 
 DIMENSIONS = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
 EXPERTS = {"hopper": 103.0, "walker2d": 89.0, "halfcheetah": 41.0}
@@ -129,7 +129,7 @@ def inputs(methods=("dense", "snip", "grasp"), seeds=range(5), networks="paper")
         for kind in ("normalised", "raw")
         for method, sparsity, seed in rows(methods, seeds=seeds)
         for layer in FIRST_LAYERS
-        for i, name in enumerate(TASKS[task].inputs)
+        for i, name in enumerate(PAPER[task].inputs)
     ]
     return pd.DataFrame(table)
 

@@ -83,6 +83,7 @@ def results(tmp_path_factory):
         levels={"rl_figure1_curves": "snip", "rl_figure2_curves": "grasp"},
         sensing={"algorithm": "BC", "networks": "paper"},
         variants=synthetic.VARIANTS,
+        units={},
         observations="normalised",
         last_evaluations=2,
     )
@@ -163,6 +164,7 @@ def results(tmp_path_factory):
                 "latency_task": "halfcheetah",
                 "observations": "normalised",
                 "variants": synthetic.VARIANTS,
+                "units": {},
             },
         },
         provenance="results/provenance",

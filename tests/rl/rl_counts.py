@@ -1,13 +1,14 @@
 """The offline-RL study's steps, counted on shapes: what its costs are compared with."""
 
+import gymnasium
 import torch
 from counting import counted, shapes_only
 
 from triptych.core.cost import Work
 from triptych.rl.bcq import Batch, BcqSettings, Learner, Noise, StepSettings
 from triptych.rl.evaluation import act_bcq
-from triptych.rl.locomotion import task_named
 from triptych.rl.networks import MAX_ACTION, Parameters, Widths, decode, layer_shapes
+from triptych.rl.tasks import task_named
 
 
 def update_counted(
@@ -49,8 +50,11 @@ def acting_counted(widths: Widths, task: str, episodes: int, candidates: int) ->
 
 
 def sizes_of(task: str) -> tuple[int, int]:
-    """Numbers of an observation and of an action."""
-    return task_named(task).observation_size, task_named(task).action_size
+    """Numbers of an observation and of an action, as gymnasium has them."""
+    environment = gymnasium.make(task_named(task).environment)
+    seen, done = environment.observation_space.shape, environment.action_space.shape
+    assert seen and done
+    return seen[0], done[0]
 
 
 def parameters(widths: Widths, sizes: tuple[int, int]) -> Parameters:

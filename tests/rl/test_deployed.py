@@ -14,8 +14,10 @@ from triptych.rl.inference import ActingSettings
 from triptych.rl.networks import Widths, initialise, torch_layout
 from triptych.rl.storage import dense_bytes, unpack
 from triptych.rl.stored_policy import StoredPolicy
+from triptych.rl.tasks import task_named
 
 SETTINGS = ActingSettings(candidates=3, phi=0.05)
+EVALUATION = EvaluationSettings(episodes=2, candidates=3, seed=5, task=task_named("hopper"))
 READERS = ["onnxruntime", "policy.py", "policy.c"]
 
 
@@ -43,7 +45,7 @@ def policies(algorithm: str) -> list[StoredPolicy]:
 
 def table_of(algorithm: str) -> pd.DataFrame:
     observations = np.random.default_rng(1).standard_normal((30, 11), dtype="f4")
-    return deployed.deployed_table(policies(algorithm), observations, 2, 5, repeats=2)
+    return deployed.deployed_table(policies(algorithm), observations, EVALUATION, repeats=2)
 
 
 @pytest.mark.parametrize("algorithm", ["BC", "BCQ"])
@@ -66,8 +68,7 @@ def test_bytes_are_the_files_and_scores_those_of_what_the_files_hold(tmp_path, a
                 name: torch.from_numpy(np.atleast_2d(array.T)[None])
                 for name, array in unpack(path).arrays.items()
             }
-            evaluation = EvaluationSettings(episodes=2, candidates=3, seed=5)
-            scored = evaluate(algorithm, parameters, [4], "hopper", evaluation, phi=0.05)
+            scored = evaluate(algorithm, parameters, [4], EVALUATION, phi=0.05)
             for column in ("return", "score_normalised"):
                 expected = pytest.approx(scored[column].mean(), rel=1e-6)
                 assert all(each == expected for each in own.loc[values][column])

@@ -12,6 +12,7 @@ from triptych.rl.bcq import Learner, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import initialise
 from triptych.rl.sampling import DeviceData, Draws
+from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings, train, update_stepper
 
 pytestmark = [
@@ -70,7 +71,7 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
             bcq_settings,
             StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
             TrainingSettings(60, 30, 20, "float32", ("BCQ", "BC")),
-            EvaluationSettings(episodes=1, candidates=4, seed=0),
+            EvaluationSettings(episodes=1, candidates=4, seed=0, task=task_named("hopper")),
             Checkpoint(tmp_path / folder, "fixed"),
             stop,
         )

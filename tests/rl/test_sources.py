@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from triptych.rl.locomotion import TASKS
+from triptych.rl.tasks import SIZES
 
 SOURCES = Path(__file__).parents[2] / "resources" / "sources.yaml"
 
@@ -19,10 +19,10 @@ def d4rl_files() -> dict[str, Any]:
 
 
 def test_there_is_one_file_for_each_task(d4rl_files: dict[str, Any]) -> None:
-    assert set(d4rl_files) == {f"{task}_expert-v2" for task in TASKS}
+    assert set(d4rl_files) == {f"{task}_expert-v2" for task in SIZES}
 
 
-@pytest.mark.parametrize("task", sorted(TASKS))
+@pytest.mark.parametrize("task", sorted(SIZES))
 def test_addresses_equal_d4rls(
     d4rl_files: dict[str, Any], task: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -39,10 +39,10 @@ def test_mirrors_carry_the_same_file_names(d4rl_files: dict[str, Any]) -> None:
 
 
 def test_sizes_fit_a_million_steps_and_checksums_are_sha256(d4rl_files: dict[str, Any]) -> None:
-    for task, definition in TASKS.items():
+    for task, (observed, acted) in SIZES.items():
         entry = d4rl_files[f"{task}_expert-v2"]
         # Per step: two observations, the action, reward and log-density in float32, two flags and
         # the state; the files are compressed, which takes away less than half.
-        floats = 3 * definition.observation_size + definition.action_size + 3
+        floats = 3 * observed + acted + 3
         assert 0.5 < entry["size"] / (1e6 * (4 * floats + 2)) <= 1.0
         assert len(bytes.fromhex(entry["sha256"])) == 32

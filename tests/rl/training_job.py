@@ -16,6 +16,7 @@ from triptych.rl.networks import Widths, write_policies
 from triptych.rl.pruning import write_masks
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
+from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings
 from triptych.rl.transitions import Transitions, write_transitions
 
@@ -46,7 +47,7 @@ steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
 shot = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1, "scope": "part"}
 shot["transitions"] = folder / "data.safetensors"
-pruned = prune_stack(rows, "narrow", widths, bcq, {"default": shot})
+pruned = prune_stack(rows, "narrow", widths, bcq, {"default": shot}, task_named("hopper"))
 training = TrainingSettings(
     updates=1200,
     evaluate_every=300,
@@ -54,7 +55,7 @@ training = TrainingSettings(
     precision="float32",
     algorithms=("BCQ", "BC"),
 )
-evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0)
+evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0, task=task_named("hopper"))
 try:
     trained = train_stack(
         rows,

@@ -17,7 +17,8 @@ from triptych.core.cost import (
     precision_on_gpus,
     product,
 )
-from triptych.rl.sweep import STACK, algorithms_of, runs_of
+from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, runs_of
+from triptych.rl.tasks import ASSUMED, SIZES
 
 STEPS_A_SECOND = 18_000
 """Environment steps on one core, for all three tasks: measured (docs/performance.md)."""
@@ -29,8 +30,6 @@ LATENCY_SECONDS = 3.0
 """Of one core for a round at a size of batches, all kernels: assumed."""
 RECORDED = {"d4rl": 1_000_000, "path": 1_000_000}
 """Transitions of a data set; D4RL's have a million, a user's own are taken to have as many."""
-SIZES = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
-"""Numbers of an observation and of an action, by task."""
 LEARNER = 5
 """Copies of all parameters while a network learns: itself, targets, gradients, two moments."""
 UPDATE_KERNELS, VAE_KERNELS = 250, 85
@@ -85,6 +84,7 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     for run in runs_of(config).itertuples():
         name = f"{run.task} {run.sweep} {run.observations} {run.method} {run.sparsity_percent}% "
         name += f"seed {run.seed}"
+        name += "" if run.pruning == DEFAULT else f", {run.pruning}"
         name += "" if run.trained else ", measured"
         made = "scores.csv" if run.trained else "sizes.csv"
         files[name] = f"results/rl/{run.task}/{run.networks}/{run.stack}/{made}"
@@ -96,7 +96,7 @@ def chains(widths: Mapping[str, Any], task: str) -> dict[str, Layers]:
 
     widths: an entry of the config's `rl.widths`.
     """
-    observation, action = SIZES[task]
+    observation, action = SIZES.get(task, ASSUMED)
     joint, latent = observation + action, 2 * action
     (a1, a2), (c1, c2), v = widths["actor"], widths["critic"], widths["vae"]
     return {
@@ -204,7 +204,7 @@ def _download(sources: Mapping[str, Any], task: str, quality: str) -> Cost:
 def _dataset_bytes(task: str, config: Mapping[str, Any]) -> float:
     kind = config["tasks"][task]["source"]
     count = RECORDED.get(kind, config["collect"]["transitions"])
-    observation, action = SIZES[task]
+    observation, action = SIZES.get(task, ASSUMED)
     return count * (2 * observation + action + 2) * FLOAT
 
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.exporting import export, what_acts
 from triptych.rl.inference import ActingSettings, Arrays, NumpyDense, Torch, draw_latents
 from triptych.rl.latency import METHODS, MOST_INPUTS, one_thread, timings
@@ -43,35 +44,34 @@ class _Way:
 def deployed_table(
     policies: Sequence[StoredPolicy],
     observations: np.ndarray,
-    episodes: int,
-    starts: int,
+    evaluation: EvaluationSettings,
     repeats: int,
 ) -> pd.DataFrame:
     """What `export` writes of trained policies: its size, speed and score, a row a file and reader.
 
     policies: rows of one task, algorithm, seed and sizes. observations: float32 [N, S], from which
     inputs are drawn. An act is for one observation, on one thread, without drawing its latents.
-    episodes, starts: of the scores. Columns: the row's keys, algorithm, candidates, file, values,
-    reader, bytes, microseconds_median and microseconds_minimum (NaN for policy.c where there is no
-    C compiler named cc), repeats, maximum_difference from float64, episodes, return and
-    score_normalised (means).
+    evaluation: of the scores; how many candidates are tried the policies say. Columns: the row's
+    keys, algorithm, candidates, file, values, reader, bytes, microseconds_median and
+    microseconds_minimum (NaN for policy.c where there is no C compiler named cc), repeats,
+    maximum_difference from float64, episodes, return and score_normalised (means).
     """
     algorithm = policies[0].settings["algorithm"]
     acting = acting_settings(policies[0].settings)
     kept = [what_acts(policy.arrays, algorithm) for policy in policies]
-    row = policies[0].row
     rounded = [as_read(arrays, values) for arrays in kept for values in VALUES]
-    scored = scores(rounded, row["task"], row["seed"], algorithm, acting, episodes, starts)
+    own = replace(evaluation, candidates=acting.candidates)
+    scored = scores(rounded, policies[0].row["seed"], algorithm, acting.phi, own)
     means = scored.groupby("policy")[["return", "score_normalised"]].mean()
     records: list[dict[str, Any]] = []
     of_all = {"algorithm": algorithm, "candidates": acting.candidates if algorithm == "BCQ" else 1}
     with one_thread(), tempfile.TemporaryDirectory() as folder:
         for number, (policy, arrays) in enumerate(zip(policies, kept, strict=True)):
             inputs = _inputs(observations, arrays, algorithm, acting)
-            own = _timed(arrays, policy, algorithm, acting, inputs, Path(folder), repeats)
-            for record in own:
+            timed = _timed(arrays, policy, algorithm, acting, inputs, Path(folder), repeats)
+            for record in timed:
                 scored_as = len(VALUES) * number + VALUES.index(record["values"])
-                about = {**policy.row, **of_all, **record, "episodes": episodes}
+                about = {**policy.row, **of_all, **record, "episodes": evaluation.episodes}
                 records.append({**about, "policy": scored_as})
     return pd.DataFrame(records).merge(means, on="policy").drop(columns="policy")
 

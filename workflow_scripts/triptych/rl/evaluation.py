@@ -16,7 +16,7 @@ from torch import Tensor
 
 from triptych.core.portion import Portion
 from triptych.rl.bcq import ADVICE
-from triptych.rl.locomotion import Locomotion, normalised_score
+from triptych.rl.environments import episodes_of
 from triptych.rl.networks import (
     BC_LATENT_CLIP,
     BCQ_LATENT_CLIP,
@@ -27,6 +27,7 @@ from triptych.rl.networks import (
     q_values,
 )
 from triptych.rl.sampling import keyed_generator
+from triptych.rl.tasks import Task
 
 STEPS_DRAWN = 100
 """Steps whose latents are drawn at once."""
@@ -39,6 +40,7 @@ class EvaluationSettings:
     episodes: int  # 10
     candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
     seed: int  # of the episodes; the same for every policy and every evaluation
+    task: Task
 
 
 def act_bcq(
@@ -86,21 +88,20 @@ def evaluate(
     algorithm: str,
     parameters: Parameters,
     seeds: Sequence[int],
-    task: str,
     settings: EvaluationSettings,
     phi: float,
     interrupted: Callable[[], object] = lambda: None,
 ) -> pd.DataFrame | None:
     """Score K policies acting as `algorithm` ("BCQ" or "BC"), one row a policy and episode.
 
-    Columns: policy (0 to K-1), episode, return, score_normalised, steps. `seeds` [K] are the runs'
-    own and key the latents, so that rows of one seed face the same noise. None when `interrupted`
-    said so on the way.
+    Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), steps. `seeds` [K]
+    are the runs' own and key the latents, so that rows of one seed face the same noise. None when
+    `interrupted` said so on the way.
     """
     policies, episodes = len(seeds), settings.episodes
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
-    simulation = Locomotion(task, policies * episodes)
+    simulation = episodes_of(settings.task, policies * episodes)
     starts = [settings.seed * 1_000_003 + episode for episode in range(episodes)]
     observations = simulation.reset(starts * policies).reshape(policies, episodes, -1)
     running = np.ones((policies, episodes), dtype=bool)
@@ -139,7 +140,7 @@ def evaluate(
             "policy": policy.ravel(),
             "episode": episode.ravel(),
             "return": returns.ravel(),
-            "score_normalised": normalised_score(task, returns.ravel()),
+            "score_normalised": settings.task.score(returns.ravel()),
             "steps": steps.ravel(),
         }
     )

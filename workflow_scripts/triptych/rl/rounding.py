@@ -9,37 +9,34 @@ import torch
 
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.inference import ActingSettings, Arrays
-from triptych.rl.locomotion import TASKS
 from triptych.rl.networks import Parameters
 from triptych.rl.storage import Values, as_read
+from triptych.rl.tasks import SIZES, task_named
 
 
 def is_simulated(task: str, arrays: Arrays) -> bool:
-    """Whether policies of the task can be scored here, and these arrays are of its sizes."""
-    if task not in TASKS:
-        return False
+    """Whether a file's policy can be scored: it is of one of the paper's tasks, and of its sizes.
+
+    A task of another name is its config's, which no file brings along.
+    """
     inputs, actions = arrays["vae.d1.weight"].shape[1], len(arrays["vae.d3.bias"])
-    sizes = TASKS[task].observation_size, TASKS[task].action_size
-    return (inputs - 2 * actions, actions) == sizes
+    return SIZES.get(task) == (inputs - 2 * actions, actions)
 
 
 def scores(
     policies: Sequence[Arrays],
-    task: str,
     seed: int,
     algorithm: str,
-    acting: ActingSettings,
-    episodes: int,
-    starts: int = 0,
+    phi: float,
+    evaluation: EvaluationSettings,
 ) -> pd.DataFrame:
     """Score policies of the same sizes as the workflow does, in the same episodes.
 
     policies: what acts of each, in torch's layout, for raw observations. seed: of the run, which
-    keys the latents; starts: of the episodes. The columns are those of `evaluate`.
+    keys the latents. The columns are those of `evaluate`.
     """
-    evaluation = EvaluationSettings(episodes, acting.candidates, starts)
     seeds = [seed] * len(policies)
-    found = evaluate(algorithm, _stacked(policies), seeds, task, evaluation, acting.phi)
+    found = evaluate(algorithm, _stacked(policies), seeds, evaluation, phi)
     assert found is not None  # nothing interrupts it
     return found
 
@@ -57,7 +54,8 @@ def loss_of_score(
     Means over episodes with the same starts and latents; `loss` is exact minus rounded.
     """
     policies = [as_read(arrays, each) for each in ("fp32", values)]
-    found = scores(policies, row["task"], row.get("seed", 0), algorithm, acting, episodes)
+    evaluation = EvaluationSettings(episodes, acting.candidates, 0, task_named(row["task"]))
+    found = scores(policies, row.get("seed", 0), algorithm, acting.phi, evaluation)
     means = found.groupby("policy")[["return", "score_normalised"]].mean()
     exact, rounded = means.to_dict("records")
     loss = {name: exact[name] - rounded[name] for name in exact}

@@ -17,6 +17,7 @@ from triptych.rl.pruning import PruningSettings, Shot, layer_table, prune, write
 from triptych.rl.sampling import DeviceData
 from triptych.rl.storage import coo_bytes, dense_bytes, packed_bytes
 from triptych.rl.sweep import DEFAULT, run_records
+from triptych.rl.tasks import Task
 from triptych.rl.transitions import read_transitions
 
 PathLike = str | os.PathLike[str]
@@ -45,6 +46,7 @@ def prune_stack(
     widths: Widths,
     bcq: BcqSettings,
     pruning: Mapping[str, Mapping[str, Any]],
+    task: Task,
 ) -> PrunedStack:
     """Masks of a stack at initialisation, from batches of transitions, and their tables.
 
@@ -61,7 +63,7 @@ def prune_stack(
             DeviceData(transitions, torch.device("cpu"), torch.float32),
         )
     parameters, masks = prune(rows, widths, shots, bcq)
-    return _left(rows, networks, parameters, masks, shots[DEFAULT].settings.scope)
+    return _left(rows, networks, parameters, masks, shots[DEFAULT].settings.scope, task)
 
 
 def with_masks(
@@ -71,6 +73,7 @@ def with_masks(
     networks: str,
     widths: Widths,
     scope: str,
+    task: Task,
 ) -> PrunedStack:
     """What is left when the masks have become others, [K, in, out] by name; the same if none."""
     if not masks:
@@ -78,19 +81,23 @@ def with_masks(
     latent_and_action = masks["vae.mean.weight"].shape[2] // 2
     observation = masks["actor.l1.weight"].shape[1] - latent_and_action
     fresh = initialise(widths, observation, latent_and_action, [int(s) for s in rows["seed"]])
-    return _left(
-        rows, networks, fresh, {name: torch.as_tensor(mask) for name, mask in masks.items()}, scope
-    )
+    changed = {name: torch.as_tensor(mask) for name, mask in masks.items()}
+    return _left(rows, networks, fresh, changed, scope, task)
 
 
 def _left(
-    rows: pd.DataFrame, networks: str, parameters: Parameters, masks: Parameters, scope: str
+    rows: pd.DataFrame,
+    networks: str,
+    parameters: Parameters,
+    masks: Parameters,
+    scope: str,
+    task: Task,
 ) -> PrunedStack:
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     pruned = {name: value.numpy() for name, value in apply_masks(parameters, masks).items()}
     tables = (
         layer_table(rows, arrays, scope),
-        input_table(rows, arrays),
+        input_table(rows, arrays, task),
         _sizes(rows, pruned),
     )
     for table in tables:

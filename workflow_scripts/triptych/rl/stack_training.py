@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import torch
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import StopRequest
 from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.environments import spaces_of
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import (
     BC_LATENT_CLIP,
@@ -68,7 +70,7 @@ def policies_of(
     evaluation: EvaluationSettings,
 ) -> Policies:
     """The trained networks with all that is needed to let them act."""
-    settings = {
+    settings: dict[str, Any] = {
         "algorithm": training.algorithms[0],
         "candidates": evaluation.candidates,
         "latent_clip_bc": BC_LATENT_CLIP,
@@ -76,4 +78,7 @@ def policies_of(
         "max_action": MAX_ACTION,
         "phi": bcq.phi,
     }
+    spaces = spaces_of(evaluation.task)
+    if spaces.scaled:  # what a policy gives lies in [-1, 1], and stands for these bounds
+        settings |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}
     return Policies(trained.arrays, run_records(rows), settings)

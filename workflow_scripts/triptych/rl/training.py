@@ -184,7 +184,6 @@ class _Stack:
                 algorithm,
                 parameters,
                 self.seeds,
-                self.task,
                 self._evaluation,
                 self._bcq.phi,
                 interrupted=lambda: self._stop.reason,

@@ -20,7 +20,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path, write_csv
-from triptych.rl.locomotion import HORIZON, Flags, normalised_score, task_named
+from triptych.rl.environments import Spaces, spaces_of
+from triptych.rl.locomotion import HORIZON, Flags
+from triptych.rl.tasks import Task
 
 logger = logging.getLogger(__name__)
 
@@ -34,8 +36,8 @@ OPTIONAL = ("timeouts", "next_observations")
 SAME = 1e-4
 """How far two observations may be apart, over one and their size, that are one but for rounding."""
 BLOCK = 1 << 16
-LARGEST_ACTION = 1 + 1e-5
-"""The tasks' actions lie in [-1, 1], but for rounding."""
+ROUNDING = 1e-5
+"""How far beyond its bounds an action may lie, as a part of half of their distance."""
 LARGEST_RATIO = 2000
 """Bytes that a byte of a file may stand for: deflate, the best of the usual filters, knows 1032."""
 
@@ -78,15 +80,17 @@ class Transitions:
     terminals: Floats
 
 
-def read_recording(path: PathLike, task: str | None = None) -> Recording:
-    """Read and check an HDF5 file in D4RL's layout; with `task`, its sizes are checked too.
+def read_recording(path: PathLike, spaces: Spaces | None = None) -> Recording:
+    """Read and check an HDF5 file in D4RL's layout, against a task's sizes and bounds if given.
 
-    Without a `timeouts` key, as in D4RL's oldest files, episodes are cut after 1000 steps, where
-    `d4rl.qlearning_dataset` cuts them. Raises DatasetError for whatever else is missing or wrong.
+    Actions come back in [-1, 1], which are also the bounds without `spaces`. Without a `timeouts`
+    key, as in D4RL's oldest files, episodes are cut after 1000 steps (or the task's time limit),
+    where `d4rl.qlearning_dataset` cuts them.
+    Raises DatasetError for whatever else is missing or wrong.
     """
     try:
         with h5py.File(path, "r") as stream:
-            _check_layout(path, stream, task)
+            _check_layout(path, stream, spaces)
             present = _present(stream)
             columns = {key: _read_column(path, stream[key], key) for key in present}
     except FileNotFoundError as error:
@@ -103,9 +107,11 @@ def read_recording(path: PathLike, task: str | None = None) -> Recording:
             f"something else ({error})",
             "Delete it and download or write it again; it may have been cut short.",
         ) from error
+    columns["actions"] = _narrowed(path, columns["actions"], spaces)
     if "timeouts" not in columns:
-        logger.warning("%s has no timeouts: episodes are cut after %d steps", path, HORIZON)
-        columns["timeouts"] = timeouts_by_length(columns["terminals"], HORIZON)
+        horizon = spaces.horizon if spaces else HORIZON
+        logger.warning("%s has no timeouts: episodes are cut after %d steps", path, horizon)
+        columns["timeouts"] = timeouts_by_length(columns["terminals"], horizon)
     return Recording(**columns)
 
 
@@ -113,7 +119,7 @@ def _present(stream: h5py.File) -> list[str]:
     return [*REQUIRED, *(key for key in OPTIONAL if key in stream)]
 
 
-def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
+def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
     """Everything that can be told without reading the rows."""
     for key in _present(stream):
         if not isinstance(stream.get(key), h5py.Dataset):
@@ -144,9 +150,9 @@ def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
             f"{rows} rows",
             "Record more steps: a transition needs a next observation.",
         )
-    if task is not None:
-        definition = task_named(task)
-        sizes = {"observations": definition.observation_size, "actions": definition.action_size}
+    if spaces is not None:
+        task = spaces.task
+        sizes = {"observations": spaces.observation_size, "actions": spaces.action_size}
         for key, size in sizes.items():
             if stream[key].shape[1] != size:
                 raise DatasetError(
@@ -225,17 +231,27 @@ def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any
             f"NaN or infinity in {int((~finite).sum())} rows, first in row {first}",
             "Remove the episodes that hold these rows (a simulation that blew up, perhaps).",
         )
-    if key == "actions" and values.size and max(values.max(), -values.min()) > LARGEST_ACTION:
-        outside = (np.abs(values) > LARGEST_ACTION).any(axis=1)
+    return np.asarray(values)
+
+
+def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
+    """Actions scaled from a task's bounds to [-1, 1]. Raises DatasetError for one beyond them."""
+    low, high = (spaces.low, spaces.high) if spaces else (np.float64(-1), np.float64(1))
+    slack = ROUNDING * (high - low) / 2
+    beyond = (actions.min(axis=0) < low - slack) | (actions.max(axis=0) > high + slack)
+    if beyond.any():
+        outside = ((actions < low - slack) | (actions > high + slack)).any(axis=1)
+        first = int(np.flatnonzero(beyond)[0])
+        bounds = [float(np.broadcast_to(bound, beyond.shape)[first]) for bound in (low, high)]
         raise DatasetError(
             path,
-            key,
-            "numbers in [-1, 1]",
-            f"{values.min():.3g} to {values.max():.3g} in {int(outside.sum())} rows, first in row "
-            f"{int(np.flatnonzero(outside)[0])}",
+            "actions",
+            f"numbers in [{bounds[0]:g}, {bounds[1]:g}]",
+            f"{actions.min():.3g} to {actions.max():.3g} in {int(outside.sum())} rows, first in "
+            f"row {int(np.flatnonzero(outside)[0])}",
             "Clip them if the simulation clipped them too, or scale them to the task's range.",
         )
-    return np.asarray(values)
+    return spaces.narrowed(actions) if spaces else actions
 
 
 def timeouts_by_length(terminals: Flags, horizon: int) -> Flags:
@@ -313,7 +329,7 @@ def read_transitions(path: PathLike) -> Transitions:
         ) from error
 
 
-def dataset_summary(recording: Recording, task: str, source: str, file: str) -> pd.DataFrame:
+def dataset_summary(recording: Recording, task: Task, source: str, file: str) -> pd.DataFrame:
     """One row that describes the data: sizes, and returns of its episodes.
 
     Statistics of returns are over all episodes, split at terminals and time-outs; a recording that
@@ -322,9 +338,9 @@ def dataset_summary(recording: Recording, task: str, source: str, file: str) -> 
     ends = recording.episode_ends()
     starts = np.concatenate([[0], ends[:-1] + 1])
     returns = np.add.reduceat(recording.rewards.astype(np.float64), starts)
-    scores = normalised_score(task, returns)
+    scores = task.score(returns)
     row = {
-        "task": task,
+        "task": task.name,
         "source": source,
         "file": file,
         "transitions": int((~recording.timeouts[:-1]).sum()),
@@ -340,10 +356,10 @@ def dataset_summary(recording: Recording, task: str, source: str, file: str) -> 
 
 
 def prepare(
-    source_path: PathLike, task: str, source: str, transitions_path: PathLike, table_path: PathLike
+    source_path: PathLike, task: Task, source: str, transitions_path: PathLike, table_path: PathLike
 ) -> None:
     """Check one HDF5 file and write the transitions and the one-row table that it gives."""
-    recording = read_recording(source_path, task)
+    recording = read_recording(source_path, spaces_of(task))
     transitions = q_learning_transitions(recording)
     if len(transitions.rewards) == 0:
         raise DatasetError(
@@ -358,10 +374,11 @@ def prepare(
     write_csv(summary, table_path)
     row = summary.iloc[0]
     logger.info(
-        "%s: %d transitions, %d episodes, normalised score %.1f (standard deviation %.1f)",
+        "%s: %d transitions, %d episodes, %s %.1f (standard deviation %.1f)",
         source_path,
         row["transitions"],
         row["episodes"],
+        task.unit,
         row["score_normalised_mean"],
         row["score_normalised_std"],
     )

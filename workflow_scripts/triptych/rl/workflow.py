@@ -6,9 +6,11 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.config import ConfigError
+from triptych.core.errors import InputError
 from triptych.present.files import products
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
 from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, run_records, runs_of, sweeps
+from triptych.rl.tasks import NORMALISED, PAPER, task_from
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -36,20 +38,16 @@ class Workflow:
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
         self._check()
+        self.tasks = list(self.config["tasks"])
+        self.profiled = len(self.units) < len(self.tasks)
+        """Whether any task's scores can be set against each other's."""
         self.figures = (
             *self.score_figures,
             *self.level_figures,
-            *(
-                "rl_figure3",
-                "rl_figure3_counts",
-                "rl_figure4",
-                "rl_curves",
-                "rl_profiles",
-                "rl_inference",
-            ),
+            *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves", "rl_inference"),
+            *(["rl_profiles"] if self.profiled else []),
             *(["rl_sensors"] if self.sensing else []),
         )
-        self.tasks = list(self.config["tasks"])
         tables = (
             *("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs"),
             *("rl_inference", "rl_deployed"),
@@ -84,6 +82,7 @@ class Workflow:
                     )
                 self._check_pruning(f"{key}.runs.{part}", runs or {})
         self._check_algorithms(named)
+        self._check_tasks()
         updates, every = config["training"]["updates"], config["evaluation"]["every"]
         evaluations = -(-updates // every)
         if config["evaluation"]["last"] > evaluations:
@@ -142,6 +141,24 @@ class Workflow:
                 trained[algorithm] = key
         if not trained:
             raise ConfigError("config: rl.sweeps trains nothing; expected at least one sweep")
+
+    def _check_tasks(self) -> None:
+        for name, table in self.config["tasks"].items():
+            try:
+                task_from(**self._table(name))
+            except InputError as error:
+                raise ConfigError(str(error)) from error
+            if table["source"] != "path" and name not in PAPER:
+                raise ConfigError(
+                    f"config: rl.tasks.{name}.source is {table['source']!r}, of which there is "
+                    f"only {', '.join(PAPER)}; give source: path and a path to its data"
+                )
+            low, high = table.get("reference", (0, 1))
+            if not low < high:
+                raise ConfigError(
+                    f"config: rl.tasks.{name}.reference is {[low, high]}; expected the return "
+                    "that scores 0 and a larger one that scores 100"
+                )
 
     def _timed_run(self) -> pd.DataFrame:
         """The one measured run whose speed is taken."""
@@ -378,7 +395,28 @@ class Workflow:
             "latency_task": self.config["latency"]["task"],
             "observations": self.config["observations"],
             "variants": self.variants,
+            "units": self.units,
         }
+
+    def task(self, wildcards: Any) -> dict[str, Any]:
+        """What a task is, for `task_from`."""
+        return self._table(wildcards.task)
+
+    def _table(self, name: str) -> dict[str, Any]:
+        table = self.config["tasks"][name]
+        own = {key: table[key] for key in ("environment", "reference", "inputs") if key in table}
+        return {"name": name, **own}
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """What each task is."""
+        return [self._table(name) for name in self.tasks]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """What the scores of those tasks are that have no references."""
+        units = {name: task_from(**self._table(name)).unit for name in self.tasks}
+        return {name: unit for name, unit in units.items() if unit != NORMALISED}
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""

@@ -1,6 +1,6 @@
 """Every two methods compared, and performance profiles: whether a criterion beats its controls."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 
 import matplotlib
@@ -16,8 +16,9 @@ from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import ALGORITHMS, tasks_in_order
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, TASK_LABELS
-from triptych.rl.report.scores import seed_scores
+from triptych.rl.report.scores import in_units, seed_scores
 from triptych.rl.report.tables import ALL_TASKS, ENOUGH_SEEDS, interval_text
+from triptych.rl.tasks import NORMALISED
 
 REGISTERED = (
     ("snip", "shuffled"),
@@ -28,6 +29,7 @@ REGISTERED = (
 )
 """The pairs that were chosen before any was run: a criterion and its controls."""
 RESAMPLES = 2000
+POINTS = f"points of the {NORMALISED}; all tasks: probability of improvement"
 
 
 def improvement(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> Interval:
@@ -61,11 +63,12 @@ def _more_often(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(((apart > 0) + 0.5 * (apart == 0)).mean((1, 2)))
 
 
-def comparisons_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
     """Every two methods at every sparsity: a row a task with the difference of their scores (seeds
     paired) and its interval, and one of ALL_TASKS with the probability of improvement.
 
-    runs: as `run_scores` returns them. Returns algorithm, sparsity_percent, first, second, task,
+    runs: as `run_scores` returns them. units: of the tasks whose scores aren't normalised.
+    Returns algorithm, sparsity_percent, first, second, task,
     registered (bool), seeds, value, low, high.
     """
     records = []
@@ -98,11 +101,8 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
                 records.append({**key, "task": ALL_TASKS, "seeds": seeds, **vars(more)})
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
     frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
-    return with_cells(
-        frame.rename(columns={"estimate": "value"}),
-        unit="points of the D4RL-normalised score; all tasks: probability of improvement",
-        scale=scale,
-    )
+    long = with_cells(frame.rename(columns={"estimate": "value"}), unit=POINTS, scale=scale)
+    return in_units(long, units)
 
 
 def comparisons_table(long: pd.DataFrame) -> Table:
@@ -110,7 +110,10 @@ def comparisons_table(long: pd.DataFrame) -> Table:
     highest = long["sparsity_percent"].max()
     long = long[long["registered"] | (long["sparsity_percent"] == highest)]
     long = long[long["seeds"] >= ENOUGH_SEEDS]
-    tasks = [name for name in TASK_LABELS if (long["task"] == name).any()]
+    tasks = tasks_in_order(long[long["task"] != ALL_TASKS])
+    units = dict(zip(long["task"], long["unit"], strict=True))
+    own = {task: f" ({unit})" for task, unit in units.items() if unit != POINTS}
+    headers = [label(TASK_LABELS, task) + own.get(task, "") for task in tasks]
     rows = []
     key = ["registered", "algorithm", "sparsity_percent", "first", "second"]
     for names, cells in long.groupby(key, sort=False):
@@ -125,7 +128,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             line.append(interval_text(cells[cells["task"] == task], ("value", "low", "high"), 1))
         line.append(interval_text(cells[cells["task"] == ALL_TASKS], ("value", "low", "high"), 2))
         rows.append((not registered, tuple(line)))
-    columns = ("", "Pair", *(TASK_LABELS[task] for task in tasks), "First scores more")
+    columns = ("", "Pair", *headers, "First scores more")
     return Table(
         name="rl_comparisons",
         title="Methods compared two by two.",

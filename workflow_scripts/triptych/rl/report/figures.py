@@ -16,6 +16,7 @@ from triptych.rl.report.labels import (
     METHOD_LABELS,
     TASK_LABELS,
 )
+from triptych.rl.tasks import NORMALISED
 
 ALGORITHMS = ("BCQ", "BC")
 
@@ -26,10 +27,21 @@ def tasks_in_order(frame: pd.DataFrame) -> list[str]:
     return [t for t in TASK_LABELS if t in present] + sorted(present - set(TASK_LABELS))
 
 
+def task_title(frame: pd.DataFrame, task: str) -> str:
+    """A panel's title: the task, and what its scores are where that is not said beside them all.
+
+    frame: has columns task and, where units differ, unit.
+    """
+    name = label(TASK_LABELS, task)
+    units = set(frame.loc[frame["task"] == task, "unit"]) if "unit" in frame else set()
+    return "\n".join([name, *sorted(units - {NORMALISED})])
+
+
 def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: str) -> Figure:
     """Score against sparsity by pruning method: a column a task, a row an algorithm.
 
-    summary: as `summarise_scores` returns it, for dense, `methods` and any controls.
+    summary: as `summarise_scores` returns it, for dense, `methods` and any controls, and the unit
+    of each task's scores where they differ.
     behaviour: task, score_normalised_mean of the policy that made the data.
     The band runs from the lowest to the highest seed (the paper's "100% confidence
     interval"), the bars are 95% intervals of the mean, cut where they leave the
@@ -61,6 +73,7 @@ def score_panels(
     with the frame's rows of that task and algorithm.
     """
     tasks = tasks_in_order(frame)
+    normalised = "unit" not in frame or (frame["unit"] == NORMALISED).any()
     algorithms = [name for name in ALGORITHMS if (frame["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
@@ -75,10 +88,10 @@ def score_panels(
                 of_panel = (frame["algorithm"] == algorithm) & (frame["task"] == task)
                 draw(panels[row, column], frame[of_panel], task, algorithm)
                 if row == 0:
-                    panels[row, column].set_title(label(TASK_LABELS, task))
+                    panels[row, column].set_title(task_title(frame, task))
                 if row == len(algorithms) - 1:
                     panels[row, column].set_xlabel(xlabel)
-            panels[row, 0].set_ylabel(f"{algorithm}\nD4RL-normalised score")
+            panels[row, 0].set_ylabel(f"{algorithm}\n{NORMALISED if normalised else 'score'}")
             panels[row, 0].yaxis.label.set_color(INK)
         legend_below(figure, list(panels.flat), columns=legend_columns)
     return figure

@@ -8,7 +8,7 @@ import pandas as pd
 
 from triptych.present.page import PageFigure, Section
 from triptych.present.palette import label
-from triptych.present.tables import Table, number
+from triptych.present.tables import DASH, Table, number
 from triptych.rl.report.comparisons import comparisons_table
 from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.scores import default_pruning, seen_as
@@ -100,6 +100,7 @@ def rl_sections(
     latency_task: str,
     observations: str,
     variants: Mapping[str, Mapping[str, Any]],
+    units: Mapping[str, str],
     layers: pd.DataFrame,
     datasets: pd.DataFrame,
     varied: pd.DataFrame | None = None,
@@ -109,9 +110,8 @@ def rl_sections(
     figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency, deployed:
     the long tables of results/tables. layers: every layers.csv, each row once. observations: how
     those runs see them of which no more is said. variants: of the pruning, whose scores are in
-    `varied`.
+    `varied`. units: of the tasks whose scores aren't normalised.
     """
-    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     return [
         Section(
             "sensors",
@@ -131,7 +131,7 @@ def rl_sections(
             "comparisons",
             "Do the criteria matter?",
             COMPARED,
-            [figures["rl_profiles"]],
+            [figures["rl_profiles"]] if "rl_profiles" in figures else [],
             [
                 comparisons_table(comparisons),
                 *([] if varied is None else [variants_table(varied, variants)]),
@@ -144,13 +144,7 @@ def rl_sections(
             [figures["rl_figure3"], figures["rl_figure3_counts"]],
             [emptied_table(seen_as(layers, observations)), paths_table(default_pruning(layers))],
         ),
-        Section(
-            "memory",
-            "Memory",
-            MEMORY,
-            [figures["rl_figure4"]],
-            [table1_table(table1)],
-        ),
+        Section("memory", "Memory", MEMORY, [figures["rl_figure4"]], [table1_table(table1)]),
         Section(
             "inference",
             "Inference",
@@ -158,12 +152,29 @@ def rl_sections(
             [figures["rl_inference"]],
             [latency_table(latency, task=latency_task), deployed_table(deployed)],
         ),
-        Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets)]),
+        Section(
+            "data",
+            "Data sets",
+            _notes(datasets, units),
+            [],
+            [datasets_table(datasets, units)],
+        ),
     ]
 
 
-def datasets_table(datasets: pd.DataFrame) -> Table:
-    """Lay out the dataset.csv rows."""
+def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
+    """What is to be known of the data and of what stands for a score."""
+    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
+    notes += [
+        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
+        f"{unit}, and it is in no mean over tasks and in no profile."
+        for task, unit in units.items()
+    ]
+    return "\n\n".join(notes)
+
+
+def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
+    """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
     rows = tuple(
         (
             label(TASK_LABELS, str(row["task"])),
@@ -172,7 +183,10 @@ def datasets_table(datasets: pd.DataFrame) -> Table:
             f"{int(row['transitions']):,}",
             f"{int(row['episodes']):,}",
             f"{number(row['return_mean'], 0)} ± {number(row['return_std'], 0)}",
-            f"{number(row['score_normalised_mean'], 1)} ± {number(row['score_normalised_std'], 1)}",
+            DASH
+            if row["task"] in units
+            else f"{number(row['score_normalised_mean'], 1)} "
+            f"± {number(row['score_normalised_std'], 1)}",
             f"{int(row['terminals']):,}",
             f"{int(row['timeouts']):,}",
         )

@@ -1,7 +1,7 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
 import logging
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,12 @@ logger = logging.getLogger(__name__)
 
 RUN = [*KEYS, "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
+
+
+def in_units(long: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
+    """A long frame whose `unit` is, for the tasks of `units`, what their scores are."""
+    own = long["task"].map(dict(units))
+    return long.assign(unit=own.where(own.notna(), long["unit"]))
 
 
 def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:

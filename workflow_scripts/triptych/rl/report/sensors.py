@@ -1,5 +1,7 @@
 """What a mask lets a policy sense, and what normalising observations changes."""
 
+from collections.abc import Mapping
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -9,8 +11,10 @@ from matplotlib.figure import Figure
 from triptych.present.palette import INK, STYLE, label, legend_below
 from triptych.present.tables import Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.report.figures import expert_line, tasks_in_order
+from triptych.rl.report.figures import expert_line, task_title, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.scores import in_units
+from triptych.rl.tasks import NORMALISED
 
 LAYER = "vae.d1"
 """The layer by which a policy of BC senses; BCQ's actions come out of it too."""
@@ -115,11 +119,17 @@ def paths_table(layers: pd.DataFrame) -> Table:
 
 
 def sensors_long(
-    runs: pd.DataFrame, inputs: pd.DataFrame, *, algorithm: str, networks: str, scale: str
+    runs: pd.DataFrame,
+    inputs: pd.DataFrame,
+    *,
+    algorithm: str,
+    networks: str,
+    scale: str,
+    units: Mapping[str, str],
 ) -> pd.DataFrame:
     """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (LAYER).
 
-    networks: those it was trained with.
+    networks: those it was trained with. units: of the tasks whose scores aren't normalised.
 
     runs: as `run_scores` returns them, however observations are seen. inputs: as `inputs_long`
     returns it. Returns task, observations, method, sparsity_percent, seed (of scores), name and
@@ -134,7 +144,7 @@ def sensors_long(
     kept = inputs[(inputs["layer"] == LAYER) & (inputs["networks"] == networks)]
     kept = kept[kept["method"].isin(CRITERIA)]
     parts = [
-        with_cells(scores, unit="D4RL-normalised score", scale=scale),
+        in_units(with_cells(scores, unit=NORMALISED, scale=scale), units),
         kept[[*key, "input", "name", "cut", "value", "unit", "scale"]],
     ]
     return pd.concat(parts, ignore_index=True)
@@ -158,7 +168,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
             above, below = panels[:, column]
             expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
             _scores_panel(above, scores[scores["task"] == task], expert)
-            above.set_title(label(TASK_LABELS, task))
+            above.set_title(task_title(scores, task))
             _inputs_panel(below, kept[kept["task"] == task])
         panels[0, 0].set_ylabel("score: dense, and 95% pruned")
         panels[0, 0].yaxis.label.set_color(INK)

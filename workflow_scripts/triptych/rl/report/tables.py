@@ -4,14 +4,18 @@ Each table has two functions: `x_long` computes the long frame, `x_table` lays i
 The page lays out what it reads back from the long CSV, so that both show the same cells.
 """
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from triptych.core.statistics import Interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, as_printed, number, percent, with_cells
 from triptych.rl.methods import CRITERIA
+from triptych.rl.report.figures import tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
-from triptych.rl.report.scores import aggregate_over_tasks, summarise_scores
+from triptych.rl.report.scores import aggregate_over_tasks, in_units, summarise_scores
+from triptych.rl.tasks import NORMALISED
 
 MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
 
@@ -113,8 +117,12 @@ def table1_table(long: pd.DataFrame) -> Table:
     )
 
 
-def scores_long(runs: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.DataFrame:
+def scores_long(
+    runs: pd.DataFrame, *, sparsity_percent: int, scale: str, units: Mapping[str, str]
+) -> pd.DataFrame:
     """Scores of the dense and of the pruned runs at one sparsity, each task and all tasks.
+
+    units: those of the tasks whose scores aren't normalised, which are not among all tasks.
 
     Rows of ALL_TASKS hold the interquartile mean with an interval over seeds drawn within tasks and
     have no ratio to dense.
@@ -122,24 +130,26 @@ def scores_long(runs: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.
     chosen = runs[(runs["sparsity_percent"] == sparsity_percent) | (runs["method"] == "dense")]
     if chosen.empty:
         raise ValueError(f"no run is dense or has {sparsity_percent}% sparsity")
-    together = aggregate_over_tasks(chosen)
-    together.insert(0, "task", ALL_TASKS)
-    together = together[together["seeds"] > 0] if chosen["task"].nunique() > 1 else together[:0]
-    parts = [part for part in (summarise_scores(chosen), together) if len(part)]
-    return with_cells(
-        pd.concat(parts, ignore_index=True), unit="D4RL-normalised score", scale=scale
-    )
+    parts = [summarise_scores(chosen)]
+    alike = chosen[~chosen["task"].isin(units)]
+    if alike["task"].nunique() > 1:
+        together = aggregate_over_tasks(alike)
+        together.insert(0, "task", ALL_TASKS)
+        parts.append(together[together["seeds"] > 0])
+    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)
 
 
 def scores_table(long: pd.DataFrame) -> Table:
     """Lay out the scores: a row an algorithm and method, columns the tasks."""
     methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
-    tasks = [name for name in TASK_LABELS if (long["task"] == name).any()]
-    columns = [("", "Algorithm, method")]
-    for task in tasks:
-        columns += [(TASK_LABELS[task], "score"), (TASK_LABELS[task], "ratio to dense")]
     together = (long["task"] == ALL_TASKS).any()
     of_tasks = long[long["task"] != ALL_TASKS]
+    tasks, units = tasks_in_order(of_tasks), dict(zip(long["task"], long["unit"], strict=True))
+    columns = [("", "Algorithm, method")]
+    for task in tasks:
+        name, unit = label(TASK_LABELS, task), units[task]
+        columns += [(name, "score" if unit == NORMALISED else unit), (name, "ratio to dense")]
     seeds_of = of_tasks.groupby("algorithm")["seeds"].max().astype(int)
     fewer = (of_tasks["seeds"] < of_tasks["algorithm"].map(seeds_of)).any()
     if together:

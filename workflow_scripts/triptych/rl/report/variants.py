@@ -11,15 +11,17 @@ from triptych.present.tables import DASH, Table, number, with_cells
 from triptych.rl.methods import METHODS
 from triptych.rl.report.figures import tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
-from triptych.rl.report.scores import seed_scores
+from triptych.rl.report.scores import in_units, seed_scores
 from triptych.rl.report.tables import interval_text
 from triptych.rl.sweep import DEFAULT
+from triptych.rl.tasks import NORMALISED
 
 
-def variants_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+def variants_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
     """Each variant's scores beside those of the default pruning, seeds paired.
 
-    runs: as `run_scores` returns them, of one way to see observations. Returns algorithm,
+    runs: as `run_scores` returns them, of one way to see observations. units: of the tasks whose
+    scores aren't normalised. Returns algorithm,
     sparsity_percent, method, pruning, task, seeds (shared), value (mean score), default (that of
     the default pruning), gap (their difference), low, high (its 95% interval, Student's t).
     """
@@ -46,9 +48,8 @@ def variants_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
                 }
             )
     columns = [*key, "task", "seeds", "value", "default", "gap", "low", "high"]
-    return with_cells(
-        pd.DataFrame(records, columns=columns), unit="D4RL-normalised score", scale=scale
-    )
+    frame = pd.DataFrame(records, columns=columns)
+    return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)
 
 
 def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -56,7 +57,7 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
 
     long: as `variants_long` returns it. variants: what config says of each.
     """
-    tasks = [name for name in TASK_LABELS if (long["task"] == name).any()]
+    tasks = tasks_in_order(long)
     rows = []
     key = ["algorithm", "sparsity_percent", "method", "pruning"]
     for names, cells in long.groupby(key, sort=False):
@@ -74,7 +75,8 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
         rows.append(tuple(line))
     columns = [("", "Runs"), ("", "Method"), ("", "Pruned with")]
     for task in tasks:
-        columns += [(TASK_LABELS[task], "score"), (TASK_LABELS[task], "more than by default")]
+        name = label(TASK_LABELS, task)
+        columns += [(name, "score"), (name, "more than by default")]
     return Table(
         name="rl_variants",
         title="Other ways to prune.",
