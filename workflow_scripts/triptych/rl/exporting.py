@@ -101,8 +101,8 @@ def export_onnx(
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
     constants = _constants(arrays, values)
-    nodes = _bcq_nodes() if algorithm == "BCQ" else _bc_nodes()
-    nodes = list(_dequantised(nodes) if values == "int8" else nodes)
+    acting = _bcq_nodes() if algorithm == "BCQ" else _bc_nodes()
+    nodes = list(_dequantised(acting) if values == "int8" else acting)
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
     constants |= {
