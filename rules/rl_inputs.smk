@@ -4,7 +4,7 @@ RL = WINGS["rl"]
 
 
 rule rl_download:
-    """Download D4RL's expert data of one task, checked."""
+    """Download D4RL's data of one task, checked."""
     output:
         "results/rl/{task}/d4rl.hdf5",
     log:
@@ -19,10 +19,10 @@ rule rl_download:
         **REQUESTED,
     params:
         url=RL.download("url"),
-        mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
+        mirrors=lambda wildcards: list(filter(None, [RL.download("mirror")(wildcards)])),
         size=RL.download("size"),
         sha256=RL.download("sha256"),
-        lock=lambda wildcards: f"resources/locks/{wildcards.task}_expert-v2.json",
+        lock=lambda wildcards: f"resources/locks/{RL.d4rl_file(wildcards)}.json",
         code=code("rl_download"),
     script:
         "../workflow_scripts/rl_download.py"
@@ -97,7 +97,7 @@ rule rl_prepare:
         **REQUESTED,
     params:
         task=RL.task,
-        source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
+        source=lambda wildcards: RL.data[wildcards.task],
         code=code("rl_prepare"),
     script:
         "../workflow_scripts/rl_prepare.py"

@@ -49,6 +49,7 @@ rule rl_draw_scores:
         levels=RL.level_figures,
         sensing=RL.sensing,
         units=RL.units,
+        data=RL.data,
         observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,

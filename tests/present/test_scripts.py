@@ -79,6 +79,7 @@ def results(tmp_path_factory):
         levels={"rl_figure1_curves": "snip", "rl_figure2_curves": "grasp"},
         sensing={"algorithm": "BC", "networks": "paper"},
         units={},
+        data={},
         observations="normalised",
         last_evaluations=2,
     )
