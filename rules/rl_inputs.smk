@@ -5,11 +5,11 @@ RL = WINGS["rl"]
 
 # "-medium" after a task: data of that quality, to prune with; without it the task's own data.
 wildcard_constraints:
-    quality="(-[a-z_]+)?",
+    quality="(-[a-z-]+)?",
 
 
 rule rl_download:
-    """Download D4RL's expert data of one task, checked."""
+    """Download D4RL's data of one task, checked."""
     output:
         "results/rl/{task}{quality}/d4rl.hdf5",
     log:
@@ -24,10 +24,10 @@ rule rl_download:
         **REQUESTED,
     params:
         url=RL.download("url"),
-        mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
+        mirrors=lambda wildcards: list(filter(None, [RL.download("mirror")(wildcards)])),
         size=RL.download("size"),
         sha256=RL.download("sha256"),
-        lock=lambda wildcards: f"resources/locks/{RL.d4rl(wildcards)}.json",
+        lock=lambda wildcards: f"resources/locks/{RL.d4rl_file(wildcards)}.json",
         code=code("rl_download"),
     script:
         "../workflow_scripts/rl_download.py"
@@ -100,7 +100,7 @@ rule rl_prepare:
         **REQUESTED,
     params:
         task=RL.task,
-        source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
+        source=RL.data_source,
         code=code("rl_prepare"),
     script:
         "../workflow_scripts/rl_prepare.py"

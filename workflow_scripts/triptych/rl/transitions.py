@@ -8,7 +8,7 @@ terminals stay, with whatever row follows as their (masked) next observation. On
 
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path, write_csv
 from triptych.rl.environments import Spaces, spaces_of
+from triptych.rl.held_out import HeldOut, chosen_episodes
 from triptych.rl.locomotion import HORIZON, Flags
 from triptych.rl.tasks import Task
 
@@ -35,6 +36,8 @@ REQUIRED = ("observations", "actions", "rewards", "terminals")
 OPTIONAL = ("timeouts", "next_observations")
 SAME = 1e-4
 """How far two observations may be apart, over one and their size, that are one but for rounding."""
+HELD_OUT = "held_out."
+"""How the names of held-out arrays begin, in the file of transitions."""
 BLOCK = 1 << 16
 ROUNDING = 1e-5
 """How far beyond its bounds an action may lie, as a part of half of their distance."""
@@ -78,6 +81,8 @@ class Transitions:
     rewards: Floats
     next_observations: Floats
     terminals: Floats
+    held_out: HeldOut | None = None
+    """Of a log: the episodes that these are not of."""
 
 
 def read_recording(path: PathLike, spaces: Spaces | None = None) -> Recording:
@@ -154,7 +159,7 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
         task = spaces.task
         sizes = {"observations": spaces.observation_size, "actions": spaces.action_size}
         for key, size in sizes.items():
-            if stream[key].shape[1] != size:
+            if size not in (None, stream[key].shape[1]):
                 raise DatasetError(
                     path,
                     key,
@@ -310,7 +315,10 @@ def _put_right(following: Floats, recording: Recording, keep: NDArray[np.int64])
 
 def write_transitions(path: PathLike, transitions: Transitions) -> None:
     """Write transitions.safetensors, replacing it at once."""
-    arrays = {key: np.ascontiguousarray(value) for key, value in vars(transitions).items()}
+    columns = {key: value for key, value in vars(transitions).items() if key != "held_out"}
+    if transitions.held_out:
+        columns |= {f"{HELD_OUT}{key}": value for key, value in vars(transitions.held_out).items()}
+    arrays = {key: np.ascontiguousarray(value) for key, value in columns.items()}
     with atomic_path(path) as temporary:
         save_file(arrays, temporary)
 
@@ -318,7 +326,10 @@ def write_transitions(path: PathLike, transitions: Transitions) -> None:
 def read_transitions(path: PathLike) -> Transitions:
     """Read what `write_transitions` wrote. Raises DatasetError for another file."""
     try:
-        return Transitions(**load_file(path))
+        arrays = load_file(path)
+        own = [key for key in arrays if key.startswith(HELD_OUT)]
+        held = {key.removeprefix(HELD_OUT): arrays.pop(key) for key in own}
+        return Transitions(**arrays, held_out=HeldOut(**held) if held else None)
     except (SafetensorError, OSError, TypeError) as error:
         raise DatasetError(
             path,
@@ -329,7 +340,41 @@ def read_transitions(path: PathLike) -> Transitions:
         ) from error
 
 
-def dataset_summary(recording: Recording, task: Task, source: str, file: str) -> pd.DataFrame:
+def hold_out(path: PathLike, recording: Recording, share: float) -> tuple[Recording, HeldOut]:
+    """What is left of a log for training, and the episodes that `chosen_episodes` holds out.
+
+    Raises DatasetError where nothing would be left, or no action of those episodes varies.
+    """
+    ends = recording.episode_ends()
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    chosen = chosen_episodes(len(ends), share)
+    if len(chosen) == len(ends):
+        raise DatasetError(
+            path,
+            "timeouts",
+            f"episodes enough to hold {share:g} of them out",
+            f"{len(ends)}",
+            "Mark the last step of every episode, or cut the log into several.",
+        )
+    lengths = ends - starts + 1
+    rows = np.repeat(np.isin(np.arange(len(ends)), chosen), lengths)
+    held = HeldOut(
+        recording.observations[rows], recording.actions[rows], np.cumsum(lengths[chosen]) - 1
+    )
+    if held.variance() == 0:
+        raise DatasetError(
+            path, "actions", "actions that vary", "one action alone in all held-out episodes",
+            "There is nothing to predict: log what the robot was told to do.",
+        )  # fmt: skip
+    kept: dict[str, Any] = {
+        key: None if value is None else value[~rows] for key, value in vars(recording).items()
+    }
+    return Recording(**kept), held
+
+
+def dataset_summary(
+    recording: Recording, task: Task, source: str, file: str, held_out: HeldOut | None = None
+) -> pd.DataFrame:
     """One row that describes the data: sizes, and returns of its episodes.
 
     Statistics of returns are over all episodes, split at terminals and time-outs; a recording that
@@ -338,7 +383,7 @@ def dataset_summary(recording: Recording, task: Task, source: str, file: str) ->
     ends = recording.episode_ends()
     starts = np.concatenate([[0], ends[:-1] + 1])
     returns = np.add.reduceat(recording.rewards.astype(np.float64), starts)
-    scores = task.score(returns)
+    scores = task.score(returns) if task.environment else np.full_like(returns, np.nan)
     row = {
         "task": task.name,
         "source": source,
@@ -351,6 +396,7 @@ def dataset_summary(recording: Recording, task: Task, source: str, file: str) ->
         "score_normalised_std": scores.std(),
         "terminals": int(recording.terminals.sum()),
         "timeouts": int(recording.timeouts.sum()),
+        "held_out_episodes": len(held_out.ends) if held_out else 0,
     }
     return pd.DataFrame([row])
 
@@ -359,8 +405,10 @@ def prepare(
     source_path: PathLike, task: Task, source: str, transitions_path: PathLike, table_path: PathLike
 ) -> None:
     """Check one HDF5 file and write the transitions and the one-row table that it gives."""
-    recording = read_recording(source_path, spaces_of(task))
-    transitions = q_learning_transitions(recording)
+    recording, held = read_recording(source_path, spaces_of(task)), None
+    if task.environment is None:
+        recording, held = hold_out(source_path, recording, task.held_out)
+    transitions = replace(q_learning_transitions(recording), held_out=held)
     if len(transitions.rewards) == 0:
         raise DatasetError(
             source_path,
@@ -370,15 +418,20 @@ def prepare(
             "Mark only the steps at which the time limit cut an episode.",
         )
     write_transitions(transitions_path, transitions)
-    summary = dataset_summary(recording, task, source, Path(source_path).name)
+    summary = dataset_summary(recording, task, source, Path(source_path).name, held)
     write_csv(summary, table_path)
     row = summary.iloc[0]
     logger.info(
-        "%s: %d transitions, %d episodes, %s %.1f (standard deviation %.1f)",
+        "%s: %d transitions, %d episodes, return %.1f (standard deviation %.1f)",
         source_path,
         row["transitions"],
         row["episodes"],
-        task.unit,
-        row["score_normalised_mean"],
-        row["score_normalised_std"],
+        row["return_mean"],
+        row["return_std"],
     )
+    if held:
+        logger.info(
+            "no simulator: %d episodes, %d steps, are held out and policies are scored by them",
+            len(held.ends),
+            len(held.actions),
+        )

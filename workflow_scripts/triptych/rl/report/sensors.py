@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from triptych.present.palette import INK, STYLE, label, legend_below
 from triptych.present.tables import Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.report.figures import expert_line, task_title, tasks_in_order
+from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import in_units
 from triptych.rl.tasks import NORMALISED
@@ -166,12 +166,12 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
         )
         for column, task in enumerate(tasks):
             above, below = panels[:, column]
-            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
+            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
             _scores_panel(above, scores[scores["task"] == task], expert)
             above.set_title(task_title(scores, task))
+            if column == 0 or task_unit(scores, task) != task_unit(scores, tasks[column - 1]):
+                above.set_ylabel(f"{task_unit(scores, task)}\ndense, and 95% pruned", color=INK)
             _inputs_panel(below, kept[kept["task"] == task])
-        panels[0, 0].set_ylabel("score: dense, and 95% pruned")
-        panels[0, 0].yaxis.label.set_color(INK)
         legend_below(figure, list(panels[0]), columns=3)
     return figure
 
