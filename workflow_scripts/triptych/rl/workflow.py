@@ -9,7 +9,7 @@ from triptych.core.config import ConfigError
 from triptych.present.files import products
 from triptych.rl.config_tasks import check_tasks, d4rl_file, data_source, task_table, units_of
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
-from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
+from triptych.rl.sweep import STACK, algorithms_of, named_tasks, run_records, runs_of, sweeps
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -33,7 +33,7 @@ class Workflow:
     TABLES = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        self.config = config["rl"]
+        self.config = {**config["rl"], "tasks": named_tasks(config["rl"])}
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
         self._check()
