@@ -15,7 +15,7 @@ def table(tasks=("hopper", "walker2d"), stack="all", sparsities=(50, 95), **chan
     sweep = {"algorithms": ["BCQ", "BC"], "widths": "narrow", "seeds": [0, 1], "runs": runs}
     measured = {"methods": ["snip"], "sparsities": [95]}
     config = {
-        "tasks": {**dict.fromkeys(tasks, {}), "taken_away": None},
+        "tasks": {**{task: {} for task in tasks}, "taken_away": None},
         "observations": "normalised",
         "sweeps": {"bcq": sweep, "bc": None},
         "stack": stack,
