@@ -9,6 +9,7 @@ PRODUCTS = {
 }
 PROFILES = ("rl_profiles", "Performance profiles", "runs above a score")
 SENSORS = ("rl_sensors", "Sensors", "raw and normalised: scores, weights kept by input")
+VARIANTS = ("rl_variants", "Variants", "other batches, iterations, data to prune with")
 
 
 rule rl_draw_scores:
@@ -36,6 +37,7 @@ rule rl_draw_scores:
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
         inputs=table("rl_inputs", "Inputs", "weights kept by input"),
+        **({"variants": table(*VARIANTS)} if RL.variants else {}),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -48,6 +50,7 @@ rule rl_draw_scores:
         figures=RL.score_figures,
         levels=RL.level_figures,
         sensing=RL.sensing,
+        variants=RL.variants,
         units=RL.units,
         data=RL.data,
         observations=RL.config["observations"],

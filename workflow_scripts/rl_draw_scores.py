@@ -16,6 +16,7 @@ from triptych.rl.report.comparisons import (
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
 from triptych.rl.report.scores import (
+    default_pruning,
     in_units,
     run_scores,
     seen_as,
@@ -24,15 +25,16 @@ from triptych.rl.report.scores import (
 )
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
+from triptych.rl.report.variants import variants_long, variants_table
 from triptych.rl.tasks import NORMALISED
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     scale, units, data = params.scale, params.units, params.data
-    every = read_frames(snakemake.input.scores)
+    every, last = read_frames(snakemake.input.scores), params.last_evaluations
     evaluations = seen_as(every, params.observations)
     behaviour = read_frames(snakemake.input.datasets)
-    runs = run_scores(evaluations, params.last_evaluations)
+    runs = run_scores(evaluations, last)
     summary = summarise_scores(runs)
     for name, methods in params.figures.items():
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
@@ -48,12 +50,18 @@ with job(snakemake):
         profiles = profiles_long(runs[runs["task"].isin(alike)], behaviour, scale=scale)
         write_figure(profiles_figure(profiles), profiles, output.profiles)
     compared = with_data(comparisons_long(runs, scale=scale, units=units), data)
-    inputs = inputs_long(read_frames(snakemake.input.inputs), sparsity_percent=95, scale=scale)
-    inputs = with_data(inputs, data)
+    masks_inputs = default_pruning(read_frames(snakemake.input.inputs))
+    inputs = with_data(inputs_long(masks_inputs, sparsity_percent=95, scale=scale), data)
     if sensing := params.sensing:
-        seen = run_scores(every, params.last_evaluations)
+        seen = run_scores(default_pruning(every), last)
         sensors = with_data(sensors_long(seen, inputs, **sensing, scale=scale, units=units), data)
         write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
+    if variants := params.variants:
+        of_all = run_scores(every[every["observations"] == params.observations], last)
+        varied = with_data(variants_long(of_all, scale=scale, units=units), data)
+        write_table(
+            varied, variants_table(varied, variants), Path(output.variants[0]).with_suffix("")
+        )
     for long, table, files in (
         (scores, scores_table(scores), output.scores),
         (compared, comparisons_table(compared), output.comparisons),

@@ -11,9 +11,9 @@ from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
-from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack, with_masks
 from triptych.rl.stack_training import policies_of, train_stack
+from triptych.rl.sweep import DEFAULT
 from triptych.rl.tasks import task_from
 from triptych.rl.training import TrainingSettings
 
@@ -37,15 +37,8 @@ with job(snakemake):
     evaluation = EvaluationSettings(
         **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}, task=task
     )
-    pruned = prune_stack(
-        rows,
-        snakemake.wildcards.networks,
-        snakemake.input.transitions,
-        widths,
-        bcq,
-        PruningSettings(**params.pruning),
-        task,
-    )
+    scope = params.pruning[DEFAULT]["scope"]
+    pruned = prune_stack(rows, snakemake.wildcards.networks, widths, bcq, params.pruning, task)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
@@ -58,16 +51,10 @@ with job(snakemake):
         device,
         Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
-        params.pruning["scope"],
+        scope,
     )
     left = with_masks(
-        pruned,
-        trained.masks,
-        rows,
-        snakemake.wildcards.networks,
-        widths,
-        params.pruning["scope"],
-        task,
+        pruned, trained.masks, rows, snakemake.wildcards.networks, widths, scope, task
     )
     left.write(output.masks, output.layers, output.inputs, output.sizes)
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):

@@ -116,7 +116,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
     data = Transitions(normal(11), np.tanh(normal(3)), normal(), normal(11), 0 * normal())
     rows = pd.DataFrame(
         [
-            {"task": "hopper", "observations": "raw", "method": "dense"}
+            {"task": "hopper", "observations": "raw", "method": "dense", "pruning": "default"}
             | {"sparsity_percent": 0, "seed": s}
             for s in SEEDS
         ]

@@ -55,7 +55,7 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
     gpu, seeds = torch.device("cuda"), [0, 1]
     rows = pd.DataFrame(
         [
-            {"task": "hopper", "observations": "raw", "method": "dense"}
+            {"task": "hopper", "observations": "raw", "method": "dense", "pruning": "default"}
             | {"sparsity_percent": 0, "seed": s}
             for s in seeds
         ]

@@ -13,7 +13,7 @@ from triptych.core.stopping import Stopped, StopRequest
 from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.networks import Widths, write_policies
-from triptych.rl.pruning import PruningSettings, write_masks
+from triptych.rl.pruning import write_masks
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.tasks import task_named
@@ -32,7 +32,7 @@ write_transitions(folder / "data.safetensors", data)
 rows = pd.DataFrame(
     [
         {"task": "hopper", "observations": kind, "method": method}
-        | {"sparsity_percent": 80, "seed": seed}
+        | {"pruning": "default", "sparsity_percent": 80, "seed": seed}
         for kind, method, seed in (
             ("normalised", "snip", 0),
             ("raw", "random", 1),
@@ -45,15 +45,9 @@ widths = Widths((12, 10), (14, 9), 16)
 bcq = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
 steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
-pruned = prune_stack(
-    rows,
-    "narrow",
-    folder / "data.safetensors",
-    widths,
-    bcq,
-    PruningSettings(10, 20, "part"),
-    task_named("hopper"),
-)
+shot = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1, "scope": "part"}
+shot["transitions"] = folder / "data.safetensors"
+pruned = prune_stack(rows, "narrow", widths, bcq, {"default": shot}, task_named("hopper"))
 training = TrainingSettings(
     updates=1200,
     evaluate_every=300,

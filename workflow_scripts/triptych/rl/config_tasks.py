@@ -37,6 +37,11 @@ def data_source(table: Mapping[str, Any]) -> str:
     return str(table["source"]) + ("" if quality == EXPERT else f" {quality}")
 
 
+def with_quality(table: Mapping[str, Any], suffix: str) -> dict[str, Any]:
+    """An entry whose data have the quality that a path names: "-medium"; as it is for ""."""
+    return {**table, "quality": suffix.removeprefix("-")} if suffix else dict(table)
+
+
 def d4rl_file(name: str, table: Mapping[str, Any]) -> str:
     """D4RL's file of a task, as resources/sources.yaml calls it: "hopper_medium_replay-v2"."""
     own = task_from(**task_table({name: table}, name)).paper or name

@@ -17,8 +17,8 @@ from triptych.core.cost import (
     precision_on_gpus,
     product,
 )
-from triptych.rl.config_tasks import d4rl_file
-from triptych.rl.sweep import STACK, algorithms_of, runs_of
+from triptych.rl.config_tasks import d4rl_file, with_quality
+from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, runs_of
 from triptych.rl.tasks import ASSUMED, SIZES
 
 STEPS_A_SECOND = 18_000
@@ -47,9 +47,11 @@ def job_cost(
 ) -> Cost:
     """The cost of one job. config: the section `rl`; sources: resources/sources.yaml."""
     kinds: dict[str, Callable[[], Cost]] = {
-        "rl_download": lambda: _download(sources, config, wildcards["task"]),
+        "rl_download": lambda: _download(sources, config, wildcards),
         "rl_train_expert": lambda: Cost(
-            cpu_seconds=3 * config["experts"][wildcards["task"]]["steps"] / STEPS_A_SECOND
+            cpu_seconds=3
+            * config["experts"][wildcards["task"] + wildcards["quality"]]["steps"]
+            / STEPS_A_SECOND
         ),
         "rl_collect": lambda: Cost(
             cpu_seconds=config["collect"]["transitions"] / STEPS_A_SECOND,
@@ -84,6 +86,7 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     for run in runs_of(config).itertuples():
         name = f"{run.task} {run.sweep} {run.observations} {run.method} {run.sparsity_percent}% "
         name += f"seed {run.seed}"
+        name += "" if run.pruning == DEFAULT else f", {run.pruning}"
         name += "" if run.trained else ", measured"
         made = "scores.csv" if run.trained else "sizes.csv"
         files[name] = f"results/rl/{run.task}/{run.networks}/{run.stack}/{made}"
@@ -195,8 +198,11 @@ def _learnt(layers: Layers, rows_: int, of_inputs: bool = True) -> Work:
     return work
 
 
-def _download(sources: Mapping[str, Any], config: Mapping[str, Any], task: str) -> Cost:
-    file = sources["d4rl"]["files"][d4rl_file(task, config["tasks"][task])]
+def _download(
+    sources: Mapping[str, Any], config: Mapping[str, Any], wildcards: Mapping[str, str]
+) -> Cost:
+    table = with_quality(config["tasks"][wildcards["task"]], wildcards["quality"])
+    file = sources["d4rl"]["files"][d4rl_file(wildcards["task"], table)]
     return download(file["size"], 240e6)
 
 

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,10 +13,10 @@ from triptych.core.files import write_csv
 from triptych.rl.bcq import BcqSettings, apply_masks
 from triptych.rl.connections import input_table
 from triptych.rl.networks import NETWORKS, Parameters, Widths, initialise, network_of, torch_layout
-from triptych.rl.pruning import PruningSettings, layer_table, prune, write_masks
+from triptych.rl.pruning import PruningSettings, Shot, layer_table, prune, write_masks
 from triptych.rl.sampling import DeviceData
 from triptych.rl.storage import coo_bytes, dense_bytes, packed_bytes
-from triptych.rl.sweep import run_records
+from triptych.rl.sweep import DEFAULT, run_records
 from triptych.rl.tasks import Task
 from triptych.rl.transitions import read_transitions
 
@@ -42,20 +43,27 @@ class PrunedStack:
 def prune_stack(
     rows: pd.DataFrame,
     networks: str,
-    transitions: PathLike,
     widths: Widths,
     bcq: BcqSettings,
-    pruning: PruningSettings,
+    pruning: Mapping[str, Mapping[str, Any]],
     task: Task,
 ) -> PrunedStack:
-    """Masks of a stack at initialisation, from one batch of `transitions`, and their tables.
+    """Masks of a stack at initialisation, from batches of transitions, and their tables.
 
-    networks: the name of `widths`, for the tables. It is seconds of work and done on a CPU, which
-    makes the same masks on every machine.
+    networks: the name of `widths`, for the tables. pruning: by name (`sweep.KEYS`) the fields of
+    PruningSettings, and as `transitions` the file to draw batches from. It is seconds of work and
+    done on a CPU, which makes the same masks on every machine.
     """
-    data = DeviceData(read_transitions(transitions), torch.device("cpu"), torch.float32)
-    parameters, masks = prune(rows, widths, data, bcq, pruning)
-    return _left(rows, networks, parameters, masks, pruning.scope, task)
+    shots = {}
+    for name, table in pruning.items():
+        transitions = read_transitions(table["transitions"])
+        settings = {key: value for key, value in table.items() if key != "transitions"}
+        shots[name] = Shot(
+            PruningSettings(**settings),
+            DeviceData(transitions, torch.device("cpu"), torch.float32),
+        )
+    parameters, masks = prune(rows, widths, shots, bcq)
+    return _left(rows, networks, parameters, masks, shots[DEFAULT].settings.scope, task)
 
 
 def with_masks(

@@ -33,7 +33,7 @@ def task_title(frame: pd.DataFrame, task: str) -> str:
     frame: has columns task and, where it is known, data.
     """
     name = label(TASK_LABELS, task)
-    data = set(frame.loc[frame["task"] == task, "data"].astype(str)) if "data" in frame else set()
+    data = set(frame.loc[frame["task"] == task, "data"].dropna()) if "data" in frame else set()
     return ", ".join([name, *sorted(each for each in data if each.startswith("d4rl "))])
 
 

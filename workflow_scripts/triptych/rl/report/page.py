@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -10,11 +11,12 @@ from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number
 from triptych.rl.report.comparisons import comparisons_table
 from triptych.rl.report.labels import TASK_LABELS
-from triptych.rl.report.scores import seen_as
+from triptych.rl.report.scores import default_pruning, seen_as
 from triptych.rl.report.sensors import cut_table, paths_table
 from triptych.rl.report.tables import scores_table, table1_table
 from triptych.rl.report.tables_latency import latency_table
 from triptych.rl.report.tables_masks import emptied_table
+from triptych.rl.report.variants import variants_table
 from triptych.rl.tasks import ACTION_ERROR, RETURN
 
 TITLES = {
@@ -102,15 +104,18 @@ def rl_sections(
     inputs: pd.DataFrame,
     latency_task: str,
     observations: str,
+    variants: Mapping[str, Mapping[str, Any]],
     units: Mapping[str, str],
     layers: pd.DataFrame,
     datasets: pd.DataFrame,
+    varied: pd.DataFrame | None = None,
 ) -> list[Section]:
     """The study's sections.
 
     figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency: the long
     tables of results/tables. layers: every layers.csv, each row once. observations: how those runs
-    see them of which no more is said. units: of the tasks whose scores aren't normalised.
+    see them of which no more is said. variants: of the pruning, whose scores are in `varied`.
+    units: of the tasks whose scores aren't normalised.
     """
     return [
         Section(
@@ -132,14 +137,17 @@ def rl_sections(
             "Do the criteria matter?",
             COMPARED,
             [figures["rl_profiles"]] if "rl_profiles" in figures else [],
-            [comparisons_table(comparisons)],
+            [
+                comparisons_table(comparisons),
+                *([] if varied is None else [variants_table(varied, variants)]),
+            ],
         ),
         Section(
             "layers",
             "Where the weights remain",
             LAYERS,
             [figures["rl_figure3"], figures["rl_figure3_counts"]],
-            [emptied_table(seen_as(layers, observations)), paths_table(layers)],
+            [emptied_table(seen_as(layers, observations)), paths_table(default_pruning(layers))],
         ),
         Section("memory", "Memory", MEMORY, [figures["rl_figure4"]], [table1_table(table1)]),
         Section(

@@ -12,10 +12,11 @@ from triptych.core.statistics import (
     ratio_interval,
     stratified_interval,
 )
+from triptych.rl.sweep import DEFAULT, KEYS
 
 logger = logging.getLogger(__name__)
 
-RUN = ["task", "observations", "method", "sparsity_percent", "seed", "algorithm"]
+RUN = [*KEYS, "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
 
 
@@ -30,9 +31,14 @@ def with_data(long: pd.DataFrame, data: Mapping[str, str]) -> pd.DataFrame:
     return long.assign(data=[data.get(task, "") for task in long["task"]])
 
 
+def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of runs whose masks are made as `rl.pruning` says, and not by a variant of it."""
+    return frame[frame["pruning"] == DEFAULT]
+
+
 def seen_as(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
-    """The rows of runs that see observations so (`raw` or `normalised`)."""
-    return frame[frame["observations"] == observations]
+    """Of these the rows of runs that see observations so (`raw` or `normalised`)."""
+    return default_pruning(frame[frame["observations"] == observations])
 
 
 def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame:
@@ -41,9 +47,9 @@ def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame
     Never the best evaluation: on these tasks the two differ by as much as half the score. A run
     that diverged before its last evaluation has no score and is left out, which is logged.
 
-    evaluations: rows of scores.csv. Returns one row a run: task, observations, method,
-    sparsity_percent, seed, algorithm, score (D4RL-normalised). Raises ValueError where a run has
-    fewer evaluations than asked for, or an evaluation's episode stands twice.
+    evaluations: rows of scores.csv. Returns one row a run: RUN and score (D4RL-normalised). Raises
+    ValueError where a run has fewer evaluations than asked for, or an evaluation's episode stands
+    twice.
     """
     key = [*RUN, "update", "episode"]
     twice = evaluations[evaluations.duplicated(key)]
