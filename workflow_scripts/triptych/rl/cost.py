@@ -57,6 +57,7 @@ def job_cost(
             cpu_seconds=config["collect"]["transitions"] / STEPS_A_SECOND,
             disk=2 * _dataset_bytes(wildcards["task"], config),  # recorded, and prepared
         ),
+        "rl_minari": lambda: Cost(disk=_dataset_bytes(wildcards["task"], config)),
         "rl_prepare": lambda: Cost(
             disk=_dataset_bytes(wildcards["task"], config),
             memory=4 * _dataset_bytes(wildcards["task"], config),

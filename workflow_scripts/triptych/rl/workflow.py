@@ -16,7 +16,15 @@ from triptych.rl.config_tasks import (
     with_quality,
 )
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
-from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, run_records, runs_of, sweeps
+from triptych.rl.sweep import (
+    DEFAULT,
+    STACK,
+    algorithms_of,
+    named_tasks,
+    run_records,
+    runs_of,
+    sweeps,
+)
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -38,7 +46,7 @@ class Workflow:
     """
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        self.config = config["rl"]
+        self.config = {**config["rl"], "tasks": named_tasks(config["rl"])}
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
         self._check()
