@@ -161,11 +161,7 @@ def rl_sections(
             [latency_table(latency, task=latency_task), deployed_table(deployed)],
         ),
         Section(
-            "data",
-            "Data sets",
-            _notes(datasets, units),
-            [],
-            [datasets_table(datasets, units)],
+            "data", "Data sets", _notes(datasets, units), [], [datasets_table(datasets, units)]
         ),
     ]
 
