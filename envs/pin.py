@@ -40,6 +40,8 @@ PACKAGES = {
         "mujoco",
         "numba",
         "numpy",
+        "onnx",
+        "onnxruntime",
         "packaging",
         "pandas",
         "safetensors",

@@ -69,7 +69,9 @@ rule rl_train_expert:
         **REQUESTED,
     params:
         task="{task}",
-        settings=lambda wildcards: RL.config["experts"][f"{wildcards.task}{wildcards.quality}"],
+        settings=lambda wildcards: RL.config["experts"][
+            f"{wildcards.task}{wildcards.quality}"
+        ],
         checkpoint="results/checkpoints/rl_train_expert/{task}{quality}",
         code=code("rl_train_expert"),
     script:

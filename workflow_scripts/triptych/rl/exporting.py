@@ -1,4 +1,4 @@
-"""A policy for where neither torch nor Triptych is: what acts of it, its readers, ONNX.
+"""A policy for where neither torch nor Triptych is: what acts of it, packed, its readers, ONNX.
 
 Arrays are a dict in torch's layout, as in `inference`.
 """
@@ -6,12 +6,16 @@ Arrays are a dict in torch's layout, as in `inference`.
 import os
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from triptych.core.files import atomic_path
 from triptych.rl.inference import LAYERS, NEEDED, ActingSettings, networks_of
+from triptych.rl.quantising import quantised
+from triptych.rl.sparse_layers import live_layers, live_units
+from triptych.rl.storage import Values, as_read, pack
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -36,36 +40,78 @@ def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     return {name: array for name, array in arrays.items() if name in names}
 
 
+def acting_algorithm(arrays: Arrays) -> str | None:
+    """What arrays of which nothing is said can act as: BCQ, else BC, else None."""
+    has = [f"{LAYERS[network][0]}.weight" in arrays for network in NEEDED["BCQ policy"]]
+    return "BCQ" if all(has) else "BC" if has[0] else None
+
+
 def reader(name: str) -> str:
     """The text of one of `READERS`."""
     return (files("triptych.rl") / "readers" / name).read_text(encoding="utf-8")
 
 
+def write_readers(folder: Path) -> None:
+    """Write each of `READERS` there."""
+    for name in READERS:
+        with atomic_path(folder / name) as temporary:
+            temporary.write_text(reader(name), encoding="utf-8")
+
+
+def export(
+    path: Path,
+    arrays: Arrays,
+    metadata: Mapping[str, Any],
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values,
+) -> float:
+    """Write what acts packed at `path`, and as ONNX and with the readers beside it.
+
+    Returns the largest rounding error of a weight. Raises ValueError as its parts do.
+    """
+    arrays = what_acts(arrays, algorithm)
+    export_onnx(path.with_suffix(".onnx"), arrays, settings, algorithm, values)
+    error = pack(path, arrays, metadata, values)
+    write_readers(path.parent)
+    return error
+
+
 def export_onnx(
-    path: str | os.PathLike[str], arrays: Arrays, settings: ActingSettings, algorithm: str
+    path: str | os.PathLike[str],
+    arrays: Arrays,
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values = "fp32",
 ) -> None:
-    """Write what acts as ONNX, dense matrices with whatever zeros they have.
+    """Write what acts as ONNX, dense matrices of the units that act (`live_units`).
 
     BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
-    candidates' latents [n, L] to the action [1, A] of the highest Q1. B and n are free. Raises
-    ValueError where an array is missing or shapes do not fit together.
+    candidates' latents [n, L] to the action [1, A] of the highest Q1. B and n are free. With "int8"
+    each weight is its codes and scales behind a DequantizeLinear, with "fp16" float32 rounded to
+    it. Raises ValueError where an array is missing or shapes do not fit together.
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     arrays = what_acts(arrays, algorithm)
-    networks_of(arrays)
     actions = len(arrays["vae.d3.bias"])
     states, latents = arrays["vae.d1.weight"].shape[1] - 2 * actions, 2 * actions
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
-    nodes = list(_bcq_nodes() if algorithm == "BCQ" else _bc_nodes())
+    constants = _constants(arrays, values)
+    nodes: list[Node] = [
+        ("DequantizeLinear", [name, f"{name[:-6]}.scales"], f"{name[:-6]}.weight", {"axis": 0})
+        for name in constants
+        if name.endswith(".codes")
+    ]
+    nodes += _bcq_nodes() if algorithm == "BCQ" else _bc_nodes()
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
-    constants = dict(arrays) | {
-        "max_action": np.float32(settings.max_action),
-        "least_action": np.float32(-settings.max_action),
-        "reach": np.float32(settings.phi * settings.max_action),
+    constants |= {
+        "max_action": np.array(settings.max_action, np.float32),
+        "least_action": np.array(-settings.max_action, np.float32),
+        "reach": np.array(settings.phi * settings.max_action, np.float32),
     }
     graph = helper.make_graph(
         [helper.make_node(kind, given, [made], **how) for kind, given, made, how in nodes],
@@ -75,16 +121,32 @@ def export_onnx(
             helper.make_tensor_value_info("latent", TensorProto.FLOAT, [candidates, latents]),
         ],
         [helper.make_tensor_value_info("action", TensorProto.FLOAT, [rows, actions])],
-        [
-            numpy_helper.from_array(np.asarray(value, np.float32), name)
-            for name, value in constants.items()
-            if name in used
-        ],
+        [numpy_helper.from_array(value, name) for name, value in constants.items() if name in used],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     onnx.checker.check_model(model, full_check=True)
     with atomic_path(path) as temporary:
         temporary.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _constants(arrays: Arrays, values: Values) -> dict[str, np.ndarray]:
+    """Weights and biases of the units that act; of int8, `.codes` and `.scales` of the weights."""
+    found: dict[str, np.ndarray] = {}
+    for network, layers in networks_of(as_read(arrays, values)).items():
+        inputs = np.ones(layers[0][0].shape[1], bool)
+        stays = live_units([weight for weight, _ in layers])
+        for name, (weight, bias), outputs in zip(
+            LAYERS[network], live_layers(layers), stays, strict=True
+        ):
+            found[f"{name}.bias"] = bias
+            if values == "int8":
+                codes, scales = quantised(arrays[f"{name}.weight"])
+                found[f"{name}.codes"] = codes[outputs][:, inputs]
+                found[f"{name}.scales"] = scales[outputs]
+            else:
+                found[f"{name}.weight"] = weight
+            inputs = outputs
+    return found
 
 
 Node = tuple[str, list[str], str, dict[str, Any]]

@@ -1,4 +1,4 @@
-/* Act with a policy that `triptych prune-export` wrote. Needs libc and libm, nothing else.
+/* Act with a policy that `triptych policy export` wrote. Needs libc and libm, nothing else.
  *
  *   cc -std=c99 -O2 -c policy.c                        to link with -lm into your program
  *   cc -std=c99 -O2 -shared -fPIC policy.c -o libpolicy.so -lm         for any other language
@@ -296,9 +296,10 @@ static float real(const uint8_t *p, int bytes) {
     return value;
 }
 
-/* Keep the values of a weight [out, in] in compressed rows; NULL or what is wrong. */
-static const char *weight(struct layer *l, const uint8_t *bits, const uint8_t *values, size_t count,
-                          int bytes) {
+/* Keep the values of a weight [out, in] in compressed rows; NULL or what is wrong. Those of one
+ * byte are multiplied by their row's scale. */
+static const char *weight(struct layer *l, const uint8_t *bits, const uint8_t *scales,
+                          const uint8_t *values, size_t count, int bytes) {
     size_t k = 0;
     l->start = malloc(((size_t)l->out + 1) * sizeof *l->start);
     l->column = malloc((count + 1) * sizeof *l->column);
@@ -311,7 +312,8 @@ static const char *weight(struct layer *l, const uint8_t *bits, const uint8_t *v
             if (!(bits[i / 8] >> i % 8 & 1)) continue;
             if (k == count) return "a mask and its values disagree";
             l->column[k] = column;
-            l->value[k] = real(values + k * bytes, bytes);
+            l->value[k] = bytes == 1 ? (float)(int8_t)values[k] * real(scales + 4 * (size_t)row, 4)
+                                     : real(values + k * bytes, bytes);
             if (!isfinite(l->value[k++])) return "a weight is not finite";
         }
     }
@@ -333,10 +335,14 @@ static const char *array(struct policy *p, const char *entry, const uint8_t **at
         q = blank(after(q));
         if (*q == ',') q = blank(q + 1);
     }
+    int scaled = mask && bytes == 1; /* then a scale for each output stands before the values */
+    if (!mask && bytes == 1) bytes = 4;
     double room = (double)(end - *at), elements = sizes[0] * sizes[1];
-    if (count * bytes + 8 * ceil(packed / 8) > room)
+    if (scaled && sizes[0] < 0) return "a weight is not as it should be";
+    if (count * bytes + 8 * ceil(packed / 8) + (scaled ? 8 * ceil(sizes[0] / 2) : 0) > room)
         return "its payload is shorter than its arrays";
-    const uint8_t *block = *at, *values = block + ((size_t)packed + 7) / 8 * 8;
+    const uint8_t *block = *at, *scales = block + ((size_t)packed + 7) / 8 * 8;
+    const uint8_t *values = scales + (scaled ? ((size_t)sizes[0] * 4 + 7) / 8 * 8 : 0);
     *at = values + ((size_t)count * bytes + 7) / 8 * 8;
     for (int n = 0; n < 9; n++) {
         struct layer *l = &p->layers[n / 3][n % 3];
@@ -368,7 +374,7 @@ static const char *array(struct policy *p, const char *entry, const uint8_t **at
             if (is_text(mask, "zlib")) good = inflate_into(block, (size_t)packed, bits, size);
             else if (is_text(mask, "raw") && packed == size) good = 1, memcpy(bits, block, size);
             const char *problem = "a mask cannot be read";
-            if (good) problem = weight(l, bits, values, (size_t)count, bytes);
+            if (good) problem = weight(l, bits, scales, values, (size_t)count, bytes);
             free(bits);
             if (problem) return problem;
             p->has[n / 3] += 1;
@@ -421,7 +427,8 @@ static const char *parse(struct policy *p, uint8_t *file, size_t length) {
     memcpy(text, file + 56, header);
     const char *problem = NULL, *values = member(text, "values"), *entry = member(text, "arrays");
     const uint8_t *at = file + 56 + header, *end = file + length;
-    int bytes = is_text(values, "fp32") ? 4 : is_text(values, "fp16") ? 2 : 0;
+    int bytes = is_text(values, "fp32") ? 4 : is_text(values, "fp16") ? 2
+              : is_text(values, "int8") ? 1 : 0;
     if (!bytes || !entry || *entry != '[') problem = "its header is not as specified";
     else entry = blank(entry + 1);
     while (!problem && *entry == '{') {

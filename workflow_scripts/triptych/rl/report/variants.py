@@ -1,6 +1,7 @@
 """Variants of the pruning: other batches, more iterations, other data to prune with."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -57,16 +58,18 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
 
     long: as `variants_long` returns it. variants: what config says of each.
     """
-    tasks = tasks_in_order(long)
-    rows = []
-    key = ["algorithm", "sparsity_percent", "method", "pruning"]
-    for names, cells in long.groupby(key, sort=False):
-        assert isinstance(names, tuple)
-        algorithm, level, method, pruning = names
+    tasks, rows = tasks_in_order(long), []
+    for (runs, of_runs), method, pruning in product(
+        long.groupby(["algorithm", "sparsity_percent"]), METHODS, variants
+    ):
+        cells = of_runs[(of_runs["method"] == method) & (of_runs["pruning"] == pruning)]
+        if cells.empty:
+            continue
+        assert isinstance(runs, tuple)
         line = [
-            f"{algorithm}, {level:g} %",
-            label(METHOD_LABELS, str(method)),
-            described(str(method), variants[str(pruning)]),
+            f"{runs[0]}, {runs[1]:g} %",
+            label(METHOD_LABELS, method),
+            described(method, variants[pruning]),
         ]
         for task in tasks:
             cell, digits = cells[cells["task"] == task], DIGITS.get(task_unit(long, task), 1)
