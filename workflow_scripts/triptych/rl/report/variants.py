@@ -10,10 +10,10 @@ from triptych.core.statistics import difference_interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number, with_cells
 from triptych.rl.methods import METHODS
-from triptych.rl.report.figures import tasks_in_order
-from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
+from triptych.rl.report.labels import METHOD_LABELS
 from triptych.rl.report.scores import in_units, seed_scores
-from triptych.rl.report.tables import interval_text
+from triptych.rl.report.tables import DIGITS, interval_text
 from triptych.rl.sweep import DEFAULT
 from triptych.rl.tasks import NORMALISED
 
@@ -72,14 +72,15 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
             described(method, variants[pruning]),
         ]
         for task in tasks:
-            cell = cells[cells["task"] == task]
-            line.append(number(cell["value"].iloc[0], 1) if len(cell) else DASH)
-            line.append(interval_text(cell, ("gap", "low", "high"), 1))
+            cell, digits = cells[cells["task"] == task], DIGITS.get(task_unit(long, task), 1)
+            line.append(number(cell["value"].iloc[0], digits) if len(cell) else DASH)
+            line.append(interval_text(cell, ("gap", "low", "high"), digits))
         rows.append(tuple(line))
     columns = [("", "Runs"), ("", "Method"), ("", "Pruned with")]
     for task in tasks:
-        name = label(TASK_LABELS, task)
-        columns += [(name, "score"), (name, "more than by default")]
+        name, unit = task_title(long, task), task_unit(long, task)
+        score = "score" if unit == NORMALISED else unit
+        columns += [(name, score), (name, "more than by default")]
     return Table(
         name="rl_variants",
         title="Other ways to prune.",
