@@ -54,7 +54,7 @@ def deployed_table(
     evaluation: of the scores; how many candidates are tried the policies say. Columns: the row's
     keys, algorithm, candidates, file, values, reader, bytes, microseconds_median and
     microseconds_minimum (NaN for policy.c where there is no C compiler named cc), repeats,
-    maximum_difference from float64, episodes, return and score_normalised (means).
+    maximum_difference from float64, episodes, score_unit, return and score_normalised (means).
     """
     algorithm = policies[0].settings["algorithm"]
     acting = acting_settings(policies[0].settings)
@@ -72,6 +72,7 @@ def deployed_table(
             for record in timed:
                 scored_as = len(VALUES) * number + VALUES.index(record["values"])
                 about = {**policy.row, **of_all, **record, "episodes": evaluation.episodes}
+                about["score_unit"] = evaluation.task.unit
                 records.append({**about, "policy": scored_as})
     return pd.DataFrame(records).merge(means, on="policy").drop(columns="policy")
 
