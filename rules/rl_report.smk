@@ -52,6 +52,7 @@ rule rl_draw_scores:
         sensing=RL.sensing,
         variants=RL.variants,
         units=RL.units,
+        data=RL.data,
         observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,

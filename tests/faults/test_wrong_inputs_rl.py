@@ -14,8 +14,9 @@ from sandbox import Trap, trap
 from stand_in import Named
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.rl.recording import DatasetError
 from triptych.rl.storage import pack, unpack
-from triptych.rl.transitions import DatasetError, read_transitions
+from triptych.rl.transitions import read_transitions
 
 ROWS = 60
 OUTPUT = Named(transitions="results/t.safetensors", dataset="results/d.csv")

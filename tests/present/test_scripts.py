@@ -84,6 +84,7 @@ def results(tmp_path_factory):
         sensing={"algorithm": "BC", "networks": "paper"},
         variants=synthetic.VARIANTS,
         units={},
+        data={},
         observations="normalised",
         last_evaluations=2,
     )

@@ -101,17 +101,17 @@ def test_networks_have_as_many_numbers_as_the_papers_table(paper):
     assert parameter_count(PAPER, "walker2d") == 1_576_500 + 5_138
 
 
-def test_the_papers_scale_trains_495_runs_a_task_and_scores_them_in_mujoco(paper, sources):
+def test_the_papers_scale_trains_505_runs_a_task_and_scores_them_in_mujoco(paper, sources):
     """Five seeds of: dense, ten methods at seven sparsities, the straw man at one; raw, dense and
-    the paper's two methods; these with other batches and iterations."""
-    runs = 5 * (1 + 10 * 7 + 1 + 1 + 2 * 7 + 2 * 3)
+    the paper's two methods; these with other batches, iterations and data."""
+    runs = 5 * (1 + 10 * 7 + 1 + 1 + 2 * 7 + 2 * 4)
     names = rows(paper)
     assert sum(", measured" not in name for name in names) == 3 * runs
     assert (
         names["hopper bcq normalised snip 95% seed 4"]
         == "results/rl/hopper/paper/bcq-sp95-1/scores.csv"
     )
-    runs = 5 * (10 + 1 + 2 + 2 * 3)  # of this job
+    runs = 5 * (10 + 1 + 2 + 2 * 4)  # of this job
     cost = job_cost(paper, sources, "rl_train", TASK)
     update = update_work(PAPER, "halfcheetah", 10, 100, masked=True)
     assert cost.work["tf32"].operations == 1_000_000 * runs * update.operations

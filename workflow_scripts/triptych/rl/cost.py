@@ -17,6 +17,7 @@ from triptych.core.cost import (
     precision_on_gpus,
     product,
 )
+from triptych.rl.config_tasks import d4rl_file, with_quality
 from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, runs_of
 from triptych.rl.tasks import ASSUMED, SIZES
 
@@ -30,8 +31,8 @@ LATENCY_SECONDS = 3.0
 """Of one core for a round at a size of batches, all kernels: assumed."""
 DEPLOYED = 4
 """Policies whose scores it takes as well: a dense and a pruned one, in float32 and in int8."""
-RECORDED = {"d4rl": 1_000_000, "path": 1_000_000}
-"""Transitions of a data set; D4RL's have a million, a user's own are taken to have as many."""
+RECORDED = {"d4rl": 1_000_000, "path": 1_000_000, "minari": 1_000_000}
+"""Transitions of a data set; D4RL's have a million, others are taken to have as many."""
 LEARNER = 5
 """Copies of all parameters while a network learns: itself, targets, gradients, two moments."""
 UPDATE_KERNELS, VAE_KERNELS = 250, 85
@@ -48,7 +49,7 @@ def job_cost(
 ) -> Cost:
     """The cost of one job. config: the section `rl`; sources: resources/sources.yaml."""
     kinds: dict[str, Callable[[], Cost]] = {
-        "rl_download": lambda: _download(sources, wildcards["task"], wildcards["quality"]),
+        "rl_download": lambda: _download(sources, config, wildcards),
         "rl_train_expert": lambda: Cost(
             cpu_seconds=3
             * config["experts"][wildcards["task"] + wildcards["quality"]]["steps"]
@@ -58,6 +59,7 @@ def job_cost(
             cpu_seconds=config["collect"]["transitions"] / STEPS_A_SECOND,
             disk=2 * _dataset_bytes(wildcards["task"], config),  # recorded, and prepared
         ),
+        "rl_minari": lambda: Cost(disk=_dataset_bytes(wildcards["task"], config)),
         "rl_prepare": lambda: Cost(
             disk=_dataset_bytes(wildcards["task"], config),
             memory=4 * _dataset_bytes(wildcards["task"], config),
@@ -199,14 +201,18 @@ def _learnt(layers: Layers, rows_: int, of_inputs: bool = True) -> Work:
     return work
 
 
-def _download(sources: Mapping[str, Any], task: str, quality: str) -> Cost:
-    file = sources["d4rl"]["files"][f"{task}_{quality.removeprefix('-') or 'expert'}-v2"]
+def _download(
+    sources: Mapping[str, Any], config: Mapping[str, Any], wildcards: Mapping[str, str]
+) -> Cost:
+    table = with_quality(config["tasks"][wildcards["task"]], wildcards["quality"])
+    file = sources["d4rl"]["files"][d4rl_file(wildcards["task"], table)]
     return download(file["size"], 240e6)
 
 
 def _dataset_bytes(task: str, config: Mapping[str, Any]) -> float:
-    kind = config["tasks"][task]["source"]
+    kind, quality = config["tasks"][task]["source"], config["tasks"][task].get("quality")
     count = RECORDED.get(kind, config["collect"]["transitions"])
+    count *= 2 if quality == "medium-expert" else 1  # both files in one
     observation, action = SIZES.get(task, ASSUMED)
     return count * (2 * observation + action + 2) * FLOAT
 

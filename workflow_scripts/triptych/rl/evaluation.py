@@ -15,8 +15,10 @@ import torch
 from torch import Tensor
 
 from triptych.core.portion import Portion
+from triptych.rl.action_errors import action_errors
 from triptych.rl.bcq import ADVICE
 from triptych.rl.environments import episodes_of
+from triptych.rl.held_out import HeldOut
 from triptych.rl.networks import (
     BC_LATENT_CLIP,
     BCQ_LATENT_CLIP,
@@ -41,6 +43,7 @@ class EvaluationSettings:
     candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
     seed: int  # of the episodes; the same for every policy and every evaluation
     task: Task
+    held_out: HeldOut | None = None  # of a log, which can't be played
 
 
 def act_bcq(
@@ -94,13 +97,22 @@ def evaluate(
 ) -> pd.DataFrame | None:
     """Score K policies acting as `algorithm` ("BCQ" or "BC"), one row a policy and episode.
 
-    Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), steps. `seeds` [K]
-    are the runs' own and key the latents, so that rows of one seed face the same noise. None when
-    `interrupted` said so on the way.
+    Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), unit, steps.
+    `seeds` [K] are the runs' own and key the latents, so that rows of one seed face the same noise.
+    Of a log the episodes are those held out (`action_errors`). None when `interrupted` said so on
+    the way.
     """
     policies, episodes = len(seeds), settings.episodes
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
+    act: Act = partial(act_bcq, phi=phi) if algorithm == "BCQ" else act_bc
+    portion = Portion(policies, "policies", ADVICE)
+    if settings.held_out is not None:
+
+        def act_all(state: Tensor, latent: Tensor) -> Tensor:
+            return portion.run(partial(_in_portions, act, parameters, state, latent))
+
+        return action_errors(act_all, first, settings.held_out, interrupted)
     simulation = episodes_of(settings.task, policies * episodes)
     starts = [settings.seed * 1_000_003 + episode for episode in range(episodes)]
     observations = simulation.reset(starts * policies).reshape(policies, episodes, -1)
@@ -110,8 +122,6 @@ def evaluate(
     clip = BCQ_LATENT_CLIP if algorithm == "BCQ" else BC_LATENT_CLIP
     latents = _Latents(seeds, (episodes, candidates, 2 * simulation.action_size), device, dtype)
     live, subset = np.arange(policies), parameters
-    act: Act = partial(act_bcq, phi=phi) if algorithm == "BCQ" else act_bc
-    portion = Portion(policies, "policies", ADVICE)
     for step in range(simulation.horizon):
         if not running.any():
             break
@@ -141,6 +151,7 @@ def evaluate(
             "episode": episode.ravel(),
             "return": returns.ravel(),
             "score_normalised": settings.task.score(returns.ravel()),
+            "unit": settings.task.unit,
             "steps": steps.ravel(),
         }
     )

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def train_stack(
         bcq,
         steps,
         training,
-        evaluation,
+        replace(evaluation, held_out=stored.held_out),
         checkpoint,
         stop,
         scope,

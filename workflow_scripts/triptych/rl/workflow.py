@@ -6,11 +6,25 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.config import ConfigError
-from triptych.core.errors import InputError
 from triptych.present.files import products
+from triptych.rl.config_tasks import (
+    check_tasks,
+    d4rl_file,
+    data_source,
+    task_table,
+    units_of,
+    with_quality,
+)
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
-from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, run_records, runs_of, sweeps
-from triptych.rl.tasks import NORMALISED, PAPER, task_from
+from triptych.rl.sweep import (
+    DEFAULT,
+    STACK,
+    algorithms_of,
+    named_tasks,
+    run_records,
+    runs_of,
+    sweeps,
+)
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -21,8 +35,6 @@ CHANGES_NOTHING = (
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
-EXPERT = "expert"
-"""D4RL's quality of the paper's data."""
 SHOWN_PERCENT = 95
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
 
@@ -34,7 +46,7 @@ class Workflow:
     """
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        self.config = config["rl"]
+        self.config = {**config["rl"], "tasks": named_tasks(config["rl"])}
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
         self._check()
@@ -82,7 +94,7 @@ class Workflow:
                     )
                 self._check_pruning(f"{key}.runs.{part}", runs or {})
         self._check_algorithms(named)
-        self._check_tasks()
+        check_tasks(config["tasks"], self._downloads)
         updates, every = config["training"]["updates"], config["evaluation"]["every"]
         evaluations = -(-updates // every)
         if config["evaluation"]["last"] > evaluations:
@@ -119,7 +131,7 @@ class Workflow:
             return
         for task, table in self.config["tasks"].items():
             known = {
-                "d4rl": f"{task}_{quality}-v2" in self._downloads,
+                "d4rl": d4rl_file(task, {**table, "quality": quality}) in self._downloads,
                 "collected": f"{task}-{quality}" in self.config["experts"],
             }
             if not known.get(table["source"]):
@@ -141,24 +153,6 @@ class Workflow:
                 trained[algorithm] = key
         if not trained:
             raise ConfigError("config: rl.sweeps trains nothing; expected at least one sweep")
-
-    def _check_tasks(self) -> None:
-        for name, table in self.config["tasks"].items():
-            try:
-                task_from(**self._table(name))
-            except InputError as error:
-                raise ConfigError(str(error)) from error
-            if table["source"] != "path" and name not in PAPER:
-                raise ConfigError(
-                    f"config: rl.tasks.{name}.source is {table['source']!r}, of which there is "
-                    f"only {', '.join(PAPER)}; give source: path and a path to its data"
-                )
-            low, high = table.get("reference", (0, 1))
-            if not low < high:
-                raise ConfigError(
-                    f"config: rl.tasks.{name}.reference is {[low, high]}; expected the return "
-                    "that scores 0 and a larger one that scores 100"
-                )
 
     def _timed_run(self) -> pd.DataFrame:
         """The one measured run whose speed is taken."""
@@ -400,23 +394,22 @@ class Workflow:
 
     def task(self, wildcards: Any) -> dict[str, Any]:
         """What a task is, for `task_from`."""
-        return self._table(wildcards.task)
-
-    def _table(self, name: str) -> dict[str, Any]:
-        table = self.config["tasks"][name]
-        own = {key: table[key] for key in ("environment", "reference", "inputs") if key in table}
-        return {"name": name, **own}
+        return task_table(self.config["tasks"], wildcards.task)
 
     @property
     def tables(self) -> list[dict[str, Any]]:
         """What each task is."""
-        return [self._table(name) for name in self.tasks]
+        return [task_table(self.config["tasks"], name) for name in self.tasks]
 
     @property
     def units(self) -> dict[str, str]:
         """What the scores of those tasks are that have no references."""
-        units = {name: task_from(**self._table(name)).unit for name in self.tasks}
-        return {name: unit for name, unit in units.items() if unit != NORMALISED}
+        return units_of(self.config["tasks"])
+
+    @property
+    def data(self) -> dict[str, str]:
+        """Where each task's data come from."""
+        return {name: data_source(table) for name, table in self.config["tasks"].items()}
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""
@@ -426,15 +419,24 @@ class Workflow:
     def source(self, wildcards: Any) -> str:
         """The HDF5 file of a task whose data are downloaded or the user's own."""
         task = self.config["tasks"][wildcards.task]
-        return task.get("path") or f"results/rl/{wildcards.task}{wildcards.quality}/d4rl.hdf5"
+        return task.get("path") or (
+            f"results/rl/{wildcards.task}{wildcards.quality}/{task['source']}.hdf5"
+        )
 
-    def d4rl(self, wildcards: Any) -> str:
-        """The name of a task's data in resources/sources.yaml."""
-        return f"{wildcards.task}_{wildcards.quality.removeprefix('-') or EXPERT}-v2"
+    def _table(self, wildcards: Any) -> dict[str, Any]:
+        return with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
+
+    def data_source(self, wildcards: Any) -> str:
+        """Where data come from, with the quality that the wildcards name."""
+        return data_source(self._table(wildcards))
+
+    def d4rl_file(self, wildcards: Any) -> str:
+        """What resources/sources.yaml calls D4RL's file of a task."""
+        return d4rl_file(wildcards.task, self._table(wildcards))
 
     def download(self, key: str) -> Callable[[Any], Any]:
-        """Input function: a task's value of `key` there."""
-        return lambda wildcards: self._downloads[self.d4rl(wildcards)][key]
+        """Input function: a task's value of `key` in resources/sources.yaml, or None."""
+        return lambda wildcards: self._downloads[self.d4rl_file(wildcards)].get(key)
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the page."""
@@ -446,9 +448,7 @@ class Workflow:
             return f"actor {actor}, critic {critic}, VAE {table['vae']}-{table['vae']}"
 
         return {
-            "Tasks": ", ".join(
-                f"{task} ({each['source']})" for task, each in config["tasks"].items()
-            ),
+            "Tasks": ", ".join(f"{task} ({source})" for task, source in self.data.items()),
             **{
                 f"Trained runs ({' and '.join(sweep['algorithms'])})": self._sweep_facts(name)
                 + f"; {units(sweep['widths'])}"

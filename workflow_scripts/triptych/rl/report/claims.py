@@ -158,7 +158,7 @@ def other_data(sources: Mapping[str, str]) -> list[str]:
     ]
     if not other:
         return []
-    return [f"the claim is about D4RL's expert data, these are not D4RL's ({', '.join(other)})"]
+    return [f"these are not D4RL's expert data, which the claim is about ({', '.join(other)})"]
 
 
 def task_sources(datasets: pd.DataFrame) -> dict[str, str]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from triptych.present.palette import INK, STYLE, label, legend_below
 from triptych.present.tables import Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.report.figures import expert_line, task_title, tasks_in_order
+from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import in_units
 from triptych.rl.tasks import NORMALISED
@@ -19,6 +19,8 @@ from triptych.rl.tasks import NORMALISED
 LAYER = "vae.d1"
 """The layer by which a policy of BC senses; BCQ's actions come out of it too."""
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
+SHOWN = 24
+"""Inputs in a panel; where a task has more, those that keep most of their weights."""
 INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
 
 
@@ -158,7 +160,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     """
     scores, kept = long[long["name"].isna()], long[long["name"].notna()]
     tasks = tasks_in_order(scores)
-    most = kept.groupby("task")["input"].max().max() + 1
+    most = min(SHOWN, kept.groupby("task")["input"].max().max() + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
         panels = figure.subplots(
@@ -166,12 +168,12 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
         )
         for column, task in enumerate(tasks):
             above, below = panels[:, column]
-            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
+            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
             _scores_panel(above, scores[scores["task"] == task], expert)
             above.set_title(task_title(scores, task))
+            if column == 0 or task_unit(scores, task) != task_unit(scores, tasks[column - 1]):
+                above.set_ylabel(f"{task_unit(scores, task)}\ndense, and 95% pruned", color=INK)
             _inputs_panel(below, kept[kept["task"] == task])
-        panels[0, 0].set_ylabel("score: dense, and 95% pruned")
-        panels[0, 0].yaxis.label.set_color(INK)
         legend_below(figure, list(panels[0]), columns=3)
     return figure
 
@@ -207,7 +209,10 @@ def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
         for kind in OBSERVATIONS
         if ((kept["method"] == method) & (kept["observations"] == kind)).any()
     ]
-    names = kept.sort_values("input")["name"].drop_duplicates().tolist()
+    weight = kept.groupby(["input", "name"])["value"].sum().nlargest(SHOWN).sort_index()
+    names = weight.index.get_level_values("name").tolist()
+    if (every := kept["input"].nunique()) > SHOWN:
+        axes.set_ylabel(f"the {SHOWN} of {every} inputs that keep most")
     cells = kept.set_index(["method", "observations", "name"])
     grid = np.array([[cells.loc[(*column, name), "value"] for column in columns] for name in names])
     shown = axes.imshow(np.sqrt(grid), aspect="auto", cmap="Greens", vmin=0, vmax=10)
