@@ -223,6 +223,7 @@ def deployed():
     """deployed.csv of a dense policy and it pruned, on a machine without a C compiler."""
     of_one = {"task": "halfcheetah", "networks": "half", "observations": "normalised", "seed": 0}
     of_one |= {"algorithm": "BC", "candidates": 1, "episodes": 5, "maximum_difference": 1e-7}
+    of_one["score_unit"] = "D4RL-normalised score"
     ways = [
         ("ONNX", "onnxruntime", (600_000, 160_000), (14.0, 30.0)),
         ("packed", "policy.py", (610_000, 161_000), (15.0, 15.1)),
