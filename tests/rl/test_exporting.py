@@ -213,14 +213,17 @@ def test_actions_equal_the_librarys(deployed, tmp_path, algorithm, kept, values)
 
 
 def by_hand(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
-    """int8 once more, a weight at a time: the nearest of 255 steps up to an output's largest."""
+    """int8 once more, a weight at a time: the nearest of 255 steps up to an output's largest, after
+    each input was divided by its own largest."""
     rounded = {name: torch.tensor(array) for name, array in arrays.items()}
     for name, weight in rounded.items():
         if name.endswith("weight"):
+            reaches = [np.float32(column.abs().max()) for column in weight.T]
             for row in weight:
-                step = np.float32(row.abs().max()) / np.float32(127)
-                for i, value in enumerate(row.tolist()):
-                    row[i] = float(round(value / step) * step) if step else 0.0
+                parts = [np.float32(w) / r if r else 0 for w, r in zip(row, reaches, strict=True)]
+                step = np.float32(max(map(abs, parts))) / np.float32(127)
+                for i, (part, reach) in enumerate(zip(parts, reaches, strict=True)):
+                    row[i] = float(round(part / step) * step * reach) if step else 0.0
     return rounded
 
 

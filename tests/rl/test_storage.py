@@ -116,7 +116,8 @@ def test_packed_size_is_the_values_and_less_than_one_bit_a_position():
         size = packed_bytes(parameters, values)
         assert width * numbers + entropy < size < width * numbers + weights / 8
     outputs = sum(len(array) for array in parameters.values() if array.ndim == 1)
-    one_byte = numbers + (4 - 1) * outputs + 4 * outputs  # biases of four, and the scales
+    inputs = sum(array.shape[1] for array in parameters.values() if array.ndim == 2)
+    one_byte = numbers + (4 - 1) * outputs + 4 * (outputs + inputs)  # biases of four, the scales
     assert one_byte + entropy < packed_bytes(parameters, "int8") < one_byte + weights / 8
 
 
@@ -157,7 +158,9 @@ def test_fp16_rounds_once_and_states_the_largest_error(tmp_path, kept):
 
 @settings(max_examples=100, deadline=None)
 @given(arrays=networks.map(lambda each: {k: a / 2 for k, a in each.items()}))
-def test_int8_is_within_half_a_step_of_each_output_for_any_shape(tmp_path_factory, arrays):
+def test_int8_is_within_half_a_step_of_each_output_and_input_for_any_shape(
+    tmp_path_factory, arrays
+):
     path = tmp_path_factory.getbasetemp() / "any.tpk"
     stated, largest = pack(path, arrays, {}, "int8"), 0.0
     for name, array in arrays.items():
@@ -168,10 +171,13 @@ def test_int8_is_within_half_a_step_of_each_output_for_any_shape(tmp_path_factor
             assert np.array_equal(read, exact)
             continue
         assert not read[array == 0].any()
-        for was, now in zip(exact, read, strict=True):
-            reach = np.abs(was).max(initial=0)
-            # Where a step is no normal number of float32, it has fewer digits.
-            assert np.abs(was - now).max(initial=0) <= reach / 254 * (1 + 1e-4) + 1e-43
+        # A step is the largest of an input over 127, at most; less for an output with none such.
+        reach = np.abs(exact).max(axis=0, initial=0)
+        share = np.divide(np.abs(exact), reach, out=np.zeros_like(exact), where=reach > 0)
+        for off, own in zip(np.abs(read - exact), share, strict=True):
+            # Where a number is no normal one of float32, it has fewer digits.
+            odd = (reach + 1) * 1e-42
+            assert (off <= reach * own.max(initial=0) / 254 * (1 + 1e-4) + odd).all()
     assert stated == largest
 
 
@@ -263,7 +269,7 @@ ONE = struct.pack("<f4x", 1.0)
         (header_of(WEIGHT, values="int8"), b"\1" + bytes(7) + ONE, "shorter"),
         (
             header_of(WEIGHT, values="int8"),
-            b"\1" + bytes(7) + struct.pack("<ff", np.nan, 1.0) + b"\1" + bytes(7),
+            b"\1" + bytes(7) + struct.pack("<4f", np.nan, 1, 1, 1) + b"\1" + bytes(7),
             "NaN or infinity",
         ),
         (header_of(WEIGHT, WEIGHT), (b"\1" + bytes(7) + ONE) * 2, "twice"),
@@ -312,20 +318,22 @@ def read_by_the_document(content: bytes) -> tuple[dict[str, list[float]], dict]:
         if mask is not None and array["mask"] == "zlib":
             mask = zlib.decompress(mask)
         scaled = mask is not None and header["values"] == "int8"
-        scales = block(4 * array["shape"][0]) if scaled else b""
+        rows, size = [*array["shape"], 1][0], int(np.prod(array["shape"]))
+        scales = block(4 * (rows + size // rows)) if scaled else b""
         code = "b" if scaled else {"fp16": "e"}.get(header["values"], "f")
         numbers = iter(
             struct.unpack(
                 f"<{array['values']}{code}", block(array["values"] * struct.calcsize(f"<{code}"))
             )
         )
-        size = int(np.prod(array["shape"]))
         kept = [mask is None or mask[i // 8] >> (i % 8) & 1 for i in range(size)]
         result[array["name"]] = [next(numbers) if here else 0.0 for here in kept]
         if scaled:
-            outputs = np.repeat(np.frombuffer(scales, "<f4"), size // array["shape"][0])
-            products = zip(result[array["name"]], outputs, strict=True)
-            result[array["name"]] = [float(np.float32(value) * scale) for value, scale in products]
+            outputs, inputs = np.split(np.frombuffer(scales, "<f4"), [rows])
+            result[array["name"]] = [
+                float(np.float32(value) * outputs[i // len(inputs)] * inputs[i % len(inputs)])
+                for i, value in enumerate(result[array["name"]])
+            ]
     return result, header["metadata"]
 
 

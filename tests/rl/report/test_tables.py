@@ -189,7 +189,9 @@ def test_what_is_deployed_has_bytes_microseconds_and_the_score_that_int8_loses()
     assert int8[0][:1] + int8[0][4:] == ("Dense", "160,000", "30.0", "90.50", MINUS + "0.50")
     assert int8[3][:1] + int8[3][4:] == ("SNIP, 95%", "16,000", "15.0", "79.75", "0.25")
     assert "BC on HalfCheetah, half widths" in table.caption
-    assert "by at most 1e-07" in table.caption and "5 episodes" in table.caption
+    assert (
+        "by at most 1e-07" in table.caption and "mean D4RL-normalised score of 5" in table.caption
+    )
 
 
 def test_an_error_that_int8_adds_to_is_lost_too():

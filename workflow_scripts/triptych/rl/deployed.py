@@ -54,7 +54,7 @@ def deployed_table(
     evaluation: of the scores; how many candidates are tried the policies say. Columns: the row's
     keys, algorithm, candidates, file, values, reader, bytes, microseconds_median and
     microseconds_minimum (NaN for policy.c where there is no C compiler named cc), repeats,
-    maximum_difference from float64, episodes, return and score_normalised (means), score_unit.
+    maximum_difference from float64, episodes, score_unit, return and score_normalised (means).
     """
     algorithm = policies[0].settings["algorithm"]
     acting = acting_settings(policies[0].settings)
@@ -63,7 +63,6 @@ def deployed_table(
     own = replace(evaluation, candidates=acting.candidates)
     scored = scores(rounded, policies[0].row["seed"], algorithm, acting.phi, own)
     means = scored.groupby("policy")[["return", "score_normalised"]].mean()
-    means["score_unit"] = scored["unit"].iloc[0]
     records: list[dict[str, Any]] = []
     of_all = {"algorithm": algorithm, "candidates": acting.candidates if algorithm == "BCQ" else 1}
     with one_thread(), tempfile.TemporaryDirectory() as folder:
@@ -73,6 +72,7 @@ def deployed_table(
             for record in timed:
                 scored_as = len(VALUES) * number + VALUES.index(record["values"])
                 about = {**policy.row, **of_all, **record, "episodes": scored["episode"].nunique()}
+                about["score_unit"] = evaluation.task.unit
                 records.append({**about, "policy": scored_as})
     return pd.DataFrame(records).merge(means, on="policy").drop(columns="policy")
 

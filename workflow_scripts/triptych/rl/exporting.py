@@ -88,8 +88,9 @@ def export_onnx(
 
     BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
     candidates' latents [n, L] to the action [1, A] of the highest Q1. B and n are free. With "int8"
-    each weight is its codes and scales behind a DequantizeLinear, with "fp16" float32 rounded to
-    it. Raises ValueError where an array is missing or shapes do not fit together.
+    codes stand behind a DequantizeLinear by output, and inputs behind a Mul; with "fp16" weights
+    are float32 rounded to it. Raises ValueError where an array is missing or shapes do not fit
+    together.
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
@@ -100,12 +101,8 @@ def export_onnx(
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
     constants = _constants(arrays, values)
-    nodes: list[Node] = [
-        ("DequantizeLinear", [name, f"{name[:-6]}.scales"], f"{name[:-6]}.weight", {"axis": 0})
-        for name in constants
-        if name.endswith(".codes")
-    ]
-    nodes += _bcq_nodes() if algorithm == "BCQ" else _bc_nodes()
+    nodes = _bcq_nodes() if algorithm == "BCQ" else _bc_nodes()
+    nodes = list(_dequantised(nodes) if values == "int8" else nodes)
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
     constants |= {
@@ -130,7 +127,7 @@ def export_onnx(
 
 
 def _constants(arrays: Arrays, values: Values) -> dict[str, np.ndarray]:
-    """Weights and biases of the units that act; of int8, `.codes` and `.scales` of the weights."""
+    """Weights and biases of the units that act; of int8, a weight's codes and scales."""
     found: dict[str, np.ndarray] = {}
     for network, layers in networks_of(as_read(arrays, values)).items():
         inputs = np.ones(layers[0][0].shape[1], bool)
@@ -140,9 +137,10 @@ def _constants(arrays: Arrays, values: Values) -> dict[str, np.ndarray]:
         ):
             found[f"{name}.bias"] = bias
             if values == "int8":
-                codes, scales = quantised(arrays[f"{name}.weight"])
+                codes, of_outputs, of_inputs = quantised(arrays[f"{name}.weight"])
                 found[f"{name}.codes"] = codes[outputs][:, inputs]
-                found[f"{name}.scales"] = scales[outputs]
+                found[f"{name}.outputs"] = of_outputs[outputs]
+                found[f"{name}.inputs"] = of_inputs[inputs]
             else:
                 found[f"{name}.weight"] = weight
             inputs = outputs
@@ -162,6 +160,22 @@ def _network(network: str, given: list[str], made: str) -> Iterator[Node]:
         yield "Gemm", inputs, last, {"transB": 1}
         if i < 2:
             yield "Relu", [last], f"{network}.{i + 1}", {}
+
+
+def _dequantised(nodes: Iterator[Node]) -> Iterator[Node]:
+    """Each Gemm behind a DequantizeLinear of its codes, and a Mul of what it is given.
+
+    A Mul of the weights would be done at every act: onnxruntime folds none behind the other.
+    """
+    for kind, given, made, how in nodes:
+        if kind == "Gemm":
+            x, weight, bias = given
+            layer = weight.removesuffix(".weight")
+            by_output = [f"{layer}.codes", f"{layer}.outputs"]
+            yield "DequantizeLinear", by_output, weight, {"axis": 0}
+            yield "Mul", [x, f"{layer}.inputs"], f"{layer}.scaled", {}
+            given = [f"{layer}.scaled", weight, bias]
+        yield kind, given, made, how
 
 
 def _decoded(observation: str, made: str) -> Iterator[Node]:

@@ -102,7 +102,7 @@ def pack(
     every value comes back bit for bit, except that a zero in an array of two or more
     dimensions comes back as +0.0 (a mask multiplied into a weight leaves -0.0 behind: that
     is a pruned weight, not a value). With "fp16" each value is rounded once, to the nearest;
-    with "int8" weights become codes with a scale an output (`quantising`), biases stay exact.
+    with "int8" weights become codes with scales (`quantising`), biases stay exact.
     Raises ValueError for what cannot be stored, naming the array.
     """
     content, error = _encode(arrays, metadata, values)
@@ -192,8 +192,8 @@ def _rounded(name: str, array: np.ndarray, values: Values) -> tuple[np.ndarray, 
     scales = np.empty(0, SCALE)
     with np.errstate(over="ignore"):
         if values == "int8" and array.ndim >= 2:
-            stored, scales = quantised(array)
-            read = restored(stored, scales)
+            stored, outputs, inputs = quantised(array)
+            scales, read = np.concatenate((outputs, inputs)), restored(stored, outputs, inputs)
         else:
             stored = read = array.astype(OTHERS[values])
     if not np.isfinite(read).all():
@@ -290,7 +290,8 @@ def _read_array(
     if len(shape) >= 2:
         positions, stored = _read_mask(entry, elements, blocks), weights
         if stored.kind == "i":
-            scales = np.frombuffer(blocks.take(shape[0] * SCALE.itemsize), SCALE)
+            numbers = shape[0] + math.prod(shape[1:])
+            scales = np.frombuffer(blocks.take(numbers * SCALE.itemsize), SCALE)
     expected = elements if isinstance(positions, slice) else int(positions.sum())
     if count != expected:
         raise PackedFileError(f"array {name!r} announces {count} values and has {expected} places")
@@ -300,7 +301,7 @@ def _read_array(
     array = array.reshape(shape)
     if stored.kind == "i":
         with np.errstate(over="ignore", invalid="ignore"):
-            array = restored(array, scales)
+            array = restored(array, scales[: shape[0]], scales[shape[0] :])
     if not np.isfinite(array).all():
         raise PackedFileError(f"array {name!r} holds NaN or infinity")
     return array

@@ -109,7 +109,7 @@ def read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     others = np.dtype("<f2" if header["values"] == "fp16" else "<f4")
     position, arrays = 56 + header_bytes, {}
     for entry in header["arrays"]:
-        shape, kind, scales = entry["shape"], others, np.ones(1, np.float32)
+        shape, kind, scales = entry["shape"], others, None
         kept = np.ones(int(np.prod(shape)), bool)
         if "mask" in entry:
             kind = weights
@@ -119,13 +119,17 @@ def read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
             kept = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
             kept = kept[: np.prod(shape)].astype(bool)
             if kind.itemsize == 1:
-                scales = np.frombuffer(content, "<f4", shape[0], position)
+                scales = np.frombuffer(content, "<f4", shape[0] + np.prod(shape[1:]), position)
                 position += -(-scales.nbytes // 8) * 8
         values = np.frombuffer(content, kind, entry["values"], position)
         position += -(-values.nbytes // 8) * 8
         array = np.zeros(kept.size, np.float32)
         array[kept] = values
-        array = array.reshape(shape) * scales.reshape(-1, *(1,) * (len(shape) - 1))
+        array = array.reshape(shape)
+        if scales is not None:
+            outputs, inputs = np.split(scales, [shape[0]])
+            array *= outputs.reshape(-1, *(1,) * (len(shape) - 1))
+            array *= inputs.reshape(shape[1:])
         if not np.isfinite(array).all():
             raise ValueError(f"{entry['name']} holds NaN or infinity")
         arrays[entry["name"]] = array

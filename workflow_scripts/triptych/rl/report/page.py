@@ -120,7 +120,6 @@ def rl_sections(
     those runs see them of which no more is said. variants: of the pruning, whose scores are in
     `varied`. units: of the tasks whose scores aren't normalised.
     """
-    about = [datasets_table(datasets, units)]
     return [
         Section(
             "sensors",
@@ -161,7 +160,9 @@ def rl_sections(
             [figures["rl_inference"]],
             [latency_table(latency, task=latency_task), deployed_table(deployed)],
         ),
-        Section("data", "Data sets", _notes(datasets, units), [], about),
+        Section(
+            "data", "Data sets", _notes(datasets, units), [], [datasets_table(datasets, units)]
+        ),
     ]
 
 

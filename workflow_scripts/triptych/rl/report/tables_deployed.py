@@ -61,9 +61,10 @@ def deployed_table(long: pd.DataFrame) -> Table:
             f"{first['algorithm']}{choosing} on {label(TASK_LABELS, first['task'])}, "
             f"{first['networks']} widths, trained in this run and exported as by triptych policy "
             f"export. Median time of one act on one thread, without drawing its latents; actions "
-            f"differ from float64 by at most {long['maximum_difference'].max():.0e}. Scores are "
-            f"means of {int(first['episodes'])} episodes; what int8 loses is from the same "
-            "episodes with float32 weights, and less than nothing where rounding happened to help."
+            f"differ from float64 by at most {long['maximum_difference'].max():.0e}. A score "
+            f"is the mean {unit} of {int(first['episodes'])} episodes; what int8 loses is from the "
+            "same episodes with float32 weights, and less than nothing where rounding happened to "
+            "help."
         ),
         columns=tuple(("", header) for header in (*headers, *scored)),
         rows=rows,
