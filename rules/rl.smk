@@ -49,7 +49,7 @@ rule rl_prune:
 
 
 rule rl_train:
-    """Prune, train and score a stack of runs, BCQ and the BC that it contains."""
+    """Prune, train and score a stack of runs of one algorithm, and of those that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
     output:
@@ -76,7 +76,6 @@ rule rl_train:
         runs=RL.runs,
         widths=RL.widths,
         algorithms=RL.algorithms,
-        bcq=RL.config["bcq"],
         pruning=RL.config["pruning"],
         training=RL.config["training"],
         evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},

@@ -6,9 +6,9 @@ os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # read
 
 from triptych.core.files import write_csv
 from triptych.core.job import job
+from triptych.rl.algorithms.registry import Widths
 from triptych.rl.inference import ActingSettings
 from triptych.rl.latency import latency_table, pruned_policy
-from triptych.rl.networks import Widths
 from triptych.rl.transitions import read_transitions
 
 with job(snakemake):

@@ -3,8 +3,7 @@
 import pandas as pd
 
 from triptych.core.job import job
-from triptych.rl.bcq import BcqSettings
-from triptych.rl.networks import Widths
+from triptych.rl.algorithms.registry import Bcq, Widths
 from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack
 
@@ -24,7 +23,7 @@ with job(snakemake):
             params.networks,
             transitions,
             Widths.from_table(params.widths),
-            BcqSettings.from_table(params.bcq),
+            Bcq.from_table(params.bcq),
             PruningSettings(**params.pruning),
         )
         pruned.write(*files)

@@ -77,7 +77,7 @@ def test_only_what_acts_is_kept(algorithm):
     del arrays["vae.d2.bias"]
     with pytest.raises(ValueError, match=rf"policy of {algorithm} .* vae\.d2\.bias"):
         what_acts(arrays, algorithm)
-    with pytest.raises(ValueError, match="'TD3'; expected BCQ or BC"):
+    with pytest.raises(ValueError, match="'TD3'; expected one of BCQ, BC"):
         what_acts(policy(1.0), "TD3")
 
 

@@ -8,8 +8,9 @@ from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
-from triptych.rl.bcq import Learner, StepSettings
+from triptych.rl.algorithms.registry import Bc
 from triptych.rl.evaluation import EvaluationSettings
+from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import initialise
 from triptych.rl.sampling import DeviceData, Draws
 from triptych.rl.training import TrainingSettings, train, update_stepper
@@ -33,8 +34,8 @@ def test_replaying_the_captured_graph_equals_calling_the_update(narrow, bcq_sett
             for name, value in parameters.items()
             if name.endswith(".weight")
         }
-        draws = Draws(seeds, len(data), 3, 20, 3, gpu, torch.float32)
-        return Learner(parameters, masks, bcq_settings, steps, only_vae=False), draws
+        draws = Draws(seeds, len(data), 3, 20, bcq_settings, gpu, torch.float32)
+        return Learner(parameters, masks, bcq_settings, steps), draws
 
     called, draws = learner_and_draws()
     for update in range(60):
@@ -60,6 +61,8 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
         ]
     )
 
+    bc = Bc(**vars(bcq_settings))
+
     def trained(folder, stop):
         fresh = initialise(narrow, 11, 3, seeds)
         return train(
@@ -67,9 +70,8 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
             {name: value.to(gpu) for name, value in fresh.items()},
             {},
             DeviceData(transitions, gpu, torch.float32),
-            bcq_settings,
             StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
-            TrainingSettings(60, 30, 20, "float32", ("BCQ", "BC")),
+            TrainingSettings(60, 30, 20, "float32", (bcq_settings, bc)),
             EvaluationSettings(episodes=1, candidates=4, seed=0),
             Checkpoint(tmp_path / folder, "fixed"),
             stop,

@@ -117,7 +117,7 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
     settings = EvaluationSettings(episodes=3, candidates=5, seed=2)
     seeds = [0, 7]
     parameters = {n: v.double() for n, v in initialise(narrow, 11, 3, seeds).items()}
-    frame = evaluate("BCQ", parameters, seeds, "hopper", settings, 0.05)
+    frame = evaluate(bcq_settings, parameters, seeds, "hopper", settings)
     assert frame["steps"].nunique() > 1  # episodes end at different times
     for k, seed in enumerate(seeds):
         agent = PlainBCQ(11, 3, narrow, bcq_settings, step_settings)
@@ -129,20 +129,20 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
         np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
-def test_an_interrupted_evaluation_gives_nothing(narrow):
+def test_an_interrupted_evaluation_gives_nothing(narrow, bcq_settings):
     parameters = initialise(narrow, 11, 3, [0])
     settings = EvaluationSettings(episodes=1, candidates=1, seed=0)
-    frame = evaluate("BC", parameters, [0], "hopper", settings, 0.05, lambda: "SIGTERM")
+    frame = evaluate(bcq_settings, parameters, [0], "hopper", settings, lambda: "SIGTERM")
     assert frame is None
 
 
-def test_draws_do_not_depend_on_where_a_run_resumes_or_on_its_neighbours():
-    many = Draws([3, 1, 3], 500, 3, 20, 3, CPU, torch.float32)
-    one = Draws([3], 500, 3, 20, 3, CPU, torch.float32)
+def test_draws_do_not_depend_on_where_a_run_resumes_or_on_its_neighbours(bcq_settings):
+    many = Draws([3, 1, 3], 500, 3, 20, bcq_settings, CPU, torch.float32)
+    one = Draws([3], 500, 3, 20, bcq_settings, CPU, torch.float32)
     for update in (0, 1, 49, 50, 120):
         index, noise = many.at(update)
         lone_index, lone_noise = one.at(update)
         assert torch.equal(index[0], lone_index[0])
         assert torch.equal(index[0], index[2])
         assert not torch.equal(index[0], index[1])
-        assert torch.equal(noise.target[2], lone_noise.target[0])
+        assert torch.equal(noise["target"][2], lone_noise["target"][0])

@@ -10,9 +10,10 @@ import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
-from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.networks import Widths, write_policies
+from triptych.rl.learner import StepSettings
+from triptych.rl.networks import write_policies
 from triptych.rl.pruning import PruningSettings, write_masks
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
@@ -41,18 +42,25 @@ rows = pd.DataFrame(
     ]
 )
 widths = Widths((12, 10), (14, 9), 16)
-bcq = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
+bcq = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 3}
+settings = {"BCQ": bcq, "BC": bcq}
+algorithms = [ALGORITHMS[name].from_table(settings[name]) for name in sys.argv[2:] or settings]
 steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
 pruned = prune_stack(
-    rows, "narrow", folder / "data.safetensors", widths, bcq, PruningSettings(10, 20, "part")
+    rows,
+    "narrow",
+    folder / "data.safetensors",
+    widths,
+    algorithms[0],
+    PruningSettings(10, 20, "part"),
 )
 training = TrainingSettings(
     updates=1200,
     evaluate_every=300,
     checkpoint_every=70,
     precision="float32",
-    algorithms=("BCQ", "BC"),
+    algorithms=tuple(algorithms),
 )
 evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0)
 try:
@@ -61,7 +69,6 @@ try:
         folder / "data.safetensors",
         pruned.masks,
         widths,
-        bcq,
         steps,
         training,
         evaluation,
@@ -76,6 +83,4 @@ except Stopped as stopped:
 trained.scores.to_csv(folder / "scores.csv", index=False)
 trained.losses.to_csv(folder / "losses.csv", index=False)
 write_masks(folder / "masks.safetensors", trained.masks)
-write_policies(
-    folder / "policies.safetensors", policies_of(rows, trained, bcq, training, evaluation)
-)
+write_policies(folder / "policies.safetensors", policies_of(rows, trained, training, evaluation))

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from triptych.core.files import atomic_path
-from triptych.rl.inference import LAYERS, NEEDED, ActingSettings, networks_of
+from triptych.rl.algorithms.registry import ALGORITHMS
+from triptych.rl.inference import LAYERS, ActingSettings, networks_of
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -22,14 +23,15 @@ OPSET = 20
 
 
 def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
-    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder.
+    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder, of others the
+    actor.
 
-    Neither acts with the encoder or Q2. Raises ValueError for another algorithm, or where one of
-    the arrays is missing.
+    None acts with the encoder or Q2. Raises ValueError for an algorithm that isn't known, or where
+    one of the arrays is missing.
     """
-    if f"{algorithm} policy" not in NEEDED:
-        raise ValueError(f"its algorithm is {algorithm!r}; expected BCQ or BC")
-    layers = [layer for network in NEEDED[f"{algorithm} policy"] for layer in LAYERS[network]]
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"its algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
+    layers = [layer for network in ALGORITHMS[algorithm].acts_with for layer in LAYERS[network]]
     names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
     if missing := sorted(names - arrays.keys()):
         raise ValueError(f"it is a policy of {algorithm} and has no array {missing[0]}")

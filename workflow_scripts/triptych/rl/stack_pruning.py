@@ -9,9 +9,11 @@ import pandas as pd
 import torch
 
 from triptych.core.files import write_csv
-from triptych.rl.bcq import BcqSettings, apply_masks
+from triptych.rl.algorithms.registry import Algorithm, Widths, networks_name
 from triptych.rl.connections import input_table
-from triptych.rl.networks import NETWORKS, Parameters, Widths, initialise, network_of, torch_layout
+from triptych.rl.learner import apply_masks
+from triptych.rl.locomotion import task_named
+from triptych.rl.networks import Parameters, initialise, network_of, torch_layout
 from triptych.rl.pruning import PruningSettings, layer_table, prune, write_masks
 from triptych.rl.sampling import DeviceData
 from triptych.rl.storage import coo_bytes, dense_bytes, packed_bytes
@@ -43,7 +45,7 @@ def prune_stack(
     networks: str,
     transitions: PathLike,
     widths: Widths,
-    bcq: BcqSettings,
+    algorithm: Algorithm,
     pruning: PruningSettings,
 ) -> PrunedStack:
     """Masks of a stack at initialisation, from one batch of `transitions`, and their tables.
@@ -52,8 +54,8 @@ def prune_stack(
     makes the same masks on every machine.
     """
     data = DeviceData(read_transitions(transitions), torch.device("cpu"), torch.float32)
-    parameters, masks = prune(rows, widths, data, bcq, pruning)
-    return _left(rows, networks, parameters, masks, pruning.scope)
+    parameters, masks = prune(rows, widths, data, algorithm, pruning)
+    return _left(rows, networks_name(networks, algorithm.name), parameters, masks, pruning.scope)
 
 
 def with_masks(
@@ -62,17 +64,17 @@ def with_masks(
     rows: pd.DataFrame,
     networks: str,
     widths: Widths,
+    algorithm: Algorithm,
     scope: str,
 ) -> PrunedStack:
     """What is left when the masks have become others, [K, in, out] by name; the same if none."""
     if not masks:
         return pruned
-    latent_and_action = masks["vae.mean.weight"].shape[2] // 2
-    observation = masks["actor.l1.weight"].shape[1] - latent_and_action
-    fresh = initialise(widths, observation, latent_and_action, [int(s) for s in rows["seed"]])
-    return _left(
-        rows, networks, fresh, {name: torch.as_tensor(mask) for name, mask in masks.items()}, scope
-    )
+    task, seeds = task_named(str(rows["task"].iloc[0])), [int(seed) for seed in rows["seed"]]
+    sizes = task.observation_size, task.action_size
+    fresh = initialise(widths, *sizes, seeds, type(algorithm))
+    changed = {name: torch.as_tensor(mask) for name, mask in masks.items()}
+    return _left(rows, networks_name(networks, algorithm.name), fresh, changed, scope)
 
 
 def _left(
@@ -95,7 +97,7 @@ def _sizes(rows: pd.DataFrame, arrays: Mapping[str, np.ndarray]) -> pd.DataFrame
     records = []
     for k, row in enumerate(run_records(rows)):
         policy = torch_layout({name: array[k] for name, array in arrays.items()})
-        for network in NETWORKS:
+        for network in dict.fromkeys(map(network_of, policy)):
             one = {
                 name.removeprefix(f"{network}."): array
                 for name, array in policy.items()

@@ -17,8 +17,6 @@ from triptych.rl.report.labels import (
     TASK_LABELS,
 )
 
-ALGORITHMS = ("BCQ", "BC")
-
 
 def tasks_in_order(frame: pd.DataFrame) -> list[str]:
     """The frame's tasks: the paper's three in a fixed order, then others by name."""
@@ -61,7 +59,7 @@ def score_panels(
     with the frame's rows of that task and algorithm.
     """
     tasks = tasks_in_order(frame)
-    algorithms = [name for name in ALGORITHMS if (frame["algorithm"] == name).any()]
+    algorithms = [name for name in ALGORITHM_COLOURS if (frame["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
             figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)),

@@ -12,8 +12,6 @@ from triptych.rl.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.report.figures import expert_line, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 
-LAYER = "vae.d1"
-"""The layer by which a policy of BC senses; BCQ's actions come out of it too."""
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
 
@@ -37,12 +35,19 @@ def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) ->
     return with_cells(long, unit="percent of the input's weights", scale=scale)
 
 
+def sensing(inputs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the layer by which a policy senses: its decoder's first, out of which BCQ's
+    actions come too, or where networks have no decoder its actor's."""
+    decoding = inputs["networks"].isin(inputs.loc[inputs["layer"] == "vae.d1", "networks"])
+    return inputs[inputs["layer"] == decoding.map({True: "vae.d1", False: "actor.l1"})]
+
+
 def cut_table(long: pd.DataFrame) -> Table:
-    """Lay out the inputs that a policy's first layer is cut off from (LAYER).
+    """Lay out the inputs that a policy's first layer is cut off from (`sensing`).
 
     long: as `inputs_long` returns it.
     """
-    of_layer = long[long["layer"] == LAYER]
+    of_layer = sensing(long)
     rows = []
     key = ["task", "networks", "observations", "method"]
     for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
@@ -66,8 +71,9 @@ def cut_table(long: pd.DataFrame) -> Table:
         name="rl_inputs",
         title=f"What a policy senses at {sparsity:g}% sparsity.",
         caption=(
-            "Of the decoder's first layer, which lets BC sense: the input that keeps least of its "
-            "weights, mean over seeds, and how many inputs are cut off."
+            "Of the decoder's first layer, which lets BC sense, or where there is no decoder the "
+            "actor's: the input that keeps least of its weights, mean over seeds, and how many "
+            "inputs are cut off."
         ),
         columns=tuple(
             ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
@@ -117,7 +123,7 @@ def paths_table(layers: pd.DataFrame) -> Table:
 def sensors_long(
     runs: pd.DataFrame, inputs: pd.DataFrame, *, algorithm: str, networks: str, scale: str
 ) -> pd.DataFrame:
-    """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (LAYER).
+    """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (`sensing`).
 
     networks: those it was trained with.
 
@@ -131,7 +137,7 @@ def sensors_long(
     compared = both[both["method"].isin(kinds.index[kinds == len(OBSERVATIONS)])]
     key = ["task", "observations", "method", "sparsity_percent"]
     scores = compared[[*key, "seed"]].assign(value=compared["score"])
-    kept = inputs[(inputs["layer"] == LAYER) & (inputs["networks"] == networks)]
+    kept = sensing(inputs[inputs["networks"] == networks])
     kept = kept[kept["method"].isin(CRITERIA)]
     parts = [
         with_cells(scores, unit="D4RL-normalised score", scale=scale),
