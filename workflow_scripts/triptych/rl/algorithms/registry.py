@@ -265,13 +265,98 @@ class Bc(Bcq):
         return learnt(of["encoder"], batch) + learnt(of["decoder"], batch, of_inputs=True)
 
 
-ALGORITHMS: dict[str, type[Algorithm]] = {
-    each.name: each
-    for each in (
-        Bcq,
-        Bc,
+@dataclass(frozen=True)
+class Td3Bc(Algorithm):
+    """TD3+BC (Fujimoto and Gu 2021); sfujim/TD3_BC's values stand behind each."""
+
+    discount: float  # 0.99
+    policy_noise: float  # 0.2, deviation of the noise on the target's action
+    noise_clip: float  # 0.5
+    policy_freq: int  # 2 updates of the critic for one of actor and targets
+    alpha: float  # 2.5, weight of the value against the data's actions
+
+    name = "TD3+BC"
+    colour = "#009e73"
+    section = "td3_bc"
+    chains = (ACTOR, *TWIN_CRITICS)
+    targets = ("actor", "critic")
+    kernels = 150
+
+    def moves(self) -> tuple[tuple[str, ...], ...]:
+        """The critic first."""
+        return (("critic",), ("actor",))
+
+    def period(self) -> int:
+        """Of the actor and all targets."""
+        return self.policy_freq
+
+    def delayed(self) -> tuple[str, ...]:
+        """The actor, as the targets."""
+        return ("actor",)
+
+    def noise(self) -> dict[str, int]:
+        """On the target's action."""
+        return {"target": 1}
+
+    def losses(self) -> "dict[str, Loss]":
+        """Of critic and actor."""
+        from triptych.rl.algorithms.td3_bc import losses
+
+        return losses(self)
+
+    def losses_work(self, of: Mapping[str, Layers], batch: int) -> Work:
+        """The critic passes the actor's gradient on without moving itself."""
+        actor, critic = of["actor"], of["critic"]
+        work = forward(actor, batch) + forward(critic, batch) * 2 + learnt(critic, batch) * 2
+        return work + (learnt(actor, batch) + forward(critic, batch) * 2) * (1 / self.policy_freq)
+
+
+@dataclass(frozen=True)
+class Iql(Algorithm):
+    """IQL (Kostrikov et al. 2022); the values of its authors (configs/mujoco_config.py) stand
+    behind each.
+
+    reference: `authors`, or `corl`, where all three losses are those of the networks before any of
+    them moves, the critic's is half as large, and a deviation may be smaller.
+    """
+
+    discount: float  # 0.99
+    expectile: float  # 0.7
+    temperature: float  # 3.0, of the advantages' exponential
+    reference: str
+
+    name = "IQL"
+    colour = "#aa4499"
+    section = "iql"
+    chains = (
+        ACTOR,
+        *TWIN_CRITICS,
+        chain("value", "l1 l2 l3", "observation", "value", width="critic"),
     )
-}
+    free = ("actor.log_std",)
+    targets = ("critic",)
+    kernels = 200
+
+    def moves(self) -> tuple[tuple[str, ...], ...]:
+        """The authors' actor and critic take V as it has become."""
+        if self.reference == "corl":
+            return (("value", "critic", "actor"),)
+        return (("value",), ("actor", "critic"))
+
+    def losses(self) -> "dict[str, Loss]":
+        """Of value, critic and actor."""
+        from triptych.rl.algorithms.iql import losses
+
+        return losses(self)
+
+    def losses_work(self, of: Mapping[str, Layers], batch: int) -> Work:
+        """Actor and value each compute the advantages."""
+        actor, critic, value = of["actor"], of["critic"], of["value"]
+        work = learnt(value, batch) + learnt(critic, batch) * 2 + learnt(actor, batch)
+        return work + forward(critic, batch) * 4 + forward(value, batch) * 2
+
+
+ALGORITHMS: dict[str, type[Algorithm]] = {each.name: each for each in (Bcq, Bc, Td3Bc, Iql)}
 """In the order of tables and figures."""
 
 CHAINS = tuple({each.steps: each for one in ALGORITHMS.values() for each in one.chains}.values())
