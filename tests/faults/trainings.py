@@ -105,7 +105,9 @@ def train_expert(folder, monkeypatch, iterations=4):
 WIDTHS = Widths(actor=(6, 5), critic=(7, 5), vae=8)
 SEEDS = (0, 1, 2)
 BCQ = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 2}
-SETTINGS = {"BCQ": BCQ, "BC": BCQ}
+TD3_BC = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
+IQL = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0, "reference": "authors"}
+SETTINGS = {"BCQ": BCQ, "BC": BCQ, "TD3+BC": TD3_BC, "IQL": IQL}
 
 
 def algorithm(name):

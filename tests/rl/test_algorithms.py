@@ -4,19 +4,17 @@ import dataclasses
 
 import pytest
 import torch
+from other_algorithms import CORL_IQL, IQL, TD3_BC
 from plain_algorithms import PlainIql, PlainTd3Bc
 
-from triptych.rl.algorithms.registry import ALGORITHMS, Iql, Td3Bc, Widths
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import act_by_actor, initialise
 from triptych.rl.sampling import DeviceData, Draws
 
 CPU, HOPPER = torch.device("cpu"), (11, 3)
 STEPS = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
-TD3_BC = Td3Bc(discount=0.99, policy_noise=0.2, noise_clip=0.5, policy_freq=2, alpha=2.5)
-AUTHORS = Iql(discount=0.99, expectile=0.7, temperature=3.0, reference="authors")
-CORL = dataclasses.replace(AUTHORS, reference="corl")
-PLAIN = [(TD3_BC, PlainTd3Bc), (AUTHORS, PlainIql), (CORL, PlainIql)]
+PLAIN = [(TD3_BC, PlainTd3Bc), (IQL, PlainIql), (CORL_IQL, PlainIql)]
 SETTINGS = [settings for settings, _ in PLAIN]
 
 
@@ -138,11 +136,8 @@ def test_loss_gradients_agree_with_finite_differences(transitions, algorithm):
 
 def test_td3_bcs_actor_moves_at_every_second_update_alone(narrow, transitions):
     learner = Learner(stack(TD3_BC, narrow, [0], torch.float32), {}, TD3_BC, STEPS)
-    watched = {
-        "parameters/actor.l1.weight",
-        "parameters/critic.l1.weight",
-        "targets/critic.l4.bias",
-    }
+    critic = "parameters/critic.l1.weight"
+    watched = {"parameters/actor.l1.weight", critic, "targets/critic.l4.bias"}
     for update, batch, noise in steps_of(TD3_BC, transitions, [0], torch.float32, ["raw"], 6):
         before = {name: value.clone() for name, value in learner.state().items()}
         losses = learner.update(batch, noise, update)

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from other_algorithms import IQL, TD3_BC
 from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
@@ -21,26 +22,30 @@ pytestmark = [
 ]
 
 
-def test_replaying_the_captured_graph_equals_calling_the_update(narrow, bcq_settings, transitions):
+@pytest.mark.parametrize("name", ["BCQ", "TD3+BC", "IQL"])
+def test_replaying_the_captured_graph_equals_calling_the_update(
+    narrow, bcq_settings, transitions, name
+):
+    algorithm = {"BCQ": bcq_settings, "TD3+BC": TD3_BC, "IQL": IQL}[name]
     gpu, seeds = torch.device("cuda"), [0, 1, 2]
     steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
     data = DeviceData(transitions, gpu, torch.float32)
 
     def learner_and_draws():
-        fresh = initialise(narrow, 11, 3, seeds)
+        fresh = initialise(narrow, 11, 3, seeds, type(algorithm))
         parameters = {name: value.to(gpu) for name, value in fresh.items()}
         masks = {
             name: torch.rand(value.shape, generator=torch.Generator().manual_seed(1)).to(gpu) > 0.5
             for name, value in parameters.items()
             if name.endswith(".weight")
         }
-        draws = Draws(seeds, len(data), 3, 20, bcq_settings, gpu, torch.float32)
-        return Learner(parameters, masks, bcq_settings, steps), draws
+        draws = Draws(seeds, len(data), 3, 20, algorithm, gpu, torch.float32)
+        return Learner(parameters, masks, algorithm, steps), draws
 
     called, draws = learner_and_draws()
     for update in range(60):
         index, noise = draws.at(update)
-        called.update(data.batch(index), noise)
+        called.update(data.batch(index), noise, update)
     replayed, draws = learner_and_draws()
     replay = update_stepper(replayed, data, draws, "float32")
     for update in range(60):

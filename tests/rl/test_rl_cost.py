@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 from close_forms import assert_near
+from other_algorithms import IQL, TD3_BC
 from rl_counts import acting_counted, sizes_of, update_counted
 
 from triptych.rl.algorithms.registry import Bc, Bcq, Widths, layer_shapes
@@ -69,7 +70,7 @@ def test_an_update_counts_every_product_of_bcq_and_no_other():
 def test_updates_and_acts_are_as_counted(task, widths, samples, batch, masked):
     built = Widths.from_table(widths)
     bcq = dataclasses.replace(BCQ, target_samples=samples)
-    for algorithm in (bcq, Bc(**vars(bcq))):
+    for algorithm in (bcq, Bc(**vars(bcq)), TD3_BC, IQL):
         assert_near(
             update_work(algorithm, widths, task, batch, masked),
             update_counted(algorithm, built, task, batch, masked),
@@ -79,7 +80,7 @@ def test_updates_and_acts_are_as_counted(task, widths, samples, batch, masked):
             tried = episodes * (candidates if algorithm.chooses else 1)
             work = acting_work(type(algorithm), widths, task, tried)
             assert work.operations == count.operations
-            assert work.traffic == pytest.approx(count.traffic, rel=0.3)
+            assert work.traffic == pytest.approx(count.traffic, rel=0.3, abs=4000)
 
 
 def test_tasks_are_as_large_as_mujoco_has_them():

@@ -2,6 +2,7 @@
 
 import signal
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -28,52 +29,62 @@ def files(folder):
     }
 
 
+BCQ = ("BCQ", "BC")
+
+
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("unbroken")
-    process = start(RUNNER, folder)
-    output = process.communicate(timeout=240)[0]
-    assert process.returncode == 0, output
-    return files(folder)
+    """The files of a run of some algorithms, made once each."""
+
+    @cache
+    def made(*algorithms):
+        folder = tmp_path_factory.mktemp("unbroken")
+        process = start(RUNNER, folder, *algorithms)
+        output = process.communicate(timeout=240)[0]
+        assert process.returncode == 0, output
+        return files(folder)
+
+    return made
 
 
 @pytest.mark.slow
-def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken):
+@pytest.mark.parametrize("algorithms", [BCQ, ("TD3+BC",), ("IQL",)])
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken, algorithms):
     kills = 0
     for times in (1, 2, 3):
-        process = start(RUNNER, tmp_path)
+        process = start(RUNNER, tmp_path, *algorithms)
         wait_for_checkpoint(tmp_path, process, times)
         time.sleep(0.05 * times)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
-    process = start(RUNNER, tmp_path)
+    process = start(RUNNER, tmp_path, *algorithms)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert kills == 3
     assert "resuming at update" in output
-    assert files(tmp_path) == unbroken
+    assert files(tmp_path) == unbroken(*algorithms)
 
 
 @pytest.mark.slow
 def test_sigterm_saves_within_seconds_and_the_next_run_goes_on(tmp_path, unbroken):
-    process = start(RUNNER, tmp_path)
+    process = start(RUNNER, tmp_path, *BCQ)
     wait_for_checkpoint(tmp_path, process, 1)
     asked = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert time.monotonic() - asked < 10
     assert process.returncode == SAVED_EXIT_CODE
-    process = start(RUNNER, tmp_path)
+    process = start(RUNNER, tmp_path, *BCQ)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert "resuming at update" in output
-    assert files(tmp_path) == unbroken
+    assert files(tmp_path) == unbroken(*BCQ)
 
 
 @pytest.mark.slow
 def test_a_policies_file_tells_its_rows(unbroken, tmp_path):
-    (tmp_path / "p.safetensors").write_bytes(unbroken["policies.safetensors"])
+    (tmp_path / "p.safetensors").write_bytes(unbroken(*BCQ)["policies.safetensors"])
     policies = read_policies(tmp_path / "p.safetensors")
     assert [row["method"] for row in policies.rows][:2] == ["snip", "random"]
     row = policies.row(0)

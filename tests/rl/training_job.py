@@ -43,8 +43,10 @@ rows = pd.DataFrame(
 )
 widths = Widths((12, 10), (14, 9), 16)
 bcq = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 3}
-settings = {"BCQ": bcq, "BC": bcq}
-algorithms = [ALGORITHMS[name].from_table(settings[name]) for name in sys.argv[2:] or settings]
+td3_bc = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
+iql = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0, "reference": "authors"}
+settings = {"BCQ": bcq, "BC": bcq, "TD3+BC": td3_bc, "IQL": iql}
+algorithms = [ALGORITHMS[name].from_table(settings[name]) for name in sys.argv[2:]]
 steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
 pruned = prune_stack(

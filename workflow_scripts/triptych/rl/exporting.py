@@ -49,19 +49,23 @@ def export_onnx(
     """Write what acts as ONNX, dense matrices with whatever zeros they have.
 
     BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
-    candidates' latents [n, L] to the action [1, A] of the highest Q1. B and n are free. Raises
-    ValueError where an array is missing or shapes do not fit together.
+    candidates' latents [n, L] to the action [1, A] of the highest Q1. Others: observation [B, S] to
+    action [B, A]. B and n are free. Raises ValueError where an array is missing or shapes do not
+    fit together.
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     arrays = what_acts(arrays, algorithm)
     networks_of(arrays)
-    actions = len(arrays["vae.d3.bias"])
-    states, latents = arrays["vae.d1.weight"].shape[1] - 2 * actions, 2 * actions
+    decodes = "decoder" in ALGORITHMS[algorithm].acts_with
+    first, _, last = LAYERS["decoder" if decodes else "actor"]
+    actions = len(arrays[f"{last}.bias"])
+    latents = 2 * actions if decodes else 0
+    states = arrays[f"{first}.weight"].shape[1] - latents
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
-    nodes = list(_bcq_nodes() if algorithm == "BCQ" else _bc_nodes())
+    nodes = list({"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)())
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
     constants = dict(arrays) | {
@@ -69,12 +73,13 @@ def export_onnx(
         "least_action": np.float32(-settings.max_action),
         "reach": np.float32(settings.phi * settings.max_action),
     }
+    inputs = [("observation", rows, states), ("latent", candidates, latents)]
     graph = helper.make_graph(
         [helper.make_node(kind, given, [made], **how) for kind, given, made, how in nodes],
         f"{algorithm} policy",
         [
-            helper.make_tensor_value_info("observation", TensorProto.FLOAT, [rows, states]),
-            helper.make_tensor_value_info("latent", TensorProto.FLOAT, [candidates, latents]),
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [many, size])
+            for name, many, size in inputs[: 2 if decodes else 1]
         ],
         [helper.make_tensor_value_info("action", TensorProto.FLOAT, [rows, actions])],
         [
@@ -105,13 +110,21 @@ def _network(network: str, given: list[str], made: str) -> Iterator[Node]:
 
 
 def _decoded(observation: str, made: str) -> Iterator[Node]:
-    yield from _network("decoder", [observation, "latent"], "decoder.sum")
-    yield "Tanh", ["decoder.sum"], "decoder.tanh", {}
-    yield "Mul", ["decoder.tanh", "max_action"], made, {}
+    yield from _squashed("decoder", [observation, "latent"], made)
+
+
+def _squashed(network: str, given: list[str], made: str) -> Iterator[Node]:
+    yield from _network(network, given, f"{network}.sum")
+    yield "Tanh", [f"{network}.sum"], f"{network}.tanh", {}
+    yield "Mul", [f"{network}.tanh", "max_action"], made, {}
 
 
 def _bc_nodes() -> Iterator[Node]:
     yield from _decoded("observation", "action")
+
+
+def _actor_nodes() -> Iterator[Node]:
+    yield from _squashed("actor", ["observation"], "action")
 
 
 def _bcq_nodes() -> Iterator[Node]:

@@ -356,8 +356,14 @@ class Iql(Algorithm):
         return work + forward(critic, batch) * 4 + forward(value, batch) * 2
 
 
-ALGORITHMS: dict[str, type[Algorithm]] = {each.name: each for each in (Bcq, Bc, Td3Bc, Iql)}
-"""In the order of tables and figures."""
+DESCRIBED: tuple[type[Algorithm], ...] = (
+    Bcq,
+    Bc,
+    Td3Bc,
+    Iql,
+)
+ALGORITHMS = {each.name: each for each in DESCRIBED}
+"""By name, in the order of tables and figures."""
 
 CHAINS = tuple({each.steps: each for one in ALGORITHMS.values() for each in one.chains}.values())
 """Every chain of layers that any algorithm has; chains of the same layers have one group."""
