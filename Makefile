@@ -96,7 +96,7 @@ plan: $(READY) ## what the papers' scale takes: the tables of docs/paper-scale.m
 	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md
 
 experts: $(READY) ## train the experts of resources/experts anew (about 10 minutes)
-	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}.safetensors
+	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}{,-medium}.safetensors
 	cp results/rl/experts/*.{safetensors,json} resources/experts/
 
 backbones: $(READY) ## train the backbones of resources/style anew (about 20 minutes)

@@ -36,9 +36,11 @@ PACKAGES = {
     "rl": [
         "gymnasium",
         "h5py",
+        "imageio",
         "mujoco",
         "numba",
         "numpy",
+        "packaging",
         "pandas",
         "safetensors",
         "torch",

@@ -15,7 +15,7 @@ rule rl:
 
 
 wildcard_constraints:
-    task="hopper|walker2d|halfcheetah",
+    task="[a-z][a-z0-9_]*",
     networks="[a-z][a-z0-9_]*",
     stack="measured|[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
 
@@ -23,7 +23,7 @@ wildcard_constraints:
 rule rl_prune:
     """Prune the measured runs at initialisation: masks, weights kept by layer, bytes stored."""
     input:
-        transitions=expand("results/rl/{task}/transitions.safetensors", task=RL.tasks),
+        transitions=RL.measured_on,
     output:
         masks=RL.files("masks.safetensors", trained=False),
         layers=RL.files("layers.csv", trained=False),
@@ -39,10 +39,11 @@ rule rl_prune:
         **REQUESTED,
     params:
         runs=RL.measured,
+        tasks=RL.tables,
         networks=RL.config["measure"]["widths"],
         widths=RL.config["widths"][RL.config["measure"]["widths"]],
         bcq=RL.config["bcq"],
-        pruning=RL.config["pruning"],
+        pruning=RL.measured_with,
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl_prune.py"
@@ -52,6 +53,7 @@ rule rl_train:
     """Prune, train and score a stack of runs of one algorithm, and of those that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
+        pruned_on=RL.pruned_on,
     output:
         masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
         layers="results/rl/{task}/{networks}/{stack}/layers.csv",
@@ -66,6 +68,7 @@ rule rl_train:
         "results/benchmarks/rl_train/{task}-{networks}-{stack}.tsv"
     wildcard_constraints:
         stack="[a-z][a-z0-9_]*-(all|sp[0-9.]+-[0-9]+)",
+    priority: 20  # the longest jobs of a demo: begun last, they would leave cores idle
     retries: RETRIES
     conda:
         "../envs/rl.yaml"
@@ -73,10 +76,11 @@ rule rl_train:
         **REQUESTED,
         gpu=GPU,
     params:
+        task=RL.task,
         runs=RL.runs,
         widths=RL.widths,
         algorithms=RL.algorithms,
-        pruning=RL.config["pruning"],
+        pruning=lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards)),
         training=RL.config["training"],
         evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},
         device=config["device"],

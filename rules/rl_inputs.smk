@@ -3,14 +3,19 @@
 RL = WINGS["rl"]
 
 
+# "-medium" after a task: data of that quality, to prune with; without it the task's own data.
+wildcard_constraints:
+    quality="(-[a-z-]+)?",
+
+
 rule rl_download:
-    """Download D4RL's expert data of one task, checked."""
+    """Download D4RL's data of one task, checked."""
     output:
-        "results/rl/{task}/d4rl.hdf5",
+        "results/rl/{task}{quality}/d4rl.hdf5",
     log:
-        "results/logs/rl_download/{task}.log",
+        "results/logs/rl_download/{task}{quality}.log",
     benchmark:
-        "results/benchmarks/rl_download/{task}.tsv"
+        "results/benchmarks/rl_download/{task}{quality}.tsv"
     retries: RETRIES
     localrule: True
     conda:
@@ -19,10 +24,10 @@ rule rl_download:
         **REQUESTED,
     params:
         url=RL.download("url"),
-        mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
+        mirrors=lambda wildcards: list(filter(None, [RL.download("mirror")(wildcards)])),
         size=RL.download("size"),
         sha256=RL.download("sha256"),
-        lock=lambda wildcards: f"resources/locks/{wildcards.task}_expert-v2.json",
+        lock=lambda wildcards: f"resources/locks/{RL.d4rl_file(wildcards)}.json",
         code=code("rl_download"),
     script:
         "../workflow_scripts/rl_download.py"
@@ -31,20 +36,20 @@ rule rl_download:
 rule rl_train_expert:
     """Train an expert by PPO (resources/experts/ ships the results)."""
     output:
-        policy="results/rl/experts/{task}.safetensors",
-        record="results/rl/experts/{task}.json",
+        policy="results/rl/experts/{task}{quality}.safetensors",
+        record="results/rl/experts/{task}{quality}.json",
     log:
-        "results/logs/rl_train_expert/{task}.log",
+        "results/logs/rl_train_expert/{task}{quality}.log",
     benchmark:
-        "results/benchmarks/rl_train_expert/{task}.tsv"
+        "results/benchmarks/rl_train_expert/{task}{quality}.tsv"
     conda:
         "../envs/rl.yaml"
     resources:
         **REQUESTED,
     params:
         task="{task}",
-        settings=lambda wildcards: RL.config["experts"][wildcards.task],
-        checkpoint="results/checkpoints/rl_train_expert/{task}",
+        settings=lambda wildcards: RL.config["experts"][f"{wildcards.task}{wildcards.quality}"],
+        checkpoint="results/checkpoints/rl_train_expert/{task}{quality}",
         code=code("rl_train_expert"),
     script:
         "../workflow_scripts/rl_train_expert.py"
@@ -53,15 +58,15 @@ rule rl_train_expert:
 rule rl_collect:
     """Record a noisy expert in MuJoCo, in D4RL's layout, and prepare what was recorded."""
     input:
-        expert="resources/experts/{task}.safetensors",
+        expert="resources/experts/{task}{quality}.safetensors",
     output:
-        recorded="results/rl/{task}/collected.hdf5",
-        transitions="results/rl/{task}/transitions.safetensors",
-        dataset="results/rl/{task}/dataset.csv",
+        recorded="results/rl/{task}{quality}/collected.hdf5",
+        transitions="results/rl/{task}{quality}/transitions.safetensors",
+        dataset="results/rl/{task}{quality}/dataset.csv",
     log:
-        "results/logs/rl_collect/{task}.log",
+        "results/logs/rl_collect/{task}{quality}.log",
     benchmark:
-        "results/benchmarks/rl_collect/{task}.tsv"
+        "results/benchmarks/rl_collect/{task}{quality}.tsv"
     wildcard_constraints:
         task=RL.tasks_from("collected"),
     conda:
@@ -81,12 +86,12 @@ rule rl_prepare:
     input:
         RL.source,
     output:
-        transitions="results/rl/{task}/transitions.safetensors",
-        dataset="results/rl/{task}/dataset.csv",
+        transitions="results/rl/{task}{quality}/transitions.safetensors",
+        dataset="results/rl/{task}{quality}/dataset.csv",
     log:
-        "results/logs/rl_prepare/{task}.log",
+        "results/logs/rl_prepare/{task}{quality}.log",
     benchmark:
-        "results/benchmarks/rl_prepare/{task}.tsv"
+        "results/benchmarks/rl_prepare/{task}{quality}.tsv"
     wildcard_constraints:
         task=RL.tasks_from("d4rl", "path"),
     conda:
@@ -94,8 +99,8 @@ rule rl_prepare:
     resources:
         **REQUESTED,
     params:
-        task="{task}",
-        source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
+        task=RL.task,
+        source=RL.data_source,
         code=code("rl_prepare"),
     script:
         "../workflow_scripts/rl_prepare.py"

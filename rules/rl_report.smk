@@ -7,7 +7,9 @@ PRODUCTS = {
     "rl_figure2": "Figure 2",
     "rl_criteria": "Other criteria",
 }
+PROFILES = ("rl_profiles", "Performance profiles", "runs above a score")
 SENSORS = ("rl_sensors", "Sensors", "raw and normalised: scores, weights kept by input")
+VARIANTS = ("rl_variants", "Variants", "other batches, iterations, data to prune with")
 
 
 rule rl_draw_scores:
@@ -29,12 +31,13 @@ rule rl_draw_scores:
             name: figure(name, "Curves by sparsity", METHODS[method].label)
             for name, method in RL.level_figures.items()
         },
+        **({"profiles": figure(*PROFILES)} if RL.profiled else {}),
         **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
         curves=figure("rl_curves", "Learning curves", "score against updates"),
-        profiles=figure("rl_profiles", "Performance profiles", "runs above a score"),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
         inputs=table("rl_inputs", "Inputs", "weights kept by input"),
+        **({"variants": table(*VARIANTS)} if RL.variants else {}),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -47,6 +50,9 @@ rule rl_draw_scores:
         figures=RL.score_figures,
         levels=RL.level_figures,
         sensing=RL.sensing,
+        variants=RL.variants,
+        units=RL.units,
+        data=RL.data,
         observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,

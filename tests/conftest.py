@@ -17,7 +17,7 @@ import yaml
 from triptych.plan.dry_run import read_config
 from triptych.rl.algorithms.registry import Bcq, Widths
 from triptych.rl.learner import StepSettings
-from triptych.rl.locomotion import task_named
+from triptych.rl.tasks import SIZES
 from triptych.rl.transitions import Transitions
 
 torch.set_num_threads(1)
@@ -78,17 +78,17 @@ def step_settings() -> StepSettings:
 @pytest.fixture(scope="session")
 def transitions() -> Transitions:
     """Random transitions of Hopper's sizes."""
-    random, task = np.random.default_rng(7), task_named("hopper")
+    random, (observed, acted) = np.random.default_rng(7), SIZES["hopper"]
     rows = 500
 
     def normal(*shape: int) -> np.ndarray:
         return random.standard_normal((rows, *shape)).astype(np.float32)
 
     return Transitions(
-        observations=normal(task.observation_size),
-        actions=np.tanh(normal(task.action_size)),
+        observations=normal(observed),
+        actions=np.tanh(normal(acted)),
         rewards=normal(),
-        next_observations=normal(task.observation_size),
+        next_observations=normal(observed),
         terminals=(random.random(rows) < 0.05).astype(np.float32),
     )
 

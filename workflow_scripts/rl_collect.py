@@ -2,6 +2,7 @@
 
 from triptych.core.job import job
 from triptych.demo.collection import collect
+from triptych.rl.tasks import task_named
 from triptych.rl.transitions import prepare
 
 with job(snakemake):
@@ -14,4 +15,5 @@ with job(snakemake):
         sigma=params.noise,
         seed=params.seed,
     )
-    prepare(output.recorded, params.task, "collected", output.transitions, output.dataset)
+    task = task_named(params.task)
+    prepare(output.recorded, task, "collected", output.transitions, output.dataset)

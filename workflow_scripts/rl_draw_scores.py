@@ -15,35 +15,53 @@ from triptych.rl.report.comparisons import (
 )
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
-from triptych.rl.report.scores import run_scores, seen_as, summarise_scores
+from triptych.rl.report.scores import (
+    default_pruning,
+    in_units,
+    run_scores,
+    seen_as,
+    summarise_scores,
+    with_data,
+)
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
 from triptych.rl.report.tables import scores_long, scores_table
+from triptych.rl.report.variants import variants_long, variants_table
+from triptych.rl.tasks import NORMALISED
 
 with job(snakemake):
-    output, scale = snakemake.output, snakemake.params.scale
-    every = read_frames(snakemake.input.scores)
-    evaluations = seen_as(every, snakemake.params.observations)
+    params, output = snakemake.params, snakemake.output
+    scale, units, data = params.scale, params.units, params.data
+    every, last = read_frames(snakemake.input.scores), params.last_evaluations
+    evaluations = seen_as(every, params.observations)
     behaviour = read_frames(snakemake.input.datasets)
-    runs = run_scores(evaluations, snakemake.params.last_evaluations)
+    runs = run_scores(evaluations, last)
     summary = summarise_scores(runs)
-    for name, methods in snakemake.params.figures.items():
+    for name, methods in params.figures.items():
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
-        numbers = with_cells(shown, unit="D4RL-normalised score", scale=scale)
-        write_figure(sparsity_figure(shown, behaviour, *methods), numbers, getattr(output, name))
-    for name, method in snakemake.params.levels.items():
-        levels = levels_long(evaluations, method, scale=scale)
+        numbers = with_data(in_units(with_cells(shown, unit=NORMALISED, scale=scale), units), data)
+        write_figure(sparsity_figure(numbers, behaviour, *methods), numbers, getattr(output, name))
+    for name, method in params.levels.items():
+        levels = with_data(levels_long(evaluations, method, scale, units), data)
         write_figure(levels_figure(levels), levels, getattr(output, name))
-    curves = curves_long(evaluations, scale=scale)
+    curves = with_data(curves_long(evaluations, scale, units), data)
     write_figure(curves_figure(curves), curves, output.curves)
-    scores = scores_long(runs, sparsity_percent=95, scale=scale)
-    profiles = profiles_long(runs, behaviour, scale=scale)
-    write_figure(profiles_figure(profiles), profiles, output.profiles)
-    compared = comparisons_long(runs, scale=scale)
-    inputs = inputs_long(read_frames(snakemake.input.inputs), sparsity_percent=95, scale=scale)
-    if sensing := snakemake.params.sensing:
-        seen = run_scores(every, snakemake.params.last_evaluations)
-        sensors = sensors_long(seen, inputs, **sensing, scale=scale)
+    scores = with_data(scores_long(runs, sparsity_percent=95, scale=scale, units=units), data)
+    if alike := sorted(set(runs["task"]) - set(units)):
+        profiles = profiles_long(runs[runs["task"].isin(alike)], behaviour, scale=scale)
+        write_figure(profiles_figure(profiles), profiles, output.profiles)
+    compared = with_data(comparisons_long(runs, scale=scale, units=units), data)
+    masks_inputs = default_pruning(read_frames(snakemake.input.inputs))
+    inputs = with_data(inputs_long(masks_inputs, sparsity_percent=95, scale=scale), data)
+    if sensing := params.sensing:
+        seen = run_scores(default_pruning(every), last)
+        sensors = with_data(sensors_long(seen, inputs, **sensing, scale=scale, units=units), data)
         write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
+    if variants := params.variants:
+        of_all = run_scores(every[every["observations"] == params.observations], last)
+        varied = with_data(variants_long(of_all, scale=scale, units=units), data)
+        write_table(
+            varied, variants_table(varied, variants), Path(output.variants[0]).with_suffix("")
+        )
     for long, table, files in (
         (scores, scores_table(scores), output.scores),
         (compared, comparisons_table(compared), output.comparisons),

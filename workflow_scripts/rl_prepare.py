@@ -1,12 +1,13 @@
 """Check one HDF5 file in D4RL's layout and turn it into transitions and a one-row summary."""
 
 from triptych.core.job import job
+from triptych.rl.tasks import task_from
 from triptych.rl.transitions import prepare
 
 with job(snakemake):
     prepare(
         snakemake.input[0],
-        snakemake.params.task,
+        task_from(**snakemake.params.task),
         snakemake.params.source,
         snakemake.output.transitions,
         snakemake.output.dataset,

@@ -4,14 +4,15 @@ import pandas as pd
 
 from triptych.core.job import job
 from triptych.rl.algorithms.registry import Bcq, Widths
-from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack
+from triptych.rl.tasks import task_from
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    for runs, transitions, *files in zip(
+    for runs, task, pruning, *files in zip(
         params.runs,
-        snakemake.input.transitions,
+        params.tasks,
+        params.pruning,
         output.masks,
         output.layers,
         output.inputs,
@@ -21,9 +22,9 @@ with job(snakemake):
         pruned = prune_stack(
             pd.DataFrame(runs),
             params.networks,
-            transitions,
             Widths.from_table(params.widths),
             Bcq.from_table(params.bcq),
-            PruningSettings(**params.pruning),
+            pruning,
+            task_from(**task),
         )
         pruned.write(*files)

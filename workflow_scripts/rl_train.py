@@ -12,14 +12,16 @@ from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.learner import StepSettings
 from triptych.rl.networks import write_policies
-from triptych.rl.pruning import PruningSettings
 from triptych.rl.stack_pruning import prune_stack, with_masks
 from triptych.rl.stack_training import policies_of, train_stack
+from triptych.rl.sweep import DEFAULT
+from triptych.rl.tasks import task_from
 from triptych.rl.training import TrainingSettings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     rows, device = pd.DataFrame(params.runs), choose_device(params.device)
+    task = task_from(**params.task)
     precision = choose_precision(params.training["precision"], device, "unscaled")
     given = {**dict(params.items()), "training": {**params.training, "precision": precision}}
     widths, networks = Widths.from_table(params.widths), snakemake.wildcards.networks
@@ -35,16 +37,10 @@ with job(snakemake):
         algorithms=tuple(algorithms),
     )
     evaluation = EvaluationSettings(
-        **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}
+        **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}, task=task
     )
-    pruned = prune_stack(
-        rows,
-        networks,
-        snakemake.input.transitions,
-        widths,
-        algorithms[0],
-        PruningSettings(**params.pruning),
-    )
+    scope = params.pruning[DEFAULT]["scope"]
+    pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
@@ -56,10 +52,9 @@ with job(snakemake):
         device,
         Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
-        params.pruning["scope"],
+        scope,
     )
-    scope = params.pruning["scope"]
-    left = with_masks(pruned, trained.masks, rows, networks, widths, algorithms[0], scope)
+    left = with_masks(pruned, trained.masks, rows, networks, widths, algorithms[0], scope, task)
     left.write(output.masks, output.layers, output.inputs, output.sizes)
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
         write_csv(table, path)

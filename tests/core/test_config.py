@@ -40,9 +40,10 @@ def test_both_scales_are_allowed(demo):
         (("rl", "pruning", "scope"), "layer", "'layer' (str); allowed is one of part, network"),
         (
             ("rl", "tasks", "ant"),
-            {"source": "d4rl"},
-            "rl.tasks has the key 'ant'; allowed is one of hopper, walker2d, halfcheetah",
+            {"source": "robot"},
+            "rl.tasks.ant.source is 'robot' (str); allowed is one of d4rl, collected, path, minari",
         ),
+        (("rl", "tasks", "ant"), {"source": "minari"}, "rl.tasks.ant lacks dataset"),
         (
             ("rl", "widths", "A b"),
             {},

@@ -10,7 +10,8 @@ import pytest
 from policies import random_expert
 
 from triptych.demo.experts import LAYERS, read_expert, roll_out, write_expert
-from triptych.rl.locomotion import TASKS, Locomotion, normalised_score
+from triptych.rl.locomotion import TASKS, Locomotion
+from triptych.rl.tasks import task_named
 
 SHIPPED = Path(__file__).parents[2] / "resources" / "experts"
 PROMISED = {"hopper": 95.0, "walker2d": 80.0, "halfcheetah": 40.0}
@@ -62,6 +63,6 @@ def test_a_shipped_expert_scores_what_its_record_says(task: str) -> None:
     first = measured["first_seed"]
     policy = read_expert(SHIPPED / f"{task}.safetensors", task)
     returns, _ = roll_out(Locomotion(task, 10), policy, range(first, first + 10))
-    assert normalised_score(task, returns).mean() == pytest.approx(
+    assert task_named(task).score(returns).mean() == pytest.approx(
         measured["score_normalised_mean"], abs=max(5.0, 2 * measured["score_normalised_std"])
     )

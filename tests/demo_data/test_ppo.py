@@ -11,7 +11,8 @@ from triptych.demo import ppo
 from triptych.demo.expert_training import train_expert
 from triptych.demo.experts import read_expert
 from triptych.demo.ppo import Moments, PpoSettings, Trainer, advantages, clipped_surrogate
-from triptych.rl.locomotion import TASKS, Locomotion
+from triptych.rl.locomotion import Locomotion
+from triptych.rl.tasks import SIZES
 
 
 def test_advantages_are_the_discounted_sum_of_temporal_differences():
@@ -62,9 +63,9 @@ def test_the_expert_gives_the_networks_mean_action():
     np.testing.assert_allclose(trainer.expert()(trainer.observations), expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("task", sorted(TASKS))
+@pytest.mark.parametrize("task", sorted(SIZES))
 def test_a_restored_simulation_goes_on_exactly_as_the_first(task):
-    actions = np.random.default_rng(0).uniform(-1, 1, size=(60, 4, TASKS[task].action_size))
+    actions = np.random.default_rng(0).uniform(-1, 1, size=(60, 4, SIZES[task][1]))
     first, second = Locomotion(task, 4), Locomotion(task, 4)
     first.reset([1, 2, 3, 4])
     for action in actions[:30]:

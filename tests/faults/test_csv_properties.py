@@ -17,7 +17,9 @@ from triptych.audio.data.tables import CLIP_COLUMNS, read_strings, read_table
 from triptych.audio.data.wavcaps import read_wavcaps
 from triptych.core.errors import InputError
 from triptych.core.files import write_csv
+from triptych.rl.environments import spaces_of
 from triptych.rl.storage import PackedFileError, pack, unpack
+from triptych.rl.tasks import task_named
 from triptych.rl.transitions import DatasetError, read_recording
 
 examples = settings(max_examples=60, derandomize=True, deadline=None, database=None)
@@ -242,7 +244,7 @@ def test_a_changed_recording_is_read_or_refused_by_name(tried, tmp_path_factory,
             stream.create_dataset(key, data=np.zeros(rows, bool), compression=compression)
     path.write_bytes(changed(path.read_bytes(), data))
     try:
-        recording = read_recording(path, "hopper")
+        recording = read_recording(path, spaces_of(task_named("hopper")))
     except DatasetError as refused:
         assert "changed.hdf5" in str(refused)
     else:

@@ -193,15 +193,16 @@ def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, tried,
 
 def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
     from triptych.rl.networks import initialise
+    from triptych.rl.tasks import task_named
 
     parameters = {
         name: value.double() for name, value in initialise(small.WIDTHS, 11, 3, [0, 1, 2]).items()
     }
-    settings = evaluation.EvaluationSettings(episodes=1, candidates=2, seed=0)
+    settings = evaluation.EvaluationSettings(1, candidates=2, seed=0, task=task_named("hopper"))
 
     def score(algorithm):
         acting = small.algorithm(algorithm)
-        return evaluation.evaluate(acting, parameters, [0, 1, 2], "hopper", settings)
+        return evaluation.evaluate(acting, parameters, [0, 1, 2], settings)
 
     for algorithm in ("BCQ", "BC"):
         expected = score(algorithm)

@@ -117,7 +117,13 @@ def test_a_wrong_recording_is_refused_by_name_key_and_advice(sandbox, tried, kin
     make(path)
     tracemalloc.start()
     sandbox.refuses(
-        "rl_prepare", {"data": path}, OUTPUT, path.name, *said, task="hopper", source="path"
+        "rl_prepare",
+        {"data": path},
+        OUTPUT,
+        path.name,
+        *said,
+        task={"name": "hopper"},
+        source="path",
     )
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
@@ -127,7 +133,9 @@ def test_a_wrong_recording_is_refused_by_name_key_and_advice(sandbox, tried, kin
 
 def test_a_right_recording_passes(sandbox):
     recorded(sandbox.here / "right.hdf5")
-    sandbox.rule("rl_prepare", {"data": "right.hdf5"}, OUTPUT, task="hopper", source="path")
+    sandbox.rule(
+        "rl_prepare", {"data": "right.hdf5"}, OUTPUT, task={"name": "hopper"}, source="path"
+    )
     assert all(os.path.getsize(path) for path in OUTPUT)
     sandbox.check()
 

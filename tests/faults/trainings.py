@@ -28,6 +28,7 @@ from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.learner import StepSettings
 from triptych.rl.networks import initialise
 from triptych.rl.sampling import DeviceData
+from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings, train
 from triptych.rl.transitions import Transitions
 from triptych.style.backbones.architectures import ARCHITECTURES
@@ -125,7 +126,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
     data = Transitions(normal(11), np.tanh(normal(3)), normal(), normal(11), 0 * normal())
     rows = pd.DataFrame(
         [
-            {"task": "hopper", "observations": "raw", "method": "dense"}
+            {"task": "hopper", "observations": "raw", "method": "dense", "pruning": "default"}
             | {"sparsity_percent": 0, "seed": s}
             for s in SEEDS
         ]
@@ -141,7 +142,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
         DeviceData(data, CPU, torch.float32),
         StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
         TrainingSettings(60, 30, 15, "float32", trained),
-        EvaluationSettings(episodes=1, candidates=2, seed=0),
+        EvaluationSettings(episodes=1, candidates=2, seed=0, task=task_named("hopper")),
         Checkpoint(folder, "x"),
         stop or Never(),
     )

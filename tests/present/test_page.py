@@ -28,6 +28,7 @@ from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
 from triptych.rl.report.tables import scores_long, table1_long
 from triptych.rl.report.tables_latency import latency_long
+from triptych.rl.report.variants import variants_long
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 EVIL = "<script>alert(1)</script>"
@@ -72,12 +73,17 @@ def sections(pictures, layers=None, datasets=None, latency=None):
             "rl", TITLES, pictures, {name: f"Caption of {name}." for name in TITLES}
         ),
         table1=table1_long(synthetic.sizes(), published, task="halfcheetah", scale="demo"),
-        scores=scores_long(run_scores(synthetic.scores(), 2), sparsity_percent=95, scale="demo"),
+        scores=scores_long(
+            run_scores(synthetic.scores(), 2), sparsity_percent=95, scale="demo", units={}
+        ),
         latency=latency_long(latency, scale="demo"),
-        comparisons=comparisons_long(run_scores(synthetic.scores(), 2), scale="demo"),
+        comparisons=comparisons_long(run_scores(synthetic.scores(), 2), scale="demo", units={}),
         inputs=inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
         latency_task="halfcheetah",
         observations="normalised",
+        varied=variants_long(run_scores(synthetic.with_a_variant(), 2), scale="demo", units={}),
+        variants=synthetic.VARIANTS,
+        units={},
         layers=synthetic.layers() if layers is None else layers,
         datasets=synthetic.datasets() if datasets is None else datasets,
     )

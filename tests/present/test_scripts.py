@@ -45,7 +45,7 @@ def results(tmp_path_factory):
     patch = pytest.MonkeyPatch()
     patch.chdir(folder)
     stacks = {
-        "scores": synthetic.both_ways(synthetic.scores()),
+        "scores": synthetic.both_ways(synthetic.with_a_variant()),
         "inputs": synthetic.inputs(),
         "layers": synthetic.layers(),
         "sizes": synthetic.sizes(),
@@ -73,11 +73,17 @@ def results(tmp_path_factory):
             },
             "curves": figure_files("rl_curves"),
             **{each: figure_files(f"rl_{each}") for each in ("profiles", "sensors")},
-            **{each: table_files(f"rl_{each}") for each in ("scores", "comparisons", "inputs")},
+            **{
+                each: table_files(f"rl_{each}")
+                for each in ("scores", "comparisons", "inputs", "variants")
+            },
         },
         figures={"rl_figure1": ["snip"], "rl_figure2": ["grasp"]},
         levels={"rl_figure1_curves": "snip", "rl_figure2_curves": "grasp"},
         sensing={"algorithm": "BC", "networks": "paper"},
+        variants=synthetic.VARIANTS,
+        units={},
+        data={},
         observations="normalised",
         last_evaluations=2,
     )
@@ -136,6 +142,7 @@ def results(tmp_path_factory):
                 f"rl_{each}": str(TABLES / f"rl_{each}.csv")
                 for each in ("scores", "comparisons", "inputs")
             },
+            "rl_varied": str(TABLES / "rl_variants.csv"),
             "rl_latency": str(TABLES / "rl_inference.csv"),
             "rl_layers": files["layers"],
             "rl_datasets": files["datasets"],
@@ -151,7 +158,12 @@ def results(tmp_path_factory):
         settings={
             "style": {},
             "audio": {"study": about_audio},
-            "rl": {"latency_task": "halfcheetah", "observations": "normalised"},
+            "rl": {
+                "latency_task": "halfcheetah",
+                "observations": "normalised",
+                "variants": synthetic.VARIANTS,
+                "units": {},
+            },
         },
         provenance="results/provenance",
         packages=["python", "matplotlib"],

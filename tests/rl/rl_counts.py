@@ -1,13 +1,14 @@
 """The offline-RL study's steps, counted on shapes: what its costs are compared with."""
 
+import gymnasium
 import torch
 from counting import counted, shapes_only
 
 from triptych.core.cost import Work
 from triptych.rl.algorithms.registry import Algorithm, Widths
 from triptych.rl.learner import Batch, Learner, StepSettings
-from triptych.rl.locomotion import task_named
 from triptych.rl.networks import Parameters, initialise
+from triptych.rl.tasks import task_named
 
 
 def update_counted(
@@ -45,8 +46,11 @@ def acting_counted(
 
 
 def sizes_of(task: str) -> tuple[int, int]:
-    """Numbers of an observation and of an action."""
-    return task_named(task).observation_size, task_named(task).action_size
+    """Numbers of an observation and of an action, as gymnasium has them."""
+    environment = gymnasium.make(task_named(task).environment)
+    seen, done = environment.observation_space.shape, environment.action_space.shape
+    assert seen and done
+    return seen[0], done[0]
 
 
 def parameters(algorithm: Algorithm, widths: Widths, task: str) -> Parameters:

@@ -11,7 +11,7 @@ from triptych.rl.algorithms.registry import Bc
 from triptych.rl.changing_masks import CHANGES, REPLACED, ChangingMasks
 from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import initialise
-from triptych.rl.pruning import PruningSettings, groups, prune, weight_names
+from triptych.rl.pruning import PruningSettings, Shot, groups, prune, weight_names
 from triptych.rl.sampling import DeviceData, Draws
 
 CPU = torch.device("cpu")
@@ -25,12 +25,13 @@ def trained(narrow, transitions, bcq_settings):
     rows = pd.DataFrame(
         [
             {"task": "hopper", "observations": "raw", "method": method, "seed": 0}
-            | {"sparsity_percent": 0 if method == "dense" else 80}
+            | {"pruning": "default", "sparsity_percent": 0 if method == "dense" else 80}
             for method in METHODS
         ]
     )
     data = DeviceData(transitions, CPU, torch.float32)
-    parameters, masks = prune(rows, narrow, data, bcq_settings, PruningSettings(10, 20, "part"))
+    shots = {"default": Shot(PruningSettings(10, 20, 1, "part"), data)}
+    parameters, masks = prune(rows, narrow, shots, bcq_settings)
     changing = ChangingMasks(rows, "part", UPDATES)
     steps = StepSettings(batch=20, learning_rate=1e-2, tau=0.005)
     learner = Learner(parameters, masks, bcq_settings, steps, masks_change=True)

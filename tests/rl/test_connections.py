@@ -7,6 +7,7 @@ import torch
 
 from triptych.rl.connections import input_table, on_paths
 from triptych.rl.networks import Widths, initialise
+from triptych.rl.tasks import task_named
 
 ROW = {"task": "hopper", "observations": "raw", "method": "snip", "sparsity_percent": 95, "seed": 0}
 
@@ -64,7 +65,7 @@ def test_dense_networks_lose_nothing(masks):
 def test_an_input_that_a_mask_cuts_is_named(masks, caplog):
     whole = {name: np.ones((1, *mask.shape[1:]), bool) for name, mask in masks.items()}
     whole["vae.d1.weight"][0, 1] = False
-    table = input_table(pd.DataFrame([ROW]), whole)
+    table = input_table(pd.DataFrame([ROW]), whole, task_named("hopper"))
     cut = table[table["kept"] == 0]
     assert cut[["layer", "name", "weights"]].to_numpy().tolist() == [["vae.d1", "torso angle", 16]]
     assert len(table) == 5 * 11

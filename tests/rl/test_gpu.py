@@ -14,6 +14,7 @@ from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import initialise
 from triptych.rl.sampling import DeviceData, Draws
+from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings, train, update_stepper
 
 pytestmark = [
@@ -60,7 +61,7 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
     gpu, seeds = torch.device("cuda"), [0, 1]
     rows = pd.DataFrame(
         [
-            {"task": "hopper", "observations": "raw", "method": "dense"}
+            {"task": "hopper", "observations": "raw", "method": "dense", "pruning": "default"}
             | {"sparsity_percent": 0, "seed": s}
             for s in seeds
         ]
@@ -77,7 +78,7 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
             DeviceData(transitions, gpu, torch.float32),
             StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
             TrainingSettings(60, 30, 20, "float32", (bcq_settings, bc)),
-            EvaluationSettings(episodes=1, candidates=4, seed=0),
+            EvaluationSettings(episodes=1, candidates=4, seed=0, task=task_named("hopper")),
             Checkpoint(tmp_path / folder, "fixed"),
             stop,
         )

@@ -7,13 +7,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from triptych.rl.locomotion import HORIZON, TASKS, Locomotion, normalised_score
-
-GYMNASIUM_IDS = {
-    "hopper": "Hopper-v4",
-    "walker2d": "Walker2d-v4",
-    "halfcheetah": "HalfCheetah-v4",
-}
+from triptych.rl.locomotion import HORIZON, TASKS, Locomotion
+from triptych.rl.tasks import PAPER, SIZES, task_named
 
 
 @pytest.fixture(params=sorted(TASKS))
@@ -26,7 +21,7 @@ def references(task: str) -> Iterator[list[gymnasium.Env]]:
     """Three gymnasium environments of the task, without the time limit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        environments = [gymnasium.make(GYMNASIUM_IDS[task]).unwrapped for _ in range(3)]
+        environments = [gymnasium.make(PAPER[task].environment).unwrapped for _ in range(3)]
     yield environments
     for environment in environments:
         environment.close()
@@ -105,11 +100,11 @@ def test_sizes_and_horizon_equal_gymnasium(task: str, references: list[gymnasium
     assert environment.action_space.high.tolist() == (
         [locomotion.max_action] * locomotion.action_size
     )
-    assert gymnasium.spec(GYMNASIUM_IDS[task]).max_episode_steps == HORIZON
+    assert gymnasium.spec(PAPER[task].environment).max_episode_steps == HORIZON
 
 
 def test_an_episode_does_not_depend_on_its_neighbours(task: str) -> None:
-    actions = np.random.default_rng(0).uniform(-1, 1, (40, TASKS[task].action_size))
+    actions = np.random.default_rng(0).uniform(-1, 1, (40, SIZES[task][1]))
     alone, batch = Locomotion(task, 1), Locomotion(task, 4)
     alone.reset([9])
     batch.reset([1, 9, 2, 3])
@@ -123,13 +118,12 @@ def test_scores_equal_d4rl(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("D4RL_SUPPRESS_IMPORT_ERROR", "1")
     infos = pytest.importorskip("d4rl.infos")
     name = f"{task}-expert-v2"
-    assert TASKS[task].reference_minimum == infos.REF_MIN_SCORE[name]
-    assert TASKS[task].reference_maximum == infos.REF_MAX_SCORE[name]
+    assert PAPER[task].reference == (infos.REF_MIN_SCORE[name], infos.REF_MAX_SCORE[name])
     import d4rl
 
     returns = np.array([[-300.0, 0.0], [1234.5, 9000.0]])
     np.testing.assert_allclose(
-        normalised_score(task, returns), 100 * d4rl.get_normalized_score(name, returns), rtol=1e-12
+        task_named(task).score(returns), 100 * d4rl.get_normalized_score(name, returns), rtol=1e-12
     )
 
 

@@ -1,5 +1,7 @@
 """Scores against finite differences and explicit Hessians; masks by exact counts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,6 +13,7 @@ from triptych.rl.methods import PRUNED
 from triptych.rl.networks import PAPER_WIDTHS, Widths, initialise
 from triptych.rl.pruning import (
     PruningSettings,
+    Shot,
     connection_sensitivity,
     gradient_signal_preservation,
     groups,
@@ -23,7 +26,7 @@ from triptych.rl.pruning import (
 from triptych.rl.sampling import DeviceData, Draws
 
 CPU = torch.device("cpu")
-PART = PruningSettings(snip_batch=10, grasp_batch=20, scope="part")
+PART = PruningSettings(snip_batch=10, grasp_batch=20, iterations=1, scope="part")
 TINY = Widths((4, 3), (4, 3), 3)
 
 
@@ -31,7 +34,7 @@ def runs(*rows):
     return pd.DataFrame(
         [
             {"task": "hopper", "observations": "raw", "method": method}
-            | {"sparsity_percent": sparsity, "seed": seed}
+            | {"pruning": "default", "sparsity_percent": sparsity, "seed": seed}
             for method, sparsity, seed in rows
         ]
     )
@@ -176,9 +179,9 @@ def test_every_method_keeps_the_same_number_in_each_group(
     method, scope, narrow, transitions, bcq_settings
 ):
     data = DeviceData(transitions, CPU, torch.float32)
-    settings = PruningSettings(10, 20, scope)
+    settings = replace(PART, scope=scope)
     rows = runs((method, 80, 0), (method, 80, 1), ("dense", 0, 1))
-    _, masks = prune(rows, narrow, data, bcq_settings, settings)
+    _, masks = prune(rows, narrow, {"default": Shot(settings, data)}, bcq_settings)
     for names in groups(list(masks), scope).values():
         total = sum(masks[name][0].numel() for name in names)
         for k, share in ((0, 0.2), (1, 0.2), (2, 1.0)):
@@ -187,13 +190,54 @@ def test_every_method_keeps_the_same_number_in_each_group(
 
 @pytest.mark.parametrize("method", PRUNED)
 def test_a_mask_depends_on_its_row_and_not_on_the_stack(method, narrow, transitions, bcq_settings):
-    data = DeviceData(transitions, CPU, torch.float64)
+    shots = {"default": Shot(PART, DeviceData(transitions, CPU, torch.float64))}
     stacked = runs(("snip", 50, 0), (method, 90, 3), ("dense", 0, 0), (method, 90, 4))
-    parameters, masks = prune(stacked, narrow, data, bcq_settings, PART)
-    alone_parameters, alone = prune(runs((method, 90, 3)), narrow, data, bcq_settings, PART)
+    parameters, masks = prune(stacked, narrow, shots, bcq_settings)
+    alone_parameters, alone = prune(runs((method, 90, 3)), narrow, shots, bcq_settings)
     for name, mask in alone.items():
         assert torch.equal(mask[0], masks[name][1])
         assert torch.equal(alone_parameters[name][0], parameters[name][1])
+
+
+def test_two_iterations_score_again_what_the_first_has_left(narrow, transitions, bcq_settings):
+    """SNIP at 75% in two steps, by hand: half of each part of the VAE, then half of these."""
+    data = DeviceData(transitions, CPU, torch.float32)
+    shots = {"default": Shot(PART, data), "twice": Shot(replace(PART, iterations=2), data)}
+    rows = runs(("snip", 75, 0), ("snip", 75, 0), ("grasp", 75, 0), ("snip", 50, 0))
+    rows["pruning"] = ["default", "twice", "twice", "default"]
+    fresh, masks = prune(rows, narrow, shots, bcq_settings)
+    encoder = [f"vae.{layer}.weight" for layer in ("e1", "e2", "mean", "log_std")]
+    decoder = [f"vae.{layer}.weight" for layer in ("d1", "d2", "d3")]
+    draws = Draws([0], len(data), 3, 10, bcq_settings, CPU, torch.float32, "prune")
+    kept = {name: np.ones(value.shape[1:], bool) for name, value in fresh.items()}
+    for step, share in enumerate((0.5, 0.25)):
+        index, noise = draws.at(step)
+        live = {name: value[:1] * torch.tensor(kept[name]) for name, value in fresh.items()}
+        live = {name: value.requires_grad_() for name, value in live.items()}
+        vae_loss(live, data.batch(index), noise["encoder"]).sum().backward()
+        for names in (encoder, decoder):
+            scores = {n: (live[n] * live[n].grad)[0].abs().detach().numpy() for n in names}
+            together = np.concatenate([scores[name].ravel() for name in names])
+            least = np.sort(together)[::-1][round(share * together.size) - 1]
+            kept |= {name: kept[name] & (scores[name] >= least) for name in names}
+    for name in encoder + decoder:
+        assert np.array_equal(masks[name][1], kept[name])
+        assert not (masks[name][1] & ~masks[name][3]).any()  # 50% is the first step's mask
+    assert any(not torch.equal(masks[name][0], masks[name][1]) for name in decoder)
+    grasp = [masks[name][2] for name in decoder]
+    assert sum(int(mask.sum()) for mask in grasp) == round(0.25 * sum(m.numel() for m in grasp))
+
+
+def test_a_variant_may_prune_with_other_data(narrow, transitions, bcq_settings):
+    data = DeviceData(transitions, CPU, torch.float32)
+    other = DeviceData(replace(transitions, actions=-transitions.actions), CPU, torch.float32)
+    shots = {"default": Shot(PART, data), "shifted": Shot(PART, other)}
+    rows = runs(("snip", 80, 0), ("snip", 80, 0)).assign(pruning=["default", "shifted"])
+    _, masks = prune(rows, narrow, shots, bcq_settings)
+    _, alone = prune(rows[:1], narrow, {"default": Shot(PART, other)}, bcq_settings)
+    for name in masks:
+        assert torch.equal(masks[name][1], alone[name][0])
+    assert not torch.equal(masks["vae.d1.weight"][0], masks["vae.d1.weight"][1])
 
 
 def test_shuffling_keeps_each_layers_count_and_moves_the_weights():
@@ -210,7 +254,9 @@ def test_controls_of_two_tasks_are_drawn_apart(method, narrow, transitions, bcq_
 
     def masks(method, task):
         rows = runs((method, 80, 0)).assign(task=task)
-        return prune(rows, narrow, data, bcq_settings, PART)[1]["actor.l2.weight"]
+        return prune(rows, narrow, {"default": Shot(PART, data)}, bcq_settings)[1][
+            "actor.l2.weight"
+        ]
 
     assert torch.equal(masks("snip", "hopper"), masks("snip", "walker2d"))
     assert not torch.equal(masks(method, "hopper"), masks(method, "walker2d"))
@@ -246,8 +292,8 @@ def test_an_emptied_layer_is_reported_and_logged(caplog, narrow):
 
 
 def test_masks_survive_their_file(tmp_path, narrow, transitions, bcq_settings):
-    data = DeviceData(transitions, CPU, torch.float32)
-    _, masks = prune(runs(("snip", 95, 0), ("dense", 0, 0)), narrow, data, bcq_settings, PART)
+    shots = {"default": Shot(PART, DeviceData(transitions, CPU, torch.float32))}
+    _, masks = prune(runs(("snip", 95, 0), ("dense", 0, 0)), narrow, shots, bcq_settings)
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     write_masks(tmp_path / "m.safetensors", arrays)
     read = read_masks(tmp_path / "m.safetensors", narrow, 11, 3)

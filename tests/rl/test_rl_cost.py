@@ -10,7 +10,6 @@ from rl_counts import acting_counted, sizes_of, update_counted
 from triptych.rl.algorithms.registry import Bc, Bcq, Widths, layer_shapes
 from triptych.rl.cost import (
     EPISODE,
-    SIZES,
     acting_work,
     job_cost,
     parameter_count,
@@ -19,6 +18,7 @@ from triptych.rl.cost import (
 )
 from triptych.rl.locomotion import HORIZON
 from triptych.rl.networks import PAPER_WIDTHS
+from triptych.rl.tasks import SIZES
 
 PAPER = {"actor": [400, 300], "critic": [400, 300], "vae": 750}
 BCQ = Bcq(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
@@ -107,17 +107,17 @@ def test_networks_have_as_many_numbers_as_the_papers_table(paper):
     assert parameter_count(PAPER, "walker2d") == 1_576_500 + 5_138
 
 
-def test_the_papers_scale_trains_465_runs_a_task_and_scores_them_in_mujoco(paper, sources):
+def test_the_papers_scale_trains_505_runs_a_task_and_scores_them_in_mujoco(paper, sources):
     """Five seeds of: dense, ten methods at seven sparsities, the straw man at one; raw, dense and
-    the paper's two methods."""
-    runs = 5 * (1 + 10 * 7 + 1 + 1 + 2 * 7)
+    the paper's two methods; these with other batches, iterations and data."""
+    runs = 5 * (1 + 10 * 7 + 1 + 1 + 2 * 7 + 2 * 4)
     names = rows(paper)
     assert sum(", measured" not in name for name in names) == 3 * runs
     assert (
         names["hopper bcq normalised snip 95% seed 4"]
         == "results/rl/hopper/paper/bcq-sp95-1/scores.csv"
     )
-    runs = 5 * (10 + 1 + 2)  # of this job
+    runs = 5 * (10 + 1 + 2 + 2 * 4)  # of this job
     cost = job_cost(paper, sources, "rl_train", TASK)
     update = update_work(BCQ, PAPER, "halfcheetah", 100, masked=True)
     assert cost.work["tf32"].operations == 1_000_000 * runs * update.operations
@@ -127,7 +127,7 @@ def test_the_papers_scale_trains_465_runs_a_task_and_scores_them_in_mujoco(paper
 
 
 def test_downloads_are_as_large_as_the_sources_say(paper, sources):
-    cost = job_cost(paper, sources, "rl_download", {"task": "hopper"})
+    cost = job_cost(paper, sources, "rl_download", {"task": "hopper", "quality": ""})
     assert (cost.download, cost.about) == (152_427_435, False)
 
 

@@ -17,6 +17,7 @@ from triptych.rl.locomotion import Locomotion
 from triptych.rl.networks import initialise, read_policies
 from triptych.rl.plain import PlainBCQ
 from triptych.rl.sampling import Draws
+from triptych.rl.tasks import task_named
 
 CPU = torch.device("cpu")
 RUNNER = Path(__file__).with_name("training_job.py")
@@ -125,10 +126,10 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
 ):
     from triptych.rl.evaluation import _Latents
 
-    settings = EvaluationSettings(episodes=3, candidates=5, seed=2)
+    settings = EvaluationSettings(episodes=3, candidates=5, seed=2, task=task_named("hopper"))
     seeds = [0, 7]
     parameters = {n: v.double() for n, v in initialise(narrow, 11, 3, seeds).items()}
-    frame = evaluate(bcq_settings, parameters, seeds, "hopper", settings)
+    frame = evaluate(bcq_settings, parameters, seeds, settings)
     assert frame["steps"].nunique() > 1  # episodes end at different times
     for k, seed in enumerate(seeds):
         agent = PlainBCQ(11, 3, narrow, bcq_settings, step_settings)
@@ -142,8 +143,8 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
 
 def test_an_interrupted_evaluation_gives_nothing(narrow, bcq_settings):
     parameters = initialise(narrow, 11, 3, [0])
-    settings = EvaluationSettings(episodes=1, candidates=1, seed=0)
-    frame = evaluate(bcq_settings, parameters, [0], "hopper", settings, lambda: "SIGTERM")
+    settings = EvaluationSettings(episodes=1, candidates=1, seed=0, task=task_named("hopper"))
+    frame = evaluate(bcq_settings, parameters, [0], settings, lambda: "SIGTERM")
     assert frame is None
 
 

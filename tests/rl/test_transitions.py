@@ -9,6 +9,8 @@ import h5py
 import numpy as np
 import pytest
 
+from triptych.rl.environments import spaces_of
+from triptych.rl.tasks import task_named
 from triptych.rl.transitions import (
     DatasetError,
     Recording,
@@ -22,6 +24,7 @@ from triptych.rl.transitions import (
 )
 
 ROWS = 400
+HOPPER = spaces_of(task_named("hopper"))
 
 
 def recorded(rows: int = ROWS, seed: int = 0) -> dict[str, np.ndarray]:
@@ -190,7 +193,7 @@ def test_a_faulty_file_is_refused_by_file_and_key(
 ) -> None:
     path = written(tmp_path / "mine.hdf5", broken(recorded(), how))
     with pytest.raises(DatasetError) as caught:
-        read_recording(path, "hopper")
+        read_recording(path, HOPPER)
     assert caught.value.key == key
     assert expected in caught.value.expected
     assert found in caught.value.found
@@ -245,7 +248,7 @@ def test_summary_of_a_recording_counted_by_hand() -> None:
         terminals,
         timeouts,
     )
-    row = dataset_summary(recording, "hopper", "path", "mine.hdf5").iloc[0]
+    row = dataset_summary(recording, task_named("hopper"), "path", "mine.hdf5").iloc[0]
     assert row["episodes"] == 3
     assert row["return_mean"] == pytest.approx((3 + 30 + 300) / 3)
     assert row["return_std"] == pytest.approx(np.std([3, 30, 300]))
@@ -258,12 +261,14 @@ def test_prepare_writes_the_pairs_and_the_row(tmp_path: Path) -> None:
     columns = recorded()
     path = written(tmp_path / "mine.hdf5", columns | {"metadata/algorithm": np.bytes_("SAC")})
     arrays, table = tmp_path / "out" / "t.safetensors", tmp_path / "out" / "dataset.csv"
-    prepare(path, "hopper", "path", arrays, table)
+    prepare(path, task_named("hopper"), "path", arrays, table)
     kept = read_transitions(arrays)
     keep = ~columns["timeouts"][:-1]
     np.testing.assert_array_equal(kept.observations, columns["observations"][:-1][keep])
     np.testing.assert_array_equal(kept.next_observations, columns["observations"][1:][keep])
-    assert {values.dtype for values in vars(kept).values()} == {np.dtype(np.float32)}
+    arrays = {key: values for key, values in vars(kept).items() if key != "held_out"}
+    assert {values.dtype for values in arrays.values()} == {np.dtype(np.float32)}
+    assert kept.held_out is None  # of what can be played nothing is held out
     header, row = table.read_text().splitlines()
     assert header.startswith("task,source,file,transitions,episodes,return_mean")
     assert row.startswith(f"hopper,path,mine.hdf5,{keep.sum()},")
@@ -271,7 +276,7 @@ def test_prepare_writes_the_pairs_and_the_row(tmp_path: Path) -> None:
 
 def test_the_same_transitions_are_the_same_bytes(tmp_path: Path) -> None:
     transitions = q_learning_transitions(
-        read_recording(written(tmp_path / "x.hdf5", recorded()), "hopper")
+        read_recording(written(tmp_path / "x.hdf5", recorded()), HOPPER)
     )
     write_transitions(tmp_path / "a.safetensors", transitions)
     write_transitions(tmp_path / "b.safetensors", transitions)
@@ -283,4 +288,4 @@ def test_a_file_of_time_outs_only_is_refused(tmp_path: Path) -> None:
     columns["timeouts"][:] = True
     path = written(tmp_path / "x.hdf5", columns)
     with pytest.raises(DatasetError, match="time-outs only"):
-        prepare(path, "hopper", "path", tmp_path / "t.safetensors", tmp_path / "d.csv")
+        prepare(path, task_named("hopper"), "path", tmp_path / "t.safetensors", tmp_path / "d.csv")

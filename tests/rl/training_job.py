@@ -14,9 +14,10 @@ from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.learner import StepSettings
 from triptych.rl.networks import write_policies
-from triptych.rl.pruning import PruningSettings, write_masks
+from triptych.rl.pruning import write_masks
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
+from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings
 from triptych.rl.transitions import Transitions, write_transitions
 
@@ -32,7 +33,7 @@ write_transitions(folder / "data.safetensors", data)
 rows = pd.DataFrame(
     [
         {"task": "hopper", "observations": kind, "method": method}
-        | {"sparsity_percent": 80, "seed": seed}
+        | {"pruning": "default", "sparsity_percent": 80, "seed": seed}
         for kind, method, seed in (
             ("normalised", "snip", 0),
             ("raw", "random", 1),
@@ -49,14 +50,9 @@ settings = {"BCQ": bcq, "BC": bcq, "TD3+BC": td3_bc, "IQL": iql}
 algorithms = [ALGORITHMS[name].from_table(settings[name]) for name in sys.argv[2:]]
 steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
-pruned = prune_stack(
-    rows,
-    "narrow",
-    folder / "data.safetensors",
-    widths,
-    algorithms[0],
-    PruningSettings(10, 20, "part"),
-)
+shot = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1, "scope": "part"}
+shot["transitions"] = folder / "data.safetensors"
+pruned = prune_stack(rows, "narrow", widths, algorithms[0], {"default": shot}, task_named("hopper"))
 training = TrainingSettings(
     updates=1200,
     evaluate_every=300,
@@ -64,7 +60,7 @@ training = TrainingSettings(
     precision="float32",
     algorithms=tuple(algorithms),
 )
-evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0)
+evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0, task=task_named("hopper"))
 try:
     trained = train_stack(
         rows,

@@ -11,6 +11,9 @@ from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.rl.report.claims_ours import criteria_beat_their_shuffles, normalising_makes_it_work
 from triptych.rl.report.comparisons import comparisons_long, improvement, profiles_long
 from triptych.rl.report.scores import run_scores
+from triptych.rl.report.variants import variants_long, variants_table
+
+KEY = ("task", "algorithm", "method", "sparsity_percent")
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +32,7 @@ def test_the_probability_of_improvement_is_mann_and_whitneys_share_of_pairs():
 
 
 def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
-    long = comparisons_long(runs, scale="test")
+    long = comparisons_long(runs, scale="test", units={})
     pairs = long[["first", "second"]].drop_duplicates()
     assert len(pairs) == 15  # of six methods
     key = {"algorithm": "BC", "first": "snip", "second": "shuffled", "task": "hopper"}
@@ -50,6 +53,29 @@ def test_a_profile_is_the_share_of_runs_above_each_part(runs):
     parts = own["score"] / own["task"].map(synthetic.EXPERTS)
     for part, value in zip(line["part"], line["value"], strict=True):
         assert value == (parts > part).mean()
+
+
+def test_a_variant_stands_beside_the_default_with_scipys_interval():
+    of = run_scores(synthetic.with_a_variant(), 2)
+    long = variants_long(of, scale="test", units={})
+    assert set(long["pruning"]) == {"iterated"} and set(long["method"]) == {"snip", "grasp"}
+    assert np.allclose(long["gap"], 0.5) and np.allclose(long["value"], long["default"] + 0.5)
+    shifted = of.copy()
+    own = shifted["pruning"] == "iterated"
+    shifted.loc[own, "score"] += np.random.default_rng(0).normal(0, 3, own.sum())
+    cell = variants_long(shifted, scale="test", units={}).iloc[0]
+    same = (shifted[list(KEY)] == cell[list(KEY)]).all(axis=1)
+    x, y = (
+        shifted[same & (shifted["pruning"] == name)].sort_values("seed")["score"]
+        for name in ("iterated", "default")
+    )
+    expected = ttest_rel(x, y).confidence_interval(0.95)
+    assert (cell["low"], cell["high"]) == pytest.approx((expected.low, expected.high))
+    table = variants_table(long, {"iterated": {"iterations": 10, "grasp_batch": 7}})
+    assert {row[1:3] for row in table.rows} == {
+        ("SNIP", "10 iterations"),
+        ("GraSP", "7 transitions, 10 iterations"),
+    }
 
 
 def both_ways(gain):

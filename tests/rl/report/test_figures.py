@@ -155,7 +155,7 @@ def test_colours_stand_out_from_white(palette):
 
 def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsity():
     scores = synthetic.scores()
-    long = curves_long(scores, "demo")
+    long = curves_long(scores, "demo", {})
     assert set(long["sparsity_percent"]) == {0, scores["sparsity_percent"].max()}
     run = {"task": "hopper", "algorithm": "BC", "method": "dense"}
     one = scores[(scores[list(run)] == list(run.values())).all(axis=1)]
@@ -171,7 +171,7 @@ def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsi
 
 def test_a_figure_as_curves_has_a_line_a_sparsity_of_its_method_alone():
     evaluations = synthetic.scores()
-    long = levels_long(evaluations, "snip", scale="demo")
+    long = levels_long(evaluations, "snip", "demo", {})
     axes = levels_figure(long).axes[0]
     assert [each.get_label() for each in axes.lines] == ["dense", "50 %", "80 %", "90 %", "95 %"]
     own = evaluations[(evaluations["task"] == "hopper") & (evaluations["algorithm"] == "BCQ")]
@@ -180,7 +180,7 @@ def test_a_figure_as_curves_has_a_line_a_sparsity_of_its_method_alone():
         line(axes, "80 %").get_ydata(), own.groupby("update")["score_normalised"].mean()
     )
     with pytest.raises(ValueError, match="no run was pruned with best"):
-        levels_long(evaluations, "best", scale="demo")
+        levels_long(evaluations, "best", "demo", {})
 
 
 def test_counts_are_the_weights_and_their_even_share_is_each_layers_own():

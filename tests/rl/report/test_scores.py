@@ -19,7 +19,7 @@ def evaluations(curves: dict[tuple[str, int, int], list[float]]) -> pd.DataFrame
         [
             (
                 *("hopper", "normalised", method, sparsity, seed),
-                *("BC", 100 * (i + 1), episode, 0.0, score + shift, 9),
+                *("BC", 100 * (i + 1), episode, 0.0, score + shift, 9, "default"),
             )
             for (method, sparsity, seed), curve in curves.items()
             for i, score in enumerate(curve)

@@ -133,7 +133,7 @@ def test_published_sizes_stand_only_beside_the_tasks_that_they_fit(published):
 
 def test_scores_at_a_sparsity_hold_dense_and_the_mean_over_tasks():
     runs = run_scores(synthetic.scores(), 2)
-    long = scores_long(runs, sparsity_percent=95, scale="demo")
+    long = scores_long(runs, sparsity_percent=95, scale="demo", units={})
     assert set(long["sparsity_percent"]) == {0, 95}
     assert set(long["task"]) == {"hopper", "walker2d", "halfcheetah", ALL_TASKS}
     table = scores_table(long)
@@ -145,7 +145,9 @@ def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
     first = scores["seed"].min()
     gone = (scores["task"] == "hopper") & (scores["method"] == "snip") & (scores["seed"] == first)
     scores.loc[gone & (scores["sparsity_percent"] == 95), "score_normalised"] = float("nan")
-    table = scores_table(scores_long(run_scores(scores, 2), sparsity_percent=95, scale="demo"))
+    table = scores_table(
+        scores_long(run_scores(scores, 2), sparsity_percent=95, scale="demo", units={})
+    )
     seeds = scores["seed"].nunique()
     hopper = {row[0]: row[1] for row in table.rows}
     assert hopper["BCQ, SNIP"].endswith(f"({seeds - 1} of {seeds} seeds)")

@@ -15,7 +15,8 @@ import numpy as np
 
 from triptych.core.files import atomic_path
 from triptych.demo.experts import LAYERS, Expert, PathLike, read_expert
-from triptych.rl.locomotion import Array, Locomotion, normalised_score
+from triptych.rl.locomotion import Array, Locomotion
+from triptych.rl.tasks import task_named
 
 logger = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ def collect(
         path,
         transitions,
         len(ends),
-        normalised_score(task, returns).mean(),
+        task_named(task).score(returns).mean(),
     )
 
 

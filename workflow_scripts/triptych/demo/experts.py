@@ -13,7 +13,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path
-from triptych.rl.locomotion import Array, Locomotion, normalised_score, task_named
+from triptych.rl.locomotion import Array, Locomotion
+from triptych.rl.tasks import SIZES, task_named
 
 PathLike = str | os.PathLike[str]
 
@@ -70,7 +71,7 @@ def measure_expert(task: str, policy: Expert) -> dict[str, float]:
     """Returns and normalised scores over fresh episodes, whose seeds nothing was chosen by."""
     seeds = range(FIRST_MEASUREMENT_SEED, FIRST_MEASUREMENT_SEED + MEASUREMENT_EPISODES)
     returns, lengths = roll_out(Locomotion(task, MEASUREMENT_EPISODES), policy, seeds)
-    scores = normalised_score(task, returns)
+    scores = task_named(task).score(returns)
     return {
         "episodes": MEASUREMENT_EPISODES,
         "first_seed": FIRST_MEASUREMENT_SEED,
@@ -109,9 +110,8 @@ def read_expert(path: PathLike, task: str) -> Expert:
         raise ValueError(
             f"{path} is not an expert's file ({error!r}); rule rl_train_expert writes them"
         ) from error
-    sizes = task_named(task)
     found = weights[LAYERS[0]].shape[1], weights[LAYERS[-1]].shape[0]
-    expected = sizes.observation_size, sizes.action_size
+    expected = SIZES[task_named(task).name]
     if found != expected:
         raise ValueError(
             f"{path} maps {found[0]} observations to {found[1]} actions, but {task} has "

@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from triptych.core.divergence import all_finite, exploded
 from triptych.demo.experts import LAYERS, Expert, roll_out
-from triptych.rl.locomotion import Array, Locomotion, normalised_score
+from triptych.rl.locomotion import Array, Locomotion
 from triptych.rl.sampling import keyed_generator
+from triptych.rl.tasks import task_named
 
 logger = logging.getLogger(__name__)
 
@@ -269,7 +270,7 @@ class Trainer:
 
         seeds = range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + EVALUATION_EPISODES)
         returns, _ = roll_out(Locomotion(self.task, EVALUATION_EPISODES), act, seeds)
-        score = float(normalised_score(self.task, returns).mean())
+        score = float(task_named(self.task).score(returns).mean())
         if score > self.best:
             self.best, self.kept = score, expert
         logger.info("%s iteration %d: score with noise %.1f", self.task, self.iteration, score)

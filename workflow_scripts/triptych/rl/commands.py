@@ -28,6 +28,7 @@ REFERENCE_ACTING = {
 FILTERS = {
     "method": "method",
     "observations": "observations",
+    "pruning": "pruning",
     "sparsity": "sparsity_percent",
     "seed": "seed",
 }
@@ -102,6 +103,7 @@ def _add_policy(parser: argparse.ArgumentParser, what: str) -> None:
     which = parser.add_argument_group("which row of a policies.safetensors")
     which.add_argument("--method", help="dense, snip, grasp or another of the config's")
     which.add_argument("--observations", choices=("raw", "normalised"), help="how it was trained")
+    which.add_argument("--pruning", help="default, or a name from rl.pruning.variants")
     which.add_argument("--sparsity", type=float, metavar="PERCENT", help="such as 95")
     which.add_argument("--seed", type=int)
 

@@ -9,8 +9,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from triptych.rl.algorithms.registry import CHAINS
-from triptych.rl.locomotion import task_named
 from triptych.rl.observations import FIRST_LAYERS
+from triptych.rl.tasks import Task
 
 logger = logging.getLogger(__name__)
 
@@ -44,13 +44,14 @@ def on_paths(masks: Masks) -> dict[str, NDArray[np.bool_]]:
     return {name: found[name] for name in masks}
 
 
-def input_table(rows: pd.DataFrame, masks: Masks) -> pd.DataFrame:
+def input_table(rows: pd.DataFrame, masks: Masks, task: Task) -> pd.DataFrame:
     """Weights kept of each observation in each layer that sees it, one row a run and input.
 
-    rows: the runs (`sweep.KEYS`), in the order of the masks; all of one task. A cut input, of which
-    a layer keeps nothing, is logged.
+    rows: the runs (`sweep.KEYS`), in the order of the masks; all of `task`. A cut input, of which
+    a layer keeps nothing, is logged. Raises ValueError where config names fewer or more inputs.
     """
-    names = task_named(str(rows["task"].iloc[0])).inputs
+    latent = masks["vae.mean.weight"].shape[2]
+    names = task.input_names(masks["vae.d1.weight"].shape[1] - latent)
     records = []
     for k, row in enumerate(rows.to_dict("records")):
         cut = []

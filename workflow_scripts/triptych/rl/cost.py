@@ -25,7 +25,9 @@ from triptych.rl.algorithms.registry import (
     forward,
     layer_shapes,
 )
-from triptych.rl.sweep import STACK, algorithms_of, runs_of
+from triptych.rl.config_tasks import d4rl_file, with_quality
+from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, runs_of
+from triptych.rl.tasks import ASSUMED, SIZES
 
 STEPS_A_SECOND = 18_000
 """Environment steps on one core, for all three tasks: measured (docs/performance.md)."""
@@ -35,10 +37,8 @@ PRUNINGS_A_SECOND = 6.0
 """Networks of the paper's widths, by one core: measured."""
 LATENCY_SECONDS = 3.0
 """Of one core for a round at a size of batches, all kernels: assumed."""
-RECORDED = {"d4rl": 1_000_000, "path": 1_000_000}
-"""Transitions of a data set; D4RL's have a million, a user's own are taken to have as many."""
-SIZES = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
-"""Numbers of an observation and of an action, by task."""
+RECORDED = {"d4rl": 1_000_000, "path": 1_000_000, "minari": 1_000_000}
+"""Transitions of a data set; D4RL's have a million, others are taken to have as many."""
 LEARNER = 5
 """Copies of all parameters while a network learns: itself, targets, gradients, two moments."""
 UPDATE = "rl update"
@@ -50,9 +50,11 @@ def job_cost(
 ) -> Cost:
     """The cost of one job. config: the section `rl`; sources: resources/sources.yaml."""
     kinds: dict[str, Callable[[], Cost]] = {
-        "rl_download": lambda: _download(sources, wildcards["task"]),
+        "rl_download": lambda: _download(sources, config, wildcards),
         "rl_train_expert": lambda: Cost(
-            cpu_seconds=3 * config["experts"][wildcards["task"]]["steps"] / STEPS_A_SECOND
+            cpu_seconds=3
+            * config["experts"][wildcards["task"] + wildcards["quality"]]["steps"]
+            / STEPS_A_SECOND
         ),
         "rl_collect": lambda: Cost(
             cpu_seconds=config["collect"]["transitions"] / STEPS_A_SECOND,
@@ -86,6 +88,7 @@ def rows(config: Mapping[str, Any]) -> dict[str, str]:
     for run in runs_of(config).itertuples():
         name = f"{run.task} {run.sweep} {run.observations} {run.method} {run.sparsity_percent}% "
         name += f"seed {run.seed}"
+        name += "" if run.pruning == DEFAULT else f", {run.pruning}"
         name += "" if run.trained else ", measured"
         made = "scores.csv" if run.trained else "sizes.csv"
         files[name] = f"results/rl/{run.task}/{run.networks}/{run.stack}/{made}"
@@ -96,9 +99,9 @@ def parameter_count(
     widths: Mapping[str, Any], task: str, algorithm: type[Algorithm] = Bcq, *networks: str
 ) -> int:
     """Weights and biases of one run's networks, or of those named."""
-    shapes = layer_shapes(Widths.from_table(widths), *SIZES[task], algorithm)
+    shapes = layer_shapes(Widths.from_table(widths), *SIZES.get(task, ASSUMED), algorithm)
     counts = {name: (inputs + 1) * outputs for name, (inputs, outputs) in shapes.items()}
-    counts |= dict.fromkeys(algorithm.free, SIZES[task][1])
+    counts |= dict.fromkeys(algorithm.free, SIZES.get(task, ASSUMED)[1])
     return sum(
         count
         for name, count in counts.items()
@@ -149,20 +152,24 @@ def _layers(widths: Mapping[str, Any], task: str, algorithm: type[Algorithm]) ->
     """The layers of the first chain of each group."""
     found: dict[str, Layers] = {}
     for each in algorithm.chains:
-        shapes = each.layers(Widths.from_table(widths), *SIZES[task])
+        shapes = each.layers(Widths.from_table(widths), *SIZES.get(task, ASSUMED))
         found.setdefault(each.group, list(shapes.values()))
     return found
 
 
-def _download(sources: Mapping[str, Any], task: str) -> Cost:
-    file = sources["d4rl"]["files"][f"{task}_expert-v2"]
+def _download(
+    sources: Mapping[str, Any], config: Mapping[str, Any], wildcards: Mapping[str, str]
+) -> Cost:
+    table = with_quality(config["tasks"][wildcards["task"]], wildcards["quality"])
+    file = sources["d4rl"]["files"][d4rl_file(wildcards["task"], table)]
     return download(file["size"], 240e6)
 
 
 def _dataset_bytes(task: str, config: Mapping[str, Any]) -> float:
-    kind = config["tasks"][task]["source"]
+    kind, quality = config["tasks"][task]["source"], config["tasks"][task].get("quality")
     count = RECORDED.get(kind, config["collect"]["transitions"])
-    observation, action = SIZES[task]
+    count *= 2 if quality == "medium-expert" else 1  # both files in one
+    observation, action = SIZES.get(task, ASSUMED)
     return count * (2 * observation + action + 2) * FLOAT
 
 

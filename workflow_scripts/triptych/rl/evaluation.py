@@ -16,10 +16,12 @@ from torch import Tensor
 
 from triptych.core.portion import Portion
 from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.environments import episodes_of
+from triptych.rl.held_out import HeldOut, action_errors
 from triptych.rl.learner import ADVICE
-from triptych.rl.locomotion import Locomotion, normalised_score
 from triptych.rl.networks import Parameters
 from triptych.rl.sampling import keyed_generator
+from triptych.rl.tasks import Task
 
 STEPS_DRAWN = 100
 """Steps whose latents are drawn at once."""
@@ -32,6 +34,8 @@ class EvaluationSettings:
     episodes: int  # 10
     candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
     seed: int  # of the episodes; the same for every policy and every evaluation
+    task: Task
+    held_out: HeldOut | None = None  # of a log, which can't be played
 
 
 Act = Callable[[Parameters, Tensor, Tensor], Tensor]
@@ -65,29 +69,35 @@ def evaluate(
     algorithm: Algorithm,
     parameters: Parameters,
     seeds: Sequence[int],
-    task: str,
     settings: EvaluationSettings,
     interrupted: Callable[[], object] = lambda: None,
 ) -> pd.DataFrame | None:
     """Score K policies acting as `algorithm` does, one row a policy and episode.
 
-    Columns: policy (0 to K-1), episode, return, score_normalised, steps. `seeds` [K] are the runs'
-    own and key the latents, so that rows of one seed face the same noise. None when `interrupted`
-    said so on the way.
+    Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), unit, steps.
+    `seeds` [K] are the runs' own and key the latents, so that rows of one seed face the same noise.
+    Of a log the episodes are those held out (`action_errors`). None when `interrupted` said so on
+    the way.
     """
     policies, episodes = len(seeds), settings.episodes
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
-    simulation = Locomotion(task, policies * episodes)
+    acting = algorithm.acting(settings.candidates)
+    portion = Portion(policies, "policies", ADVICE)
+    if settings.held_out is not None:
+
+        def act_all(state: Tensor, latent: Tensor) -> Tensor:
+            return portion.run(partial(_in_portions, acting.act, parameters, state, latent))
+
+        return action_errors(act_all, first, settings.held_out, interrupted)
+    simulation = episodes_of(settings.task, policies * episodes)
     starts = [settings.seed * 1_000_003 + episode for episode in range(episodes)]
     observations = simulation.reset(starts * policies).reshape(policies, episodes, -1)
     running = np.ones((policies, episodes), dtype=bool)
     returns, steps = np.zeros(running.shape), np.zeros(running.shape, dtype=int)
-    acting = algorithm.acting(settings.candidates)
     clip, drawn = acting.clip, (episodes, acting.draws, 2 * simulation.action_size)
     latents = _Latents(seeds, drawn, device, dtype)
     live, subset = np.arange(policies), parameters
-    portion = Portion(policies, "policies", ADVICE)
     for step in range(simulation.horizon):
         if not running.any():
             break
@@ -116,7 +126,8 @@ def evaluate(
             "policy": policy.ravel(),
             "episode": episode.ravel(),
             "return": returns.ravel(),
-            "score_normalised": normalised_score(task, returns.ravel()),
+            "score_normalised": settings.task.score(returns.ravel()),
+            "unit": settings.task.unit,
             "steps": steps.ravel(),
         }
     )

@@ -30,7 +30,7 @@ Parameters = dict[str, Tensor]
 """Tensors by name: "actor.l1.weight" [K, in, out], "actor.l1.bias" [K, 1, out], ..."""
 
 MAX_ACTION = 1.0
-"""Bound of every action component in the three tasks."""
+"""Bound of every action component; other bounds are scaled to it (rl/environments.py)."""
 BCQ_LATENT_CLIP, BC_LATENT_CLIP = 0.5, 0.25
 """Latents are standard normal, clamped to these: sfujim/BCQ's decode, BEAR's decode_bc_test."""
 

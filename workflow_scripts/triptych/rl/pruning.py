@@ -31,9 +31,11 @@ from triptych.rl.controls import (
     shuffle_within_layers,
     synaptic_flow,
 )
+from triptych.rl.learner import apply_masks
 from triptych.rl.methods import CRITERIA, METHODS
 from triptych.rl.networks import Parameters, Widths, initialise, layer_shapes, network_of
 from triptych.rl.sampling import DeviceData, Draws
+from triptych.rl.sweep import DEFAULT
 
 logger = logging.getLogger(__name__)
 
@@ -45,10 +47,16 @@ Scores = dict[str, Tensor]
 
 @dataclass(frozen=True)
 class PruningSettings:
-    """Batch of the single shot (the paper: 100 for SNIP, 200 for GraSP) and scope of the ranks."""
+    """Batch of a shot (the paper: 100 for SNIP, 200 for GraSP), number of them, scope of the ranks.
+
+    With several iterations the share of weights kept goes down geometrically, and each is scored
+    in what the ones before have left, on a batch of its own (de Jorge et al. 2021, "Iterative
+    SNIP"); the paper has one.
+    """
 
     snip_batch: int
     grasp_batch: int
+    iterations: int
     scope: str  # "part" or "network"
 
     def batch(self, method: str) -> int:
@@ -132,10 +140,12 @@ def single_shot_scores(
     algorithm: Algorithm,
     settings: PruningSettings,
     task: str,
+    iteration: int = 0,
 ) -> Scores:
     """Scores of all weights of K networks by `method`, each network from its own loss.
 
-    The batch and its noise are drawn for this purpose: no update of the training sees them.
+    The batch and its noise are drawn for this purpose and this iteration: no update of the
+    training sees them.
 
     Raises ValueError for an unknown method.
     """
@@ -156,7 +166,7 @@ def single_shot_scores(
         data.rewards.dtype,
         purpose="prune",
     )
-    index, noise = draws.at(0)
+    index, noise = draws.at(iteration)
     batch = data.batch(index)
     live = {name: value.detach().clone().requires_grad_() for name, value in parameters.items()}
     losses, scores = algorithm.losses(), Scores()
@@ -167,20 +177,25 @@ def single_shot_scores(
     return scores
 
 
+@dataclass(frozen=True)
+class Shot:
+    """How masks are made, and on which data."""
+
+    settings: PruningSettings
+    data: DeviceData
+
+
 def prune(
-    rows: pd.DataFrame,
-    widths: Widths,
-    data: DeviceData,
-    algorithm: Algorithm,
-    settings: PruningSettings,
+    rows: pd.DataFrame, widths: Widths, shots: Mapping[str, Shot], algorithm: Algorithm
 ) -> tuple[Parameters, Parameters]:
     """Initial parameters and masks of a stack.
 
-    `rows` has the columns task (one for all), observations, method, sparsity_percent and seed. Rows
-    of one seed share their initial weights, and rows of one seed, method and way of seeing
-    observations their scores. Returns parameters (all tensors) and boolean masks (weights only),
-    both stacked in the order of `rows`.
+    `rows` has the columns of `sweep.KEYS`, task being one for all; shots: by the names in the
+    column pruning. Rows of one seed share their initial weights, and rows of one seed, method,
+    pruning and way of seeing observations their first scores. Returns parameters (all tensors) and
+    boolean masks (weights only), both stacked in the order of `rows`.
     """
+    data = shots[DEFAULT].data
     observation_size, action_size = data.observations.shape[1], data.actions.shape[1]
     device, dtype, task = data.rewards.device, data.rewards.dtype, str(rows["task"].iloc[0])
     drawn_from = [int(seed) for seed in rows["seed"]]
@@ -190,15 +205,16 @@ def prune(
         name: torch.ones_like(parameters[name], dtype=torch.bool)
         for name in weight_names(parameters)
     }
-    alike = rows.reset_index(drop=True).groupby(["observations", "method"], sort=False)
-    for (kind, method), of_method in alike:
+    alike = rows.reset_index(drop=True).groupby(["observations", "method", "pruning"], sort=False)
+    for (kind, method, how), of_method in alike:
         if method == "dense" or METHODS[str(method)].changes == "once":
             continue
         seeds = sorted({int(seed) for seed in of_method["seed"]})
         first = [int(of_method.index[of_method["seed"] == seed][0]) for seed in seeds]
         initial = {name: value[first] for name, value in parameters.items()}
-        seen = data.seen_as([str(kind)] * len(seeds))
-        masks_of = _masks_by_level(str(method), initial, seeds, seen, algorithm, settings, task)
+        shot = shots[str(how)]
+        seen = Shot(shot.settings, shot.data.seen_as([str(kind)] * len(seeds)))
+        masks_of = _masks_by_level(str(method), initial, seeds, seen, algorithm, task)
         for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
             level = masks_of(float(str(sparsity)))
             for k, seed in zip(of_level.index, of_level["seed"], strict=True):
@@ -211,13 +227,12 @@ def _masks_by_level(
     method: str,
     parameters: Parameters,
     seeds: Sequence[int],
-    data: DeviceData,
+    shot: Shot,
     algorithm: Algorithm,
-    settings: PruningSettings,
     task: str,
 ) -> Callable[[float], Parameters]:
     """The masks of K networks by a method, as a function of the sparsity in percent."""
-    how = METHODS[method]
+    how, settings = METHODS[method], shot.settings
     if method == "synflow":
         weights = {name: parameters[name] for name in weight_names(parameters)}
         parts = [
@@ -226,11 +241,28 @@ def _masks_by_level(
         return lambda percent: {
             name: mask for part in parts for name, mask in synaptic_flow(part, percent).items()
         }
-    by = how.scores or method
-    scores = single_shot_scores(by, parameters, seeds, data, algorithm, settings, task)
+
+    def scores(left: Parameters, iteration: int) -> Scores:
+        ranked_by = how.scores or method
+        given = apply_masks(parameters, left)
+        of_all = single_shot_scores(
+            ranked_by, given, seeds, shot.data, algorithm, settings, task, iteration
+        )
+        # What was cut stays cut: GraSP gives what it keeps scores below zero too.
+        return {
+            name: score.masked_fill(~left[name], -torch.inf) if name in left else score
+            for name, score in of_all.items()
+        }
+
+    first = scores({}, 0)
 
     def masks(percent: float) -> Parameters:
-        chosen = masks_at(method, scores, percent, settings.scope)
+        share, count = 1 - percent / 100, settings.iterations
+        levels = [100 * (1 - share ** (step / count)) for step in range(1, count)]
+        chosen: Parameters = {}
+        for iteration, level in enumerate([*levels, percent]):
+            ranks = scores(chosen, iteration) if iteration else first
+            chosen = masks_at(method, ranks, level, settings.scope)
         return shuffle_within_layers(chosen, seeds, task) if how.shuffled else chosen
 
     return masks

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,12 @@ from triptych.core.files import write_csv
 from triptych.rl.algorithms.registry import Algorithm, Widths, networks_name
 from triptych.rl.connections import input_table
 from triptych.rl.learner import apply_masks
-from triptych.rl.locomotion import task_named
 from triptych.rl.networks import Parameters, initialise, network_of, torch_layout
-from triptych.rl.pruning import PruningSettings, layer_table, prune, write_masks
+from triptych.rl.pruning import PruningSettings, Shot, layer_table, prune, write_masks
 from triptych.rl.sampling import DeviceData
 from triptych.rl.storage import coo_bytes, dense_bytes, packed_bytes
-from triptych.rl.sweep import run_records
+from triptych.rl.sweep import DEFAULT, run_records
+from triptych.rl.tasks import Task
 from triptych.rl.transitions import read_transitions
 
 PathLike = str | os.PathLike[str]
@@ -43,19 +44,28 @@ class PrunedStack:
 def prune_stack(
     rows: pd.DataFrame,
     networks: str,
-    transitions: PathLike,
     widths: Widths,
     algorithm: Algorithm,
-    pruning: PruningSettings,
+    pruning: Mapping[str, Mapping[str, Any]],
+    task: Task,
 ) -> PrunedStack:
-    """Masks of a stack at initialisation, from one batch of `transitions`, and their tables.
+    """Masks of a stack at initialisation, from batches of transitions, and their tables.
 
-    networks: the name of `widths`, for the tables. It is seconds of work and done on a CPU, which
-    makes the same masks on every machine.
+    networks: the name of `widths`, for the tables. pruning: by name (`sweep.KEYS`) the fields of
+    PruningSettings, and as `transitions` the file to draw batches from. It is seconds of work and
+    done on a CPU, which makes the same masks on every machine.
     """
-    data = DeviceData(read_transitions(transitions), torch.device("cpu"), torch.float32)
-    parameters, masks = prune(rows, widths, data, algorithm, pruning)
-    return _left(rows, networks_name(networks, algorithm.name), parameters, masks, pruning.scope)
+    shots = {}
+    for name, table in pruning.items():
+        transitions = read_transitions(table["transitions"])
+        settings = {key: value for key, value in table.items() if key != "transitions"}
+        shots[name] = Shot(
+            PruningSettings(**settings),
+            DeviceData(transitions, torch.device("cpu"), torch.float32),
+        )
+    parameters, masks = prune(rows, widths, shots, algorithm)
+    name, scope = networks_name(networks, algorithm.name), shots[DEFAULT].settings.scope
+    return _left(rows, name, parameters, masks, scope, task)
 
 
 def with_masks(
@@ -66,25 +76,31 @@ def with_masks(
     widths: Widths,
     algorithm: Algorithm,
     scope: str,
+    task: Task,
 ) -> PrunedStack:
     """What is left when the masks have become others, [K, in, out] by name; the same if none."""
     if not masks:
         return pruned
-    task, seeds = task_named(str(rows["task"].iloc[0])), [int(seed) for seed in rows["seed"]]
-    sizes = task.observation_size, task.action_size
-    fresh = initialise(widths, *sizes, seeds, type(algorithm))
+    shapes = {name.removesuffix(".weight"): mask.shape[1:] for name, mask in masks.items()}
+    seeds = [int(seed) for seed in rows["seed"]]
+    fresh = initialise(widths, *algorithm.sizes(shapes), seeds, type(algorithm))
     changed = {name: torch.as_tensor(mask) for name, mask in masks.items()}
-    return _left(rows, networks_name(networks, algorithm.name), fresh, changed, scope)
+    return _left(rows, networks_name(networks, algorithm.name), fresh, changed, scope, task)
 
 
 def _left(
-    rows: pd.DataFrame, networks: str, parameters: Parameters, masks: Parameters, scope: str
+    rows: pd.DataFrame,
+    networks: str,
+    parameters: Parameters,
+    masks: Parameters,
+    scope: str,
+    task: Task,
 ) -> PrunedStack:
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     pruned = {name: value.numpy() for name, value in apply_masks(parameters, masks).items()}
     tables = (
         layer_table(rows, arrays, scope),
-        input_table(rows, arrays),
+        input_table(rows, arrays, task),
         _sizes(rows, pruned),
     )
     for table in tables:

@@ -2,6 +2,8 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import StopRequest
+from triptych.rl.environments import spaces_of
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.learner import StepSettings
 from triptych.rl.networks import MAX_ACTION, Policies, Widths, initialise
@@ -45,7 +48,7 @@ def train_stack(
         data,
         steps,
         training,
-        evaluation,
+        replace(evaluation, held_out=stored.held_out),
         checkpoint,
         stop,
         scope,
@@ -59,7 +62,10 @@ def policies_of(
     evaluation: EvaluationSettings,
 ) -> Policies:
     """The trained networks with all that is needed to let them act."""
-    (algorithm, *_) = training.algorithms
-    settings = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
+    algorithm = training.algorithms[0]
+    settings: dict[str, Any] = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
     settings |= algorithm.stored(evaluation.candidates)
+    spaces = spaces_of(evaluation.task)
+    if spaces.scaled:  # what a policy gives lies in [-1, 1], and stands for these bounds
+        settings |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}
     return Policies(trained.arrays, run_records(rows), settings)

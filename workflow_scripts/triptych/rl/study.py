@@ -10,9 +10,9 @@ from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
 from triptych.rl.report import claims, claims_networks, claims_ours
-from triptych.rl.report.claims import CRITERIA
+from triptych.rl.report.claims import CRITERIA, TASKS
 from triptych.rl.report.page import TITLES, rl_sections
-from triptych.rl.report.scores import run_scores, seen_as
+from triptych.rl.report.scores import default_pruning, run_scores, seen_as
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
 
@@ -29,6 +29,9 @@ def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
 
 def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
     """The same, from the frames that those files hold."""
+    # The claims are about the paper's tasks, whatever else was run.
+    used = ("scores", "layers", "sizes", "trained_layers", "datasets", "latency")
+    frames = {name: frames[name][frames[name]["task"].isin(TASKS)] for name in used}
     kind, last = settings["observations"], settings["last_evaluations"]
     evaluations, layers, sizes = (
         seen_as(frames[name], kind) for name in ("scores", "layers", "sizes")
@@ -51,7 +54,9 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         claims_networks.last_layer_keeps_most(layers, frames["datasets"]),
         claims_networks.memory_shrinks_four_times(sizes, layers),
         claims_networks.sparse_inference_is_faster(frames["latency"], layers),
-        claims_ours.normalising_makes_it_work(run_scores(frames["scores"], last), conditions("BC")),
+        claims_ours.normalising_makes_it_work(
+            run_scores(default_pruning(frames["scores"]), last), conditions("BC")
+        ),
         claims_ours.criteria_beat_their_shuffles(scored, conditions("BC")),
     ]
 

@@ -7,8 +7,10 @@ import pandas as pd
 
 from triptych.rl.algorithms.registry import ALGORITHMS
 
-KEYS = ("task", "observations", "method", "sparsity_percent", "seed")
+KEYS = ("task", "observations", "method", "pruning", "sparsity_percent", "seed")
 """What names a run."""
+DEFAULT = "default"
+"""The pruning that `rl.pruning` says itself, and not one of its variants."""
 STACK = ["task", "networks", "stack"]
 """What names a job."""
 MEASURED = "measured"
@@ -23,8 +25,9 @@ def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:
 def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
     """All runs of the config's section `rl`: each sweep's, which are trained, and the measured.
 
-    Columns: task, sweep, networks (name of a set of widths), observations, method,
-    sparsity_percent, seed, trained (bool) and stack. A stack of trained runs holds at most
+    Columns: task, sweep, networks (name of a set of widths), observations, method, pruning
+    (DEFAULT, or a variant's name), sparsity_percent, seed, trained (bool) and stack. A stack of
+    trained runs holds at most
     `stack` rows of one sparsity, so that a sparsity added later leaves the other stacks as they
     were; with `stack` = "all" it holds every run of a sweep on one task. The measured runs of a
     task are one stack. A run that is trained and measured stands in both, so that what is measured
@@ -56,18 +59,19 @@ def algorithms_of(config: Mapping[str, Any], stack: str) -> dict[str, dict[str, 
 
 def _runs(tasks: Iterable[str], name: str, sweep: Mapping[str, Any], usual: str) -> pd.DataFrame:
     """Dense runs for each way of seeing observations, and each method at each sparsity."""
-    cells: dict[tuple[str, str, int], None] = {}
+    cells: dict[tuple[str, str, str, float], None] = {}
     for part in filter(None, sweep["runs"].values()):
-        kind = part.get("observations", usual)
-        cells[kind, "dense", 0] = None
-        cells |= dict.fromkeys((kind, m, s) for s in part["sparsities"] for m in part["methods"])
+        kind, how = part.get("observations", usual), part.get("pruning", DEFAULT)
+        cells[kind, "dense", DEFAULT, 0] = None
+        levels, methods = part["sparsities"], part["methods"]
+        cells |= dict.fromkeys((kind, method, how, level) for level in levels for method in methods)
     rows = [
         (task, name, sweep["widths"], *cell, seed)
         for task in tasks
         for cell in cells
         for seed in sweep["seeds"]
     ]
-    columns = ["task", "sweep", "networks", "observations", "method", "sparsity_percent", "seed"]
+    columns = ["task", "sweep", "networks", *KEYS[1:]]
     frame = pd.DataFrame(rows, columns=columns)
     # As config has them: 50 stays 50 beside 99.5.
     levels = [row[columns.index("sparsity_percent")] for row in rows]

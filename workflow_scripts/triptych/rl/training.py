@@ -191,7 +191,6 @@ class _Stack:
                 algorithm,
                 parameters,
                 self.seeds,
-                self.task,
                 self._evaluation,
                 interrupted=lambda: self._stop.reason,
             )

@@ -8,7 +8,7 @@ terminals stay, with whatever row follows as their (masked) next observation. On
 
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,10 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from triptych.core.files import atomic_path, write_csv
-from triptych.rl.locomotion import HORIZON, Flags, normalised_score, task_named
+from triptych.rl.environments import Spaces, spaces_of
+from triptych.rl.held_out import HeldOut, chosen_episodes
+from triptych.rl.locomotion import HORIZON, Flags
+from triptych.rl.tasks import Task
 
 logger = logging.getLogger(__name__)
 
@@ -33,9 +36,11 @@ REQUIRED = ("observations", "actions", "rewards", "terminals")
 OPTIONAL = ("timeouts", "next_observations")
 SAME = 1e-4
 """How far two observations may be apart, over one and their size, that are one but for rounding."""
+HELD_OUT = "held_out."
+"""How the names of held-out arrays begin, in the file of transitions."""
 BLOCK = 1 << 16
-LARGEST_ACTION = 1 + 1e-5
-"""The tasks' actions lie in [-1, 1], but for rounding."""
+ROUNDING = 1e-5
+"""How far beyond its bounds an action may lie, as a part of half of their distance."""
 LARGEST_RATIO = 2000
 """Bytes that a byte of a file may stand for: deflate, the best of the usual filters, knows 1032."""
 
@@ -76,17 +81,21 @@ class Transitions:
     rewards: Floats
     next_observations: Floats
     terminals: Floats
+    held_out: HeldOut | None = None
+    """Of a log: the episodes that these are not of."""
 
 
-def read_recording(path: PathLike, task: str | None = None) -> Recording:
-    """Read and check an HDF5 file in D4RL's layout; with `task`, its sizes are checked too.
+def read_recording(path: PathLike, spaces: Spaces | None = None) -> Recording:
+    """Read and check an HDF5 file in D4RL's layout, against a task's sizes and bounds if given.
 
-    Without a `timeouts` key, as in D4RL's oldest files, episodes are cut after 1000 steps, where
-    `d4rl.qlearning_dataset` cuts them. Raises DatasetError for whatever else is missing or wrong.
+    Actions come back in [-1, 1], which are also the bounds without `spaces`. Without a `timeouts`
+    key, as in D4RL's oldest files, episodes are cut after 1000 steps (or the task's time limit),
+    where `d4rl.qlearning_dataset` cuts them.
+    Raises DatasetError for whatever else is missing or wrong.
     """
     try:
         with h5py.File(path, "r") as stream:
-            _check_layout(path, stream, task)
+            _check_layout(path, stream, spaces)
             present = _present(stream)
             columns = {key: _read_column(path, stream[key], key) for key in present}
     except FileNotFoundError as error:
@@ -103,9 +112,11 @@ def read_recording(path: PathLike, task: str | None = None) -> Recording:
             f"something else ({error})",
             "Delete it and download or write it again; it may have been cut short.",
         ) from error
+    columns["actions"] = _narrowed(path, columns["actions"], spaces)
     if "timeouts" not in columns:
-        logger.warning("%s has no timeouts: episodes are cut after %d steps", path, HORIZON)
-        columns["timeouts"] = timeouts_by_length(columns["terminals"], HORIZON)
+        horizon = spaces.horizon if spaces else HORIZON
+        logger.warning("%s has no timeouts: episodes are cut after %d steps", path, horizon)
+        columns["timeouts"] = timeouts_by_length(columns["terminals"], horizon)
     return Recording(**columns)
 
 
@@ -113,7 +124,7 @@ def _present(stream: h5py.File) -> list[str]:
     return [*REQUIRED, *(key for key in OPTIONAL if key in stream)]
 
 
-def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
+def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> None:
     """Everything that can be told without reading the rows."""
     for key in _present(stream):
         if not isinstance(stream.get(key), h5py.Dataset):
@@ -144,11 +155,11 @@ def _check_layout(path: PathLike, stream: h5py.File, task: str | None) -> None:
             f"{rows} rows",
             "Record more steps: a transition needs a next observation.",
         )
-    if task is not None:
-        definition = task_named(task)
-        sizes = {"observations": definition.observation_size, "actions": definition.action_size}
+    if spaces is not None:
+        task = spaces.task
+        sizes = {"observations": spaces.observation_size, "actions": spaces.action_size}
         for key, size in sizes.items():
-            if stream[key].shape[1] != size:
+            if size not in (None, stream[key].shape[1]):
                 raise DatasetError(
                     path,
                     key,
@@ -225,17 +236,27 @@ def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any
             f"NaN or infinity in {int((~finite).sum())} rows, first in row {first}",
             "Remove the episodes that hold these rows (a simulation that blew up, perhaps).",
         )
-    if key == "actions" and values.size and max(values.max(), -values.min()) > LARGEST_ACTION:
-        outside = (np.abs(values) > LARGEST_ACTION).any(axis=1)
+    return np.asarray(values)
+
+
+def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
+    """Actions scaled from a task's bounds to [-1, 1]. Raises DatasetError for one beyond them."""
+    low, high = (spaces.low, spaces.high) if spaces else (np.float64(-1), np.float64(1))
+    slack = ROUNDING * (high - low) / 2
+    beyond = (actions.min(axis=0) < low - slack) | (actions.max(axis=0) > high + slack)
+    if beyond.any():
+        outside = ((actions < low - slack) | (actions > high + slack)).any(axis=1)
+        first = int(np.flatnonzero(beyond)[0])
+        bounds = [float(np.broadcast_to(bound, beyond.shape)[first]) for bound in (low, high)]
         raise DatasetError(
             path,
-            key,
-            "numbers in [-1, 1]",
-            f"{values.min():.3g} to {values.max():.3g} in {int(outside.sum())} rows, first in row "
-            f"{int(np.flatnonzero(outside)[0])}",
+            "actions",
+            f"numbers in [{bounds[0]:g}, {bounds[1]:g}]",
+            f"{actions.min():.3g} to {actions.max():.3g} in {int(outside.sum())} rows, first in "
+            f"row {int(np.flatnonzero(outside)[0])}",
             "Clip them if the simulation clipped them too, or scale them to the task's range.",
         )
-    return np.asarray(values)
+    return spaces.narrowed(actions) if spaces else actions
 
 
 def timeouts_by_length(terminals: Flags, horizon: int) -> Flags:
@@ -294,7 +315,10 @@ def _put_right(following: Floats, recording: Recording, keep: NDArray[np.int64])
 
 def write_transitions(path: PathLike, transitions: Transitions) -> None:
     """Write transitions.safetensors, replacing it at once."""
-    arrays = {key: np.ascontiguousarray(value) for key, value in vars(transitions).items()}
+    columns = {key: value for key, value in vars(transitions).items() if key != "held_out"}
+    if transitions.held_out:
+        columns |= {f"{HELD_OUT}{key}": value for key, value in vars(transitions.held_out).items()}
+    arrays = {key: np.ascontiguousarray(value) for key, value in columns.items()}
     with atomic_path(path) as temporary:
         save_file(arrays, temporary)
 
@@ -302,7 +326,10 @@ def write_transitions(path: PathLike, transitions: Transitions) -> None:
 def read_transitions(path: PathLike) -> Transitions:
     """Read what `write_transitions` wrote. Raises DatasetError for another file."""
     try:
-        return Transitions(**load_file(path))
+        arrays = load_file(path)
+        own = [key for key in arrays if key.startswith(HELD_OUT)]
+        held = {key.removeprefix(HELD_OUT): arrays.pop(key) for key in own}
+        return Transitions(**arrays, held_out=HeldOut(**held) if held else None)
     except (SafetensorError, OSError, TypeError) as error:
         raise DatasetError(
             path,
@@ -313,7 +340,41 @@ def read_transitions(path: PathLike) -> Transitions:
         ) from error
 
 
-def dataset_summary(recording: Recording, task: str, source: str, file: str) -> pd.DataFrame:
+def hold_out(path: PathLike, recording: Recording, share: float) -> tuple[Recording, HeldOut]:
+    """What is left of a log for training, and the episodes that `chosen_episodes` holds out.
+
+    Raises DatasetError where nothing would be left, or no action of those episodes varies.
+    """
+    ends = recording.episode_ends()
+    starts = np.concatenate([[0], ends[:-1] + 1])
+    chosen = chosen_episodes(len(ends), share)
+    if len(chosen) == len(ends):
+        raise DatasetError(
+            path,
+            "timeouts",
+            f"episodes enough to hold {share:g} of them out",
+            f"{len(ends)}",
+            "Mark the last step of every episode, or cut the log into several.",
+        )
+    lengths = ends - starts + 1
+    rows = np.repeat(np.isin(np.arange(len(ends)), chosen), lengths)
+    held = HeldOut(
+        recording.observations[rows], recording.actions[rows], np.cumsum(lengths[chosen]) - 1
+    )
+    if held.variance() == 0:
+        raise DatasetError(
+            path, "actions", "actions that vary", "one action alone in all held-out episodes",
+            "There is nothing to predict: log what the robot was told to do.",
+        )  # fmt: skip
+    kept: dict[str, Any] = {
+        key: None if value is None else value[~rows] for key, value in vars(recording).items()
+    }
+    return Recording(**kept), held
+
+
+def dataset_summary(
+    recording: Recording, task: Task, source: str, file: str, held_out: HeldOut | None = None
+) -> pd.DataFrame:
     """One row that describes the data: sizes, and returns of its episodes.
 
     Statistics of returns are over all episodes, split at terminals and time-outs; a recording that
@@ -322,9 +383,9 @@ def dataset_summary(recording: Recording, task: str, source: str, file: str) -> 
     ends = recording.episode_ends()
     starts = np.concatenate([[0], ends[:-1] + 1])
     returns = np.add.reduceat(recording.rewards.astype(np.float64), starts)
-    scores = normalised_score(task, returns)
+    scores = task.score(returns) if task.environment else np.full_like(returns, np.nan)
     row = {
-        "task": task,
+        "task": task.name,
         "source": source,
         "file": file,
         "transitions": int((~recording.timeouts[:-1]).sum()),
@@ -335,16 +396,19 @@ def dataset_summary(recording: Recording, task: str, source: str, file: str) -> 
         "score_normalised_std": scores.std(),
         "terminals": int(recording.terminals.sum()),
         "timeouts": int(recording.timeouts.sum()),
+        "held_out_episodes": len(held_out.ends) if held_out else 0,
     }
     return pd.DataFrame([row])
 
 
 def prepare(
-    source_path: PathLike, task: str, source: str, transitions_path: PathLike, table_path: PathLike
+    source_path: PathLike, task: Task, source: str, transitions_path: PathLike, table_path: PathLike
 ) -> None:
     """Check one HDF5 file and write the transitions and the one-row table that it gives."""
-    recording = read_recording(source_path, task)
-    transitions = q_learning_transitions(recording)
+    recording, held = read_recording(source_path, spaces_of(task)), None
+    if task.environment is None:
+        recording, held = hold_out(source_path, recording, task.held_out)
+    transitions = replace(q_learning_transitions(recording), held_out=held)
     if len(transitions.rewards) == 0:
         raise DatasetError(
             source_path,
@@ -354,14 +418,20 @@ def prepare(
             "Mark only the steps at which the time limit cut an episode.",
         )
     write_transitions(transitions_path, transitions)
-    summary = dataset_summary(recording, task, source, Path(source_path).name)
+    summary = dataset_summary(recording, task, source, Path(source_path).name, held)
     write_csv(summary, table_path)
     row = summary.iloc[0]
     logger.info(
-        "%s: %d transitions, %d episodes, normalised score %.1f (standard deviation %.1f)",
+        "%s: %d transitions, %d episodes, return %.1f (standard deviation %.1f)",
         source_path,
         row["transitions"],
         row["episodes"],
-        row["score_normalised_mean"],
-        row["score_normalised_std"],
+        row["return_mean"],
+        row["return_std"],
     )
+    if held:
+        logger.info(
+            "no simulator: %d episodes, %d steps, are held out and policies are scored by them",
+            len(held.ends),
+            len(held.actions),
+        )

@@ -12,10 +12,10 @@ from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.bench import random_data
 from triptych.rl.cost import UPDATE, stack_work
 from triptych.rl.learner import Learner, StepSettings
-from triptych.rl.locomotion import task_named
 from triptych.rl.networks import Parameters, Widths, initialise
 from triptych.rl.sampling import Draws
 from triptych.rl.sweep import STACK, algorithms_of, runs_of
+from triptych.rl.tasks import ASSUMED, SIZES
 from triptych.rl.training import update_stepper
 
 
@@ -35,7 +35,7 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
         **{name: training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
     )
     seeds, sparsities = runs["seed"].tolist(), runs["sparsity_percent"].tolist()
-    sizes = task_named(task).observation_size, task_named(task).action_size
+    sizes = SIZES.get(task, ASSUMED)
     fresh = initialise(widths, *sizes, seeds, type(algorithm))
     parameters = {name: value.to(device) for name, value in fresh.items()}
     masks = _masks(fresh, sparsities, device)

@@ -1,6 +1,6 @@
 """What the rules of the offline-RL study ask: its rows, where each file lies, what a job needs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -8,8 +8,16 @@ import pandas as pd
 from triptych.core.config import ConfigError
 from triptych.present.files import products
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths, networks_name
+from triptych.rl.config_tasks import (
+    check_tasks,
+    d4rl_file,
+    data_source,
+    task_table,
+    units_of,
+    with_quality,
+)
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
-from triptych.rl.sweep import STACK, algorithms_of, run_records, runs_of, sweeps
+from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, run_records, runs_of, sweeps
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -30,34 +38,37 @@ class Workflow:
     Raises ConfigError naming a key whose value the others don't allow.
     """
 
-    TABLES = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
-
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         self.config = config["rl"]
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
         self._check()
+        self.tasks = list(self.config["tasks"])
+        self.profiled = len(self.units) < len(self.tasks)
+        """Whether any task's scores can be set against each other's."""
         self.figures = (
             *self.score_figures,
             *self.level_figures,
-            *(
-                "rl_figure3",
-                "rl_figure3_counts",
-                "rl_figure4",
-                "rl_curves",
-                "rl_profiles",
-                "rl_inference",
-            ),
+            *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves", "rl_inference"),
+            *(["rl_profiles"] if self.profiled else []),
             *(["rl_sensors"] if self.sensing else []),
         )
-        self.tasks = list(self.config["tasks"])
-        self.products = products(self.figures, self.TABLES)
+        tables = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
+        self.products = products(
+            self.figures, (*tables, *(["rl_variants"] if self.variants else []))
+        )
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
         self._timed = self._timed_run()
 
     def _check(self) -> None:
         config = self.config
         named = {f"rl.sweeps.{name}": sweep for name, sweep in sweeps(config).items()}
+        variants = config["pruning"]["variants"]
+        if DEFAULT in variants:
+            raise ConfigError(
+                f"config: rl.pruning.variants has one named {DEFAULT}; that is what rl.pruning "
+                "itself says: choose another name"
+            )
         for key, sweep in {**named, "rl.measure": config["measure"]}.items():
             if sweep["widths"] not in config["widths"]:
                 raise ConfigError(
@@ -72,7 +83,9 @@ class Workflow:
                         f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
                         f"allowed are {', '.join(allowed)}"
                     )
+                self._check_pruning(f"{key}.runs.{part}", runs or {})
         self._check_algorithms(named)
+        check_tasks(config["tasks"], self._downloads)
         updates, every = config["training"]["updates"], config["evaluation"]["every"]
         evaluations = -(-updates // every)
         if config["evaluation"]["last"] > evaluations:
@@ -88,6 +101,35 @@ class Workflow:
                 f"config: rl.measure.runs make no mask of {SHOWN_PERCENT}% for observations "
                 f"{config['observations']}; Figure 3 and Table 1 show it"
             )
+
+    def _check_pruning(self, key: str, runs: Mapping[str, Any]) -> None:
+        """A variant is known, and used by methods that look at data."""
+        if (name := runs.get("pruning", DEFAULT)) == DEFAULT:
+            return
+        variants = self.config["pruning"]["variants"]
+        if name not in variants:
+            raise ConfigError(
+                f"config: {key}.pruning is {name!r}; allowed is {DEFAULT} or a name from "
+                f"rl.pruning.variants: {', '.join(variants) or 'there is none'}"
+            )
+        blind = [each for each in runs["methods"] if (PRUNED[each].scores or each) not in CRITERIA]
+        if blind:
+            raise ConfigError(
+                f"config: {key}.pruning is {name!r}, which changes nothing for "
+                f"{', '.join(blind)}: no loss is in their masks"
+            )
+        if not (quality := variants[name].get("quality")):
+            return
+        for task, table in self.config["tasks"].items():
+            known = {
+                "d4rl": d4rl_file(task, {**table, "quality": quality}) in self._downloads,
+                "collected": f"{task}-{quality}" in self.config["experts"],
+            }
+            if not known.get(table["source"]):
+                raise ConfigError(
+                    f"config: {key}.pruning is {name!r}, whose data have the quality {quality!r}; "
+                    f"of {task}, {table['source']}, there are none such"
+                )
 
     def _check_algorithms(self, named: Mapping[str, Any]) -> None:
         """A sweep is one training; each algorithm is of one, so that a score is of one set of
@@ -124,6 +166,7 @@ class Workflow:
             & (runs["method"] == wanted["method"])
             & (runs["sparsity_percent"] == wanted["sparsity"])
             & (runs["observations"] == self.config["observations"])
+            & (runs["pruning"] == DEFAULT)
         ].head(1)
         if found.empty:
             raise ConfigError(
@@ -153,6 +196,20 @@ class Workflow:
         """The rows that are only pruned and measured, a list for each task."""
         runs = self._runs[~self._runs["trained"]]
         return [run_records(runs[runs["task"] == task]) for task in self.tasks]
+
+    @property
+    def measured_with(self) -> list[dict[str, dict[str, Any]]]:
+        """How their masks are made, as `pruning` says it, for each task."""
+        return [self.pruning(*each) for each in zip(self.tasks, self.measured, strict=True)]
+
+    @property
+    def measured_on(self) -> list[str]:
+        """The transitions that they take."""
+        return list(
+            dict.fromkeys(
+                shot["transitions"] for shots in self.measured_with for shot in shots.values()
+            )
+        )
 
     @property
     def timed(self) -> dict[str, Any]:
@@ -202,6 +259,28 @@ class Workflow:
         """The paper's figures of scores as learning curves, and the method of each."""
         own = PAPER_FIGURES.items()
         return {f"{name}_curves": method for name, method in own if name in self.score_figures}
+
+    @property
+    def variants(self) -> dict[str, dict[str, Any]]:
+        """What those variants of the pruning say whose masks are trained."""
+        trained = self._runs[self._runs["trained"]]["pruning"]
+        known = self.config["pruning"]["variants"].items()
+        return {name: table for name, table in known if (trained == name).any()}
+
+    def pruning(self, task: str, runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+        """How the masks of these runs are made, by name, and the transitions that they take."""
+        default = dict(self.config["pruning"])
+        variants, shots = default.pop("variants"), {}
+        for name in dict.fromkeys([DEFAULT, *(run["pruning"] for run in runs)]):
+            own = {**default, **variants.get(name, {})}
+            data = f"{task}-{own.pop('quality')}" if "quality" in own else task
+            shots[name] = {**own, "transitions": f"results/rl/{data}/transitions.safetensors"}
+        return shots
+
+    def pruned_on(self, wildcards: Any) -> list[str]:
+        """The transitions by which a stack's masks are made."""
+        shots = self.pruning(wildcards.task, self.runs(wildcards))
+        return list(dict.fromkeys(shot["transitions"] for shot in shots.values()))
 
     def widths(self, wildcards: Any) -> dict[str, Any]:
         """The sizes of a stack's networks."""
@@ -266,6 +345,7 @@ class Workflow:
             "scores": ["results/tables/rl_scores.csv"],
             "comparisons": ["results/tables/rl_comparisons.csv"],
             "inputs": ["results/tables/rl_inputs.csv"],
+            **({"varied": ["results/tables/rl_variants.csv"]} if self.variants else {}),
             "latency": ["results/tables/rl_inference.csv"],
             "layers": self.files("layers.csv"),
             "datasets": self.datasets,
@@ -273,7 +353,28 @@ class Workflow:
         return files, {
             "latency_task": self.config["latency"]["task"],
             "observations": self.config["observations"],
+            "variants": self.variants,
+            "units": self.units,
         }
+
+    def task(self, wildcards: Any) -> dict[str, Any]:
+        """What a task is, for `task_from`."""
+        return task_table(self.config["tasks"], wildcards.task)
+
+    @property
+    def tables(self) -> list[dict[str, Any]]:
+        """What each task is."""
+        return [task_table(self.config["tasks"], name) for name in self.tasks]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """What the scores of those tasks are that have no references."""
+        return units_of(self.config["tasks"])
+
+    @property
+    def data(self) -> dict[str, str]:
+        """Where each task's data come from."""
+        return {name: data_source(table) for name, table in self.config["tasks"].items()}
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""
@@ -283,11 +384,24 @@ class Workflow:
     def source(self, wildcards: Any) -> str:
         """The HDF5 file of a task whose data are downloaded or the user's own."""
         task = self.config["tasks"][wildcards.task]
-        return task.get("path") or f"results/rl/{wildcards.task}/d4rl.hdf5"
+        return task.get("path") or (
+            f"results/rl/{wildcards.task}{wildcards.quality}/{task['source']}.hdf5"
+        )
+
+    def _table(self, wildcards: Any) -> dict[str, Any]:
+        return with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
+
+    def data_source(self, wildcards: Any) -> str:
+        """Where data come from, with the quality that the wildcards name."""
+        return data_source(self._table(wildcards))
+
+    def d4rl_file(self, wildcards: Any) -> str:
+        """What resources/sources.yaml calls D4RL's file of a task."""
+        return d4rl_file(wildcards.task, self._table(wildcards))
 
     def download(self, key: str) -> Callable[[Any], Any]:
-        """Input function: a task's value of `key` in resources/sources.yaml."""
-        return lambda wildcards: self._downloads[f"{wildcards.task}_expert-v2"][key]
+        """Input function: a task's value of `key` in resources/sources.yaml, or None."""
+        return lambda wildcards: self._downloads[self.d4rl_file(wildcards)].get(key)
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the page."""
@@ -302,9 +416,7 @@ class Workflow:
             )
 
         return {
-            "Tasks": ", ".join(
-                f"{task} ({each['source']})" for task, each in config["tasks"].items()
-            ),
+            "Tasks": ", ".join(f"{task} ({source})" for task, source in self.data.items()),
             **{
                 f"Trained runs ({' and '.join(sweep['algorithms'])})": self._sweep_facts(name)
                 + f"; {units(sweep['widths'], sweep['algorithms'][0])}"

@@ -142,6 +142,14 @@ class Algorithm:
         """An update's losses and gradients. of: the layers of the first chain of each group."""
         raise NotImplementedError
 
+    @classmethod
+    def sizes(cls, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, int]:
+        """Numbers of an observation and of an action, by the shapes of the layers."""
+        acts = next(each for each in cls.chains if each.makes == "action")
+        seen, action = shapes[acts.steps[0][0]][0], shapes[acts.steps[-1][0]][1]
+        beside = sum({"action": 1, "latent": 2}[name] for name in acts.sees[1:])
+        return seen - beside * action, action
+
     @property
     def learning(self) -> tuple[str, ...]:
         """The networks that learn."""

@@ -1,6 +1,6 @@
 """Every two methods compared, and performance profiles: whether a criterion beats its controls."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 
 import matplotlib
@@ -14,16 +14,13 @@ from triptych.core.statistics import LEVEL, Interval, difference_interval
 from triptych.present.palette import MUTED, STYLE, label, legend_below
 from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CONTROLS, METHODS
-from triptych.rl.report.figures import tasks_in_order
-from triptych.rl.report.labels import (
-    ALGORITHM_COLOURS,
-    METHOD_COLOURS,
-    METHOD_LABELS,
-    TASK_LABELS,
-)
-from triptych.rl.report.scores import seed_scores
-from triptych.rl.report.tables import ALL_TASKS, ENOUGH_SEEDS, interval_text
+from triptych.rl.report.figures import task_title, tasks_in_order
+from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_COLOURS, METHOD_LABELS
+from triptych.rl.report.scores import in_units, seed_scores
+from triptych.rl.report.tables import ALL_TASKS, DIGITS, ENOUGH_SEEDS, interval_text
+from triptych.rl.tasks import ACTION_ERROR, NORMALISED
 
+ERRORS = " Of an action error less is better, and it counts so in the last column."
 REGISTERED = (
     ("snip", "shuffled"),
     ("snip", "random"),
@@ -33,6 +30,7 @@ REGISTERED = (
 )
 """The pairs that were chosen before any was run: a criterion and its controls."""
 RESAMPLES = 2000
+POINTS = f"points of the {NORMALISED}; all tasks: probability of improvement"
 
 
 def improvement(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> Interval:
@@ -66,11 +64,12 @@ def _more_often(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.asarray(((apart > 0) + 0.5 * (apart == 0)).mean((1, 2)))
 
 
-def comparisons_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
     """Every two methods at every sparsity: a row a task with the difference of their scores (seeds
     paired) and its interval, and one of ALL_TASKS with the probability of improvement.
 
-    runs: as `run_scores` returns them. Returns algorithm, sparsity_percent, first, second, task,
+    runs: as `run_scores` returns them. units: of the tasks whose scores aren't normalised.
+    Returns algorithm, sparsity_percent, first, second, task,
     registered (bool), seeds, value, low, high.
     """
     records = []
@@ -98,16 +97,19 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str) -> pd.DataFrame:
                 gap = difference_interval(x, y)
                 records.append({**key, "task": task, "seeds": len(x), **vars(gap)})
             if of_both:
-                more = improvement(*zip(*(scores[task] for task in of_both), strict=True))
+                better = [_rising(scores[task], units.get(task)) for task in of_both]
+                more = improvement(*zip(*better, strict=True))
                 seeds = min(len(shared[task]) for task in of_both)
                 records.append({**key, "task": ALL_TASKS, "seeds": seeds, **vars(more)})
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
     frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
-    return with_cells(
-        frame.rename(columns={"estimate": "value"}),
-        unit="points of the D4RL-normalised score; all tasks: probability of improvement",
-        scale=scale,
-    )
+    long = with_cells(frame.rename(columns={"estimate": "value"}), unit=POINTS, scale=scale)
+    return in_units(long, units)
+
+
+def _rising(scores: tuple[pd.Series, ...], unit: str | None) -> tuple[pd.Series, ...]:
+    """Methods' scores, turned round where less is better."""
+    return tuple(-each for each in scores) if unit == ACTION_ERROR else scores
 
 
 def comparisons_table(long: pd.DataFrame) -> Table:
@@ -115,7 +117,10 @@ def comparisons_table(long: pd.DataFrame) -> Table:
     highest = long["sparsity_percent"].max()
     long = long[long["registered"] | (long["sparsity_percent"] == highest)]
     long = long[long["seeds"] >= ENOUGH_SEEDS]
-    tasks = [name for name in TASK_LABELS if (long["task"] == name).any()]
+    tasks = tasks_in_order(long[long["task"] != ALL_TASKS])
+    units = dict(zip(long["task"], long["unit"], strict=True))
+    own = {task: f" ({unit})" for task, unit in units.items() if unit != POINTS}
+    headers = [task_title(long, task) + own.get(task, "") for task in tasks]
     rows = []
     key = ["registered", "algorithm", "sparsity_percent", "first", "second"]
     for names, cells in long.groupby(key, sort=False):
@@ -127,10 +132,11 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             + ("" if registered else " *"),
         ]
         for task in tasks:
-            line.append(interval_text(cells[cells["task"] == task], ("value", "low", "high"), 1))
+            cell, digits = cells[cells["task"] == task], DIGITS.get(units[task], 1)
+            line.append(interval_text(cell, ("value", "low", "high"), digits))
         line.append(interval_text(cells[cells["task"] == ALL_TASKS], ("value", "low", "high"), 2))
         rows.append((not registered, tuple(line)))
-    columns = ("", "Pair", *(TASK_LABELS[task] for task in tasks), "First scores more")
+    columns = ("", "Pair", *headers, "First scores more")
     return Table(
         name="rl_comparisons",
         title="Methods compared two by two.",
@@ -140,6 +146,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             "scores more than one of the second, with a bootstrap interval that is too narrow for "
             "few seeds (docs/intervals.md). A star: a pair that was not chosen beforehand. Pairs "
             f"of fewer than {ENOUGH_SEEDS} seeds are in the CSV alone."
+            + (ERRORS if ACTION_ERROR in units.values() else "")
         ),
         columns=tuple(("", name) for name in columns),
         rows=tuple(line for _, line in sorted(rows, key=lambda row: row[0])) or ((DASH,) * 3,),

@@ -16,6 +16,7 @@ from triptych.rl.report.labels import (
     METHOD_LABELS,
     TASK_LABELS,
 )
+from triptych.rl.tasks import NORMALISED
 
 
 def tasks_in_order(frame: pd.DataFrame) -> list[str]:
@@ -24,10 +25,28 @@ def tasks_in_order(frame: pd.DataFrame) -> list[str]:
     return [t for t in TASK_LABELS if t in present] + sorted(present - set(TASK_LABELS))
 
 
+def task_title(frame: pd.DataFrame, task: str) -> str:
+    """A task's name above a panel or column, with the quality of D4RL's data if not the paper's.
+
+    frame: has columns task and, where it is known, data.
+    """
+    name = label(TASK_LABELS, task)
+    data = set(frame.loc[frame["task"] == task, "data"].dropna()) if "data" in frame else set()
+    return ", ".join([name, *sorted(each for each in data if each.startswith("d4rl "))])
+
+
+def task_unit(frame: pd.DataFrame, task: str) -> str:
+    """What a task's scores are. frame: has columns task and, where units differ, unit."""
+    if "unit" not in frame:
+        return NORMALISED
+    return str(frame.loc[frame["task"] == task, "unit"].iloc[0])
+
+
 def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: str) -> Figure:
     """Score against sparsity by pruning method: a column a task, a row an algorithm.
 
-    summary: as `summarise_scores` returns it, for dense, `methods` and any controls.
+    summary: as `summarise_scores` returns it, for dense, `methods` and any controls, and the unit
+    of each task's scores where they differ.
     behaviour: task, score_normalised_mean of the policy that made the data.
     The band runs from the lowest to the highest seed (the paper's "100% confidence
     interval"), the bars are 95% intervals of the mean, cut where they leave the
@@ -41,8 +60,9 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
     levels = sorted({0, *shown["sparsity_percent"]})
 
     def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
-        expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
-        _score_panel(axes, cells, levels, methods, algorithm, expert)
+        expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
+        least = 5.0 if task_unit(shown, task) == NORMALISED else 0.0
+        _score_panel(axes, cells, levels, methods, algorithm, expert, least)
 
     return score_panels(shown, draw, "weights pruned (%)", legend_columns=5)
 
@@ -59,6 +79,7 @@ def score_panels(
     with the frame's rows of that task and algorithm.
     """
     tasks = tasks_in_order(frame)
+    units = [task_unit(frame, task) for task in tasks]
     algorithms = [name for name in ALGORITHM_COLOURS if (frame["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
@@ -73,11 +94,12 @@ def score_panels(
                 of_panel = (frame["algorithm"] == algorithm) & (frame["task"] == task)
                 draw(panels[row, column], frame[of_panel], task, algorithm)
                 if row == 0:
-                    panels[row, column].set_title(label(TASK_LABELS, task))
+                    panels[row, column].set_title(task_title(frame, task))
                 if row == len(algorithms) - 1:
                     panels[row, column].set_xlabel(xlabel)
-            panels[row, 0].set_ylabel(f"{algorithm}\nD4RL-normalised score")
-            panels[row, 0].yaxis.label.set_color(INK)
+                if column and units[column] != units[column - 1]:
+                    panels[row, column].set_ylabel(units[column], color=INK)
+            panels[row, 0].set_ylabel(f"{algorithm}\n{units[0]}", color=INK)
         legend_below(figure, list(panels.flat), columns=legend_columns)
     return figure
 
@@ -89,8 +111,12 @@ def _score_panel(
     methods: Sequence[str],
     algorithm: str,
     expert: pd.Series,
+    least: float,
 ) -> None:
-    """One task and algorithm. Levels are equally spaced: 80, 90 and 95 would else collapse."""
+    """One task and algorithm. Levels are equally spaced: 80, 90 and 95 would else collapse.
+
+    least: the panel reaches at least so high.
+    """
     place = {level: float(i) for i, level in enumerate(levels)}
     colour = ALGORITHM_COLOURS[algorithm]
     expert_line(axes, expert)
@@ -123,19 +149,19 @@ def _score_panel(
         )
     if len(methods) == 1:  # in its algorithm's colour, as in the paper
         name = f"{algorithm}, {METHOD_LABELS[methods[0]]}"
-        _score_line(axes, cells, place, methods[0], colour, name, expert)
+        _score_line(axes, cells, place, methods[0], colour, name, expert, least)
     else:  # each in its own, a little aside, so that intervals don't hide one another
         for i, method in enumerate(methods):
             aside = 0.07 * (i - (len(methods) - 1) / 2)
             places = {level: at + aside for level, at in place.items()}
             name, own = METHOD_LABELS[method], METHOD_COLOURS[method]
-            _score_line(axes, cells, places, method, own, name, expert)
+            _score_line(axes, cells, places, method, own, name, expert, least)
     axes.set_xticks(list(place.values()), [str(level) for level in levels])
     axes.set_xlim(-0.3, len(levels) - 0.55)
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.grid(axis="x", visible=False)
     low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(high, 5.0), auto=True)  # panels below share it
+    axes.set_ylim(min(0.0, low), max(high, least), auto=True)  # panels below share it
 
 
 def expert_line(axes: Axes, expert: pd.Series) -> None:
@@ -158,6 +184,7 @@ def _score_line(
     colour: str,
     name: str,
     expert: pd.Series,
+    least: float,
 ) -> None:
     """One method's scores from dense on: mean, range of seeds, interval."""
     line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
@@ -175,7 +202,7 @@ def _score_line(
     )
     barred = line[line["low"].notna()]
     # Two seeds have bars of several panels' height, which would flatten all that they did.
-    top = 1.15 * max(cells["maximum"].max(), expert.max() if len(expert) else 0.0, 5.0)
+    top = 1.15 * max(cells["maximum"].max(), expert.max() if len(expert) else least, least)
     bottom = min(0.0, cells["minimum"].min())
     axes.errorbar(
         barred["sparsity_percent"].map(place),

@@ -1,5 +1,7 @@
 """Learning curves: score against updates; they show how far the last scores can be trusted."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
@@ -12,11 +14,15 @@ from triptych.present.tables import with_cells
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import score_panels
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS
+from triptych.rl.report.scores import in_units
+from triptych.rl.tasks import NORMALISED
 
 CURVE = ["task", "algorithm", "method", "sparsity_percent", "update"]
 
 
-def levels_long(evaluations: pd.DataFrame, method: str, scale: str) -> pd.DataFrame:
+def levels_long(
+    evaluations: pd.DataFrame, method: str, scale: str, units: Mapping[str, str]
+) -> pd.DataFrame:
     """The same for one method at all its sparsities, and for the dense runs.
 
     Raises ValueError where nothing was pruned by it.
@@ -24,7 +30,7 @@ def levels_long(evaluations: pd.DataFrame, method: str, scale: str) -> pd.DataFr
     shown = evaluations[evaluations["method"].isin(["dense", method])]
     if not (shown["method"] == method).any():
         raise ValueError(f"no run was pruned with {method}: {sorted(set(evaluations['method']))}")
-    return _over_seeds(shown, scale)
+    return _over_seeds(shown, scale, units)
 
 
 def levels_figure(long: pd.DataFrame) -> Figure:
@@ -51,20 +57,22 @@ def levels_figure(long: pd.DataFrame) -> Figure:
     return score_panels(long, draw, "updates", legend_columns=8)
 
 
-def curves_long(evaluations: pd.DataFrame, scale: str) -> pd.DataFrame:
+def curves_long(evaluations: pd.DataFrame, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
     """Mean, minimum and maximum over seeds of each evaluation's mean over episodes.
 
     evaluations: rows of scores.csv. Kept are the dense runs and those of the highest sparsity.
+    units: of the tasks whose scores aren't normalised.
     """
     highest = evaluations["sparsity_percent"].max()
-    return _over_seeds(evaluations[evaluations["sparsity_percent"].isin([0, highest])], scale)
+    shown = evaluations[evaluations["sparsity_percent"].isin([0, highest])]
+    return _over_seeds(shown, scale, units)
 
 
-def _over_seeds(shown: pd.DataFrame, scale: str) -> pd.DataFrame:
+def _over_seeds(shown: pd.DataFrame, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
     seeds = shown.groupby([*CURVE, "seed"])["score_normalised"].mean().reset_index()
     over_seeds = seeds.groupby(CURVE)["score_normalised"]
     long = over_seeds.agg(value="mean", minimum="min", maximum="max", seeds="count").reset_index()
-    return with_cells(long, unit="D4RL-normalised score", scale=scale)
+    return in_units(with_cells(long, unit=NORMALISED, scale=scale), units)
 
 
 def curves_figure(long: pd.DataFrame) -> Figure:

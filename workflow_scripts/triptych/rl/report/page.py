@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from triptych.present.page import PageFigure, Section
 from triptych.present.palette import label
-from triptych.present.tables import Table, number
+from triptych.present.tables import DASH, Table, number
 from triptych.rl.report.comparisons import comparisons_table
 from triptych.rl.report.labels import TASK_LABELS
-from triptych.rl.report.scores import seen_as
+from triptych.rl.report.scores import default_pruning, seen_as
 from triptych.rl.report.sensors import cut_table, paths_table
 from triptych.rl.report.tables import scores_table, table1_table
 from triptych.rl.report.tables_latency import latency_table
 from triptych.rl.report.tables_masks import emptied_table
+from triptych.rl.report.variants import variants_table
+from triptych.rl.tasks import ACTION_ERROR, RETURN
 
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
@@ -47,7 +50,8 @@ COMPARED = (
 )
 
 SOURCES = {
-    "d4rl": "D4RL, downloaded",
+    "d4rl": "D4RL expert, downloaded",
+    "minari": "a Minari data set",
     "collected": "collected here, not D4RL",
     "path": "a file of the user",
 }
@@ -81,6 +85,12 @@ INFERENCE = (
     "pruned policy acts through dense and sparse kernels on the report's own processor, "
     "with one thread; the caption says how far their outputs differ at most."
 )
+NO_REFERENCE = {
+    RETURN: "no reference scores: what stands for its score is the return",
+    ACTION_ERROR: "no simulator: what stands for its score is the error of the actions on episodes "
+    "held out of the log (normalised mean squared error: 0 for the logged actions, 1 for their "
+    "mean; less is better)",
+}
 DATA = "Returns are those of the policy behind the data; scores are D4RL-normalised."
 
 
@@ -94,16 +104,19 @@ def rl_sections(
     inputs: pd.DataFrame,
     latency_task: str,
     observations: str,
+    variants: Mapping[str, Mapping[str, Any]],
+    units: Mapping[str, str],
     layers: pd.DataFrame,
     datasets: pd.DataFrame,
+    varied: pd.DataFrame | None = None,
 ) -> list[Section]:
     """The study's sections.
 
     figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency: the long
     tables of results/tables. layers: every layers.csv, each row once. observations: how those runs
-    see them of which no more is said.
+    see them of which no more is said. variants: of the pruning, whose scores are in `varied`.
+    units: of the tasks whose scores aren't normalised.
     """
-    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     return [
         Section(
             "sensors",
@@ -123,23 +136,20 @@ def rl_sections(
             "comparisons",
             "Do the criteria matter?",
             COMPARED,
-            [figures["rl_profiles"]],
-            [comparisons_table(comparisons)],
+            [figures["rl_profiles"]] if "rl_profiles" in figures else [],
+            [
+                comparisons_table(comparisons),
+                *([] if varied is None else [variants_table(varied, variants)]),
+            ],
         ),
         Section(
             "layers",
             "Where the weights remain",
             LAYERS,
             [figures["rl_figure3"], figures["rl_figure3_counts"]],
-            [emptied_table(seen_as(layers, observations)), paths_table(layers)],
+            [emptied_table(seen_as(layers, observations)), paths_table(default_pruning(layers))],
         ),
-        Section(
-            "memory",
-            "Memory",
-            MEMORY,
-            [figures["rl_figure4"]],
-            [table1_table(table1)],
-        ),
+        Section("memory", "Memory", MEMORY, [figures["rl_figure4"]], [table1_table(table1)]),
         Section(
             "inference",
             "Inference",
@@ -147,21 +157,47 @@ def rl_sections(
             [figures["rl_inference"]],
             [latency_table(latency, task=latency_task)],
         ),
-        Section("data", "Data sets", "\n\n".join(notes), [], [datasets_table(datasets)]),
+        Section(
+            "data",
+            "Data sets",
+            _notes(datasets, units),
+            [],
+            [datasets_table(datasets, units)],
+        ),
     ]
 
 
-def datasets_table(datasets: pd.DataFrame) -> Table:
-    """Lay out the dataset.csv rows."""
+def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
+    """What is to be known of the data and of what stands for a score."""
+    notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
+    notes += [
+        f"{label(TASK_LABELS, task)} has {NO_REFERENCE[unit]}, and it is in no mean over tasks, in "
+        "no profile and in no claim."
+        for task, unit in units.items()
+    ]
+    return "\n\n".join(notes)
+
+
+def _source(source: str) -> str:
+    kind, _, quality = source.partition(" ")
+    name = SOURCES.get(kind, kind)
+    return name.replace("expert", quality) if quality else name
+
+
+def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
+    """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
     rows = tuple(
         (
             label(TASK_LABELS, str(row["task"])),
-            SOURCES.get(row["source"], str(row["source"])),
+            _source(str(row["source"])),
             Path(str(row["file"])).name,
             f"{int(row['transitions']):,}",
             f"{int(row['episodes']):,}",
             f"{number(row['return_mean'], 0)} ± {number(row['return_std'], 0)}",
-            f"{number(row['score_normalised_mean'], 1)} ± {number(row['score_normalised_std'], 1)}",
+            DASH
+            if row["task"] in units
+            else f"{number(row['score_normalised_mean'], 1)} "
+            f"± {number(row['score_normalised_std'], 1)}",
             f"{int(row['terminals']):,}",
             f"{int(row['timeouts']):,}",
         )

@@ -1,7 +1,7 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
 import logging
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -12,16 +12,33 @@ from triptych.core.statistics import (
     ratio_interval,
     stratified_interval,
 )
+from triptych.rl.sweep import DEFAULT, KEYS
 
 logger = logging.getLogger(__name__)
 
-RUN = ["task", "observations", "method", "sparsity_percent", "seed", "algorithm"]
+RUN = [*KEYS, "algorithm"]
 CELL = ["task", "method", "sparsity_percent", "algorithm"]
 
 
+def in_units(long: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
+    """A long frame whose `unit` is, for the tasks of `units`, what their scores are."""
+    own = long["task"].map(dict(units))
+    return long.assign(unit=own.where(own.notna(), long["unit"]))
+
+
+def with_data(long: pd.DataFrame, data: Mapping[str, str]) -> pd.DataFrame:
+    """A long frame with a column `data`: where its task's come from, nothing for all tasks."""
+    return long.assign(data=[data.get(task, "") for task in long["task"]])
+
+
+def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of runs whose masks are made as `rl.pruning` says, and not by a variant of it."""
+    return frame[frame["pruning"] == DEFAULT]
+
+
 def seen_as(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
-    """The rows of runs that see observations so (`raw` or `normalised`)."""
-    return frame[frame["observations"] == observations]
+    """Of these the rows of runs that see observations so (`raw` or `normalised`)."""
+    return default_pruning(frame[frame["observations"] == observations])
 
 
 def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame:
@@ -30,9 +47,9 @@ def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame
     Never the best evaluation: on these tasks the two differ by as much as half the score. A run
     that diverged before its last evaluation has no score and is left out, which is logged.
 
-    evaluations: rows of scores.csv. Returns one row a run: task, observations, method,
-    sparsity_percent, seed, algorithm, score (D4RL-normalised). Raises ValueError where a run has
-    fewer evaluations than asked for, or an evaluation's episode stands twice.
+    evaluations: rows of scores.csv. Returns one row a run: RUN and score (D4RL-normalised). Raises
+    ValueError where a run has fewer evaluations than asked for, or an evaluation's episode stands
+    twice.
     """
     key = [*RUN, "update", "episode"]
     twice = evaluations[evaluations.duplicated(key)]

@@ -1,5 +1,7 @@
 """What a mask lets a policy sense, and what normalising observations changes."""
 
+from collections.abc import Mapping
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -7,10 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.present.palette import INK, STYLE, label, legend_below
-from triptych.present.tables import Table, with_cells
+from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.report.figures import expert_line, tasks_in_order
+from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.scores import in_units
+from triptych.rl.tasks import NORMALISED
 
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
@@ -102,7 +106,10 @@ def paths_table(layers: pd.DataFrame) -> Table:
                 networks,
                 f"{label(METHOD_LABELS, method)}, {label(OBSERVATIONS, kind)}",
                 f"{by_group['kept'].iloc[0]:.1f} %",
-                *(f"{by_group.loc[name, 'on_path']:.1f} %" for name in groups),
+                *(
+                    f"{by_group.loc[name, 'on_path']:.1f} %" if name in by_group.index else DASH
+                    for name in groups
+                ),
             )
         )
     columns = ("Networks", "Method", "Weights pruned", *(f"{name} in effect" for name in groups))
@@ -121,11 +128,17 @@ def paths_table(layers: pd.DataFrame) -> Table:
 
 
 def sensors_long(
-    runs: pd.DataFrame, inputs: pd.DataFrame, *, algorithm: str, networks: str, scale: str
+    runs: pd.DataFrame,
+    inputs: pd.DataFrame,
+    *,
+    algorithm: str,
+    networks: str,
+    scale: str,
+    units: Mapping[str, str],
 ) -> pd.DataFrame:
     """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (`sensing`).
 
-    networks: those it was trained with.
+    networks: those it was trained with. units: of the tasks whose scores aren't normalised.
 
     runs: as `run_scores` returns them, however observations are seen. inputs: as `inputs_long`
     returns it. Returns task, observations, method, sparsity_percent, seed (of scores), name and
@@ -140,7 +153,7 @@ def sensors_long(
     kept = sensing(inputs[inputs["networks"] == networks])
     kept = kept[kept["method"].isin(CRITERIA)]
     parts = [
-        with_cells(scores, unit="D4RL-normalised score", scale=scale),
+        in_units(with_cells(scores, unit=NORMALISED, scale=scale), units),
         kept[[*key, "input", "name", "cut", "value", "unit", "scale"]],
     ]
     return pd.concat(parts, ignore_index=True)
@@ -162,12 +175,12 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
         )
         for column, task in enumerate(tasks):
             above, below = panels[:, column]
-            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
+            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
             _scores_panel(above, scores[scores["task"] == task], expert)
-            above.set_title(label(TASK_LABELS, task))
+            above.set_title(task_title(scores, task))
+            if column == 0 or task_unit(scores, task) != task_unit(scores, tasks[column - 1]):
+                above.set_ylabel(f"{task_unit(scores, task)}\ndense, and 95% pruned", color=INK)
             _inputs_panel(below, kept[kept["task"] == task])
-        panels[0, 0].set_ylabel("score: dense, and 95% pruned")
-        panels[0, 0].yaxis.label.set_color(INK)
         legend_below(figure, list(panels[0]), columns=3)
     return figure
 

@@ -4,23 +4,30 @@ Each table has two functions: `x_long` computes the long frame, `x_table` lays i
 The page lays out what it reads back from the long CSV, so that both show the same cells.
 """
 
+from collections.abc import Mapping
+
 import pandas as pd
 
 from triptych.core.statistics import Interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, as_printed, number, percent, with_cells
 from triptych.rl.methods import CRITERIA
+from triptych.rl.report.figures import task_title, tasks_in_order
 from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,
     METHOD_LABELS,
     NETWORK_LABELS,
     TASK_LABELS,
 )
-from triptych.rl.report.scores import aggregate_over_tasks, summarise_scores
+from triptych.rl.report.scores import aggregate_over_tasks, in_units, summarise_scores
+from triptych.rl.tasks import ACTION_ERROR, NORMALISED
 
 MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
 
 ALL_TASKS = "all tasks"
+LESS_IS_BETTER = " Of an action error (docs/data.md) less is better, so a ratio above 1 is worse."
+DIGITS = {ACTION_ERROR: 3}
+"""Digits that a score is shown with, where they aren't one."""
 ENOUGH_SEEDS = 3
 """Two bound nothing: intervals of hundreds of points, which tables leave to the CSV."""
 
@@ -118,8 +125,12 @@ def table1_table(long: pd.DataFrame) -> Table:
     )
 
 
-def scores_long(runs: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.DataFrame:
+def scores_long(
+    runs: pd.DataFrame, *, sparsity_percent: int, scale: str, units: Mapping[str, str]
+) -> pd.DataFrame:
     """Scores of the dense and of the pruned runs at one sparsity, each task and all tasks.
+
+    units: those of the tasks whose scores aren't normalised, which are not among all tasks.
 
     Rows of ALL_TASKS hold the interquartile mean with an interval over seeds drawn within tasks and
     have no ratio to dense.
@@ -127,24 +138,26 @@ def scores_long(runs: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.
     chosen = runs[(runs["sparsity_percent"] == sparsity_percent) | (runs["method"] == "dense")]
     if chosen.empty:
         raise ValueError(f"no run is dense or has {sparsity_percent}% sparsity")
-    together = aggregate_over_tasks(chosen)
-    together.insert(0, "task", ALL_TASKS)
-    together = together[together["seeds"] > 0] if chosen["task"].nunique() > 1 else together[:0]
-    parts = [part for part in (summarise_scores(chosen), together) if len(part)]
-    return with_cells(
-        pd.concat(parts, ignore_index=True), unit="D4RL-normalised score", scale=scale
-    )
+    parts = [summarise_scores(chosen)]
+    alike = chosen[~chosen["task"].isin(units)]
+    if alike["task"].nunique() > 1:
+        together = aggregate_over_tasks(alike)
+        together.insert(0, "task", ALL_TASKS)
+        parts.append(together[together["seeds"] > 0])
+    frame = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)
 
 
 def scores_table(long: pd.DataFrame) -> Table:
     """Lay out the scores: a row an algorithm and method, columns the tasks."""
     methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
-    tasks = [name for name in TASK_LABELS if (long["task"] == name).any()]
-    columns = [("", "Algorithm, method")]
-    for task in tasks:
-        columns += [(TASK_LABELS[task], "score"), (TASK_LABELS[task], "ratio to dense")]
     together = (long["task"] == ALL_TASKS).any()
     of_tasks = long[long["task"] != ALL_TASKS]
+    tasks, units = tasks_in_order(of_tasks), dict(zip(long["task"], long["unit"], strict=True))
+    columns = [("", "Algorithm, method")]
+    for task in tasks:
+        name, unit = task_title(of_tasks, task), units[task]
+        columns += [(name, "score" if unit == NORMALISED else unit), (name, "ratio to dense")]
     seeds_of = of_tasks.groupby("algorithm")["seeds"].max().astype(int)
     fewer = (of_tasks["seeds"] < of_tasks["algorithm"].map(seeds_of)).any()
     if together:
@@ -159,7 +172,7 @@ def scores_table(long: pd.DataFrame) -> Table:
             line = [f"{algorithm}, {METHOD_LABELS[method]}"]
             for task in tasks:
                 cell = cells[cells["task"] == task]
-                text = interval_text(cell, ("value", "low", "high"), 1)
+                text = interval_text(cell, ("value", "low", "high"), DIGITS.get(units[task], 1))
                 seeds = most if cell.empty else int(cell["seeds"].iloc[0])
                 line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
@@ -178,6 +191,7 @@ def scores_table(long: pd.DataFrame) -> Table:
             + f"; none is shown for fewer than {ENOUGH_SEEDS}); ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
             "seeds drawn within tasks. The paper prints no scores."
+            + (LESS_IS_BETTER if ACTION_ERROR in units.values() else "")
             + (" Runs that diverged have no score and are left out." if fewer else "")
         ),
         columns=tuple(columns),

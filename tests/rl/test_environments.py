@@ -1,0 +1,145 @@
+"""Tasks that config names: any environment of gymnasium's, its bounds, its scores."""
+
+import gymnasium
+import h5py
+import numpy as np
+import pytest
+
+from triptych.core.errors import InputError
+from triptych.rl.environments import GymnasiumEpisodes, episodes_of, spaces_of
+from triptych.rl.locomotion import Locomotion
+from triptych.rl.tasks import NORMALISED, PAPER, task_from, task_named
+from triptych.rl.transitions import DatasetError, prepare, read_transitions
+
+PENDULUM = task_from("pendulum", "Pendulum-v1")
+
+
+def test_episodes_equal_gymnasium_stepped_one_at_a_time():
+    """Actions in [-1, 1] are torques in [-2, 2]; an episode ends at the time limit of 200."""
+    episodes, generator = GymnasiumEpisodes(PENDULUM, 2), np.random.default_rng(0)
+    actions = generator.uniform(-1, 1, (200, 2, 1))
+    observations = [episodes.reset([3, 4])]
+    rewards, ended = [], []
+    for step in actions:
+        seen, paid, over = episodes.step(step, np.array([True, False]))
+        observations.append(seen)
+        rewards.append(paid)
+        ended.append(over)
+    alone = gymnasium.make("Pendulum-v1")
+    np.testing.assert_array_equal(observations[0][0], alone.reset(seed=3)[0])
+    for step, (seen, paid) in enumerate(zip(observations[1:-1], rewards, strict=False)):
+        expected, reward, *_ = alone.step((2 * actions[step, 0]).astype(np.float32))
+        np.testing.assert_allclose(seen[0], expected, rtol=1e-6)
+        assert paid[0] == pytest.approx(reward)
+    assert not np.any(rewards, axis=0)[1]
+    assert [bool(over[0]) for over in ended] == [False] * 199 + [True]
+    assert not np.any(ended, axis=0)[1]
+
+
+def test_sizes_and_bounds_are_the_environments():
+    spaces = spaces_of(PENDULUM)
+    assert (spaces.observation_size, spaces.action_size, spaces.horizon) == (3, 1, 200)
+    assert (spaces.low.tolist(), spaces.high.tolist()) == ([-2], [2])
+    actions = np.array([[-2], [0], [1], [2]], np.float32)
+    assert spaces.narrowed(actions).ravel().tolist() == [-1, 0, 0.5, 1]
+    np.testing.assert_array_equal(spaces.widened(spaces.narrowed(actions)), actions)
+
+
+def test_the_papers_tasks_have_the_bounds_of_gymnasium():
+    for name, task in PAPER.items():
+        spaces, theirs = spaces_of(task_named(name)), gymnasium.make(task.environment)
+        assert theirs.observation_space.shape == (spaces.observation_size,)
+        assert theirs.action_space.low.tolist() == spaces.low.tolist()
+        assert theirs.action_space.high.tolist() == spaces.high.tolist()
+
+
+def written(path, actions):
+    rows = len(actions)
+    with h5py.File(path, "w") as stream:
+        stream["observations"] = np.random.default_rng(0).normal(size=(rows, 3)).astype("f4")
+        stream["actions"] = actions.astype("f4")
+        stream["rewards"] = np.full(rows, -2, "f4")
+        stream["terminals"] = np.zeros(rows, bool)
+    return path
+
+
+def test_recorded_actions_are_scaled_and_time_limits_are_the_environments(tmp_path):
+    actions = np.linspace(-2, 2, 450)[:, None]
+    path = written(tmp_path / "mine.hdf5", actions)
+    prepare(path, PENDULUM, "path", tmp_path / "t.safetensors", tmp_path / "d.csv")
+    kept = read_transitions(tmp_path / "t.safetensors")
+    rows = np.delete(np.arange(449), [199, 399])
+    np.testing.assert_allclose(kept.actions, actions[rows] / 2, atol=1e-6)
+    header, row = (tmp_path / "d.csv").read_text().splitlines()
+    found = dict(zip(header.split(","), row.split(","), strict=True))
+    # 200, 200 and 50 steps of -2; without references the score is the return.
+    assert float(found["return_mean"]) == float(found["score_normalised_mean"]) == -300
+    assert found["timeouts"] == "2"
+
+
+def test_an_action_beyond_the_environments_bounds_is_refused(tmp_path):
+    path = written(tmp_path / "mine.hdf5", np.array([[0], [2.5], [0]]))
+    with pytest.raises(DatasetError, match=r"actions: expected numbers in \[-2, 2\].*row 1"):
+        prepare(path, PENDULUM, "path", tmp_path / "t", tmp_path / "d")
+
+
+def test_a_score_lies_between_the_references_of_config():
+    task = task_from("ant", "Ant-v5", [-100, 300])
+    assert task.unit == NORMALISED and PENDULUM.unit == "return"
+    assert task.score([-100, 0, 300]).tolist() == [0, 25, 100]
+    assert PENDULUM.score([-7.5]).tolist() == [-7.5]
+
+
+def test_inputs_are_numbered_unless_config_names_them():
+    assert PENDULUM.input_names(2) == ("input 1", "input 2")
+    named = task_from("pendulum", "Pendulum-v1", inputs=["cosine", "sine", "turning"])
+    assert named.input_names(3) == ("cosine", "sine", "turning")
+    with pytest.raises(ValueError, match=r"pendulum\.inputs names 3 inputs; expected 4"):
+        named.input_names(4)
+
+
+@pytest.mark.parametrize(
+    ("environment", "message"),
+    [
+        ("Pendulum-v99", "rl.tasks.mine.environment is 'Pendulum-v99'"),
+        ("no_such_module:Mine-v0", "no_such_module"),
+        ("CartPole-v1", "its actions are Discrete"),
+    ],
+)
+def test_an_environment_that_cannot_be_used_is_named(environment, message):
+    with pytest.raises(InputError, match=message):
+        spaces_of(task_from("mine", environment))
+
+
+def test_the_papers_names_stand_for_the_papers_tasks():
+    assert task_from("hopper") is PAPER["hopper"]
+    with pytest.raises(InputError, match="give a task of your own another name"):
+        task_from("hopper", "Hopper-v5")
+
+
+def test_one_of_the_papers_environments_has_its_references_under_any_name():
+    task = task_from("hopper_medium", "Hopper-v4")
+    assert (task.reference, task.inputs) == (PAPER["hopper"].reference, PAPER["hopper"].inputs)
+    assert isinstance(episodes_of(task, 1), Locomotion)
+    assert task_from("mine", "Hopper-v4", [0, 1]).reference == (0, 1)
+    assert task_from("mine", "Hopper-v4", options={"healthy_reward": 2.0}).reference is None
+
+
+def test_options_are_the_environments():
+    ant = {"environment": "Ant-v4", "options": {"use_contact_forces": True}}
+    assert spaces_of(task_from("ant", **ant)).observation_size == 111
+    with pytest.raises(InputError, match="no_such_option"):
+        spaces_of(task_from("ant", "Ant-v4", options={"no_such_option": 1}))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"reference": [0, 1]}, "reference is of an environment: a log has none"),
+        ({"environment": "Ant-v5", "held_out": 0.1}, "held_out is of a log"),
+        ({"bounds": [[-1, -1], [1, 1, 1]]}, "bounds has two lengths"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_named(keys, message):
+    with pytest.raises(InputError, match=rf"rl\.tasks\.mine\.{message}"):
+        task_from("mine", **keys)

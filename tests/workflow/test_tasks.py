@@ -1,0 +1,89 @@
+"""A task that nobody foresaw, by config lines alone."""
+
+import gymnasium
+import h5py
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from tiny_checkout import TINY, copy_checkout
+
+from triptych.core.config import merged
+from triptych.rl.study import verdicts_on
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    """Pendulum beside Hopper: recorded here, trained, drawn; its file once more as a log."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("pendulum"))
+    environment, generator = gymnasium.make("Pendulum-v1"), np.random.default_rng(0)
+    rows = []
+    for episode in range(3):
+        seen, _ = environment.reset(seed=episode)
+        for step in range(200):
+            action = generator.uniform(-2, 2, 1).astype(np.float32)
+            after, reward, *_ = environment.step(action)
+            rows.append((seen, action, reward, False, step == 199))
+            seen = after
+    keys = ("observations", "actions", "rewards", "terminals", "timeouts")
+    with h5py.File(checkout.root / "pendulum.hdf5", "w") as stream:
+        for key, values in zip(keys, zip(*rows, strict=True), strict=True):
+            stream[key] = np.array(values)
+    task = {"source": "path", "path": "pendulum.hdf5", "environment": "Pendulum-v1"}
+    robot = {"source": "path", "path": "pendulum.hdf5", "bounds": [-2, 2], "held_out": 0.3}
+    overlay = {"rl": {"tasks": {"pendulum": task, "robot": robot}}}
+    (checkout.root / "mine.yaml").write_text(yaml.safe_dump(merged(TINY, overlay)))
+    checkout.snakemake("rl", config="mine.yaml")
+    return checkout.root / "results"
+
+
+def test_its_scores_are_returns_in_every_table_and_in_no_mean(ran):
+    for name in ("rl_scores", "rl_figure1", "rl_figure1_curves", "rl_curves"):
+        units = pd.read_csv(ran / "tables" / f"{name}.csv").groupby("task")["unit"].unique()
+        assert units["pendulum"].tolist() == ["return"], name
+        assert units["robot"].tolist() == ["action error"], name
+        assert units["hopper"].tolist() == ["D4RL-normalised score"], name
+    scores = pd.read_csv(ran / "tables" / "rl_scores.csv")
+    assert set(scores["task"]) == {"hopper", "pendulum", "robot"}
+    assert (scores.loc[scores["task"] == "pendulum", "value"] < 0).all()
+    assert (scores.loc[scores["task"] == "robot", "value"] > 0).all()
+    profiles = pd.read_csv(ran / "tables" / "rl_profiles.csv")
+    trained = scores[(scores["task"] == "hopper") & (scores["algorithm"] == "BC")]
+    dense = profiles[(profiles["algorithm"] == "BC") & (profiles["method"] == "dense")]
+    assert set(dense["runs"]) == set(trained.loc[trained["method"] == "dense", "seeds"])
+
+
+def test_a_log_is_scored_by_what_was_held_out_and_never_played(ran):
+    scores = pd.concat([pd.read_csv(path) for path in ran.glob("rl/robot/*/*/scores.csv")])
+    assert scores["return"].isna().all() and set(scores["unit"]) == {"action error"}
+    assert set(scores["steps"]) == {200} and set(scores["episode"]) == {0}
+    row = pd.read_csv(ran / "rl" / "robot" / "dataset.csv").iloc[0]
+    assert (row["episodes"], row["held_out_episodes"], row["transitions"]) == (2, 1, 398)
+    played = pd.concat([pd.read_csv(path) for path in ran.glob("rl/pendulum/*/*/scores.csv")])
+    assert played["return"].notna().all() and set(played["unit"]) == {"return"}
+
+
+def test_its_inputs_are_numbered(ran):
+    inputs = pd.read_csv(ran / "tables" / "rl_inputs.csv")
+    names = inputs.loc[inputs["task"] == "pendulum", "name"]
+    assert set(names) == {"input 1", "input 2", "input 3"}
+
+
+def test_claims_do_not_count_them(ran):
+    """They say the same of all as of Hopper alone."""
+
+    def frames(tasks):
+        def read(pattern):
+            found = pd.concat([pd.read_csv(path) for path in sorted(ran.glob(pattern))])
+            return found[found["task"].isin(tasks)].reset_index(drop=True)
+
+        names = ("scores", "layers", "sizes")
+        each = {name: read(f"rl/*/*/*/{name}.csv") for name in names}
+        latency, datasets = read("rl/*/latency.csv"), read("rl/*/dataset.csv")
+        more = {"trained_layers": each["layers"], "latency": latency, "datasets": datasets}
+        return {**each, **more}
+
+    settings = {"last_evaluations": 1, "precision": "float32", "observations": "normalised"}
+    settings["networks"] = {"BC": "half", "BCQ": "narrow"}
+    alone = verdicts_on(frames(["hopper"]), settings)
+    assert verdicts_on(frames(["hopper", "pendulum", "robot"]), settings) == alone
