@@ -91,12 +91,14 @@ rule rl_train:
 
 
 rule rl_latency:
-    """Time how fast a pruned policy acts, in dense and sparse kernels."""
+    """Time how fast a pruned policy acts, in dense and sparse kernels, and as it is deployed."""
     input:
         masks=[RL.timed_masks],
         transitions="results/rl/{task}/transitions.safetensors",
+        policies=RL.deployed_policies,
     output:
-        "results/rl/{task}/latency.csv",
+        latency="results/rl/{task}/latency.csv",
+        deployed="results/rl/{task}/deployed.csv",
     log:
         "results/logs/rl_latency/{task}.log",
     benchmark:
@@ -118,6 +120,14 @@ rule rl_latency:
         },
         batches=RL.config["latency"]["batches"],
         repeats=RL.config["latency"]["repeats"],
+        deployed=RL.deployed,
+        deployed_networks=RL.deployed_networks,
+        task=RL.task,
+        evaluation={
+            k: v
+            for k, v in RL.config["evaluation"].items()
+            if k not in ("every", "last")
+        },
         code=code("rl_latency"),
     script:
         "../workflow_scripts/rl_latency.py"

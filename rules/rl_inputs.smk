@@ -33,6 +33,27 @@ rule rl_download:
         "../workflow_scripts/rl_download.py"
 
 
+rule rl_minari:
+    """Write a Minari data set, downloaded if it isn't there, in D4RL's layout."""
+    output:
+        "results/rl/{task}/minari.hdf5",
+    log:
+        "results/logs/rl_minari/{task}.log",
+    benchmark:
+        "results/benchmarks/rl_minari/{task}.tsv"
+    retries: RETRIES
+    localrule: True
+    conda:
+        "../envs/minari.yaml"
+    resources:
+        **REQUESTED,
+    params:
+        dataset=lambda wildcards: RL.config["tasks"][wildcards.task]["dataset"],
+        code=code("rl_minari"),
+    script:
+        "../workflow_scripts/rl_minari.py"
+
+
 rule rl_train_expert:
     """Train an expert by PPO (resources/experts/ ships the results)."""
     output:
@@ -48,7 +69,9 @@ rule rl_train_expert:
         **REQUESTED,
     params:
         task="{task}",
-        settings=lambda wildcards: RL.config["experts"][f"{wildcards.task}{wildcards.quality}"],
+        settings=lambda wildcards: RL.config["experts"][
+            f"{wildcards.task}{wildcards.quality}"
+        ],
         checkpoint="results/checkpoints/rl_train_expert/{task}{quality}",
         code=code("rl_train_expert"),
     script:
@@ -93,7 +116,7 @@ rule rl_prepare:
     benchmark:
         "results/benchmarks/rl_prepare/{task}{quality}.tsv"
     wildcard_constraints:
-        task=RL.tasks_from("d4rl", "path"),
+        task=RL.tasks_from("d4rl", "path", "minari"),
     conda:
         "../envs/rl.yaml"
     resources:

@@ -8,8 +8,9 @@ import pytest
 from triptych.core.errors import InputError
 from triptych.rl.environments import GymnasiumEpisodes, episodes_of, spaces_of
 from triptych.rl.locomotion import Locomotion
+from triptych.rl.recording import DatasetError
 from triptych.rl.tasks import NORMALISED, PAPER, task_from, task_named
-from triptych.rl.transitions import DatasetError, prepare, read_transitions
+from triptych.rl.transitions import prepare, read_transitions
 
 PENDULUM = task_from("pendulum", "Pendulum-v1")
 

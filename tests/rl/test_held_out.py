@@ -10,12 +10,14 @@ import torch
 from other_algorithms import TD3_BC
 from sklearn.metrics import r2_score
 
+from triptych.rl.action_errors import action_errors
 from triptych.rl.algorithms.registry import Bc, Widths
 from triptych.rl.evaluation import EvaluationSettings, evaluate
-from triptych.rl.held_out import HeldOut, action_errors, chosen_episodes
+from triptych.rl.held_out import HeldOut, chosen_episodes
 from triptych.rl.networks import initialise
+from triptych.rl.recording import DatasetError
 from triptych.rl.tasks import ACTION_ERROR, task_from
-from triptych.rl.transitions import DatasetError, prepare, read_transitions
+from triptych.rl.transitions import prepare, read_transitions
 
 ROBOT = task_from("robot", bounds=[-2, [2, 4]], held_out=0.2)
 

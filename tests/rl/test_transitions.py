@@ -10,16 +10,13 @@ import numpy as np
 import pytest
 
 from triptych.rl.environments import spaces_of
+from triptych.rl.recording import DatasetError, Recording, read_recording, timeouts_by_length
 from triptych.rl.tasks import task_named
 from triptych.rl.transitions import (
-    DatasetError,
-    Recording,
     dataset_summary,
     prepare,
     q_learning_transitions,
-    read_recording,
     read_transitions,
-    timeouts_by_length,
     write_transitions,
 )
 

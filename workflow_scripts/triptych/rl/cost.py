@@ -37,6 +37,8 @@ PRUNINGS_A_SECOND = 6.0
 """Networks of the paper's widths, by one core: measured."""
 LATENCY_SECONDS = 3.0
 """Of one core for a round at a size of batches, all kernels: assumed."""
+DEPLOYED = 4
+"""Policies whose scores it takes as well: a dense and a pruned one, in float32 and in int8."""
 RECORDED = {"d4rl": 1_000_000, "path": 1_000_000, "minari": 1_000_000}
 """Transitions of a data set; D4RL's have a million, others are taken to have as many."""
 LEARNER = 5
@@ -60,6 +62,7 @@ def job_cost(
             cpu_seconds=config["collect"]["transitions"] / STEPS_A_SECOND,
             disk=2 * _dataset_bytes(wildcards["task"], config),  # recorded, and prepared
         ),
+        "rl_minari": lambda: Cost(disk=_dataset_bytes(wildcards["task"], config)),
         "rl_prepare": lambda: Cost(
             disk=_dataset_bytes(wildcards["task"], config),
             memory=4 * _dataset_bytes(wildcards["task"], config),
@@ -69,7 +72,8 @@ def job_cost(
         "rl_latency": lambda: Cost(
             cpu_seconds=LATENCY_SECONDS
             * config["latency"]["repeats"]
-            * len(config["latency"]["batches"]),
+            * len(config["latency"]["batches"])
+            + DEPLOYED * config["evaluation"]["episodes"] * EPISODE / STEPS_A_SECOND,
             memory=2 * _dataset_bytes(wildcards["task"], config),
         ),
         "rl_bench": lambda: _bench(config["bench"]),

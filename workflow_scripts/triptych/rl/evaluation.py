@@ -15,9 +15,10 @@ import torch
 from torch import Tensor
 
 from triptych.core.portion import Portion
+from triptych.rl.action_errors import action_errors
 from triptych.rl.algorithms.registry import Algorithm
 from triptych.rl.environments import episodes_of
-from triptych.rl.held_out import HeldOut, action_errors
+from triptych.rl.held_out import HeldOut
 from triptych.rl.learner import ADVICE
 from triptych.rl.networks import Parameters
 from triptych.rl.sampling import keyed_generator

@@ -1,4 +1,4 @@
-"""A policy for where neither torch nor Triptych is: what acts of it, its readers, ONNX.
+"""A policy for where neither torch nor Triptych is: what acts of it, packed, its readers, ONNX.
 
 Arrays are a dict in torch's layout, as in `inference`.
 """
@@ -6,13 +6,17 @@ Arrays are a dict in torch's layout, as in `inference`.
 import os
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from triptych.core.files import atomic_path
 from triptych.rl.algorithms.registry import ALGORITHMS
-from triptych.rl.inference import LAYERS, ActingSettings, networks_of
+from triptych.rl.inference import LAYERS, NEEDED, ActingSettings, networks_of
+from triptych.rl.quantising import quantised
+from triptych.rl.sparse_layers import live_layers, live_units
+from triptych.rl.storage import Values, as_read, pack
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -38,26 +42,69 @@ def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     return {name: array for name, array in arrays.items() if name in names}
 
 
+def as_decoder(arrays: Arrays) -> Arrays:
+    """What acts, as what acts as BC: an actor alone does what a decoder does, of no latents."""
+    if "vae.d1.weight" in arrays:
+        return arrays
+    return {name.replace("actor.l", "vae.d"): array for name, array in arrays.items()}
+
+
+def acting_algorithm(arrays: Arrays) -> str | None:
+    """What arrays of which nothing is said can act as: BCQ, else BC, else None."""
+    has = [f"{LAYERS[network][0]}.weight" in arrays for network in NEEDED["BCQ policy"]]
+    return "BCQ" if all(has) else "BC" if has[0] else None
+
+
 def reader(name: str) -> str:
     """The text of one of `READERS`."""
     return (files("triptych.rl") / "readers" / name).read_text(encoding="utf-8")
 
 
+def write_readers(folder: Path) -> None:
+    """Write each of `READERS` there."""
+    for name in READERS:
+        with atomic_path(folder / name) as temporary:
+            temporary.write_text(reader(name), encoding="utf-8")
+
+
+def export(
+    path: Path,
+    arrays: Arrays,
+    metadata: Mapping[str, Any],
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values,
+) -> float:
+    """Write what acts packed at `path`, and as ONNX and with the readers beside it.
+
+    Returns the largest rounding error of a weight. Raises ValueError as its parts do.
+    """
+    arrays = what_acts(arrays, algorithm)
+    export_onnx(path.with_suffix(".onnx"), arrays, settings, algorithm, values)
+    error = pack(path, arrays, metadata, values)
+    write_readers(path.parent)
+    return error
+
+
 def export_onnx(
-    path: str | os.PathLike[str], arrays: Arrays, settings: ActingSettings, algorithm: str
+    path: str | os.PathLike[str],
+    arrays: Arrays,
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values = "fp32",
 ) -> None:
-    """Write what acts as ONNX, dense matrices with whatever zeros they have.
+    """Write what acts as ONNX, dense matrices of the units that act (`live_units`).
 
     BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
     candidates' latents [n, L] to the action [1, A] of the highest Q1. Others: observation [B, S] to
-    action [B, A]. B and n are free. Raises ValueError where an array is missing or shapes do not
-    fit together.
+    action [B, A]. B and n are free. With "int8" codes stand behind a DequantizeLinear by output,
+    and inputs behind a Mul; with "fp16" weights are float32 rounded to it. Raises ValueError where
+    an array is missing or shapes do not fit together.
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     arrays = what_acts(arrays, algorithm)
-    networks_of(arrays)
     decodes = "decoder" in ALGORITHMS[algorithm].acts_with
     first, _, last = LAYERS["decoder" if decodes else "actor"]
     actions = len(arrays[f"{last}.bias"])
@@ -65,13 +112,15 @@ def export_onnx(
     states = arrays[f"{first}.weight"].shape[1] - latents
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
-    nodes = list({"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)())
+    constants = _constants(arrays, values)
+    made = {"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)()
+    nodes = list(_dequantised(made) if values == "int8" else made)
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
-    constants = dict(arrays) | {
-        "max_action": np.float32(settings.max_action),
-        "least_action": np.float32(-settings.max_action),
-        "reach": np.float32(settings.phi * settings.max_action),
+    constants |= {
+        "max_action": np.array(settings.max_action, np.float32),
+        "least_action": np.array(-settings.max_action, np.float32),
+        "reach": np.array(settings.phi * settings.max_action, np.float32),
     }
     inputs = [("observation", rows, states), ("latent", candidates, latents)]
     graph = helper.make_graph(
@@ -82,16 +131,33 @@ def export_onnx(
             for name, many, size in inputs[: 2 if decodes else 1]
         ],
         [helper.make_tensor_value_info("action", TensorProto.FLOAT, [rows, actions])],
-        [
-            numpy_helper.from_array(np.asarray(value, np.float32), name)
-            for name, value in constants.items()
-            if name in used
-        ],
+        [numpy_helper.from_array(value, name) for name, value in constants.items() if name in used],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     onnx.checker.check_model(model, full_check=True)
     with atomic_path(path) as temporary:
         temporary.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _constants(arrays: Arrays, values: Values) -> dict[str, np.ndarray]:
+    """Weights and biases of the units that act; of int8, a weight's codes and scales."""
+    found: dict[str, np.ndarray] = {}
+    for network, layers in networks_of(as_read(arrays, values)).items():
+        inputs = np.ones(layers[0][0].shape[1], bool)
+        stays = live_units([weight for weight, _ in layers])
+        for name, (weight, bias), outputs in zip(
+            LAYERS[network], live_layers(layers), stays, strict=True
+        ):
+            found[f"{name}.bias"] = bias
+            if values == "int8":
+                codes, of_outputs, of_inputs = quantised(arrays[f"{name}.weight"])
+                found[f"{name}.codes"] = codes[outputs][:, inputs]
+                found[f"{name}.outputs"] = of_outputs[outputs]
+                found[f"{name}.inputs"] = of_inputs[inputs]
+            else:
+                found[f"{name}.weight"] = weight
+            inputs = outputs
+    return found
 
 
 Node = tuple[str, list[str], str, dict[str, Any]]
@@ -107,6 +173,22 @@ def _network(network: str, given: list[str], made: str) -> Iterator[Node]:
         yield "Gemm", inputs, last, {"transB": 1}
         if i < 2:
             yield "Relu", [last], f"{network}.{i + 1}", {}
+
+
+def _dequantised(nodes: Iterator[Node]) -> Iterator[Node]:
+    """Each Gemm behind a DequantizeLinear of its codes, and a Mul of what it is given.
+
+    A Mul of the weights would be done at every act: onnxruntime folds none behind the other.
+    """
+    for kind, given, made, how in nodes:
+        if kind == "Gemm":
+            x, weight, bias = given
+            layer = weight.removesuffix(".weight")
+            by_output = [f"{layer}.codes", f"{layer}.outputs"]
+            yield "DequantizeLinear", by_output, weight, {"axis": 0}
+            yield "Mul", [x, f"{layer}.inputs"], f"{layer}.scaled", {}
+            given = [f"{layer}.scaled", weight, bias]
+        yield kind, given, made, how
 
 
 def _decoded(observation: str, made: str) -> Iterator[Node]:

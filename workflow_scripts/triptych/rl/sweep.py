@@ -33,7 +33,7 @@ def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
     task are one stack. A run that is trained and measured stands in both, so that what is measured
     waits for no training.
     """
-    tasks, usual = config["tasks"], config["observations"]
+    tasks, usual = named_tasks(config), config["observations"]
     frames = [
         _runs(tasks, name, sweep, usual).assign(trained=True)
         for name, sweep in sweeps(config).items()
@@ -43,6 +43,11 @@ def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
     measured = _runs(tasks, MEASURED, config["measure"], usual)
     frames.append(measured.assign(trained=False, stack=MEASURED))
     return pd.concat(frames, ignore_index=True)
+
+
+def named_tasks(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config's tasks, by name; an overlay takes one away by `null`."""
+    return {name: task for name, task in config["tasks"].items() if task is not None}
 
 
 def sweeps(config: Mapping[str, Any]) -> dict[str, Any]:

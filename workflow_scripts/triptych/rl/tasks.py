@@ -17,7 +17,7 @@ NORMALISED = "D4RL-normalised score"
 RETURN = "return"
 ACTION_ERROR = "action error"
 """What a score is: between two references, as the environment pays, or of a log's held-out actions
-the normalised mean squared error (`held_out`), of which less is better."""
+the normalised mean squared error (`action_errors`), of which less is better."""
 
 Bounds = tuple[float | tuple[float, ...], float | tuple[float, ...]]
 

@@ -17,7 +17,15 @@ from triptych.rl.config_tasks import (
     with_quality,
 )
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
-from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, run_records, runs_of, sweeps
+from triptych.rl.sweep import (
+    DEFAULT,
+    STACK,
+    algorithms_of,
+    named_tasks,
+    run_records,
+    runs_of,
+    sweeps,
+)
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -39,7 +47,7 @@ class Workflow:
     """
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        self.config = config["rl"]
+        self.config = {**config["rl"], "tasks": named_tasks(config["rl"])}
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
         self._check()
@@ -53,12 +61,14 @@ class Workflow:
             *(["rl_profiles"] if self.profiled else []),
             *(["rl_sensors"] if self.sensing else []),
         )
-        tables = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
-        self.products = products(
-            self.figures, (*tables, *(["rl_variants"] if self.variants else []))
+        tables = (
+            *("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs"),
+            *("rl_inference", "rl_deployed"),
+            *(["rl_variants"] if self.variants else []),
         )
+        self.products = products(self.figures, tables)
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
-        self._timed = self._timed_run()
+        self._timed, self._deployed = self._timed_run(), self._deployed_runs()
 
     def _check(self) -> None:
         config = self.config
@@ -159,21 +169,40 @@ class Workflow:
 
     def _timed_run(self) -> pd.DataFrame:
         """The one measured run whose speed is taken."""
-        wanted, runs = self.config["latency"], self._runs
-        found = runs[
-            (runs["task"] == wanted["task"])
-            & ~runs["trained"]
-            & (runs["method"] == wanted["method"])
-            & (runs["sparsity_percent"] == wanted["sparsity"])
-            & (runs["observations"] == self.config["observations"])
-            & (runs["pruning"] == DEFAULT)
-        ].head(1)
+        wanted = self.config["latency"]
+        found = self._plain(trained=False, method=wanted["method"])
+        found = found[found["sparsity_percent"] == wanted["sparsity"]].head(1)
         if found.empty:
             raise ConfigError(
                 f"config: rl.latency asks for {wanted['method']} at {wanted['sparsity']}% "
                 f"on {wanted['task']}; rl.tasks and rl.measure make no such mask"
             )
         return found
+
+    def _deployed_runs(self) -> pd.DataFrame:
+        """The two trained runs that are exported and timed: a dense one, and it pruned.
+
+        At the sparsity of which the speed is taken, or the highest that is trained below it.
+        """
+        wanted = self.config["latency"]
+        pruned = self._plain(trained=True, method=wanted["method"])
+        pruned = pruned[pruned["sparsity_percent"] <= wanted["sparsity"]]
+        if pruned.empty:
+            raise ConfigError(
+                f"config: rl.latency asks for {wanted['method']} at {wanted['sparsity']}% on "
+                f"{wanted['task']}; no sweep of rl.sweeps trains one that is deployed, at this "
+                f"sparsity or less with observations {self.config['observations']}"
+            )
+        one = pruned[pruned["sparsity_percent"] == pruned["sparsity_percent"].max()].head(1)
+        dense = self._plain(trained=True, method="dense")
+        return pd.concat([dense.merge(one[["sweep", "seed"]]), one])
+
+    def _plain(self, trained: bool, method: str) -> pd.DataFrame:
+        """A method's runs on the timed task with nothing out of the ordinary."""
+        runs, task = self._runs, self.config["latency"]["task"]
+        chosen = (runs["task"] == task) & (runs["trained"] == trained) & (runs["method"] == method)
+        usual = runs["observations"] == self.config["observations"]
+        return runs[chosen & usual & (runs["pruning"] == DEFAULT)]
 
     # Rows.
 
@@ -220,6 +249,16 @@ class Workflow:
     def timed_stack(self) -> list[dict[str, Any]]:
         """All rows of the stack that holds its mask."""
         return self._runs_of(*self._timed[STACK].iloc[0])
+
+    @property
+    def deployed(self) -> list[dict[str, Any]]:
+        """The rows that are exported and timed: dense, and pruned."""
+        return run_records(self._deployed)
+
+    @property
+    def deployed_networks(self) -> str:
+        """The name of their widths."""
+        return str(self._deployed["networks"].iloc[0])
 
     @property
     def sensing(self) -> dict[str, str]:
@@ -304,9 +343,20 @@ class Workflow:
         return f"results/rl/{task}/{networks}/{stack}/masks.safetensors"
 
     @property
+    def deployed_policies(self) -> list[str]:
+        """The file of each row of `deployed`."""
+        stacks = self._deployed[STACK].itertuples(index=False)
+        return [f"results/rl/{t}/{n}/{s}/policies.safetensors" for t, n, s in stacks]
+
+    @property
     def latency(self) -> str:
         """The times of that row."""
         return f"results/rl/{self.config['latency']['task']}/latency.csv"
+
+    @property
+    def deployed_table(self) -> str:
+        """What the exported files take, and score."""
+        return f"results/rl/{self.config['latency']['task']}/deployed.csv"
 
     @property
     def table1_task(self) -> str:
@@ -347,6 +397,7 @@ class Workflow:
             "inputs": ["results/tables/rl_inputs.csv"],
             **({"varied": ["results/tables/rl_variants.csv"]} if self.variants else {}),
             "latency": ["results/tables/rl_inference.csv"],
+            "deployed": ["results/tables/rl_deployed.csv"],
             "layers": self.files("layers.csv"),
             "datasets": self.datasets,
         }

@@ -14,6 +14,7 @@ from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.scores import default_pruning, seen_as
 from triptych.rl.report.sensors import cut_table, paths_table
 from triptych.rl.report.tables import scores_table, table1_table
+from triptych.rl.report.tables_deployed import deployed_table
 from triptych.rl.report.tables_latency import latency_table
 from triptych.rl.report.tables_masks import emptied_table
 from triptych.rl.report.variants import variants_table
@@ -83,7 +84,8 @@ MEMORY = (
 INFERENCE = (
     "The paper promises faster inference with proper hardware and measures none. Here the same "
     "pruned policy acts through dense and sparse kernels on the report's own processor, "
-    "with one thread; the caption says how far their outputs differ at most."
+    "with one thread; the caption says how far their outputs differ at most. Then what a trained "
+    "policy takes where neither PyTorch nor this project is, and what int8 costs it."
 )
 NO_REFERENCE = {
     RETURN: "no reference scores: what stands for its score is the return",
@@ -100,6 +102,7 @@ def rl_sections(
     table1: pd.DataFrame,
     scores: pd.DataFrame,
     latency: pd.DataFrame,
+    deployed: pd.DataFrame,
     comparisons: pd.DataFrame,
     inputs: pd.DataFrame,
     latency_task: str,
@@ -112,10 +115,10 @@ def rl_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency: the long
-    tables of results/tables. layers: every layers.csv, each row once. observations: how those runs
-    see them of which no more is said. variants: of the pruning, whose scores are in `varied`.
-    units: of the tasks whose scores aren't normalised.
+    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency, deployed:
+    the long tables of results/tables. layers: every layers.csv, each row once. observations: how
+    those runs see them of which no more is said. variants: of the pruning, whose scores are in
+    `varied`. units: of the tasks whose scores aren't normalised.
     """
     return [
         Section(
@@ -155,14 +158,10 @@ def rl_sections(
             "Inference",
             INFERENCE,
             [figures["rl_inference"]],
-            [latency_table(latency, task=latency_task)],
+            [latency_table(latency, task=latency_task), deployed_table(deployed)],
         ),
         Section(
-            "data",
-            "Data sets",
-            _notes(datasets, units),
-            [],
-            [datasets_table(datasets, units)],
+            "data", "Data sets", _notes(datasets, units), [], [datasets_table(datasets, units)]
         ),
     ]
 

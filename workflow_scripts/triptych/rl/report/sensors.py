@@ -17,6 +17,8 @@ from triptych.rl.report.scores import in_units
 from triptych.rl.tasks import NORMALISED
 
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
+SHOWN = 24
+"""Inputs in a panel; where a task has more, those that keep most of their weights."""
 INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
 
 
@@ -167,7 +169,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     """
     scores, kept = long[long["name"].isna()], long[long["name"].notna()]
     tasks = tasks_in_order(scores)
-    most = kept.groupby("task")["input"].max().max() + 1
+    most = min(SHOWN, kept.groupby("task")["input"].max().max() + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
         panels = figure.subplots(
@@ -216,7 +218,10 @@ def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
         for kind in OBSERVATIONS
         if ((kept["method"] == method) & (kept["observations"] == kind)).any()
     ]
-    names = kept.sort_values("input")["name"].drop_duplicates().tolist()
+    weight = kept.groupby(["input", "name"])["value"].sum().nlargest(SHOWN).sort_index()
+    names = weight.index.get_level_values("name").tolist()
+    if (every := kept["input"].nunique()) > SHOWN:
+        axes.set_ylabel(f"the {SHOWN} of {every} inputs that keep most")
     cells = kept.set_index(["method", "observations", "name"])
     grid = np.array([[cells.loc[(*column, name), "value"] for column in columns] for name in names])
     shown = axes.imshow(np.sqrt(grid), aspect="auto", cmap="Greens", vmin=0, vmax=10)
