@@ -50,7 +50,7 @@ rule rl_prune:
 
 
 rule rl_train:
-    """Prune, train and score a stack of runs, BCQ and the BC that it contains."""
+    """Prune, train and score a stack of runs of one algorithm, and of those that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
         pruned_on=RL.pruned_on,
@@ -80,7 +80,6 @@ rule rl_train:
         runs=RL.runs,
         widths=RL.widths,
         algorithms=RL.algorithms,
-        bcq=RL.config["bcq"],
         pruning=lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards)),
         training=RL.config["training"],
         evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from triptych.core.files import write_csv
 from triptych.core.job import job
+from triptych.rl.algorithms.registry import Widths
 from triptych.rl.deployed import deployed_table
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.inference import ActingSettings
 from triptych.rl.latency import latency_table, pruned_policy
-from triptych.rl.networks import Widths
 from triptych.rl.stored_policy import read_policy
 from triptych.rl.tasks import task_from
 from triptych.rl.transitions import read_transitions

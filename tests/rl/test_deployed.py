@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from other_algorithms import TD3_BC
 
 from triptych.rl import deployed
+from triptych.rl.algorithms.registry import ALGORITHMS, Bc, Bcq, Widths
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.exporting import export, what_acts
 from triptych.rl.inference import ActingSettings
-from triptych.rl.networks import Widths, initialise, torch_layout
+from triptych.rl.networks import initialise, torch_layout
 from triptych.rl.storage import dense_bytes, unpack
 from triptych.rl.stored_policy import StoredPolicy
 from triptych.rl.tasks import task_named
@@ -24,7 +26,7 @@ READERS = ["onnxruntime", "policy.py", "policy.c"]
 def policies(algorithm: str) -> list[StoredPolicy]:
     """A dense policy of Hopper's sizes, and it with a fifth of its weights."""
     generator = np.random.default_rng(0)
-    fresh = initialise(Widths((20, 16), (20, 16), 24), 11, 3, [0])
+    fresh = initialise(Widths((20, 16), (20, 16), 24), 11, 3, [0], ALGORITHMS[algorithm])
     dense = torch_layout({name: value[0].numpy() for name, value in fresh.items()})
     pruned = {
         name: array * (generator.random(array.shape) < 0.2).astype("f4")
@@ -48,9 +50,10 @@ def table_of(algorithm: str) -> pd.DataFrame:
     return deployed.deployed_table(policies(algorithm), observations, EVALUATION, repeats=2)
 
 
-@pytest.mark.parametrize("algorithm", ["BC", "BCQ"])
+@pytest.mark.parametrize("algorithm", ["BC", "BCQ", "TD3+BC"])
 def test_bytes_are_the_files_and_scores_those_of_what_the_files_hold(tmp_path, algorithm):
-    table = table_of(algorithm)
+    table, bcq = table_of(algorithm), Bcq(discount=0.99, phi=0.05, lmbda=0.75, target_samples=2)
+    acts = {"BC": Bc(**vars(bcq)), "BCQ": bcq, "TD3+BC": TD3_BC}[algorithm]
     keys = ["method", "values", "reader"]
     assert not table.duplicated(keys).any() and len(table) == 2 * (2 * 3 + 1)
     assert set(table["candidates"]) == {3 if algorithm == "BCQ" else 1}
@@ -68,7 +71,7 @@ def test_bytes_are_the_files_and_scores_those_of_what_the_files_hold(tmp_path, a
                 name: torch.from_numpy(np.atleast_2d(array.T)[None])
                 for name, array in unpack(path).arrays.items()
             }
-            scored = evaluate(algorithm, parameters, [4], EVALUATION, phi=0.05)
+            scored = evaluate(acts, parameters, [4], EVALUATION)
             for column in ("return", "score_normalised"):
                 expected = pytest.approx(scored[column].mean(), rel=1e-6)
                 assert all(each == expected for each in own.loc[values][column])

@@ -78,7 +78,7 @@ def test_only_what_acts_is_kept(algorithm):
     del arrays["vae.d2.bias"]
     with pytest.raises(ValueError, match=rf"policy of {algorithm} .* vae\.d2\.bias"):
         what_acts(arrays, algorithm)
-    with pytest.raises(ValueError, match="'TD3'; expected BCQ or BC"):
+    with pytest.raises(ValueError, match="'TD3'; expected one of BCQ, BC"):
         what_acts(policy(1.0), "TD3")
 
 
@@ -291,6 +291,38 @@ def test_an_episode_of_hopper_has_the_librarys_return(deployed, tmp_path, algori
     with deployed(tmp_path / "p.tpk", algorithm) as act:
         total, same = episode(act)
     assert (total, same) == (pytest.approx(expected, rel=1e-4), steps)
+
+
+def actor_alone(states: np.ndarray, arrays) -> np.ndarray:
+    """What TD3+BC and IQL do with an observation, in float64."""
+    for i in (1, 2, 3):
+        states = states @ arrays[f"actor.l{i}.weight"].T.astype(float) + arrays[f"actor.l{i}.bias"]
+        states = np.maximum(states, 0) if i < 3 else 1.5 * np.tanh(states)
+    return states
+
+
+@pytest.mark.parametrize("algorithm", ["TD3+BC", "IQL"])
+def test_a_policy_without_latents_acts_by_its_actor(deployed, tmp_path, algorithm):
+    import onnxruntime
+
+    arrays = policy(0.3)
+    arrays["actor.l1.weight"] = arrays["actor.l1.weight"][:, :STATE]
+    arrays["actor.log_std"] = np.zeros(ACTION, np.float32)
+    kept = what_acts(arrays, algorithm)
+    assert kept.keys() == {f"actor.l{i}.{k}" for i in (1, 2, 3) for k in ("weight", "bias")}
+    settings = {"algorithm": algorithm, "max_action": 1.5}
+    pack(tmp_path / "p.tpk", kept, {"settings": settings}, "fp32")
+    states = drawn(20)[0]
+    expected = actor_alone(states, kept)
+    assert expected.std() > 0.1
+    with deployed(tmp_path / "p.tpk", algorithm) as act:
+        found = act(states, np.zeros((20, 0), np.float32))
+        assert not isinstance(act, Compiled) or act.sizes() == [0, STATE, ACTION, 0]
+    np.testing.assert_allclose(found, expected, atol=1e-6, rtol=0)
+    export_onnx(tmp_path / "p.onnx", arrays, SETTINGS, algorithm)
+    session = onnxruntime.InferenceSession(tmp_path / "p.onnx", providers=["CPUExecutionProvider"])
+    found = session.run(["action"], {"observation": states})[0]
+    np.testing.assert_allclose(found, expected, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize(("algorithm", "clip"), [("BC", 0.25), ("BCQ", 0.5)])

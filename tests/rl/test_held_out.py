@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from other_algorithms import TD3_BC
 from sklearn.metrics import r2_score
 
 from triptych.rl.action_errors import action_errors
+from triptych.rl.algorithms.registry import Bc, Widths
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.held_out import HeldOut, chosen_episodes
-from triptych.rl.networks import Widths, initialise
+from triptych.rl.networks import initialise
 from triptych.rl.recording import DatasetError
 from triptych.rl.tasks import ACTION_ERROR, task_from
 from triptych.rl.transitions import prepare, read_transitions
@@ -75,20 +77,19 @@ def test_the_error_is_one_less_r_squared():
     assert set(frame["unit"]) == {ACTION_ERROR} and frame["return"].isna().all()
 
 
-@pytest.mark.parametrize("algorithm", ["BC", "BCQ"])
-def test_policies_are_scored_by_episode_without_noise(tmp_path, algorithm):
+@pytest.mark.parametrize("name", ["BC", "BCQ", "TD3+BC"])
+def test_policies_are_scored_by_episode_without_noise(tmp_path, bcq_settings, name):
+    algorithm = {"BC": Bc(**vars(bcq_settings)), "BCQ": bcq_settings, "TD3+BC": TD3_BC}[name]
     kept, _ = prepared(tmp_path, written(tmp_path / "log.hdf5"))
     settings = EvaluationSettings(episodes=1, candidates=5, seed=0, task=ROBOT)
     settings = dataclasses.replace(settings, held_out=kept.held_out)
-    parameters = initialise(Widths((8, 8), (8, 8), 8), 1, 2, [0, 1])
-    first, again = (
-        evaluate(algorithm, parameters, seeds, settings, 0.05) for seeds in ([0, 1], [5, 6])
-    )
+    parameters = initialise(Widths((8, 8), (8, 8), 8), 1, 2, [0, 1], type(algorithm))
+    first, again = (evaluate(algorithm, parameters, seeds, settings) for seeds in ([0, 1], [5, 6]))
     pd.testing.assert_frame_equal(first, again)  # seeds key the noise, and there is none
     assert first[["policy", "episode", "steps"]].to_numpy().tolist() == [
         [0, 0, 7], [0, 1, 7], [1, 0, 7], [1, 1, 7]
     ]  # fmt: skip
-    assert evaluate(algorithm, parameters, [0, 1], settings, 0.05, lambda: True) is None
+    assert evaluate(algorithm, parameters, [0, 1], settings, lambda: True) is None
 
 
 def test_a_log_of_one_episode_is_refused_by_name(tmp_path):

@@ -51,7 +51,7 @@ def test_editing_the_evaluation_makes_training_stale_and_what_follows(finished):
 
 
 def test_editing_a_comment_makes_nothing_stale(finished):
-    path = finished.root / "workflow_scripts/triptych/rl/bcq.py"
+    path = finished.root / "workflow_scripts/triptych/rl/algorithms/bcq.py"
     path.write_text(path.read_text() + "\n# a comment\n")
     assert "Nothing to be done" in finished.snakemake("rl", "--dry-run")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from triptych.rl.controls import CHAINS
+from triptych.rl.algorithms.registry import CHAINS
 from triptych.rl.observations import FIRST_LAYERS
 from triptych.rl.tasks import Task
 
@@ -26,7 +26,9 @@ def on_paths(masks: Masks) -> dict[str, NDArray[np.bool_]]:
     """
     found = {}
     for chain in CHAINS:
-        steps = [[f"{layer}.weight" for layer in step] for step in chain]
+        steps = [[f"{layer}.weight" for layer in step] for step in chain.steps]
+        if steps[0][0] not in masks:
+            continue
         first = masks[steps[0][0]]
         # Units that an input reaches, by step.
         reached: list[Any] = [np.ones(first.shape[:2], np.bool_)]
@@ -53,7 +55,7 @@ def input_table(rows: pd.DataFrame, masks: Masks, task: Task) -> pd.DataFrame:
     records = []
     for k, row in enumerate(rows.to_dict("records")):
         cut = []
-        for layer in FIRST_LAYERS:
+        for layer in (name for name in FIRST_LAYERS if f"{name}.weight" in masks):
             mask = masks[f"{layer}.weight"][k, : len(names)]
             kept = mask.sum(1)
             records += [

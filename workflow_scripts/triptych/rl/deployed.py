@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.exporting import export, what_acts
+from triptych.rl.exporting import as_decoder, export, what_acts
 from triptych.rl.inference import ActingSettings, Arrays, NumpyDense, Torch, draw_latents
 from triptych.rl.latency import METHODS, MOST_INPUTS, one_thread, timings
 from triptych.rl.rounding import scores
@@ -82,7 +82,7 @@ def _inputs(
 ) -> Inputs:
     generator = np.random.default_rng(0)
     chosen = observations[generator.integers(len(observations), size=MOST_INPUTS)]
-    latents = 2 * len(arrays["vae.d3.bias"])
+    latents = as_decoder(arrays)["vae.d1.weight"].shape[1] - observations.shape[1]
     candidates: tuple[int, ...] = ()
     clip = acting.latent_clip_bc
     if algorithm == "BCQ":
@@ -101,21 +101,26 @@ def _timed(
 ) -> list[dict[str, Any]]:
     """A record for each file and reader."""
     ways: dict[tuple[Values, str], _Way] = {}
-    method = METHODS[f"{algorithm} policy"]
+    method, decoder = METHODS.get(f"{algorithm} policy", "bc"), as_decoder(arrays)
+    actions = len(decoder["vae.d3.bias"])
     metadata = {"row": policy.row, "settings": policy.settings}
     for values in VALUES:
         path = folder / f"{values}.tpk"
         export(path, arrays, metadata, acting, algorithm, values)
-        for way in (_onnx(path, inputs), _python(path, inputs, method), _c(path, inputs, method)):
+        for way in (
+            _onnx(path, inputs),
+            _python(path, inputs, method),
+            _c(path, inputs, method, actions),
+        ):
             ways[values, way.reader] = way
-    dense = getattr(Torch(arrays, acting, "dense"), method)
+    dense = getattr(Torch(decoder, acting, "dense"), method)
     calls = [partial(dense, *each) for each in inputs]
     size = dense_bytes(arrays)
     ways["fp32", "torch"] = _Way("torch.save", "torch", size, calls, _first)
     taken = timings({"/".join(name): way.calls for name, way in ways.items() if way.calls}, repeats)
     records = []
     for (values, reader), way in ways.items():
-        reference = NumpyDense(as_read(arrays, values), acting, np.float64)
+        reference = NumpyDense(as_decoder(as_read(arrays, values)), acting, np.float64)
         differences = [
             _difference(way.actions(call()), reference, algorithm, *each)
             for call, each in zip(way.calls, inputs, strict=bool(way.calls))
@@ -139,7 +144,7 @@ def _difference(
 
     As in the table of latencies: two equally good candidates may be told apart by rounding.
     """
-    if algorithm == "BC":
+    if algorithm != "BCQ":
         return float(np.abs(reference.bc(observation, latents) - actions).max())
     (candidates,), (values,) = reference.candidates(observation, latents)
     off = np.abs(candidates - actions).max(axis=1)
@@ -160,7 +165,10 @@ def _onnx(path: Path, inputs: Inputs) -> _Way:
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     model = path.with_suffix(".onnx")
     session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    feeds = [{"observation": s, "latent": z.reshape(-1, z.shape[-1])} for s, z in inputs]
+    feeds = [
+        {"observation": s} | ({"latent": z.reshape(-1, z.shape[-1])} if z.size else {})
+        for s, z in inputs
+    ]
     calls = [partial(session.run, ["action"], feed) for feed in feeds]
     return _Way("ONNX", "onnxruntime", model.stat().st_size, calls, lambda result: result[0])
 
@@ -176,9 +184,9 @@ def _python(path: Path, inputs: Inputs, method: str) -> _Way:
     return _Way("packed", "policy.py", path.stat().st_size, calls, lambda actions: actions)
 
 
-def _c(path: Path, inputs: Inputs, method: str) -> _Way:
+def _c(path: Path, inputs: Inputs, method: str, actions: int) -> _Way:
     """policy.c as it was written beside the file, compiled; without calls where cc is missing."""
-    action = np.empty((1, inputs[0][1].shape[-1] // 2), np.float32)
+    action = np.empty((1, actions), np.float32)
     calls = list(_c_calls(path, inputs, method, action))
     return _Way("packed", "policy.c", path.stat().st_size, calls, lambda _: action)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from triptych.core.files import atomic_path
+from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.inference import LAYERS, NEEDED, ActingSettings, networks_of
 from triptych.rl.quantising import quantised
 from triptych.rl.sparse_layers import live_layers, live_units
@@ -26,18 +27,26 @@ OPSET = 20
 
 
 def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
-    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder.
+    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder, of others the
+    actor.
 
-    Neither acts with the encoder or Q2. Raises ValueError for another algorithm, or where one of
-    the arrays is missing.
+    None acts with the encoder or Q2. Raises ValueError for an algorithm that isn't known, or where
+    one of the arrays is missing.
     """
-    if f"{algorithm} policy" not in NEEDED:
-        raise ValueError(f"its algorithm is {algorithm!r}; expected BCQ or BC")
-    layers = [layer for network in NEEDED[f"{algorithm} policy"] for layer in LAYERS[network]]
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"its algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
+    layers = [layer for network in ALGORITHMS[algorithm].acts_with for layer in LAYERS[network]]
     names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
     if missing := sorted(names - arrays.keys()):
         raise ValueError(f"it is a policy of {algorithm} and has no array {missing[0]}")
     return {name: array for name, array in arrays.items() if name in names}
+
+
+def as_decoder(arrays: Arrays) -> Arrays:
+    """What acts, as what acts as BC: an actor alone does what a decoder does, of no latents."""
+    if "vae.d1.weight" in arrays:
+        return arrays
+    return {name.replace("actor.l", "vae.d"): array for name, array in arrays.items()}
 
 
 def acting_algorithm(arrays: Arrays) -> str | None:
@@ -87,21 +96,24 @@ def export_onnx(
     """Write what acts as ONNX, dense matrices of the units that act (`live_units`).
 
     BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
-    candidates' latents [n, L] to the action [1, A] of the highest Q1. B and n are free. With "int8"
-    codes stand behind a DequantizeLinear by output, and inputs behind a Mul; with "fp16" weights
-    are float32 rounded to it. Raises ValueError where an array is missing or shapes do not fit
-    together.
+    candidates' latents [n, L] to the action [1, A] of the highest Q1. Others: observation [B, S] to
+    action [B, A]. B and n are free. With "int8" codes stand behind a DequantizeLinear by output,
+    and inputs behind a Mul; with "fp16" weights are float32 rounded to it. Raises ValueError where
+    an array is missing or shapes do not fit together.
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     arrays = what_acts(arrays, algorithm)
-    actions = len(arrays["vae.d3.bias"])
-    states, latents = arrays["vae.d1.weight"].shape[1] - 2 * actions, 2 * actions
+    decodes = "decoder" in ALGORITHMS[algorithm].acts_with
+    first, _, last = LAYERS["decoder" if decodes else "actor"]
+    actions = len(arrays[f"{last}.bias"])
+    latents = 2 * actions if decodes else 0
+    states = arrays[f"{first}.weight"].shape[1] - latents
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
     constants = _constants(arrays, values)
-    acting = _bcq_nodes() if algorithm == "BCQ" else _bc_nodes()
+    acting = {"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)()
     nodes = list(_dequantised(acting) if values == "int8" else acting)
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
@@ -110,12 +122,13 @@ def export_onnx(
         "least_action": np.array(-settings.max_action, np.float32),
         "reach": np.array(settings.phi * settings.max_action, np.float32),
     }
+    inputs = [("observation", rows, states), ("latent", candidates, latents)]
     graph = helper.make_graph(
         [helper.make_node(kind, given, [made], **how) for kind, given, made, how in nodes],
         f"{algorithm} policy",
         [
-            helper.make_tensor_value_info("observation", TensorProto.FLOAT, [rows, states]),
-            helper.make_tensor_value_info("latent", TensorProto.FLOAT, [candidates, latents]),
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [many, size])
+            for name, many, size in inputs[: 2 if decodes else 1]
         ],
         [helper.make_tensor_value_info("action", TensorProto.FLOAT, [rows, actions])],
         [numpy_helper.from_array(value, name) for name, value in constants.items() if name in used],
@@ -179,13 +192,21 @@ def _dequantised(nodes: Iterator[Node]) -> Iterator[Node]:
 
 
 def _decoded(observation: str, made: str) -> Iterator[Node]:
-    yield from _network("decoder", [observation, "latent"], "decoder.sum")
-    yield "Tanh", ["decoder.sum"], "decoder.tanh", {}
-    yield "Mul", ["decoder.tanh", "max_action"], made, {}
+    yield from _squashed("decoder", [observation, "latent"], made)
+
+
+def _squashed(network: str, given: list[str], made: str) -> Iterator[Node]:
+    yield from _network(network, given, f"{network}.sum")
+    yield "Tanh", [f"{network}.sum"], f"{network}.tanh", {}
+    yield "Mul", [f"{network}.tanh", "max_action"], made, {}
 
 
 def _bc_nodes() -> Iterator[Node]:
     yield from _decoded("observation", "action")
+
+
+def _actor_nodes() -> Iterator[Node]:
+    yield from _squashed("actor", ["observation"], "action")
 
 
 def _bcq_nodes() -> Iterator[Node]:

@@ -1,13 +1,16 @@
 """What rounding its weights costs a policy: its score with and without, in the same episodes."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 
+from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.evaluation import EvaluationSettings, evaluate
+from triptych.rl.exporting import as_decoder
 from triptych.rl.inference import ActingSettings, Arrays
 from triptych.rl.networks import Parameters
 from triptych.rl.storage import Values, as_read
@@ -19,8 +22,9 @@ def is_simulated(task: str, arrays: Arrays) -> bool:
 
     A task of another name is its config's, which no file brings along.
     """
-    inputs, actions = arrays["vae.d1.weight"].shape[1], len(arrays["vae.d3.bias"])
-    return SIZES.get(task) == (inputs - 2 * actions, actions)
+    decoder = as_decoder(arrays)
+    inputs, actions = decoder["vae.d1.weight"].shape[1], len(decoder["vae.d3.bias"])
+    return SIZES.get(task) == (inputs - (2 * actions if decoder is arrays else 0), actions)
 
 
 def scores(
@@ -36,7 +40,10 @@ def scores(
     keys the latents. The columns are those of `evaluate`.
     """
     seeds = [seed] * len(policies)
-    found = evaluate(algorithm, _stacked(policies), seeds, evaluation, phi)
+    # Acting asks for BCQ's reach and no other setting.
+    kind = ALGORITHMS[algorithm]
+    acts = kind(**{field.name: phi if field.name == "phi" else None for field in fields(kind)})
+    found = evaluate(acts, _stacked(policies), seeds, evaluation)
     assert found is not None  # nothing interrupts it
     return found
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from triptych.rl.algorithms.registry import ALGORITHMS
+
 KEYS = ("task", "observations", "method", "pruning", "sparsity_percent", "seed")
 """What names a run."""
 DEFAULT = "default"
@@ -53,10 +55,11 @@ def sweeps(config: Mapping[str, Any]) -> dict[str, Any]:
     return {name: sweep for name, sweep in config["sweeps"].items() if sweep is not None}
 
 
-def algorithms_of(config: Mapping[str, Any], stack: str) -> list[str]:
-    """What the runs of a stack are trained for: `BCQ`, `BC`, or both in one training."""
-    algorithms: list[str] = config["sweeps"][stack.partition("-")[0]]["algorithms"]
-    return algorithms
+def algorithms_of(config: Mapping[str, Any], stack: str) -> dict[str, dict[str, Any]]:
+    """What the runs of a stack are trained for, and the settings of each; the first one's training
+    contains the others."""
+    names = config["sweeps"][stack.partition("-")[0]]["algorithms"]
+    return {name: config.get(ALGORITHMS[name].section, {}) for name in names}
 
 
 def _runs(tasks: Iterable[str], name: str, sweep: Mapping[str, Any], usual: str) -> pd.DataFrame:

@@ -7,6 +7,7 @@ import pandas as pd
 
 from triptych.core.config import ConfigError
 from triptych.present.files import products
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths, networks_name
 from triptych.rl.config_tasks import (
     check_tasks,
     d4rl_file,
@@ -141,9 +142,21 @@ class Workflow:
                 )
 
     def _check_algorithms(self, named: Mapping[str, Any]) -> None:
-        """Each is trained by one sweep, so that a score is of one set of widths."""
+        """A sweep is one training; each algorithm is of one, so that a score is of one set of
+        widths."""
         trained: dict[str, str] = {}
         for key, sweep in named.items():
+            first, *others = sweep["algorithms"]
+            if unknown := [name for name in (first, *others) if name not in ALGORITHMS]:
+                raise ConfigError(
+                    f"config: {key}.algorithms names {', '.join(unknown)}; allowed are "
+                    f"{', '.join(ALGORITHMS)}"
+                )
+            if not set(others) <= set(ALGORITHMS[first].contains):
+                raise ConfigError(
+                    f"config: {key}.algorithms are {', '.join(sweep['algorithms'])}; expected one, "
+                    "or BCQ, BC, of which the first contains the other"
+                )
             for algorithm in sweep["algorithms"]:
                 if algorithm in trained:
                     raise ConfigError(
@@ -256,12 +269,15 @@ class Workflow:
         runs = self._runs[self._runs["trained"] & (self._runs["sparsity_percent"] == SHOWN_PERCENT)]
         kinds = runs[runs["method"].isin(CRITERIA)].groupby("sweep")["observations"].nunique()
         both = {
-            algorithm: {"algorithm": algorithm, "networks": sweep["widths"]}
+            algorithm: {
+                "algorithm": algorithm,
+                "networks": networks_name(sweep["widths"], algorithm),
+            }
             for name, sweep in sweeps(self.config).items()
             if kinds.get(name, 0) == len(OBSERVATIONS)
             for algorithm in sweep["algorithms"]
         }
-        return both.get("BC") or both.get("BCQ") or {}
+        return next((both[name] for name in ("BC", *ALGORITHMS) if name in both), {})
 
     @property
     def score_figures(self) -> dict[str, list[str]]:
@@ -273,8 +289,8 @@ class Workflow:
         paper = {figure: [name] for figure, name in PAPER_FIGURES.items() if name in methods}
         return {**paper, "rl_criteria": others} if others else paper
 
-    def algorithms(self, wildcards: Any) -> list[str]:
-        """What a stack is trained for."""
+    def algorithms(self, wildcards: Any) -> dict[str, dict[str, Any]]:
+        """What a stack is trained for, with the settings of each."""
         return algorithms_of(self.config, wildcards.stack)
 
     @property
@@ -364,7 +380,7 @@ class Workflow:
             "precision": self.config["training"]["precision"],
             "observations": self.config["observations"],
             "networks": {
-                algorithm: sweep["widths"]
+                algorithm: networks_name(sweep["widths"], algorithm)
                 for sweep in sweeps(self.config).values()
                 for algorithm in sweep["algorithms"]
             },
@@ -442,16 +458,19 @@ class Workflow:
         """What was run, for the head of the page."""
         config = self.config
 
-        def units(name: str) -> str:
-            table = config["widths"][name]
-            actor, critic = ("-".join(map(str, table[each])) for each in ("actor", "critic"))
-            return f"actor {actor}, critic {critic}, VAE {table['vae']}-{table['vae']}"
+        def units(name: str, algorithm: str = "BCQ") -> str:
+            widths = Widths.from_table(config["widths"][name])
+            networks = {each.network: each.width for each in ALGORITHMS[algorithm].chains}
+            return ", ".join(
+                f"{'VAE' if network == 'vae' else network} {one}-{two}"
+                for network, (one, two) in ((n, widths.hidden(w)) for n, w in networks.items())
+            )
 
         return {
             "Tasks": ", ".join(f"{task} ({source})" for task, source in self.data.items()),
             **{
                 f"Trained runs ({' and '.join(sweep['algorithms'])})": self._sweep_facts(name)
-                + f"; {units(sweep['widths'])}"
+                + f"; {units(sweep['widths'], sweep['algorithms'][0])}"
                 for name, sweep in sweeps(config).items()
             },
             "Observations": f"{config['observations']} where nothing else is said",

@@ -18,7 +18,7 @@
  *   int is_bcq = policy_sizes(p, &states, &actions, &latents);
  *   policy_bc(p, observation, latent, action);
  *
- * policy_sizes returns 1 for a policy of BCQ, 0 for one of BC. Observations are those of the
+ * policy_sizes returns 1 for a policy of BCQ, 0 for one of BC, and 0 with no latents for others. Observations are those of the
  * environment, not normalised. You draw the latents: standard normal, clipped to +-policy_clip.
  * policy_bcq takes n of them, one after another, and returns which it chose; policy_bc returns 0;
  * both return -1 where the file lacks a network. A policy works in its own memory: one thread each.
@@ -400,11 +400,19 @@ static const char *fits(struct policy *p, const char *settings) {
             if (l[i].out > widest) widest = l[i].out;
         }
     }
-    if (!has[0]) return "it has no decoder, with which policies act";
     const char *algorithm = member(settings, "algorithm");
+    int alone = algorithm && !is_text(algorithm, "BCQ") && !is_text(algorithm, "BC") && has[1];
+    if (alone) { /* its actor does what a decoder does, of no latents */
+        struct layer decoder[3];
+        memcpy(decoder, p->layers[0], sizeof decoder);
+        memcpy(p->layers[0], p->layers[1], sizeof decoder);
+        memcpy(p->layers[1], decoder, sizeof decoder);
+        has[0] = 1, has[1] = has[2] = 0;
+    }
+    if (!has[0]) return "it has no decoder, with which policies act";
     p->is_bcq = algorithm ? is_text(algorithm, "BCQ") : has[1] && has[2];
     if (p->is_bcq && !(has[1] && has[2])) return "it is of BCQ and lacks the actor or Q1";
-    p->actions = p->layers[0][2].out, p->latents = 2 * p->actions;
+    p->actions = p->layers[0][2].out, p->latents = alone ? 0 : 2 * p->actions;
     p->states = p->layers[0][0].in - p->latents;
     int joint = p->states + p->actions;
     if (p->states < 1

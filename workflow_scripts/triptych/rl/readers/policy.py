@@ -33,8 +33,9 @@ LAYERS = {
 class Policy:
     """The networks of a packed file that act, as dense float32 matrices.
 
-    algorithm: "BCQ", or "BC", for which the decoder alone is needed. states, actions, latents: the
-    sizes S, A and L. candidates: actions that BCQ chooses among.
+    algorithm: "BCQ", or "BC", for which the decoder alone is needed, or another, whose actor does
+    what a decoder does, of no latents. states, actions, latents: the sizes S, A and L. candidates:
+    actions that BCQ chooses among.
     """
 
     def __init__(self, path: str) -> None:
@@ -49,6 +50,9 @@ class Policy:
         settings = metadata.get("settings", {})
         complete = len(self._networks) == len(LAYERS)
         self.algorithm = settings.get("algorithm", "BCQ" if complete else "BC")
+        self.latents = 2
+        if self.algorithm not in ("BC", "BCQ") and "actor" in self._networks:
+            self._networks["decoder"], self.latents = self._networks["actor"], 0
         if "decoder" not in self._networks or (self.algorithm == "BCQ" and not complete):
             raise ValueError(f"{path} lacks networks that {self.algorithm} acts with")
         self.max_action = settings.get("max_action", 1.0)
@@ -57,7 +61,7 @@ class Policy:
         clips = settings.get("latent_clip_bc", 0.25), settings.get("latent_clip_bcq", 0.5)
         self.latent_clip = clips[self.algorithm == "BCQ"]
         self.actions = len(self._networks["decoder"][2][1])
-        self.latents = 2 * self.actions
+        self.latents *= self.actions
         self.states = len(self._networks["decoder"][0][0]) - self.latents
 
     def act(self, observations: np.ndarray, generator: np.random.Generator) -> np.ndarray:

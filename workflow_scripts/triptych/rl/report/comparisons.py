@@ -14,8 +14,8 @@ from triptych.core.statistics import LEVEL, Interval, difference_interval
 from triptych.present.palette import MUTED, STYLE, label, legend_below
 from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CONTROLS, METHODS
-from triptych.rl.report.figures import ALGORITHMS, task_title, tasks_in_order
-from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS
+from triptych.rl.report.figures import task_title, tasks_in_order
+from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_COLOURS, METHOD_LABELS
 from triptych.rl.report.scores import in_units, seed_scores
 from triptych.rl.report.tables import ALL_TASKS, DIGITS, ENOUGH_SEEDS, interval_text
 from triptych.rl.tasks import ACTION_ERROR, NORMALISED
@@ -165,7 +165,7 @@ def profiles_long(runs: pd.DataFrame, behaviour: pd.DataFrame, *, scale: str) ->
     shown = runs[runs["sparsity_percent"].isin([0, highest])]
     parts = np.linspace(0, 1.2, 121)
     records = []
-    for algorithm, method in product(ALGORITHMS, METHOD_LABELS):
+    for algorithm, method in product(ALGORITHM_COLOURS, METHOD_LABELS):
         cell = shown[(shown["algorithm"] == algorithm) & (shown["method"] == method)]
         if len(cell):
             reached = (cell["score"] / cell["task"].map(expert)).to_numpy()
@@ -185,7 +185,7 @@ def profiles_figure(long: pd.DataFrame) -> Figure:
 
     long: as `profiles_long` returns it.
     """
-    algorithms = [name for name in ALGORITHMS if (long["algorithm"] == name).any()]
+    algorithms = [name for name in ALGORITHM_COLOURS if (long["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.2 + 3.6 * len(algorithms), 3.6), layout="constrained")
         panels = figure.subplots(1, len(algorithms), sharey=True, squeeze=False)[0]

@@ -18,8 +18,6 @@ from triptych.rl.report.labels import (
 )
 from triptych.rl.tasks import NORMALISED
 
-ALGORITHMS = ("BCQ", "BC")
-
 
 def tasks_in_order(frame: pd.DataFrame) -> list[str]:
     """The frame's tasks: the paper's three in a fixed order, then others by name."""
@@ -82,7 +80,7 @@ def score_panels(
     """
     tasks = tasks_in_order(frame)
     units = [task_unit(frame, task) for task in tasks]
-    algorithms = [name for name in ALGORITHMS if (frame["algorithm"] == name).any()]
+    algorithms = [name for name in ALGORITHM_COLOURS if (frame["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
             figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)),

@@ -9,15 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.present.palette import INK, STYLE, label, legend_below
-from triptych.present.tables import Table, with_cells
+from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import in_units
 from triptych.rl.tasks import NORMALISED
 
-LAYER = "vae.d1"
-"""The layer by which a policy of BC senses; BCQ's actions come out of it too."""
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 SHOWN = 24
 """Inputs in a panel; where a task has more, those that keep most of their weights."""
@@ -43,12 +41,19 @@ def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) ->
     return with_cells(long, unit="percent of the input's weights", scale=scale)
 
 
+def sensing(inputs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the layer by which a policy senses: its decoder's first, out of which BCQ's
+    actions come too, or where networks have no decoder its actor's."""
+    decoding = inputs["networks"].isin(inputs.loc[inputs["layer"] == "vae.d1", "networks"])
+    return inputs[inputs["layer"] == decoding.map({True: "vae.d1", False: "actor.l1"})]
+
+
 def cut_table(long: pd.DataFrame) -> Table:
-    """Lay out the inputs that a policy's first layer is cut off from (LAYER).
+    """Lay out the inputs that a policy's first layer is cut off from (`sensing`).
 
     long: as `inputs_long` returns it.
     """
-    of_layer = long[long["layer"] == LAYER]
+    of_layer = sensing(long)
     rows = []
     key = ["task", "networks", "observations", "method"]
     for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
@@ -72,8 +77,9 @@ def cut_table(long: pd.DataFrame) -> Table:
         name="rl_inputs",
         title=f"What a policy senses at {sparsity:g}% sparsity.",
         caption=(
-            "Of the decoder's first layer, which lets BC sense: the input that keeps least of its "
-            "weights, mean over seeds, and how many inputs are cut off."
+            "Of the decoder's first layer, which lets BC sense, or where there is no decoder the "
+            "actor's: the input that keeps least of its weights, mean over seeds, and how many "
+            "inputs are cut off."
         ),
         columns=tuple(
             ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
@@ -102,7 +108,10 @@ def paths_table(layers: pd.DataFrame) -> Table:
                 networks,
                 f"{label(METHOD_LABELS, method)}, {label(OBSERVATIONS, kind)}",
                 f"{by_group['kept'].iloc[0]:.1f} %",
-                *(f"{by_group.loc[name, 'on_path']:.1f} %" for name in groups),
+                *(
+                    f"{by_group.loc[name, 'on_path']:.1f} %" if name in by_group.index else DASH
+                    for name in groups
+                ),
             )
         )
     columns = ("Networks", "Method", "Weights pruned", *(f"{name} in effect" for name in groups))
@@ -129,7 +138,7 @@ def sensors_long(
     scale: str,
     units: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (LAYER).
+    """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (`sensing`).
 
     networks: those it was trained with. units: of the tasks whose scores aren't normalised.
 
@@ -143,7 +152,7 @@ def sensors_long(
     compared = both[both["method"].isin(kinds.index[kinds == len(OBSERVATIONS)])]
     key = ["task", "observations", "method", "sparsity_percent"]
     scores = compared[[*key, "seed"]].assign(value=compared["score"])
-    kept = inputs[(inputs["layer"] == LAYER) & (inputs["networks"] == networks)]
+    kept = sensing(inputs[inputs["networks"] == networks])
     kept = kept[kept["method"].isin(CRITERIA)]
     parts = [
         in_units(with_cells(scores, unit=NORMALISED, scale=scale), units),

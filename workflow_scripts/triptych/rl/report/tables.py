@@ -13,7 +13,12 @@ from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, as_printed, number, percent, with_cells
 from triptych.rl.methods import CRITERIA
 from triptych.rl.report.figures import task_title, tasks_in_order
-from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.labels import (
+    ALGORITHM_COLOURS,
+    METHOD_LABELS,
+    NETWORK_LABELS,
+    TASK_LABELS,
+)
 from triptych.rl.report.scores import aggregate_over_tasks, in_units, summarise_scores
 from triptych.rl.tasks import ACTION_ERROR, NORMALISED
 
@@ -158,7 +163,7 @@ def scores_table(long: pd.DataFrame) -> Table:
     if together:
         columns.append(("All tasks", "interquartile mean"))
     rows = []
-    for algorithm in sorted(set(long["algorithm"]), reverse=True):
+    for algorithm in [name for name in ALGORITHM_COLOURS if (long["algorithm"] == name).any()]:
         most = seeds_of[algorithm]
         for method in methods:
             cells = long[(long["algorithm"] == algorithm) & (long["method"] == method)]
