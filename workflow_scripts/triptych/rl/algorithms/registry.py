@@ -364,14 +364,13 @@ class Iql(Algorithm):
         return work + forward(critic, batch) * 4 + forward(value, batch) * 2
 
 
-DESCRIBED: tuple[type[Algorithm], ...] = (
-    Bcq,
-    Bc,
-    Td3Bc,
-    Iql,
-)
-ALGORITHMS = {each.name: each for each in DESCRIBED}
-"""By name, in the order of tables and figures."""
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    Bcq.name: Bcq,
+    Bc.name: Bc,
+    Td3Bc.name: Td3Bc,
+    Iql.name: Iql,
+}
+"""In the order of tables and figures."""
 
 CHAINS = tuple({each.steps: each for one in ALGORITHMS.values() for each in one.chains}.values())
 """Every chain of layers that any algorithm has; chains of the same layers have one group."""
