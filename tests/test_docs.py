@@ -115,19 +115,28 @@ def links(page: Path) -> list[str]:
 
 @cache
 def commands() -> dict[str, set[str]]:
-    """The options of each subcommand of `triptych`."""
-    (made,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
-    return {name: set(parser._option_string_actions) for name, parser in made.choices.items()}
+    """The options of each subcommand of `triptych`, "policy export" too."""
+    return {name: set(parser._option_string_actions) for name, parser in _commands(_parser(), "")}
+
+
+def _commands(parser, prefix):
+    made = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    if not made and prefix:
+        yield prefix, parser
+    for name, choice in ((n, c) for action in made for n, c in action.choices.items()):
+        yield from _commands(choice, f"{prefix} {name}".strip())
 
 
 def misused(text: str) -> list[str]:
     """What of a line `triptych ...` does not exist."""
-    found = re.match(r"(?:\$ )?triptych ([a-z][\w-]*)(.*)", text)
+    found = re.match(r"(?:\$ )?triptych ([a-z][\w-]*)(?: ([a-z]+)\b)?(.*)", text)
     if not found:
         return []
-    command, rest = found[1], found[2].split(" # ")[0]
-    if command not in commands():
-        return [f"triptych {command}"]
+    rest = found[3].split(" # ")[0]
+    names = (found[1], f"{found[1]} {found[2]}")
+    command = next((name for name in names if name in commands()), None)
+    if command is None:
+        return [f"triptych {found[1]}"]
     options = re.findall(r"(?<!\S)--?[a-zA-Z][\w-]*", rest)
     return [f"{command} {option}" for option in options if option not in commands()[command]]
 

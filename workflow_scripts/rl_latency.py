@@ -47,7 +47,9 @@ with job(snakemake):
     table = deployed_table(
         [read_policy(Path(file), run) for file, run in trained],
         stored.observations,
-        EvaluationSettings(**params.evaluation, task=task_from(**params.task)),
+        EvaluationSettings(
+            **params.evaluation, task=task_from(**params.task), held_out=stored.held_out
+        ),
         params.repeats,
     )
     table.insert(1, "networks", params.deployed_networks)

@@ -59,7 +59,7 @@ def test_editing_a_comment_makes_nothing_stale(finished):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("updates: 100", "updates: 110", {"rl_train"} | SCORES),
+        ("updates: 100", "updates: 110", {"rl_train", "rl_latency", "rl_inference"} | SCORES),
         ("repeats: 2", "repeats: 3", {"rl_latency", "rl_inference"}),
         ("last: 1", "last: 2", SCORES),
     ],

@@ -44,7 +44,8 @@ def run_tasks(tmp_path_factory):
     robot = {"source": "path", "path": "pendulum.hdf5", "bounds": [-2, 2], "held_out": 0.3}
     ant = {"source": "minari", "dataset": minari_sets.NAME, "environment": "Ant-v5"}
     ant |= {"options": {"max_episode_steps": 50}, "reference": [-325.6, 3879.7]}
-    overlay = {"rl": {"tasks": {"pendulum": task, "robot": robot, "ant": ant}}}
+    tasks = {"pendulum": task, "robot": robot, "ant": ant}
+    overlay = {"rl": {"tasks": tasks, "latency": {"task": "robot"}}}
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(merged(TINY, overlay)))
     checkout.snakemake("rl", config="mine.yaml")
     return checkout.root / "results"
@@ -72,6 +73,8 @@ def test_a_log_is_scored_by_what_was_held_out_and_never_played(ran):
     assert set(scores["steps"]) == {200} and set(scores["episode"]) == {0}
     row = pd.read_csv(ran / "rl" / "robot" / "dataset.csv").iloc[0]
     assert (row["episodes"], row["held_out_episodes"], row["transitions"]) == (2, 1, 398)
+    deployed = pd.read_csv(ran / "tables" / "rl_deployed.csv")
+    assert set(deployed["score_unit"]) == {"action error"} and set(deployed["episodes"]) == {1}
     played = pd.concat([pd.read_csv(path) for path in ran.glob("rl/pendulum/*/*/scores.csv")])
     assert played["return"].notna().all() and set(played["unit"]) == {"return"}
 

@@ -194,6 +194,13 @@ def test_what_is_deployed_has_bytes_microseconds_and_the_score_that_int8_loses()
     )
 
 
+def test_an_error_that_int8_adds_to_is_lost_too():
+    deployed = synthetic.deployed().assign(score_unit="action error")
+    table = deployed_table(deployed_long(deployed, scale="demo"))
+    assert table.columns[-2:] == (("", "Action error"), ("", "Lost"))
+    assert {row[-1] for row in table.rows if row[2] == "int8"} == {"0.500", MINUS + "0.250"}
+
+
 def test_layers_that_a_mask_emptied_are_listed_with_their_tasks_and_seeds():
     layers = synthetic.layers(methods=("snip",))
     listed = emptied_long(layers)

@@ -71,7 +71,7 @@ def deployed_table(
             timed = _timed(arrays, policy, algorithm, acting, inputs, Path(folder), repeats)
             for record in timed:
                 scored_as = len(VALUES) * number + VALUES.index(record["values"])
-                about = {**policy.row, **of_all, **record, "episodes": evaluation.episodes}
+                about = {**policy.row, **of_all, **record, "episodes": scored["episode"].nunique()}
                 about["score_unit"] = evaluation.task.unit
                 records.append({**about, "policy": scored_as})
     return pd.DataFrame(records).merge(means, on="policy").drop(columns="policy")

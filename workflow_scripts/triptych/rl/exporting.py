@@ -113,8 +113,8 @@ def export_onnx(
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
     constants = _constants(arrays, values)
-    made = {"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)()
-    nodes = list(_dequantised(made) if values == "int8" else made)
+    acting = {"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)()
+    nodes = list(_dequantised(acting) if values == "int8" else acting)
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
     constants |= {
