@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from triptych.rl.algorithms.registry import CHAINS
+from triptych.rl.algorithms.registry import CHAINS, Algorithm, Bcq
 from triptych.rl.observations import FIRST_LAYERS
 from triptych.rl.tasks import Task
 
@@ -44,14 +44,15 @@ def on_paths(masks: Masks) -> dict[str, NDArray[np.bool_]]:
     return {name: found[name] for name in masks}
 
 
-def input_table(rows: pd.DataFrame, masks: Masks, task: Task) -> pd.DataFrame:
+def input_table(
+    rows: pd.DataFrame, masks: Masks, task: Task, algorithm: type[Algorithm] = Bcq
+) -> pd.DataFrame:
     """Weights kept of each observation in each layer that sees it, one row a run and input.
 
     rows: the runs (`sweep.KEYS`), in the order of the masks; all of `task`. A cut input, of which
     a layer keeps nothing, is logged. Raises ValueError where config names fewer or more inputs.
     """
-    latent = masks["vae.mean.weight"].shape[2]
-    names = task.input_names(masks["vae.d1.weight"].shape[1] - latent)
+    names = task.input_names(algorithm.sizes(masks)[0])
     records = []
     for k, row in enumerate(rows.to_dict("records")):
         cut = []

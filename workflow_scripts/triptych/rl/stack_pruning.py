@@ -64,8 +64,8 @@ def prune_stack(
             DeviceData(transitions, torch.device("cpu"), torch.float32),
         )
     parameters, masks = prune(rows, widths, shots, algorithm)
-    name, scope = networks_name(networks, algorithm.name), shots[DEFAULT].settings.scope
-    return _left(rows, name, parameters, masks, scope, task)
+    scope = shots[DEFAULT].settings.scope
+    return _left(rows, networks, algorithm, parameters, masks, scope, task)
 
 
 def with_masks(
@@ -81,16 +81,16 @@ def with_masks(
     """What is left when the masks have become others, [K, in, out] by name; the same if none."""
     if not masks:
         return pruned
-    shapes = {name.removesuffix(".weight"): mask.shape[1:] for name, mask in masks.items()}
     seeds = [int(seed) for seed in rows["seed"]]
-    fresh = initialise(widths, *algorithm.sizes(shapes), seeds, type(algorithm))
+    fresh = initialise(widths, *algorithm.sizes(masks), seeds, type(algorithm))
     changed = {name: torch.as_tensor(mask) for name, mask in masks.items()}
-    return _left(rows, networks_name(networks, algorithm.name), fresh, changed, scope, task)
+    return _left(rows, networks, algorithm, fresh, changed, scope, task)
 
 
 def _left(
     rows: pd.DataFrame,
     networks: str,
+    algorithm: Algorithm,
     parameters: Parameters,
     masks: Parameters,
     scope: str,
@@ -100,11 +100,11 @@ def _left(
     pruned = {name: value.numpy() for name, value in apply_masks(parameters, masks).items()}
     tables = (
         layer_table(rows, arrays, scope),
-        input_table(rows, arrays, task),
+        input_table(rows, arrays, task, type(algorithm)),
         _sizes(rows, pruned),
     )
     for table in tables:
-        table.insert(1, "networks", networks)
+        table.insert(1, "networks", networks_name(networks, algorithm.name))
     return PrunedStack(arrays, *tables)
 
 

@@ -143,10 +143,11 @@ class Algorithm:
         raise NotImplementedError
 
     @classmethod
-    def sizes(cls, shapes: Mapping[str, tuple[int, ...]]) -> tuple[int, int]:
-        """Numbers of an observation and of an action, by the shapes of the layers."""
+    def sizes(cls, weights: Mapping[str, Any]) -> tuple[int, int]:
+        """Numbers of an observation and of an action, by its weights or masks [K, in, out]."""
         acts = next(each for each in cls.chains if each.makes == "action")
-        seen, action = shapes[acts.steps[0][0]][0], shapes[acts.steps[-1][0]][1]
+        first, last = (weights[f"{acts.steps[i][0]}.weight"].shape for i in (0, -1))
+        seen, action = first[1], last[2]
         beside = sum({"action": 1, "latent": 2}[name] for name in acts.sees[1:])
         return seen - beside * action, action
 
