@@ -20,7 +20,7 @@ from triptych.rl.algorithms.registry import Algorithm
 from triptych.rl.environments import episodes_of
 from triptych.rl.held_out import HeldOut
 from triptych.rl.learner import ADVICE
-from triptych.rl.networks import Parameters
+from triptych.rl.networks import Act, Parameters
 from triptych.rl.sampling import keyed_generator
 from triptych.rl.tasks import Task
 
@@ -37,19 +37,6 @@ class EvaluationSettings:
     seed: int  # of the episodes; the same for every policy and every evaluation
     task: Task
     held_out: HeldOut | None = None  # of a log, which can't be played
-
-
-Act = Callable[[Parameters, Tensor, Tensor], Tensor]
-"""Actions [K, E, A] by parameters, observations [K, E, S] and latents [K, E, draws, 2A]."""
-
-
-@dataclass(frozen=True)
-class Acting:
-    """How a policy acts: of so many standard normal latents, which are clamped to +-clip."""
-
-    act: Act
-    draws: int = 0
-    clip: float = 1.0
 
 
 def _in_portions(

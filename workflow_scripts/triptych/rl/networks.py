@@ -11,7 +11,7 @@ Layers bear the names of the reference implementation (sfujim/BCQ, continuous_BC
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,19 @@ def act_by_actor(
     x = linear(parameters, "actor.l1", observations).relu_()
     x = linear(parameters, "actor.l2", x).relu_()
     return MAX_ACTION * linear(parameters, "actor.l3", x).tanh()
+
+
+Act = Callable[[Parameters, Tensor, Tensor], Tensor]
+"""Actions [K, E, A] by parameters, observations [K, E, S] and latents [K, E, draws, 2A]."""
+
+
+@dataclass(frozen=True)
+class Acting:
+    """How a policy acts: of so many standard normal latents, which are clamped to +-clip."""
+
+    act: Act
+    draws: int = 0
+    clip: float = 1.0
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from triptych.rl.algorithms.registry import Bcq
-from triptych.rl.evaluation import Acting
 from triptych.rl.learner import Batch, Loss, Noise
 from triptych.rl.networks import (
     BC_LATENT_CLIP,
     BCQ_LATENT_CLIP,
     MAX_ACTION,
+    Acting,
     Parameters,
     decode,
     encode,

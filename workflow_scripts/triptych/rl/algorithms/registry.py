@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from triptych.core.cost import Work, moved, product
 
 if TYPE_CHECKING:
-    from triptych.rl.evaluation import Acting
     from triptych.rl.learner import Loss
+    from triptych.rl.networks import Acting
 
 Layers = list[tuple[int, int]]
 """Inputs and outputs of each."""
@@ -129,8 +129,7 @@ class Algorithm:
     def acting(self, candidates: int) -> "Acting":
         """How it acts: unless it says otherwise, by its actor's action. candidates: sampled where
         it chooses among several."""
-        from triptych.rl.evaluation import Acting
-        from triptych.rl.networks import act_by_actor
+        from triptych.rl.networks import Acting, act_by_actor
 
         return Acting(act_by_actor)
 
