@@ -2,6 +2,7 @@
 
 import json
 import re
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -34,7 +35,7 @@ def added(tmp_path_factory):
     checkout = copy_checkout(tmp_path_factory.mktemp("algorithm"))
     touched = follow(TITLE, checkout.root)
     mine = yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text())
-    tiny = merged(merged(TINY, mine), {"rl": {"sweeps": OTHERS, "stack": "all"}})
+    tiny = deepcopy(merged(merged(TINY, mine), {"rl": {"sweeps": OTHERS, "stack": "all"}}))
     tiny["rl"]["sweeps"]["bcq"]["runs"] = {**RUNS, "controls": None}
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(tiny))
     checkout.snakemake("rl", config="mine.yaml")
