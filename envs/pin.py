@@ -40,6 +40,8 @@ PACKAGES = {
         "mujoco",
         "numba",
         "numpy",
+        "onnx",
+        "onnxruntime",
         "packaging",
         "pandas",
         "safetensors",
@@ -75,6 +77,7 @@ PACKAGES = {
         "scipy",
     ],
     "download": ["requests", "tqdm"],
+    "minari": ["gymnasium", "h5py", "minari[hdf5,hf]", "numpy"],
     # What runs Snakemake itself, for a machine that has conda and nothing else.
     "workflow": ["jsonschema", "pandas", "pyyaml", "snakemake", "snakemake-executor-plugin-slurm"],
 }

@@ -50,7 +50,7 @@ rule rl_prune:
 
 
 rule rl_train:
-    """Prune, train and score a stack of runs, BCQ and the BC that it contains."""
+    """Prune, train and score a stack of runs of one algorithm, and of those that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
         pruned_on=RL.pruned_on,
@@ -80,7 +80,6 @@ rule rl_train:
         runs=RL.runs,
         widths=RL.widths,
         algorithms=RL.algorithms,
-        bcq=RL.config["bcq"],
         pruning=lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards)),
         training=RL.config["training"],
         evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},
@@ -92,12 +91,14 @@ rule rl_train:
 
 
 rule rl_latency:
-    """Time how fast a pruned policy acts, in dense and sparse kernels."""
+    """Time how fast a pruned policy acts, in dense and sparse kernels, and as it is deployed."""
     input:
         masks=[RL.timed_masks],
         transitions="results/rl/{task}/transitions.safetensors",
+        policies=RL.deployed_policies,
     output:
-        "results/rl/{task}/latency.csv",
+        latency="results/rl/{task}/latency.csv",
+        deployed="results/rl/{task}/deployed.csv",
     log:
         "results/logs/rl_latency/{task}.log",
     benchmark:
@@ -119,6 +120,14 @@ rule rl_latency:
         },
         batches=RL.config["latency"]["batches"],
         repeats=RL.config["latency"]["repeats"],
+        deployed=RL.deployed,
+        deployed_networks=RL.deployed_networks,
+        task=RL.task,
+        evaluation={
+            k: v
+            for k, v in RL.config["evaluation"].items()
+            if k not in ("every", "last")
+        },
         code=code("rl_latency"),
     script:
         "../workflow_scripts/rl_latency.py"

@@ -5,11 +5,11 @@ RL = WINGS["rl"]
 
 # "-medium" after a task: data of that quality, to prune with; without it the task's own data.
 wildcard_constraints:
-    quality="(-[a-z_]+)?",
+    quality="(-[a-z-]+)?",
 
 
 rule rl_download:
-    """Download D4RL's expert data of one task, checked."""
+    """Download D4RL's data of one task, checked."""
     output:
         "results/rl/{task}{quality}/d4rl.hdf5",
     log:
@@ -24,13 +24,34 @@ rule rl_download:
         **REQUESTED,
     params:
         url=RL.download("url"),
-        mirrors=lambda wildcards: [RL.download("mirror")(wildcards)],
+        mirrors=lambda wildcards: list(filter(None, [RL.download("mirror")(wildcards)])),
         size=RL.download("size"),
         sha256=RL.download("sha256"),
-        lock=lambda wildcards: f"resources/locks/{RL.d4rl(wildcards)}.json",
+        lock=lambda wildcards: f"resources/locks/{RL.d4rl_file(wildcards)}.json",
         code=code("rl_download"),
     script:
         "../workflow_scripts/rl_download.py"
+
+
+rule rl_minari:
+    """Write a Minari data set, downloaded if it isn't there, in D4RL's layout."""
+    output:
+        "results/rl/{task}/minari.hdf5",
+    log:
+        "results/logs/rl_minari/{task}.log",
+    benchmark:
+        "results/benchmarks/rl_minari/{task}.tsv"
+    retries: RETRIES
+    localrule: True
+    conda:
+        "../envs/minari.yaml"
+    resources:
+        **REQUESTED,
+    params:
+        dataset=lambda wildcards: RL.config["tasks"][wildcards.task]["dataset"],
+        code=code("rl_minari"),
+    script:
+        "../workflow_scripts/rl_minari.py"
 
 
 rule rl_train_expert:
@@ -48,7 +69,9 @@ rule rl_train_expert:
         **REQUESTED,
     params:
         task="{task}",
-        settings=lambda wildcards: RL.config["experts"][f"{wildcards.task}{wildcards.quality}"],
+        settings=lambda wildcards: RL.config["experts"][
+            f"{wildcards.task}{wildcards.quality}"
+        ],
         checkpoint="results/checkpoints/rl_train_expert/{task}{quality}",
         code=code("rl_train_expert"),
     script:
@@ -93,14 +116,14 @@ rule rl_prepare:
     benchmark:
         "results/benchmarks/rl_prepare/{task}{quality}.tsv"
     wildcard_constraints:
-        task=RL.tasks_from("d4rl", "path"),
+        task=RL.tasks_from("d4rl", "path", "minari"),
     conda:
         "../envs/rl.yaml"
     resources:
         **REQUESTED,
     params:
         task=RL.task,
-        source=lambda wildcards: RL.config["tasks"][wildcards.task]["source"],
+        source=RL.data_source,
         code=code("rl_prepare"),
     script:
         "../workflow_scripts/rl_prepare.py"

@@ -33,11 +33,11 @@ rule rl_draw_scores:
         },
         **({"profiles": figure(*PROFILES)} if RL.profiled else {}),
         **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
+        **({"variants": table(*VARIANTS)} if RL.variants else {}),
         curves=figure("rl_curves", "Learning curves", "score against updates"),
         scores=table("rl_scores", "Scores", "dense and pruned runs"),
         comparisons=table("rl_comparisons", "Comparisons", "methods two by two"),
         inputs=table("rl_inputs", "Inputs", "weights kept by input"),
-        **({"variants": table(*VARIANTS)} if RL.variants else {}),
     log:
         "results/logs/rl_draw_scores/rl_draw_scores.log",
     benchmark:
@@ -52,6 +52,7 @@ rule rl_draw_scores:
         sensing=RL.sensing,
         variants=RL.variants,
         units=RL.units,
+        data=RL.data,
         observations=RL.config["observations"],
         last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,
@@ -91,12 +92,14 @@ rule rl_draw_masks:
 
 
 rule rl_inference:
-    """Time to act with dense and sparse kernels (beyond the paper)."""
+    """Time to act, with dense and sparse kernels and as deployed (beyond the paper)."""
     input:
         latency=[RL.latency],
+        deployed=[RL.deployed_table],
     output:
         figure("rl_inference", "Inference", "time to act, dense and sparse"),
         table_files("rl_inference")[1:],
+        deployed=table("rl_deployed", "Deployed", "bytes, time to act, what int8 costs"),
     log:
         "results/logs/rl_inference/rl_inference.log",
     benchmark:

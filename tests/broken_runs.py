@@ -6,10 +6,10 @@ import time
 import warm
 
 
-def start(script, folder):
-    """A script that trains, warm, with the folder that it works in."""
+def start(script, folder, *arguments):
+    """A script that trains, warm, with the folder that it works in, and what else it asks for."""
     return subprocess.Popen(
-        [*warm.COMMAND, str(script), str(folder)],
+        [*warm.COMMAND, str(script), str(folder), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

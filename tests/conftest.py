@@ -15,8 +15,8 @@ import torch
 import yaml
 
 from triptych.plan.dry_run import read_config
-from triptych.rl.bcq import BcqSettings, StepSettings
-from triptych.rl.networks import Widths
+from triptych.rl.algorithms.registry import Bcq, Widths
+from triptych.rl.learner import StepSettings
 from triptych.rl.tasks import SIZES
 from triptych.rl.transitions import Transitions
 
@@ -61,8 +61,8 @@ def narrow() -> Widths:
 
 
 @pytest.fixture(scope="session")
-def bcq_settings() -> BcqSettings:
-    return BcqSettings(
+def bcq_settings() -> Bcq:
+    return Bcq(
         discount=0.99,
         phi=0.05,
         lmbda=0.75,

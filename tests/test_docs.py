@@ -115,19 +115,31 @@ def links(page: Path) -> list[str]:
 
 @cache
 def commands() -> dict[str, set[str]]:
-    """The options of each subcommand of `triptych`."""
-    (made,) = (a for a in _parser()._actions if isinstance(a, argparse._SubParsersAction))
-    return {name: set(parser._option_string_actions) for name, parser in made.choices.items()}
+    """The options of each command of `triptych`, those within another under both names."""
+    found: dict[str, set[str]] = {}
+
+    def look(parser: argparse.ArgumentParser, name: str) -> None:
+        inner = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+        if not inner:
+            found[name] = set(parser._option_string_actions)
+        for each in inner:
+            for own, made in each.choices.items():
+                look(made, f"{name} {own}".strip())
+
+    look(_parser(), "")
+    return found
 
 
 def misused(text: str) -> list[str]:
     """What of a line `triptych ...` does not exist."""
-    found = re.match(r"(?:\$ )?triptych ([a-z][\w-]*)(.*)", text)
+    found = re.match(r"(?:\$ )?triptych ([a-z][\w-]*)( [a-z]+\b)?(.*)", text)
     if not found:
         return []
-    command, rest = found[1], found[2].split(" # ")[0]
+    within = found[1] + (found[2] or "")
+    command = within if within in commands() else found[1]
     if command not in commands():
-        return [f"triptych {command}"]
+        return [f"triptych {within}"]
+    rest = text.split(command, 1)[1].split(" # ")[0]
     options = re.findall(r"(?<!\S)--?[a-zA-Z][\w-]*", rest)
     return [f"{command} {option}" for option in options if option not in commands()[command]]
 
@@ -188,7 +200,11 @@ def test_a_figure_of_the_config_is_the_configs(page, sentence, keys_of):
 
 
 @pytest.mark.parametrize(
-    "text", ["triptych paint x.jpg", "triptych stylize x.jpg --stile y", "$ triptych serch rain"]
+    "text",
+    [
+        *("triptych paint x.jpg", "triptych stylize x.jpg --stile y", "$ triptych serch rain"),
+        *("triptych policy exprt x", "triptych policy x", "triptych policy bench x --values int8"),
+    ],
 )
 def test_a_wrong_command_would_be_noticed(text):
     assert misused(text)

@@ -3,8 +3,7 @@
 import pandas as pd
 
 from triptych.core.job import job
-from triptych.rl.bcq import BcqSettings
-from triptych.rl.networks import Widths
+from triptych.rl.algorithms.registry import Bcq, Widths
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.tasks import task_from
 
@@ -24,7 +23,7 @@ with job(snakemake):
             pd.DataFrame(runs),
             params.networks,
             Widths.from_table(params.widths),
-            BcqSettings.from_table(params.bcq),
+            Bcq.from_table(params.bcq),
             pruning,
             task_from(**task),
         )

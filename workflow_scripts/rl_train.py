@@ -8,9 +8,10 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.networks import Widths, write_policies
+from triptych.rl.learner import StepSettings
+from triptych.rl.networks import write_policies
 from triptych.rl.stack_pruning import prune_stack, with_masks
 from triptych.rl.stack_training import policies_of, train_stack
 from triptych.rl.sweep import DEFAULT
@@ -23,7 +24,8 @@ with job(snakemake):
     task = task_from(**params.task)
     precision = choose_precision(params.training["precision"], device, "unscaled")
     given = {**dict(params.items()), "training": {**params.training, "precision": precision}}
-    widths, bcq = Widths.from_table(params.widths), BcqSettings.from_table(params.bcq)
+    widths, networks = Widths.from_table(params.widths), snakemake.wildcards.networks
+    algorithms = [ALGORITHMS[n].from_table(table) for n, table in params.algorithms.items()]
     steps = StepSettings(
         **{name: params.training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
     )
@@ -32,19 +34,18 @@ with job(snakemake):
         evaluate_every=params.evaluation["every"],
         checkpoint_every=params.training["checkpoint_every"],
         precision=precision,
-        algorithms=tuple(params.algorithms),
+        algorithms=tuple(algorithms),
     )
     evaluation = EvaluationSettings(
         **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}, task=task
     )
     scope = params.pruning[DEFAULT]["scope"]
-    pruned = prune_stack(rows, snakemake.wildcards.networks, widths, bcq, params.pruning, task)
+    pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
         pruned.masks,
         widths,
-        bcq,
         steps,
         training,
         evaluation,
@@ -53,10 +54,8 @@ with job(snakemake):
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
         scope,
     )
-    left = with_masks(
-        pruned, trained.masks, rows, snakemake.wildcards.networks, widths, scope, task
-    )
+    left = with_masks(pruned, trained.masks, rows, networks, widths, algorithms[0], scope, task)
     left.write(output.masks, output.layers, output.inputs, output.sizes)
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
         write_csv(table, path)
-    write_policies(output.policies, policies_of(rows, trained, bcq, training, evaluation))
+    write_policies(output.policies, policies_of(rows, trained, training, evaluation))

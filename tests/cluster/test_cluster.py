@@ -203,7 +203,7 @@ def run_disturbed(root):
 def files(results):
     """Bytes of the tables, and of all that the study computes but latencies, which are times."""
     found = {path for path in results.glob("rl/**/*") if path.is_file()}
-    found -= set(results.glob("rl/*/latency.csv"))
+    found -= {*results.glob("rl/*/latency.csv"), *results.glob("rl/*/deployed.csv")}
     found |= {results.parent / name for name in TARGETS}
     return {str(path.relative_to(results)): path.read_bytes() for path in found}
 

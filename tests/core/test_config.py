@@ -39,6 +39,12 @@ def test_both_scales_are_allowed(demo):
         ),
         (("rl", "pruning", "scope"), "layer", "'layer' (str); allowed is one of part, network"),
         (
+            ("rl", "tasks", "ant"),
+            {"source": "robot"},
+            "rl.tasks.ant.source is 'robot' (str); allowed is one of d4rl, collected, path, minari",
+        ),
+        (("rl", "tasks", "ant"), {"source": "minari"}, "rl.tasks.ant lacks dataset"),
+        (
             ("rl", "widths", "A b"),
             {},
             "rl.widths has the key 'A b'; allowed is a name that matches",

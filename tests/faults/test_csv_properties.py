@@ -18,9 +18,9 @@ from triptych.audio.data.wavcaps import read_wavcaps
 from triptych.core.errors import InputError
 from triptych.core.files import write_csv
 from triptych.rl.environments import spaces_of
+from triptych.rl.recording import DatasetError, read_recording
 from triptych.rl.storage import PackedFileError, pack, unpack
 from triptych.rl.tasks import task_named
-from triptych.rl.transitions import DatasetError, read_recording
 
 examples = settings(max_examples=60, derandomize=True, deadline=None, database=None)
 awkward = st.sampled_from(

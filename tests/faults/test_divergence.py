@@ -11,7 +11,7 @@ from stops import StopAfter
 from triptych.core.divergence import EXPLODED, DivergedError, all_finite, exploded
 from triptych.core.stopping import Stopped
 from triptych.demo import ppo, pretraining
-from triptych.rl.bcq import Learner
+from triptych.rl.learner import Learner
 from triptych.style.feedforward.perceptual import PerceptualLoss
 
 STOPPED = "clear error, last good state kept and finite"
@@ -214,8 +214,8 @@ def spoil_run(monkeypatch, run, number, value):
     """Write `value` into a weight of one run after update `number`."""
     update, calls = Learner.update, []
 
-    def spoiled(self, batch, noise):
-        losses = update(self, batch, noise)
+    def spoiled(self, *given):
+        losses = update(self, *given)
         calls.append(0)
         if len(calls) == number:
             with torch.no_grad():

@@ -12,7 +12,8 @@ from two_layers import choices, images, small_backbone
 
 from triptych.core.portion import NoRoomError
 from triptych.demo.pretraining import Trainee
-from triptych.rl import bcq, evaluation
+from triptych.rl import evaluation
+from triptych.rl.algorithms import bcq
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.feedforward import stylize
 from triptych.style.feedforward.fast import PreparedNetwork
@@ -202,12 +203,13 @@ def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
     settings = evaluation.EvaluationSettings(1, candidates=2, seed=0, task=task_named("hopper"))
 
     def score(algorithm):
-        return evaluation.evaluate(algorithm, parameters, [0, 1, 2], settings, 0.05)
+        acting = small.algorithm(algorithm)
+        return evaluation.evaluate(acting, parameters, [0, 1, 2], settings)
 
     for algorithm in ("BCQ", "BC"):
         expected = score(algorithm)
         caplog.clear()
-        with small.room_for(evaluation, "decode", 1, size=rows_of_parameters):
+        with small.room_for(bcq, "decode", 1, size=rows_of_parameters):
             found = score(algorithm)
         assert small.halvings(caplog) == [(3, 2), (2, 1)]
         np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-9)

@@ -14,8 +14,9 @@ from sandbox import Trap, trap
 from stand_in import Named
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.rl.recording import DatasetError
 from triptych.rl.storage import pack, unpack
-from triptych.rl.transitions import DatasetError, read_transitions
+from triptych.rl.transitions import read_transitions
 
 ROWS = 60
 OUTPUT = Named(transitions="results/t.safetensors", dataset="results/d.csv")
@@ -177,7 +178,7 @@ POLICIES = {
     "no observations": (
         lambda path: save_file(actor(l1_weight=np.ones((4, 2), np.float32)), path),
         "expected observations",
-        "policy-bench",
+        "policy bench",
     ),
     "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be understood", "both"),
     "rows without keys": (
@@ -198,12 +199,12 @@ POLICIES = {
     "settings of other kinds": (
         lambda path: packed(path, {"settings": {"candidates": "many"}}),
         "'many'",
-        "policy-bench",
+        "policy bench",
     ),
     "a billion candidates": (
         lambda path: packed(path, {"settings": {"candidates": 10**9}}),
         "candidates",
-        "policy-bench",
+        "policy bench",
     ),
 }
 
@@ -213,9 +214,9 @@ def test_a_wrong_policy_is_refused_by_both_commands(sandbox, tried, kind):
     make, said, commands = POLICIES[kind]
     path = sandbox.here / "a policy.tpk"
     make(path)
-    for command in ("prune-export", "policy-bench"):
+    for command in ("policy export", "policy bench"):
         if commands in ("both", command):
-            sandbox.command_refuses(command, path.name, said=("a policy.tpk", said))
+            sandbox.command_refuses(*command.split(), path.name, said=("a policy.tpk", said))
             tried("wrong input", f"triptych {command}: policy", "refused by name")
     sandbox.check()
 
@@ -228,18 +229,18 @@ def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox, tried, kind
         packed(sandbox.here / "p.tpk", about)
     else:
         policies(sandbox.here / "p.tpk", json.dumps({"rows": [row], "settings": {}}))
-    code, printed, _ = sandbox.triptych("prune-export", "p.tpk")
+    code, printed, _ = sandbox.triptych("policy", "export", "p.tpk")
     name = ".._.._home_evil-a_b-95-seed0-fp32.tpk"
     assert code == 0 and name in printed
     assert unpack(name).metadata.get("row", row) == row
     sandbox.check(name)
-    tried("wrong input", "triptych prune-export: a name that leads outside", "written here")
+    tried("wrong input", "triptych policy export: a name that leads outside", "written here")
 
 
 def test_a_pickle_is_no_policy_and_no_expert_and_no_transitions(sandbox, tried):
     path, sprung = trap(sandbox.here, "p.safetensors")
-    sandbox.command_refuses("prune-export", path.name, said=(path.name, "cannot be read"))
-    sandbox.command_refuses("policy-bench", path.name, said=(path.name, "cannot be read"))
+    sandbox.command_refuses("policy", "export", path.name, said=(path.name, "cannot be read"))
+    sandbox.command_refuses("policy", "bench", path.name, said=(path.name, "cannot be read"))
     sandbox.refuses(
         "rl_collect",
         {"expert": path.name},

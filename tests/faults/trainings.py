@@ -23,9 +23,10 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
 from triptych.demo import expert_training, ppo
 from triptych.demo.pretraining import PretrainingSettings, pretrain
-from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.networks import Widths, initialise
+from triptych.rl.learner import StepSettings
+from triptych.rl.networks import initialise
 from triptych.rl.sampling import DeviceData
 from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings, train
@@ -104,6 +105,15 @@ def train_expert(folder, monkeypatch, iterations=4):
 
 WIDTHS = Widths(actor=(6, 5), critic=(7, 5), vae=8)
 SEEDS = (0, 1, 2)
+BCQ = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 2}
+TD3_BC = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
+IQL = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0, "reference": "authors"}
+SETTINGS = {"BCQ": BCQ, "BC": BCQ, "TD3+BC": TD3_BC, "IQL": IQL}
+
+
+def algorithm(name):
+    """An algorithm with small settings."""
+    return ALGORITHMS[name].from_table(SETTINGS.get(name, {}))
 
 
 def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"), broken=None):
@@ -121,7 +131,8 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
             for s in SEEDS
         ]
     )
-    parameters = initialise(WIDTHS, 11, 3, SEEDS)
+    trained = tuple(map(algorithm, algorithms))
+    parameters = initialise(WIDTHS, 11, 3, SEEDS, type(trained[0]))
     if broken is not None:
         parameters["vae.d3.bias"][broken] = torch.nan
     return train(
@@ -129,9 +140,8 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
         parameters,
         {},
         DeviceData(data, CPU, torch.float32),
-        BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=2),
         StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
-        TrainingSettings(60, 30, 15, "float32", algorithms),
+        TrainingSettings(60, 30, 15, "float32", trained),
         EvaluationSettings(episodes=1, candidates=2, seed=0, task=task_named("hopper")),
         Checkpoint(folder, "x"),
         stop or Never(),

@@ -19,7 +19,8 @@ from products import DTYPES, Call, allowed, errors, named, recorded, relative
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt, PasstSettings
 from triptych.core.device import precision_context, training_precision
-from triptych.rl.bcq import BcqSettings, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.algorithms.registry import Bcq
 from triptych.rl.networks import Parameters, Widths, initialise
 from triptych.rl.sampling import DeviceData, Draws
 from triptych.rl.transitions import Transitions
@@ -142,8 +143,9 @@ def stacked_losses(
     )
     seeds, batch, samples = list(range(runs)), 40, 2
     data = DeviceData(transitions, CPU, torch.float32)
-    index, drawn = Draws(seeds, 300, acted, batch, samples, CPU, torch.float32).at(0)
-    chosen, settings = data.batch(index), BcqSettings(0.99, 0.05, 0.75, samples)
+    settings = Bcq(0.99, 0.05, 0.75, samples)
+    index, drawn = Draws(seeds, 300, acted, batch, settings, CPU, torch.float32).at(0)
+    chosen = data.batch(index)
     parameters = initialise(widths, observed, acted, seeds)
     if poisoned is not None:
         for value in parameters.values():
@@ -151,11 +153,11 @@ def stacked_losses(
     for value in parameters.values():
         value.requires_grad_()
     with precision_context(CPU, "bf16"):
-        target = critic_target(parameters, parameters, chosen, drawn.target, settings).detach()
+        target = critic_target(parameters, parameters, chosen, drawn["target"], settings).detach()
         losses = {
-            "vae": vae_loss(parameters, chosen, drawn.encoder),
+            "vae": vae_loss(parameters, chosen, drawn["encoder"]),
             "critic": critic_loss(parameters, chosen, target),
-            "actor": actor_loss(parameters, chosen, drawn.actor, settings),
+            "actor": actor_loss(parameters, chosen, drawn["actor"], settings),
         }
     return parameters, losses
 

@@ -371,8 +371,12 @@ RL = [
         kept(lambda f: f["task"] != "hopper"),
     ),
     _M(
-        *("our experts", "datasets", (*OF_SCORES, "rl-last-layer"), "not D4RL's .Hopper collected"),
+        *("our experts", "datasets", (*OF_SCORES, "rl-last-layer"), "not D4RL's.*Hopper collected"),
         *(said_where(lambda f: f["task"] == "hopper", source="collected"), SEEN),
+    ),
+    _M(
+        *("another quality", "datasets", (*OF_SCORES, "rl-last-layer"), "Hopper d4rl medium"),
+        *(said_where(lambda f: f["task"] == "hopper", source="d4rl medium"), SEEN),
     ),
     _M(
         *("narrow", "layers", ("rl-last-layer", "rl-memory-4x", "rl-sparse-inference")),

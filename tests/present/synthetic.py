@@ -219,6 +219,35 @@ def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
     ).assign(observations="normalised", pruning="default")
 
 
+def deployed():
+    """deployed.csv of a dense policy and it pruned, on a machine without a C compiler."""
+    of_one = {"task": "halfcheetah", "networks": "half", "observations": "normalised", "seed": 0}
+    of_one |= {"algorithm": "BC", "candidates": 1, "episodes": 5, "maximum_difference": 1e-7}
+    of_one["score_unit"] = "D4RL-normalised score"
+    ways = [
+        ("ONNX", "onnxruntime", (600_000, 160_000), (14.0, 30.0)),
+        ("packed", "policy.py", (610_000, 161_000), (15.0, 15.1)),
+        ("packed", "policy.c", (610_000, 161_000), (np.nan, np.nan)),
+        ("torch.save", "torch", (620_000, None), (25.7, None)),
+    ]
+    rows = [
+        {
+            **of_one,
+            **{"method": method, "sparsity_percent": sparsity, "return": 50 * (score - lost)},
+            **{"file": file, "values": values, "reader": reader, "bytes": size[i] // smaller},
+            **{"microseconds_median": times[i] / faster, "score_normalised": score - lost},
+        }
+        for method, sparsity, score, smaller, faster in (
+            ("dense", 0, 90.0, 1, 1),
+            ("snip", 95, 80.0, 10, 2),
+        )
+        for i, (values, lost) in enumerate((("fp32", 0.0), ("int8", 0.25 if sparsity else -0.5)))
+        for file, reader, size, times in ways
+        if size[i]
+    ]
+    return pd.DataFrame(rows)
+
+
 def latency(networks="paper"):
     """latency.csv of one task, after the measurements of a laptop."""
     base = {

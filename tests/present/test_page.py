@@ -27,6 +27,7 @@ from triptych.rl.report.page import TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
 from triptych.rl.report.tables import scores_long, table1_long
+from triptych.rl.report.tables_deployed import deployed_long
 from triptych.rl.report.tables_latency import latency_long
 from triptych.rl.report.variants import variants_long
 
@@ -77,6 +78,7 @@ def sections(pictures, layers=None, datasets=None, latency=None):
             run_scores(synthetic.scores(), 2), sparsity_percent=95, scale="demo", units={}
         ),
         latency=latency_long(latency, scale="demo"),
+        deployed=deployed_long(synthetic.deployed(), scale="demo"),
         comparisons=comparisons_long(run_scores(synthetic.scores(), 2), scale="demo", units={}),
         inputs=inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
         latency_task="halfcheetah",

@@ -59,6 +59,7 @@ def results(tmp_path_factory):
         files[name] = [f"{name}-a.csv", f"{name}-b.csv"]
         for path, part in zip(files[name], (frame[:half], frame[half:]), strict=True):
             part.to_csv(path, index=False)
+    synthetic.deployed().to_csv("deployed.csv", index=False)
     scored = {name: files[name] for name in ("scores", "inputs", "datasets")}
     published = str(PUBLISHED / "rl_table1_megabytes.csv")
     sized = {"sizes": files["sizes"], "published": published}
@@ -83,6 +84,7 @@ def results(tmp_path_factory):
         sensing={"algorithm": "BC", "networks": "paper"},
         variants=synthetic.VARIANTS,
         units={},
+        data={},
         observations="normalised",
         last_evaluations=2,
     )
@@ -99,8 +101,9 @@ def results(tmp_path_factory):
     )
     run(
         "rl_inference",
-        {"latency": files["latency"]},
+        {"latency": files["latency"], "deployed": ["deployed.csv"]},
         [*figure_files("rl_inference"), *table_files("rl_inference")[1:]],
+        named={"deployed": table_files("rl_deployed")},
         task="halfcheetah",
     )
     style = synthetic_style.write_results(Path("."), side=48)
@@ -143,6 +146,7 @@ def results(tmp_path_factory):
             },
             "rl_varied": str(TABLES / "rl_variants.csv"),
             "rl_latency": str(TABLES / "rl_inference.csv"),
+            "rl_deployed": str(TABLES / "rl_deployed.csv"),
             "rl_layers": files["layers"],
             "rl_datasets": files["datasets"],
             **style_page_inputs(style),

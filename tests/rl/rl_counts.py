@@ -5,48 +5,44 @@ import torch
 from counting import counted, shapes_only
 
 from triptych.core.cost import Work
-from triptych.rl.bcq import Batch, BcqSettings, Learner, Noise, StepSettings
-from triptych.rl.evaluation import act_bcq
-from triptych.rl.networks import MAX_ACTION, Parameters, Widths, decode, layer_shapes
+from triptych.rl.algorithms.registry import Algorithm, Widths
+from triptych.rl.learner import Batch, Learner, StepSettings
+from triptych.rl.networks import Parameters, initialise
 from triptych.rl.tasks import task_named
 
 
 def update_counted(
-    widths: Widths, task: str, samples: int, batch: int, masked: bool, only_vae: bool = False
+    algorithm: Algorithm, widths: Widths, task: str, batch: int, masked: bool
 ) -> Work:
-    """One update of one network: losses, gradients, Adam, targets."""
+    """One update of one network: losses, gradients, Adam, targets; the mean of a period's."""
     observation, action = sizes_of(task)
     with shapes_only():
-        networks = parameters(widths, (observation, action))
+        networks = parameters(algorithm, widths, task)
         masks = {name: value != 0 for name, value in networks.items() if "weight" in name}
-        learner = Learner(
-            networks,
-            masks if masked else {},
-            BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=samples),
-            StepSettings(batch, 1e-3, 5e-3),
-            only_vae,
-        )
+        steps = StepSettings(batch, 1e-3, 5e-3)
+        learner = Learner(networks, masks if masked else {}, algorithm, steps)
         states, actions, numbers = (
             torch.empty(1, batch, *shape) for shape in ((observation,), (action,), ())
         )
         data = Batch(states, actions, numbers, states, numbers)
-        latents = (torch.empty(1, batch * n, 2 * action) for n in (1, samples, 1))
-        encoder, target, actor = latents
-        noise = Noise(encoder=encoder, target=target, actor=actor)
-        return counted(lambda: learner.update(data, noise))
+        size = action * (2 if algorithm.noise_of == "latent" else 1)
+        noise = {n: torch.empty(1, batch * k, size) for n, k in algorithm.noise().items()}
+        found = Work()
+        for number in range(algorithm.period()):
+            found += counted(lambda number=number: learner.update(data, noise, number))
+        return found * (1 / algorithm.period())
 
 
-def acting_counted(widths: Widths, task: str, episodes: int, candidates: int) -> dict[str, Work]:
-    """One step of all of a policy's episodes, by algorithm."""
+def acting_counted(
+    algorithm: Algorithm, widths: Widths, task: str, episodes: int, candidates: int
+) -> Work:
+    """One step of all of a policy's episodes."""
     observation, action = sizes_of(task)
     with shapes_only(), torch.no_grad():
-        networks = parameters(widths, (observation, action))
+        networks, acting = parameters(algorithm, widths, task), algorithm.acting(candidates)
         state = torch.empty(1, episodes, observation)
-        latent = torch.empty(1, episodes, candidates, 2 * action)
-        return {
-            "BCQ": counted(lambda: act_bcq(networks, state, latent, 0.05)),
-            "BC": counted(lambda: decode(networks, state, latent[:, :, 0], MAX_ACTION)),
-        }
+        latent = torch.empty(1, episodes, acting.draws, 2 * action)
+        return counted(lambda: acting.act(networks, state, latent))
 
 
 def sizes_of(task: str) -> tuple[int, int]:
@@ -57,10 +53,7 @@ def sizes_of(task: str) -> tuple[int, int]:
     return seen[0], done[0]
 
 
-def parameters(widths: Widths, sizes: tuple[int, int]) -> Parameters:
+def parameters(algorithm: Algorithm, widths: Widths, task: str) -> Parameters:
     """One network's, without values where that is so around."""
-    made: Parameters = {}
-    for layer, (inputs, outputs) in layer_shapes(widths, *sizes).items():
-        made[f"{layer}.weight"] = torch.empty(1, inputs, outputs)
-        made[f"{layer}.bias"] = torch.empty(1, 1, outputs)
-    return made
+    made = initialise(widths, *sizes_of(task), [0], type(algorithm))
+    return {name: torch.empty(value.shape) for name, value in made.items()}

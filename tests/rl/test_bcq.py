@@ -5,16 +5,10 @@ import dataclasses
 import pytest
 import torch
 
-from triptych.rl.bcq import (
-    Learner,
-    Noise,
-    StepSettings,
-    actor_loss,
-    critic_loss,
-    critic_target,
-    vae_loss,
-)
-from triptych.rl.networks import Widths, decode, encode, initialise, layer_shapes
+from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.algorithms.registry import Bc, Widths, layer_shapes
+from triptych.rl.learner import Learner, StepSettings
+from triptych.rl.networks import decode, encode, initialise
 from triptych.rl.plain import PlainBCQ
 from triptych.rl.sampling import DeviceData, Draws
 
@@ -37,13 +31,13 @@ def random_masks(parameters, sparsity=0.9):
 
 
 def draws_for(seeds, data, settings, dtype):
-    return Draws(seeds, len(data), HOPPER[1], STEPS.batch, settings.target_samples, CPU, dtype)
+    return Draws(seeds, len(data), HOPPER[1], STEPS.batch, settings, CPU, dtype)
 
 
-def run(parameters, masks, transitions, settings, seeds, updates, dtype, only_vae=False):
+def run(parameters, masks, transitions, settings, seeds, updates, dtype):
     data = DeviceData(transitions, CPU, dtype)
     draws = draws_for(seeds, data, settings, dtype)
-    learner = Learner(parameters, masks, settings, STEPS, only_vae)
+    learner = Learner(parameters, masks, settings, STEPS)
     for update in range(updates):
         index, noise = draws.at(update)
         learner.update(data.batch(index), noise)
@@ -80,7 +74,7 @@ def test_stacked_updates_equal_the_reference_update_of_each_network(
             index, noise = draws.at(update)
             batch = data.batch(index)
             one = {f.name: getattr(batch, f.name)[k] for f in dataclasses.fields(batch)}
-            row_noise = Noise(noise.encoder[k], noise.target[k], noise.actor[k])
+            row_noise = {name: each[k] for name, each in noise.items()}
             plain.update(dataclasses.replace(batch, **one), row_noise)
         modules = {"actor": plain.actor, "critic": plain.critic, "vae": plain.vae}
         for name, value in learner.parameters.items():
@@ -123,7 +117,7 @@ def test_pruned_weights_stay_exactly_zero_after_every_update(narrow, bcq_setting
     masks = random_masks(parameters)
     data = DeviceData(transitions, CPU, torch.float32)
     draws = draws_for(seeds, data, bcq_settings, torch.float32)
-    learner = Learner(parameters, masks, bcq_settings, STEPS, only_vae=False)
+    learner = Learner(parameters, masks, bcq_settings, STEPS)
     for update in range(20):
         index, noise = draws.at(update)
         learner.update(data.batch(index), noise)
@@ -140,7 +134,8 @@ def test_pruned_weights_stay_exactly_zero_after_every_update(narrow, bcq_setting
 def test_training_only_the_vae_gives_the_vae_of_a_bcq_run(narrow, bcq_settings, transitions):
     parameters = stack(narrow, [5], torch.float64)
     full = run(parameters, {}, transitions, bcq_settings, [5], 15, torch.float64)
-    cloned = run(parameters, {}, transitions, bcq_settings, [5], 15, torch.float64, only_vae=True)
+    bc = Bc(**vars(bcq_settings))
+    cloned = run(parameters, {}, transitions, bc, [5], 15, torch.float64)
     for name, value in cloned.parameters.items():
         expected = full.parameters[name] if name.startswith("vae.") else parameters[name]
         torch.testing.assert_close(value, expected, rtol=0, atol=1e-12)
@@ -170,11 +165,11 @@ def test_loss_gradients_agree_with_finite_differences(network, bcq_settings, tra
     draws = draws_for([1, 2], data, bcq_settings, torch.float64)
     index, noise = draws.at(0)
     batch = data.batch(index)
-    target = critic_target(parameters, parameters, batch, noise.target, bcq_settings)
+    target = critic_target(parameters, parameters, batch, noise["target"], bcq_settings)
     losses = {
-        "vae": lambda p: vae_loss(p, batch, noise.encoder),
+        "vae": lambda p: vae_loss(p, batch, noise["encoder"]),
         "critic": lambda p: critic_loss(p, batch, target),
-        "actor": lambda p: actor_loss(p, batch, noise.actor, bcq_settings),
+        "actor": lambda p: actor_loss(p, batch, noise["actor"], bcq_settings),
     }
     names = [name for name in parameters if name.startswith(network)]
     for name in names:
@@ -193,9 +188,9 @@ def test_critic_target_takes_the_best_of_the_sampled_actions(narrow, bcq_setting
     data = DeviceData(transitions, CPU, torch.float64)
     index, noise = draws_for([0], data, settings, torch.float64).at(0)
     batch = data.batch(index)
-    together = critic_target(parameters, parameters, batch, noise.target, settings)
+    together = critic_target(parameters, parameters, batch, noise["target"], settings)
     single = dataclasses.replace(settings, target_samples=1)
-    by_sample = noise.target.unflatten(1, (-1, 7))
+    by_sample = noise["target"].unflatten(1, (-1, 7))
     each = torch.stack(
         [critic_target(parameters, parameters, batch, by_sample[:, :, i], single) for i in range(7)]
     )
@@ -229,7 +224,7 @@ def test_a_cosine_schedule_is_pytorchs():
 def test_the_rate_of_an_update_is_adams(bcq_settings):
     """A first step of Adam is as long as the rate, whatever the gradient."""
     parameters = initialise(Widths((8, 8), (8, 8), 8), 11, 3, [0])
-    learner = Learner(parameters, {}, bcq_settings, STEPS, only_vae=True)
+    learner = Learner(parameters, {}, Bc(**vars(bcq_settings)), STEPS)
     learner.set_rate(5e-3)
     learner.optimisers["vae"].param_groups[0]["params"][0].grad = None
     for name, value in learner.parameters.items():

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.rl.bcq import Learner, StepSettings
+from triptych.rl.algorithms.registry import Bc
 from triptych.rl.changing_masks import CHANGES, REPLACED, ChangingMasks
+from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import initialise
 from triptych.rl.pruning import PruningSettings, Shot, groups, prune, weight_names
 from triptych.rl.sampling import DeviceData, Draws
@@ -33,8 +34,8 @@ def trained(narrow, transitions, bcq_settings):
     parameters, masks = prune(rows, narrow, shots, bcq_settings)
     changing = ChangingMasks(rows, "part", UPDATES)
     steps = StepSettings(batch=20, learning_rate=1e-2, tau=0.005)
-    learner = Learner(parameters, masks, bcq_settings, steps, False, masks_change=True)
-    draws = Draws([0] * 4, len(data), 3, 20, 3, CPU, torch.float32)
+    learner = Learner(parameters, masks, bcq_settings, steps, masks_change=True)
+    draws = Draws([0] * 4, len(data), 3, 20, bcq_settings, CPU, torch.float32)
     history = []
     for update in range(UPDATES):
         index, noise = draws.at(update)
@@ -95,5 +96,6 @@ def test_masks_that_change_are_part_of_the_state_and_others_are_not(trained, nar
     learner, _ = trained
     assert {f"masks/{name}" for name in weight_names(learner.parameters)} <= learner.state().keys()
     steps = StepSettings(batch=20, learning_rate=1e-2, tau=0.005)
-    fixed = Learner(initialise(narrow, 11, 3, [0]), {}, bcq_settings, steps, only_vae=True)
+    bc = Bc(**vars(bcq_settings))
+    fixed = Learner(initialise(narrow, 11, 3, [0]), {}, bc, steps)
     assert not any(name.startswith("masks/") for name in fixed.state())

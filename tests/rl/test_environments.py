@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from triptych.core.errors import InputError
-from triptych.rl.environments import GymnasiumEpisodes, spaces_of
+from triptych.rl.environments import GymnasiumEpisodes, episodes_of, spaces_of
+from triptych.rl.locomotion import Locomotion
+from triptych.rl.recording import DatasetError
 from triptych.rl.tasks import NORMALISED, PAPER, task_from, task_named
-from triptych.rl.transitions import DatasetError, prepare, read_transitions
+from triptych.rl.transitions import prepare, read_transitions
 
 PENDULUM = task_from("pendulum", "Pendulum-v1")
 
@@ -114,5 +116,31 @@ def test_the_papers_names_stand_for_the_papers_tasks():
     assert task_from("hopper") is PAPER["hopper"]
     with pytest.raises(InputError, match="give a task of your own another name"):
         task_from("hopper", "Hopper-v5")
-    with pytest.raises(InputError, match=r"rl\.tasks\.ant has no environment"):
-        task_from("ant")
+
+
+def test_one_of_the_papers_environments_has_its_references_under_any_name():
+    task = task_from("hopper_medium", "Hopper-v4")
+    assert (task.reference, task.inputs) == (PAPER["hopper"].reference, PAPER["hopper"].inputs)
+    assert isinstance(episodes_of(task, 1), Locomotion)
+    assert task_from("mine", "Hopper-v4", [0, 1]).reference == (0, 1)
+    assert task_from("mine", "Hopper-v4", options={"healthy_reward": 2.0}).reference is None
+
+
+def test_options_are_the_environments():
+    ant = {"environment": "Ant-v4", "options": {"use_contact_forces": True}}
+    assert spaces_of(task_from("ant", **ant)).observation_size == 111
+    with pytest.raises(InputError, match="no_such_option"):
+        spaces_of(task_from("ant", "Ant-v4", options={"no_such_option": 1}))
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"reference": [0, 1]}, "reference is of an environment: a log has none"),
+        ({"environment": "Ant-v5", "held_out": 0.1}, "held_out is of a log"),
+        ({"bounds": [[-1, -1], [1, 1, 1]]}, "bounds has two lengths"),
+    ],
+)
+def test_keys_that_do_not_go_together_are_named(keys, message):
+    with pytest.raises(InputError, match=rf"rl\.tasks\.mine\.{message}"):
+        task_from("mine", **keys)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from triptych.rl.exporting import export_onnx, reader, what_acts
 from triptych.rl.inference import ActingSettings, NumpyDense, draw_latents
@@ -77,7 +78,7 @@ def test_only_what_acts_is_kept(algorithm):
     del arrays["vae.d2.bias"]
     with pytest.raises(ValueError, match=rf"policy of {algorithm} .* vae\.d2\.bias"):
         what_acts(arrays, algorithm)
-    with pytest.raises(ValueError, match="'TD3'; expected BCQ or BC"):
+    with pytest.raises(ValueError, match="'TD3'; expected one of BCQ, BC"):
         what_acts(policy(1.0), "TD3")
 
 
@@ -198,7 +199,7 @@ def deployed(request, tmp_path):
     return lambda path, algorithm: Compiled(library, path, algorithm)
 
 
-@pytest.mark.parametrize("values", ["fp32", "fp16"])
+@pytest.mark.parametrize("values", ["fp32", "fp16", "int8"])
 @pytest.mark.parametrize("kept", [0.05, 0.5, 1.0])  # whose masks are deflated, raw and all ones
 @pytest.mark.parametrize("algorithm", ACTS)
 def test_actions_equal_the_librarys(deployed, tmp_path, algorithm, kept, values):
@@ -211,11 +212,64 @@ def test_actions_equal_the_librarys(deployed, tmp_path, algorithm, kept, values)
     np.testing.assert_allclose(found, expected, atol=1e-6, rtol=0)
 
 
+def by_hand(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
+    """int8 once more, a weight at a time: the nearest of 255 steps up to an output's largest, after
+    each input was divided by its own largest."""
+    rounded = {name: torch.tensor(array) for name, array in arrays.items()}
+    for name, weight in rounded.items():
+        if name.endswith("weight"):
+            reaches = [np.float32(column.abs().max()) for column in weight.T]
+            for row in weight:
+                parts = [np.float32(w) / r if r else 0 for w, r in zip(row, reaches, strict=True)]
+                step = np.float32(max(map(abs, parts))) / np.float32(127)
+                for i, (part, reach) in enumerate(zip(parts, reaches, strict=True)):
+                    row[i] = float(round(part / step) * step * reach) if step else 0.0
+    return rounded
+
+
 @pytest.mark.parametrize("algorithm", ACTS)
-def test_an_episode_of_hopper_has_the_librarys_return(deployed, tmp_path, algorithm):
-    library = stored(
-        tmp_path / "p.tpk", 0.1, algorithm, reach=0.1
-    )  # small actions: it stands longer
+def test_int8_acts_as_weights_rounded_by_hand_do_in_torch(deployed, tmp_path, algorithm):
+    import onnxruntime
+
+    stored(tmp_path / "p.tpk", 0.3, algorithm, "int8")
+    weights = by_hand(what_acts(policy(0.3), algorithm))
+    assert sum(int((w != 0).sum()) for w in weights.values()) < sum(
+        np.count_nonzero(w) for w in what_acts(policy(0.3), algorithm).values()
+    )  # some weights round to 0, so that no code of theirs is kept
+
+    def network(name: str, first: str, *inputs: torch.Tensor) -> torch.Tensor:
+        x = torch.cat(inputs, -1)
+        for i in (1, 2, 3):
+            layer = f"{name}.{first}{i}"
+            x = torch.nn.functional.linear(x, weights[f"{layer}.weight"], weights[f"{layer}.bias"])
+            x = x if i == 3 else x.relu()
+        return x
+
+    states, bc, bcq = (torch.tensor(each) for each in drawn(40))
+    if algorithm == "BC":
+        expected = 1.5 * network("vae", "d", states, bc).tanh()
+    else:
+        repeated = states[:, None].expand(-1, CANDIDATES, -1)
+        actions = 1.5 * network("vae", "d", repeated, bcq).tanh()
+        actions = actions + 0.4 * 1.5 * network("actor", "l", repeated, actions).tanh()
+        actions = actions.clamp(-1.5, 1.5)
+        best = network("critic", "l", repeated, actions)[..., 0].argmax(1)
+        expected = actions[torch.arange(40), best]
+    latents = (bcq if algorithm == "BCQ" else bc).numpy()
+    with deployed(tmp_path / "p.tpk", algorithm) as act:
+        np.testing.assert_allclose(act(states.numpy(), latents), expected, atol=1e-6, rtol=0)
+    export_onnx(tmp_path / "p.onnx", policy(0.3), SETTINGS, algorithm, "int8")
+    session = onnxruntime.InferenceSession(tmp_path / "p.onnx", providers=["CPUExecutionProvider"])
+    for state, latent, action in zip(states, latents, expected, strict=True):
+        given = {"observation": state[None].numpy(), "latent": latent.reshape(-1, 2 * ACTION)}
+        np.testing.assert_allclose(session.run(None, given)[0][0], action, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("values", ["fp32", "int8"])
+@pytest.mark.parametrize("algorithm", ACTS)
+def test_an_episode_of_hopper_has_the_librarys_return(deployed, tmp_path, algorithm, values):
+    # Small actions: it stands longer.
+    library = stored(tmp_path / "p.tpk", 0.1, algorithm, values, reach=0.1)
     _, bc, bcq = drawn(1000)
     latents = bcq if algorithm == "BCQ" else bc
 
@@ -237,6 +291,38 @@ def test_an_episode_of_hopper_has_the_librarys_return(deployed, tmp_path, algori
     with deployed(tmp_path / "p.tpk", algorithm) as act:
         total, same = episode(act)
     assert (total, same) == (pytest.approx(expected, rel=1e-4), steps)
+
+
+def actor_alone(states: np.ndarray, arrays) -> np.ndarray:
+    """What TD3+BC and IQL do with an observation, in float64."""
+    for i in (1, 2, 3):
+        states = states @ arrays[f"actor.l{i}.weight"].T.astype(float) + arrays[f"actor.l{i}.bias"]
+        states = np.maximum(states, 0) if i < 3 else 1.5 * np.tanh(states)
+    return states
+
+
+@pytest.mark.parametrize("algorithm", ["TD3+BC", "IQL"])
+def test_a_policy_without_latents_acts_by_its_actor(deployed, tmp_path, algorithm):
+    import onnxruntime
+
+    arrays = policy(0.3)
+    arrays["actor.l1.weight"] = arrays["actor.l1.weight"][:, :STATE]
+    arrays["actor.log_std"] = np.zeros(ACTION, np.float32)
+    kept = what_acts(arrays, algorithm)
+    assert kept.keys() == {f"actor.l{i}.{k}" for i in (1, 2, 3) for k in ("weight", "bias")}
+    settings = {"algorithm": algorithm, "max_action": 1.5}
+    pack(tmp_path / "p.tpk", kept, {"settings": settings}, "fp32")
+    states = drawn(20)[0]
+    expected = actor_alone(states, kept)
+    assert expected.std() > 0.1
+    with deployed(tmp_path / "p.tpk", algorithm) as act:
+        found = act(states, np.zeros((20, 0), np.float32))
+        assert not isinstance(act, Compiled) or act.sizes() == [0, STATE, ACTION, 0]
+    np.testing.assert_allclose(found, expected, atol=1e-6, rtol=0)
+    export_onnx(tmp_path / "p.onnx", arrays, SETTINGS, algorithm)
+    session = onnxruntime.InferenceSession(tmp_path / "p.onnx", providers=["CPUExecutionProvider"])
+    found = session.run(["action"], {"observation": states})[0]
+    np.testing.assert_allclose(found, expected, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize(("algorithm", "clip"), [("BC", 0.25), ("BCQ", 0.5)])
@@ -285,10 +371,11 @@ def test_both_readers_refuse_every_truncation_and_flipped_byte(library, tmp_path
                 read(path)
 
 
-def test_policy_c_refuses_headers_that_do_not_fit_their_payload(library, tmp_path):
+@pytest.mark.parametrize("values", ["fp32", "int8"])
+def test_policy_c_refuses_headers_that_do_not_fit_their_payload(library, tmp_path, values):
     """With a right digest; none of these may read or write beyond its memory."""
     path = tmp_path / "p.tpk"
-    stored(path, 0.05, "BCQ")
+    stored(path, 0.05, "BCQ", values)
     content = path.read_bytes()
     length = struct.unpack_from("<I", content, 12)[0]
     header, payload = json.loads(content[56 : 56 + length]), content[56 + length :]
@@ -316,14 +403,20 @@ def test_policy_c_refuses_headers_that_do_not_fit_their_payload(library, tmp_pat
             Compiled(library, path, "BCQ")
 
 
-@pytest.mark.parametrize("kept", [0.05, 1.0])
+@pytest.mark.parametrize("values", ["fp32", "int8"])
+@pytest.mark.parametrize("kept", [0.01, 0.05, 1.0])  # 0.01 leaves no unit of some layers
 @pytest.mark.parametrize("algorithm", ACTS)
-def test_onnx_acts_as_the_library_does(tmp_path, algorithm, kept):
+def test_onnx_acts_as_the_library_does(tmp_path, algorithm, kept, values):
     import onnxruntime
 
-    export_onnx(tmp_path / "p.onnx", policy(kept), SETTINGS, algorithm)
+    export_onnx(tmp_path / "p.onnx", policy(kept), SETTINGS, algorithm, values)
     session = onnxruntime.InferenceSession(tmp_path / "p.onnx", providers=["CPUExecutionProvider"])
-    library = NumpyDense(policy(kept), SETTINGS, np.float64)
+    library = stored(tmp_path / "p.tpk", kept, algorithm, values)
+    weights = (tmp_path / "p.onnx").stat().st_size
+    dense = (4 if values == "fp32" else 1) * sum(
+        array.size for array in unpack(tmp_path / "p.tpk").arrays.values() if array.ndim == 2
+    )
+    assert weights > dense if kept == 1 else weights < dense / 2  # units that act, alone
     states, bc, bcq = drawn(20)
 
     def act(states: np.ndarray, latents: np.ndarray) -> np.ndarray:
@@ -331,10 +424,8 @@ def test_onnx_acts_as_the_library_does(tmp_path, algorithm, kept):
 
     if algorithm == "BC":
         for batch in (1, 20):
-            found, expected = (
-                act(states[:batch], bc[:batch]),
-                library.bc(states[:batch], bc[:batch]),
-            )
+            found = act(states[:batch], bc[:batch])
+            expected = library.bc(states[:batch], bc[:batch])
             np.testing.assert_allclose(found, expected, atol=1e-6, rtol=0)
     else:
         expected = library.bcq(states, bcq)[0]

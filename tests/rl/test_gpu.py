@@ -4,12 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from other_algorithms import IQL, TD3_BC
 from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
-from triptych.rl.bcq import Learner, StepSettings
+from triptych.rl.algorithms.registry import Bc
 from triptych.rl.evaluation import EvaluationSettings
+from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import initialise
 from triptych.rl.sampling import DeviceData, Draws
 from triptych.rl.tasks import task_named
@@ -21,26 +23,30 @@ pytestmark = [
 ]
 
 
-def test_replaying_the_captured_graph_equals_calling_the_update(narrow, bcq_settings, transitions):
+@pytest.mark.parametrize("name", ["BCQ", "TD3+BC", "IQL"])
+def test_replaying_the_captured_graph_equals_calling_the_update(
+    narrow, bcq_settings, transitions, name
+):
+    algorithm = {"BCQ": bcq_settings, "TD3+BC": TD3_BC, "IQL": IQL}[name]
     gpu, seeds = torch.device("cuda"), [0, 1, 2]
     steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
     data = DeviceData(transitions, gpu, torch.float32)
 
     def learner_and_draws():
-        fresh = initialise(narrow, 11, 3, seeds)
+        fresh = initialise(narrow, 11, 3, seeds, type(algorithm))
         parameters = {name: value.to(gpu) for name, value in fresh.items()}
         masks = {
             name: torch.rand(value.shape, generator=torch.Generator().manual_seed(1)).to(gpu) > 0.5
             for name, value in parameters.items()
             if name.endswith(".weight")
         }
-        draws = Draws(seeds, len(data), 3, 20, 3, gpu, torch.float32)
-        return Learner(parameters, masks, bcq_settings, steps, only_vae=False), draws
+        draws = Draws(seeds, len(data), 3, 20, algorithm, gpu, torch.float32)
+        return Learner(parameters, masks, algorithm, steps), draws
 
     called, draws = learner_and_draws()
     for update in range(60):
         index, noise = draws.at(update)
-        called.update(data.batch(index), noise)
+        called.update(data.batch(index), noise, update)
     replayed, draws = learner_and_draws()
     replay = update_stepper(replayed, data, draws, "float32")
     for update in range(60):
@@ -61,6 +67,8 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
         ]
     )
 
+    bc = Bc(**vars(bcq_settings))
+
     def trained(folder, stop):
         fresh = initialise(narrow, 11, 3, seeds)
         return train(
@@ -68,9 +76,8 @@ def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
             {name: value.to(gpu) for name, value in fresh.items()},
             {},
             DeviceData(transitions, gpu, torch.float32),
-            bcq_settings,
             StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
-            TrainingSettings(60, 30, 20, "float32", ("BCQ", "BC")),
+            TrainingSettings(60, 30, 20, "float32", (bcq_settings, bc)),
             EvaluationSettings(episodes=1, candidates=4, seed=0, task=task_named("hopper")),
             Checkpoint(tmp_path / folder, "fixed"),
             stop,

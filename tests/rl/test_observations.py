@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from triptych.rl.evaluation import act_bc, act_bcq
+from triptych.rl.algorithms.bcq import act_bc, act_bcq
 from triptych.rl.networks import MAX_ACTION, Policies, decode, encode, initialise, q_values
 from triptych.rl.observations import SCALE, SHIFT, folded, scaling
 from triptych.rl.sampling import DeviceData

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.rl.bcq import vae_loss
+from triptych.rl.algorithms.bcq import vae_loss
 from triptych.rl.controls import count_kept, keep_count, shuffle_within_layers
 from triptych.rl.methods import PRUNED
 from triptych.rl.networks import PAPER_WIDTHS, Widths, initialise
@@ -53,9 +53,9 @@ def tiny_vae(transitions, bcq_settings):
         if name.startswith("vae.")
     }
     data = DeviceData(transitions, CPU, torch.float64)
-    index, noise = Draws([0], len(data), 3, 20, 3, CPU, torch.float64).at(0)
+    index, noise = Draws([0], len(data), 3, 20, bcq_settings, CPU, torch.float64).at(0)
     weights = {name: value for name, value in parameters.items() if name.endswith(".weight")}
-    return weights, lambda: vae_loss(parameters, data.batch(index), noise.encoder)
+    return weights, lambda: vae_loss(parameters, data.batch(index), noise["encoder"])
 
 
 def test_snip_score_is_the_change_of_loss_when_a_connection_is_scaled(tiny_vae):
@@ -109,17 +109,17 @@ def test_grasp_is_the_same_for_one_batch_and_for_the_sum_of_its_halves(transitio
     }
     weights = {n: v for n, v in parameters.items() if n.startswith("vae.") and n.endswith("weight")}
     data = DeviceData(transitions, CPU, torch.float64)
-    index, noise = Draws([0], len(data), 3, 20, 3, CPU, torch.float64).at(0)
+    index, noise = Draws([0], len(data), 3, 20, bcq_settings, CPU, torch.float64).at(0)
     halves = [slice(0, 10), slice(10, 20)]
 
     def summed():
         return sum(
-            vae_loss(parameters, data.batch(index[:, half]), noise.encoder[:, half])
+            vae_loss(parameters, data.batch(index[:, half]), noise["encoder"][:, half])
             for half in halves
         )
 
     whole = gradient_signal_preservation(
-        weights, lambda: vae_loss(parameters, data.batch(index), noise.encoder)
+        weights, lambda: vae_loss(parameters, data.batch(index), noise["encoder"])
     )
     apart = gradient_signal_preservation(weights, summed)
     for name in weights:
@@ -208,13 +208,13 @@ def test_two_iterations_score_again_what_the_first_has_left(narrow, transitions,
     fresh, masks = prune(rows, narrow, shots, bcq_settings)
     encoder = [f"vae.{layer}.weight" for layer in ("e1", "e2", "mean", "log_std")]
     decoder = [f"vae.{layer}.weight" for layer in ("d1", "d2", "d3")]
-    draws = Draws([0], len(data), 3, 10, bcq_settings.target_samples, CPU, torch.float32, "prune")
+    draws = Draws([0], len(data), 3, 10, bcq_settings, CPU, torch.float32, "prune")
     kept = {name: np.ones(value.shape[1:], bool) for name, value in fresh.items()}
     for step, share in enumerate((0.5, 0.25)):
         index, noise = draws.at(step)
         live = {name: value[:1] * torch.tensor(kept[name]) for name, value in fresh.items()}
         live = {name: value.requires_grad_() for name, value in live.items()}
-        vae_loss(live, data.batch(index), noise.encoder).sum().backward()
+        vae_loss(live, data.batch(index), noise["encoder"]).sum().backward()
         for names in (encoder, decoder):
             scores = {n: (live[n] * live[n].grad)[0].abs().detach().numpy() for n in names}
             together = np.concatenate([scores[name].ravel() for name in names])
@@ -262,12 +262,12 @@ def test_controls_of_two_tasks_are_drawn_apart(method, narrow, transitions, bcq_
     assert not torch.equal(masks(method, "hopper"), masks(method, "walker2d"))
 
 
-def test_the_batch_that_scores_is_no_batch_of_the_training():
-    pruned = Draws([0], 10**6, 3, 100, 10, CPU, torch.float32, purpose="prune")
-    trained = Draws([0], 10**6, 3, 100, 10, CPU, torch.float32)
+def test_the_batch_that_scores_is_no_batch_of_the_training(bcq_settings):
+    pruned = Draws([0], 10**6, 3, 100, bcq_settings, CPU, torch.float32, purpose="prune")
+    trained = Draws([0], 10**6, 3, 100, bcq_settings, CPU, torch.float32)
     (index, noise), (first, drawn) = pruned.at(0), trained.at(0)
     assert len(set(index.flatten().tolist()) & set(first.flatten().tolist())) <= 1
-    assert not torch.equal(noise.actor, drawn.actor)
+    assert not torch.equal(noise["actor"], drawn["actor"])
 
 
 def test_an_unknown_method_is_refused_by_name(narrow, transitions, bcq_settings):

@@ -6,8 +6,8 @@ from fake_gpu import CUDA, fake_gpu
 from rl_counts import parameters as shapes
 
 from triptych.core.device import PRECISIONS, precision_context
-from triptych.rl.bcq import actor_loss, apply_masks, critic_loss, critic_target, vae_loss
-from triptych.rl.evaluation import act_bcq
+from triptych.rl.algorithms.bcq import act_bcq, actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.learner import apply_masks
 from triptych.rl.networks import MAX_ACTION, decode
 from triptych.rl.sampling import DeviceData
 
@@ -21,8 +21,8 @@ def gpu():
 
 
 @pytest.fixture
-def parameters(gpu, narrow):
-    made = shapes(narrow, (OBSERVATION, ACTION))
+def parameters(gpu, narrow, bcq_settings):
+    made = shapes(bcq_settings, narrow, "hopper")
     return {name: value.to(CUDA) for name, value in made.items()}
 
 

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from triptych.rl.config_tasks import d4rl_file
 from triptych.rl.tasks import SIZES
 
 SOURCES = Path(__file__).parents[2] / "resources" / "sources.yaml"
@@ -18,31 +19,44 @@ def d4rl_files() -> dict[str, Any]:
     return files
 
 
-def test_there_is_one_file_for_each_task(d4rl_files: dict[str, Any]) -> None:
-    assert set(d4rl_files) == {f"{task}_expert-v2" for task in SIZES}
+TASKS = (*SIZES, "ant")
+QUALITIES = ("random", "medium", "medium-replay", "full-replay", "medium-expert", "expert")
 
 
-@pytest.mark.parametrize("task", sorted(SIZES))
+def test_there_is_a_file_of_every_quality_of_each_task(d4rl_files: dict[str, Any]) -> None:
+    every = {f"{t}_{q.replace('-', '_')}-v2" for t in TASKS for q in QUALITIES}
+    assert set(d4rl_files) == every
+
+
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("quality", QUALITIES)
 def test_addresses_equal_d4rls(
-    d4rl_files: dict[str, Any], task: str, monkeypatch: pytest.MonkeyPatch
+    d4rl_files: dict[str, Any], task: str, quality: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("D4RL_SUPPRESS_IMPORT_ERROR", "1")
     infos = pytest.importorskip("d4rl.infos")
-    assert d4rl_files[f"{task}_expert-v2"]["url"] == infos.DATASET_URLS[f"{task}-expert-v2"]
+    file = d4rl_file(task, {"source": "d4rl", "quality": quality})
+    assert d4rl_files[file]["url"] == infos.DATASET_URLS[f"{task}-{quality}-v2"]
 
 
 def test_mirrors_carry_the_same_file_names(d4rl_files: dict[str, Any]) -> None:
     for entry in d4rl_files.values():
-        names = {urlsplit(entry[key]).path.rsplit("/", 1)[1] for key in ("url", "mirror")}
-        assert len(names) == 1
-        assert urlsplit(entry["mirror"]).scheme == "https"
+        if "mirror" in entry:
+            names = {urlsplit(entry[key]).path.rsplit("/", 1)[1] for key in ("url", "mirror")}
+            assert len(names) == 1
+            assert urlsplit(entry["mirror"]).scheme == "https"
 
 
-def test_sizes_fit_a_million_steps_and_checksums_are_sha256(d4rl_files: dict[str, Any]) -> None:
+def test_every_file_has_a_checksum_of_its_own(d4rl_files: dict[str, Any]) -> None:
+    sums = {entry["sha256"] for entry in d4rl_files.values()}
+    assert len(sums) == len(d4rl_files)
+    assert {len(bytes.fromhex(each)) for each in sums} == {32}
+
+
+def test_sizes_fit_a_million_steps(d4rl_files: dict[str, Any]) -> None:
     for task, (observed, acted) in SIZES.items():
         entry = d4rl_files[f"{task}_expert-v2"]
         # Per step: two observations, the action, reward and log-density in float32, two flags and
         # the state; the files are compressed, which takes away less than half.
         floats = 3 * observed + acted + 3
         assert 0.5 < entry["size"] / (1e6 * (4 * floats + 2)) <= 1.0
-        assert len(bytes.fromhex(entry["sha256"])) == 32

@@ -15,7 +15,7 @@ def table(tasks=("hopper", "walker2d"), stack="all", sparsities=(50, 95), **chan
     sweep = {"algorithms": ["BCQ", "BC"], "widths": "narrow", "seeds": [0, 1], "runs": runs}
     measured = {"methods": ["snip"], "sparsities": [95]}
     config = {
-        "tasks": dict.fromkeys(tasks),
+        "tasks": {**{task: {} for task in tasks}, "taken_away": None},
         "observations": "normalised",
         "sweeps": {"bcq": sweep, "bc": None},
         "stack": stack,
@@ -44,6 +44,7 @@ def test_every_combination_stands_once_with_the_dense_run_of_each_seed_and_way_o
         ("raw", "snip"): 4,
     }
     assert set(runs[~runs["trained"]]["stack"]) == {"measured"}
+    assert set(runs["task"]) == {"hopper", "walker2d"}
 
 
 @pytest.mark.parametrize("stack", [1, 3, 4, 100])

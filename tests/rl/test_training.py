@@ -2,6 +2,7 @@
 
 import signal
 import time
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -29,52 +30,62 @@ def files(folder):
     }
 
 
+BCQ = ("BCQ", "BC")
+
+
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("unbroken")
-    process = start(RUNNER, folder)
-    output = process.communicate(timeout=240)[0]
-    assert process.returncode == 0, output
-    return files(folder)
+    """The files of a run of some algorithms, made once each."""
+
+    @cache
+    def made(*algorithms):
+        folder = tmp_path_factory.mktemp("unbroken")
+        process = start(RUNNER, folder, *algorithms)
+        output = process.communicate(timeout=240)[0]
+        assert process.returncode == 0, output
+        return files(folder)
+
+    return made
 
 
 @pytest.mark.slow
-def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken):
+@pytest.mark.parametrize("algorithms", [BCQ, ("TD3+BC",), ("IQL",)])
+def test_a_killed_run_resumes_to_the_same_bytes(tmp_path, unbroken, algorithms):
     kills = 0
     for times in (1, 2, 3):
-        process = start(RUNNER, tmp_path)
+        process = start(RUNNER, tmp_path, *algorithms)
         wait_for_checkpoint(tmp_path, process, times)
         time.sleep(0.05 * times)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         kills += process.returncode == -signal.SIGKILL
-    process = start(RUNNER, tmp_path)
+    process = start(RUNNER, tmp_path, *algorithms)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert kills == 3
     assert "resuming at update" in output
-    assert files(tmp_path) == unbroken
+    assert files(tmp_path) == unbroken(*algorithms)
 
 
 @pytest.mark.slow
 def test_sigterm_saves_within_seconds_and_the_next_run_goes_on(tmp_path, unbroken):
-    process = start(RUNNER, tmp_path)
+    process = start(RUNNER, tmp_path, *BCQ)
     wait_for_checkpoint(tmp_path, process, 1)
     asked = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert time.monotonic() - asked < 10
     assert process.returncode == SAVED_EXIT_CODE
-    process = start(RUNNER, tmp_path)
+    process = start(RUNNER, tmp_path, *BCQ)
     output = process.communicate(timeout=240)[0]
     assert process.returncode == 0, output
     assert "resuming at update" in output
-    assert files(tmp_path) == unbroken
+    assert files(tmp_path) == unbroken(*BCQ)
 
 
 @pytest.mark.slow
 def test_a_policies_file_tells_its_rows(unbroken, tmp_path):
-    (tmp_path / "p.safetensors").write_bytes(unbroken["policies.safetensors"])
+    (tmp_path / "p.safetensors").write_bytes(unbroken(*BCQ)["policies.safetensors"])
     policies = read_policies(tmp_path / "p.safetensors")
     assert [row["method"] for row in policies.rows][:2] == ["snip", "random"]
     row = policies.row(0)
@@ -118,7 +129,7 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
     settings = EvaluationSettings(episodes=3, candidates=5, seed=2, task=task_named("hopper"))
     seeds = [0, 7]
     parameters = {n: v.double() for n, v in initialise(narrow, 11, 3, seeds).items()}
-    frame = evaluate("BCQ", parameters, seeds, settings, 0.05)
+    frame = evaluate(bcq_settings, parameters, seeds, settings)
     assert frame["steps"].nunique() > 1  # episodes end at different times
     for k, seed in enumerate(seeds):
         agent = PlainBCQ(11, 3, narrow, bcq_settings, step_settings)
@@ -130,20 +141,20 @@ def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
         np.testing.assert_allclose(ours, expected, rtol=1e-9)
 
 
-def test_an_interrupted_evaluation_gives_nothing(narrow):
+def test_an_interrupted_evaluation_gives_nothing(narrow, bcq_settings):
     parameters = initialise(narrow, 11, 3, [0])
     settings = EvaluationSettings(episodes=1, candidates=1, seed=0, task=task_named("hopper"))
-    frame = evaluate("BC", parameters, [0], settings, 0.05, lambda: "SIGTERM")
+    frame = evaluate(bcq_settings, parameters, [0], settings, lambda: "SIGTERM")
     assert frame is None
 
 
-def test_draws_do_not_depend_on_where_a_run_resumes_or_on_its_neighbours():
-    many = Draws([3, 1, 3], 500, 3, 20, 3, CPU, torch.float32)
-    one = Draws([3], 500, 3, 20, 3, CPU, torch.float32)
+def test_draws_do_not_depend_on_where_a_run_resumes_or_on_its_neighbours(bcq_settings):
+    many = Draws([3, 1, 3], 500, 3, 20, bcq_settings, CPU, torch.float32)
+    one = Draws([3], 500, 3, 20, bcq_settings, CPU, torch.float32)
     for update in (0, 1, 49, 50, 120):
         index, noise = many.at(update)
         lone_index, lone_noise = one.at(update)
         assert torch.equal(index[0], lone_index[0])
         assert torch.equal(index[0], index[2])
         assert not torch.equal(index[0], index[1])
-        assert torch.equal(noise.target[2], lone_noise.target[0])
+        assert torch.equal(noise["target"][2], lone_noise["target"][0])

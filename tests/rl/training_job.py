@@ -10,9 +10,10 @@ import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
-from triptych.rl.bcq import BcqSettings, StepSettings
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.networks import Widths, write_policies
+from triptych.rl.learner import StepSettings
+from triptych.rl.networks import write_policies
 from triptych.rl.pruning import write_masks
 from triptych.rl.stack_pruning import prune_stack
 from triptych.rl.stack_training import policies_of, train_stack
@@ -42,18 +43,22 @@ rows = pd.DataFrame(
     ]
 )
 widths = Widths((12, 10), (14, 9), 16)
-bcq = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=3)
+bcq = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 3}
+td3_bc = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
+iql = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0, "reference": "authors"}
+settings = {"BCQ": bcq, "BC": bcq, "TD3+BC": td3_bc, "IQL": iql}
+algorithms = [ALGORITHMS[name].from_table(settings[name]) for name in sys.argv[2:]]
 steps = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
 device = torch.device("cpu")
 shot = {"snip_batch": 10, "grasp_batch": 20, "iterations": 1, "scope": "part"}
 shot["transitions"] = folder / "data.safetensors"
-pruned = prune_stack(rows, "narrow", widths, bcq, {"default": shot}, task_named("hopper"))
+pruned = prune_stack(rows, "narrow", widths, algorithms[0], {"default": shot}, task_named("hopper"))
 training = TrainingSettings(
     updates=1200,
     evaluate_every=300,
     checkpoint_every=70,
     precision="float32",
-    algorithms=("BCQ", "BC"),
+    algorithms=tuple(algorithms),
 )
 evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0, task=task_named("hopper"))
 try:
@@ -62,7 +67,6 @@ try:
         folder / "data.safetensors",
         pruned.masks,
         widths,
-        bcq,
         steps,
         training,
         evaluation,
@@ -77,6 +81,4 @@ except Stopped as stopped:
 trained.scores.to_csv(folder / "scores.csv", index=False)
 trained.losses.to_csv(folder / "losses.csv", index=False)
 write_masks(folder / "masks.safetensors", trained.masks)
-write_policies(
-    folder / "policies.safetensors", policies_of(rows, trained, bcq, training, evaluation)
-)
+write_policies(folder / "policies.safetensors", policies_of(rows, trained, training, evaluation))

@@ -51,7 +51,7 @@ def test_editing_the_evaluation_makes_training_stale_and_what_follows(finished):
 
 
 def test_editing_a_comment_makes_nothing_stale(finished):
-    path = finished.root / "workflow_scripts/triptych/rl/bcq.py"
+    path = finished.root / "workflow_scripts/triptych/rl/algorithms/bcq.py"
     path.write_text(path.read_text() + "\n# a comment\n")
     assert "Nothing to be done" in finished.snakemake("rl", "--dry-run")
 
@@ -59,7 +59,7 @@ def test_editing_a_comment_makes_nothing_stale(finished):
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        ("updates: 100", "updates: 110", {"rl_train"} | SCORES),
+        ("updates: 100", "updates: 110", {"rl_train", "rl_latency", "rl_inference"} | SCORES),
         ("repeats: 2", "repeats: 3", {"rl_latency", "rl_inference"}),
         ("last: 1", "last: 2", SCORES),
     ],

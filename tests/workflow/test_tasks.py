@@ -2,6 +2,7 @@
 
 import gymnasium
 import h5py
+import minari_sets
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +12,20 @@ from tiny_checkout import TINY, copy_checkout
 from triptych.core.config import merged
 from triptych.rl.study import verdicts_on
 
+TASKS = ["hopper", "pendulum", "robot", "ant"]
+
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """Pendulum beside Hopper: recorded here, trained, drawn."""
+    """Beside Hopper Pendulum, recorded here, its file once more as a log, and Ant from Minari."""
+    pytest.importorskip("minari")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINARI_DATASETS_PATH", str(tmp_path_factory.mktemp("minari")))
+        minari_sets.record()
+        yield run_tasks(tmp_path_factory)
+
+
+def run_tasks(tmp_path_factory):
     checkout = copy_checkout(tmp_path_factory.mktemp("pendulum"))
     environment, generator = gymnasium.make("Pendulum-v1"), np.random.default_rng(0)
     rows = []
@@ -30,7 +41,11 @@ def ran(tmp_path_factory):
         for key, values in zip(keys, zip(*rows, strict=True), strict=True):
             stream[key] = np.array(values)
     task = {"source": "path", "path": "pendulum.hdf5", "environment": "Pendulum-v1"}
-    overlay = {"rl": {"tasks": {"pendulum": task}}}
+    robot = {"source": "path", "path": "pendulum.hdf5", "bounds": [-2, 2], "held_out": 0.3}
+    ant = {"source": "minari", "dataset": minari_sets.NAME, "environment": "Ant-v5"}
+    ant |= {"options": {"max_episode_steps": 50}, "reference": [-325.6, 3879.7]}
+    tasks = {"pendulum": task, "robot": robot, "ant": ant}
+    overlay = {"rl": {"tasks": tasks, "latency": {"task": "robot"}}}
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(merged(TINY, overlay)))
     checkout.snakemake("rl", config="mine.yaml")
     return checkout.root / "results"
@@ -40,14 +55,37 @@ def test_its_scores_are_returns_in_every_table_and_in_no_mean(ran):
     for name in ("rl_scores", "rl_figure1", "rl_figure1_curves", "rl_curves"):
         units = pd.read_csv(ran / "tables" / f"{name}.csv").groupby("task")["unit"].unique()
         assert units["pendulum"].tolist() == ["return"], name
-        assert units["hopper"].tolist() == ["D4RL-normalised score"], name
+        assert units["robot"].tolist() == ["action error"], name
+        assert units["hopper"].tolist() == units["ant"].tolist() == ["D4RL-normalised score"], name
     scores = pd.read_csv(ran / "tables" / "rl_scores.csv")
-    assert set(scores["task"]) == {"hopper", "pendulum"}
+    assert set(scores["task"]) - {"all tasks"} == set(TASKS)
     assert (scores.loc[scores["task"] == "pendulum", "value"] < 0).all()
+    assert (scores.loc[scores["task"] == "robot", "value"] > 0).all()
     profiles = pd.read_csv(ran / "tables" / "rl_profiles.csv")
-    trained = scores[(scores["task"] == "hopper") & (scores["algorithm"] == "BC")]
+    trained = scores[scores["task"].isin(["hopper", "ant"]) & (scores["algorithm"] == "BC")]
     dense = profiles[(profiles["algorithm"] == "BC") & (profiles["method"] == "dense")]
-    assert set(dense["runs"]) == set(trained.loc[trained["method"] == "dense", "seeds"])
+    assert set(dense["runs"]) == {trained.loc[trained["method"] == "dense", "seeds"].sum()}
+
+
+def test_a_log_is_scored_by_what_was_held_out_and_never_played(ran):
+    scores = pd.concat([pd.read_csv(path) for path in ran.glob("rl/robot/*/*/scores.csv")])
+    assert scores["return"].isna().all() and set(scores["unit"]) == {"action error"}
+    assert set(scores["steps"]) == {200} and set(scores["episode"]) == {0}
+    row = pd.read_csv(ran / "rl" / "robot" / "dataset.csv").iloc[0]
+    assert (row["episodes"], row["held_out_episodes"], row["transitions"]) == (2, 1, 398)
+    deployed = pd.read_csv(ran / "tables" / "rl_deployed.csv")
+    assert set(deployed["score_unit"]) == {"action error"} and set(deployed["episodes"]) == {1}
+    played = pd.concat([pd.read_csv(path) for path in ran.glob("rl/pendulum/*/*/scores.csv")])
+    assert played["return"].notna().all() and set(played["unit"]) == {"return"}
+
+
+def test_ant_of_a_minari_data_set_is_scored_between_its_references(ran):
+    scores = pd.concat([pd.read_csv(path) for path in ran.glob("rl/ant/*/*/scores.csv")])
+    expected = 100 * (scores["return"] + 325.6) / (3879.7 + 325.6)
+    np.testing.assert_allclose(scores["score_normalised"], expected)
+    assert scores["steps"].max() <= 50
+    row = pd.read_csv(ran / "rl" / "ant" / "dataset.csv").iloc[0]
+    assert (row["source"], row["episodes"]) == ("minari", 4)
 
 
 def test_its_inputs_are_numbered(ran):
@@ -56,8 +94,8 @@ def test_its_inputs_are_numbered(ran):
     assert set(names) == {"input 1", "input 2", "input 3"}
 
 
-def test_claims_do_not_count_it(ran):
-    """They say the same of both as of Hopper alone."""
+def test_claims_do_not_count_them(ran):
+    """They say the same of all as of Hopper alone."""
 
     def frames(tasks):
         def read(pattern):
@@ -73,4 +111,4 @@ def test_claims_do_not_count_it(ran):
     settings = {"last_evaluations": 1, "precision": "float32", "observations": "normalised"}
     settings["networks"] = {"BC": "half", "BCQ": "narrow"}
     alone = verdicts_on(frames(["hopper"]), settings)
-    assert verdicts_on(frames(["hopper", "pendulum"]), settings) == alone
+    assert verdicts_on(frames(TASKS), settings) == alone

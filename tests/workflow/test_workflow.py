@@ -33,7 +33,7 @@ def test_the_paper_scale_trains_the_runs_of_a_task_and_sparsity_in_one_job_from_
     text = fresh.snakemake("--dry-run", config="config/paper.yaml")
     counts = dict(re.findall(r"^(rl_\w+)\s+(\d+)$", text, re.MULTILINE))
     assert counts["rl_train"] == "24"  # dense, and seven sparsities
-    assert counts["rl_download"] == "3"
+    assert counts["rl_download"] == "6"  # each task's, and medium data for other masks
     assert "rl_collect" not in counts
 
 

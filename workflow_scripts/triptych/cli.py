@@ -29,13 +29,13 @@ examples:
     triptych index ~/sounds
     triptych search "rain on a tin roof" --index ~/sounds/triptych-index.npz
 
-  write one pruned policy as a packed file, a small part of the size of its dense arrays,
-  and beside it what acts with it elsewhere (numpy alone, C, ONNX):
-    triptych prune-export results/rl/hopper/narrow/all/policies.safetensors \\
-        --method snip --sparsity 95 --seed 0 -o hopper.tpk --readers --onnx
+  write what acts of one pruned policy, packed to a small part of the size of its dense arrays
+  and as ONNX, and beside it what acts with the packed file elsewhere (numpy alone, C):
+    triptych policy export results/rl/hopper/narrow/all/policies.safetensors \\
+        --method snip --sparsity 95 --seed 0 -o hopper.tpk
 
   measure how fast it acts, in dense and in sparse kernels:
-    triptych policy-bench hopper.tpk
+    triptych policy bench hopper.tpk
 
 Policies of your own work as well: safetensors with plain float32 arrays in torch's layout,
 named like actor.l1.weight. `triptych COMMAND --help` says more; docs/packed-format.md

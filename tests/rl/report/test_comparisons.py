@@ -9,9 +9,16 @@ from test_claims import PAPER
 
 from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.rl.report.claims_ours import criteria_beat_their_shuffles, normalising_makes_it_work
-from triptych.rl.report.comparisons import comparisons_long, improvement, profiles_long
-from triptych.rl.report.scores import run_scores
+from triptych.rl.report.comparisons import (
+    comparisons_long,
+    comparisons_table,
+    improvement,
+    profiles_long,
+)
+from triptych.rl.report.scores import run_scores, with_data
+from triptych.rl.report.tables import ALL_TASKS
 from triptych.rl.report.variants import variants_long, variants_table
+from triptych.rl.tasks import ACTION_ERROR
 
 KEY = ("task", "algorithm", "method", "sparsity_percent")
 
@@ -44,6 +51,28 @@ def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
     )
     expected = ttest_rel(x, y).confidence_interval(0.95)
     assert (cell["low"], cell["high"]) == pytest.approx((expected.low, expected.high))
+
+
+def test_of_an_action_error_less_counts_as_better(runs):
+    """The probability turns round where every task's scores are errors; differences stay."""
+    scores, errors = (
+        comparisons_long(runs, scale="test", units=dict.fromkeys(synthetic.EXPERTS, unit))
+        for unit in ("return", ACTION_ERROR)
+    )
+    every = scores["task"] == ALL_TASKS
+    assert (errors.loc[~every, "value"] == scores.loc[~every, "value"]).all()
+    np.testing.assert_allclose(errors.loc[every, "value"], 1 - scores.loc[every, "value"])
+    assert (scores.loc[every, "value"] != 0.5).any()
+    table = comparisons_table(errors)
+    assert "less is better" in table.caption
+    assert all("action error" in header for _, header in table.columns[2:-1])
+
+
+def test_a_quality_of_d4rls_is_named_above_its_column(runs):
+    long = comparisons_long(runs, scale="test", units={})
+    data = {"hopper": "d4rl medium", "walker2d": "d4rl", "halfcheetah": "collected"}
+    headers = [header for _, header in comparisons_table(with_data(long, data)).columns[2:-1]]
+    assert headers == ["Hopper, d4rl medium", "Walker2d", "HalfCheetah"]
 
 
 def test_a_profile_is_the_share_of_runs_above_each_part(runs):

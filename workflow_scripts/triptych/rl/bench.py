@@ -10,7 +10,8 @@ import pandas as pd
 import torch
 
 from triptych.core.device import describe_device
-from triptych.rl.bcq import Batch, BcqSettings, Learner, Noise, StepSettings
+from triptych.rl.algorithms.registry import Bcq
+from triptych.rl.learner import Batch, Learner, Noise, StepSettings
 from triptych.rl.networks import PAPER_WIDTHS, initialise
 from triptych.rl.plain import PlainBCQ
 from triptych.rl.sampling import DeviceData, Draws
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 PLAIN = "one network at a time"
 STACKED = "stacked"
-SETTINGS = BcqSettings(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
+SETTINGS = Bcq(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
 STEPS = StepSettings(batch=100, learning_rate=1e-3, tau=0.005)
 """The reference's own values, whatever the scale of the run."""
 TRANSITIONS = 20_000
@@ -50,7 +51,7 @@ def bench(
     kinds: dict[tuple[str, int, str], tuple[int, Callable[[int], object]]] = {}
 
     def draws_for(k: int) -> Draws:
-        sizes = len(data), action_size, STEPS.batch, SETTINGS.target_samples
+        sizes = len(data), action_size, STEPS.batch, SETTINGS
         return Draws(range(k), *sizes, device, torch.float32)
 
     draws = draws_for(1)
@@ -60,7 +61,7 @@ def bench(
         for k in stacks:
             parameters = initialise(PAPER_WIDTHS, observation_size, action_size, range(k))
             on_device = {name: value.to(device) for name, value in parameters.items()}
-            learner = Learner(on_device, {}, SETTINGS, STEPS, only_vae=False)
+            learner = Learner(on_device, {}, SETTINGS, STEPS)
             kinds[STACKED, k, precision] = (
                 k,
                 update_stepper(learner, data, draws_for(k), precision),
@@ -111,7 +112,7 @@ def _steps_per_second(step: Callable[[int], object], seconds: float, device: tor
 def _single(data: DeviceData, draws: Draws, update: int) -> tuple[Batch, Noise]:
     index, noise = draws.at(update)
     batch = data.batch(index[0])
-    return batch, Noise(noise.encoder[0], noise.target[0], noise.actor[0])
+    return batch, {name: each[0] for name, each in noise.items()}
 
 
 def random_data(task: str, device: torch.device) -> DeviceData:

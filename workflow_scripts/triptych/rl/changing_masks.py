@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from triptych.core.sampling import keyed_generator
-from triptych.rl.bcq import Learner
 from triptych.rl.controls import count_kept, keep_count
+from triptych.rl.learner import Learner
 from triptych.rl.methods import METHODS
 from triptych.rl.networks import Parameters
 from triptych.rl.pruning import groups, weight_names

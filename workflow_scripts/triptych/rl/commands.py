@@ -1,10 +1,9 @@
-"""Console commands on policies: `triptych prune-export` and `triptych policy-bench`."""
+"""Console commands on policies: `triptych policy export` and `triptych policy bench`."""
 
 import argparse
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,67 +14,49 @@ if TYPE_CHECKING:
     import numpy as np
 
     from triptych.rl.inference import ActingSettings
+    from triptych.rl.stored_policy import StoredPolicy
 
-REFERENCE_ACTING = {
-    "max_action": 1.0,
-    "phi": 0.05,
-    "latent_clip_bcq": 0.5,
-    "latent_clip_bc": 0.25,
-    "candidates": 100,
-}
-"""sfujim/BCQ's values (latent_clip_bc: BEAR's), for files that carry no settings."""
-
-FILTERS = {
-    "method": "method",
-    "observations": "observations",
-    "pruning": "pruning",
-    "sparsity": "sparsity_percent",
-    "seed": "seed",
-}
-"""Keys of a row by the options that choose one."""
 ROW_KEYS = ("task", "method", "sparsity_percent", "seed")
 
 
-@dataclass(frozen=True)
-class _Policy:
-    """One policy in torch's layout; row and settings are empty for a file that has none."""
-
-    arrays: dict[str, "np.ndarray"]
-    row: dict[str, Any]
-    settings: dict[str, Any]
-
-
 def add_commands(commands: Any) -> None:
-    """Add both commands to the subparsers of `triptych`."""
-    export = commands.add_parser(
-        "prune-export",
-        help="write one pruned policy as a small packed file, to be deployed",
-        description="Write of one policy what acts (BCQ: decoder, actor and Q1; BC: the decoder) "
-        "as a packed file (docs/packed-format.md), check that it reads back, and print what each "
-        "format takes. A file whose settings name no algorithm is written whole.",
+    """Add `policy` and its commands to the subparsers of `triptych`."""
+    policy = commands.add_parser(
+        "policy", help="export a pruned policy, or measure how fast it acts"
+    )
+    verbs = policy.add_subparsers(metavar="COMMAND", required=True)
+    export = verbs.add_parser(
+        "export",
+        help="write what acts of one policy, to be deployed",
+        description="Write of one policy what acts (BCQ: decoder, actor and Q1; BC: the decoder): "
+        "as a packed file (docs/packed-format.md), as ONNX, and the packed file's readers "
+        "policy.py (numpy alone) and policy.c (libc and libm). Arrays of which no policy is made "
+        "are packed whole, without the others.",
     )
     _add_policy(export, "a policies.safetensors of the workflow, or your own safetensors file")
     export.add_argument(
         "--values",
-        choices=("fp32", "fp16"),
+        choices=("fp32", "fp16", "int8"),
         default="fp32",
-        help="fp32 is exact; fp16 rounds each value once (default: %(default)s)",
-    )
-    export.add_argument("-o", "--output", type=Path, help="default: named after the policy, here")
-    export.add_argument(
-        "--readers",
-        action="store_true",
-        help="write policy.py and policy.c beside it, which act with it: one needs numpy alone, "
-        "the other a C compiler",
+        help="fp32 is exact; fp16 rounds each value once; int8 has a scale for each output of a "
+        "layer (default: %(default)s)",
     )
     export.add_argument(
-        "--onnx", action="store_true", help="write it as ONNX too, in dense matrices, beside it"
+        "--episodes",
+        type=positive,
+        default=10,
+        metavar="N",
+        help="where values are rounded, what that costs is measured over so many episodes, with "
+        "the same starts and latents (default: %(default)s)",
+    )
+    export.add_argument(
+        "-o", "--output", type=Path, help="the packed file; default: named after the policy, here"
     )
     export.add_argument("--force", action="store_true", help="overwrite existing outputs")
-    export.set_defaults(run=_prune_export)
+    export.set_defaults(run=_export, command="policy export")
 
-    bench = commands.add_parser(
-        "policy-bench",
+    bench = verbs.add_parser(
+        "bench",
         help="measure how fast a policy acts, in dense and sparse kernels",
         description="Measure how long one policy takes to act, on one thread. The observations "
         "are standard normal: no kernel's time depends on them.",
@@ -95,7 +76,7 @@ def add_commands(commands: Any) -> None:
     bench.add_argument("--repeats", type=positive, default=15, help="rounds (default: %(default)s)")
     bench.add_argument("--csv", type=Path, metavar="FILE", help="also write the table as CSV")
     bench.add_argument("--force", action="store_true", help="overwrite an existing FILE")
-    bench.set_defaults(run=_policy_bench)
+    bench.set_defaults(run=_bench, command="policy bench")
 
 
 def _add_policy(parser: argparse.ArgumentParser, what: str) -> None:
@@ -108,44 +89,82 @@ def _add_policy(parser: argparse.ArgumentParser, what: str) -> None:
     which.add_argument("--seed", type=int)
 
 
-def _prune_export(options: argparse.Namespace) -> int:
-    policy = _read_policy(options.policy, options)
-    from triptych.core.files import atomic_path
-    from triptych.rl.exporting import READERS, export_onnx, reader, what_acts
-    from triptych.rl.storage import pack
+def _chosen(options: argparse.Namespace) -> "StoredPolicy":
+    from triptych.rl.stored_policy import OPTIONS, read_policy
 
+    given = {key: getattr(options, option) for option, key in OPTIONS.items()}
+    return read_policy(options.policy, {k: v for k, v in given.items() if v is not None})
+
+
+def _export(options: argparse.Namespace) -> int:
+    from triptych.rl.exporting import READERS, acting_algorithm, export, reader, what_acts
+    from triptych.rl.storage import pack
+    from triptych.rl.stored_policy import acting_settings
+
+    policy = _chosen(options)
     output: Path = options.output or Path(_output_name(options.policy, policy, options.values))
-    onnx = output.with_suffix(".onnx")
-    readers = {output.parent / name: reader(name) for name in READERS if options.readers}
-    for path in (output, onnx) if options.onnx else (output,):
-        _refuse_to_overwrite(path, options.force)
-    for path, text in readers.items():
-        if not path.is_file() or path.read_text(encoding="utf-8", errors="replace") != text:
-            _refuse_to_overwrite(path, options.force)
-    metadata = {"row": policy.row, "settings": policy.settings} if policy.settings else {}
-    arrays, algorithm = policy.arrays, policy.settings.get("algorithm")
+    arrays = policy.arrays
     try:
-        if algorithm is not None:
+        algorithm = policy.settings.get("algorithm") or acting_algorithm(arrays)
+        if algorithm:
             arrays = what_acts(arrays, algorithm)
-        if options.onnx:
-            of = algorithm or ("BCQ" if "actor.l1.weight" in arrays else "BC")
-            export_onnx(onnx, arrays, _acting(policy.settings, None), of)
-        error = pack(output, arrays, metadata, options.values)
+        written = [output, output.with_suffix(".onnx")] if algorithm else [output]
+        if output.suffix == ".onnx":
+            raise InputError(f"{output}: this is the packed file's name; ONNX stands beside it")
+        for path in written:
+            _refuse_to_overwrite(path, options.force)
+        for path in [output.parent / name for name in READERS if algorithm]:
+            text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else None
+            if text != reader(path.name):
+                _refuse_to_overwrite(path, options.force)
+            written.append(path)
+        metadata = {"row": policy.row, "settings": policy.settings} if policy.settings else {}
+        if algorithm:
+            settings = acting_settings(policy.settings)
+            if options.values != "fp32":
+                metadata |= _rounding(policy.row, arrays, algorithm, settings, options)
+            error = export(output, arrays, metadata, settings, algorithm, options.values)
+        else:
+            error = pack(output, arrays, metadata, options.values)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
-    print(_sizes(arrays))
     _check_packed(output, arrays, error)
-    exact = "bit for bit" if error == 0 else f"rounded to fp16, largest error {error:.2e}"
+    print(_sizes(arrays))
+    exact = (
+        "bit for bit" if error == 0 else f"rounded to {options.values}, largest error {error:.2e}"
+    )
     print(f"\nwrote {output}: {output.stat().st_size:,} bytes, reads back {exact}")
     if left_out := len(policy.arrays) - len(arrays):
         print(f"left out {left_out} arrays, which {algorithm} does not act with")
-    if options.onnx:
-        print(f"wrote {onnx}: {onnx.stat().st_size:,} bytes")
-    for path, text in readers.items():
-        with atomic_path(path) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-        print(f"wrote {path}: how to use it stands at its head")
+    for path in written[1:]:
+        print(f"wrote {path}: {path.stat().st_size:,} bytes")
+    if not algorithm:
+        print("neither ONNX nor readers: it has no vae.d1.weight, with which policies act")
     return 0
+
+
+def _rounding(
+    row: Mapping[str, Any],
+    arrays: Mapping[str, "np.ndarray"],
+    algorithm: str,
+    acting: "ActingSettings",
+    options: argparse.Namespace,
+) -> dict[str, Any]:
+    """What rounding costs, printed, as metadata; empty where the task can't be simulated."""
+    from triptych.rl.rounding import is_simulated, loss_of_score
+
+    task = str(row.get("task", "a policy of no task"))
+    if not is_simulated(task, arrays):
+        print(f"the loss of score was not measured: {task} of these sizes is not simulated here\n")
+        return {}
+    found = loss_of_score(arrays, row, algorithm, acting, options.values, options.episodes)
+    print(f"{task}, means of {options.episodes} episodes with the same starts and latents:")
+    print(f"{'':<10}{'return':>12}{'normalised score':>20}")
+    for name, key in (("fp32", "exact"), (options.values, "rounded"), ("loss", "loss")):
+        line = found[key]
+        print(f"{name:<10}{line['return']:>12.1f}{line['score_normalised']:>20.2f}")
+    print()
+    return {"rounding": found}
 
 
 def _check_packed(output: Path, arrays: Mapping[str, "np.ndarray"], error: float) -> None:
@@ -161,14 +180,16 @@ def _check_packed(output: Path, arrays: Mapping[str, "np.ndarray"], error: float
         raise RuntimeError(f"{output} did not read back as it was written; it was removed")
 
 
-def _policy_bench(options: argparse.Namespace) -> int:
+def _bench(options: argparse.Namespace) -> int:
     # OpenBLAS reads this when numpy is loaded, which is why it stands before the imports.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from triptych.rl.stored_policy import acting_settings
+
     if options.csv:
         _refuse_to_overwrite(options.csv, options.force)
-    policy = _read_policy(options.policy, options)
+    policy = _chosen(options)
     try:
-        settings = _acting(policy.settings, options.candidates)
+        settings = acting_settings(policy.settings, options.candidates)
     except ValueError as problem:
         raise InputError(f"{options.policy}: {problem}") from problem
     import numpy as np
@@ -214,95 +235,7 @@ def _policy_bench(options: argparse.Namespace) -> int:
     return 0
 
 
-def _read_policy(path: Path, options: argparse.Namespace) -> _Policy:
-    """One policy from a packed file, from a row of a policies file or from plain arrays."""
-    if not path.is_file():
-        raise InputError(f"{path} is not a file; give a policies.safetensors or a packed file")
-    from safetensors import SafetensorError, safe_open
-
-    from triptych.rl.storage import MAGIC, PackedFileError, unpack
-
-    with path.open("rb") as stream:
-        is_packed = stream.read(len(MAGIC)) == MAGIC
-    filters = {
-        key: value
-        for option, key in FILTERS.items()
-        if (value := getattr(options, option)) is not None
-    }
-    if is_packed:
-        try:
-            packed = unpack(path)
-        except PackedFileError as problem:
-            raise InputError(str(problem)) from problem
-        row, settings = (packed.metadata.get(key, {}) for key in ("row", "settings"))
-        if not isinstance(row, dict) or not isinstance(settings, dict):
-            raise InputError(f"{path}: its metadata is not a policy's; expected a row and settings")
-        _check_only_row(path, row, filters)
-        return _Policy(packed.arrays, row, settings)
-    try:
-        with safe_open(path, framework="numpy") as stored:
-            if "policies" in (stored.metadata() or {}):
-                return _row_of(path, filters)
-            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
-        # Where a package has told numpy of bfloat16, safetensors reads what it refuses elsewhere.
-        if strange := [name for name, array in arrays.items() if array.dtype.kind == "V"]:
-            raise TypeError(f"{strange[0]} is {arrays[strange[0]].dtype}")
-    except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as problem:
-        raise InputError(
-            f"{path} cannot be read ({problem}); expected a packed file (.tpk) or a "
-            "safetensors file of float32 arrays"
-        ) from problem
-    if not arrays:
-        raise InputError(f"{path} holds no arrays")
-    _check_only_row(path, {}, filters)
-    return _Policy(arrays, {}, {})
-
-
-def _row_of(path: Path, filters: Mapping[str, Any]) -> _Policy:
-    from triptych.rl.networks import read_policies
-
-    policies = read_policies(path)
-    matches = [
-        k
-        for k, row in enumerate(policies.rows)
-        if all(row[key] == value for key, value in filters.items())
-    ]
-    if len(matches) != 1:
-        rows = "\n".join(
-            "  "
-            + " ".join(f"--{option} {row[key]}" for option, key in FILTERS.items() if key in row)
-            for row in policies.rows
-        )
-        found = "no row is" if not matches else f"{len(matches)} rows are"
-        raise InputError(f"{path}: {found} what was asked for; choose one of\n{rows}")
-    (k,) = matches
-    return _Policy(policies.row(k), policies.rows[k], policies.settings)
-
-
-def _check_only_row(path: Path, row: Mapping[str, Any], filters: Mapping[str, Any]) -> None:
-    wrong = [key for key, value in filters.items() if row.get(key) != value]
-    if wrong:
-        held = ", ".join(f"{key} {value}" for key, value in row.items()) or "one unnamed policy"
-        raise InputError(
-            f"{path} holds {held}; leave --method, --observations, --sparsity and --seed away or "
-            "give its own"
-        )
-
-
-def _acting(settings: Mapping[str, Any], candidates: int | None) -> "ActingSettings":
-    from triptych.rl.inference import ActingSettings
-
-    chosen = {key: settings.get(key, default) for key, default in REFERENCE_ACTING.items()}
-    for key, value in chosen.items():
-        kinds = (int,) if key == "candidates" else (int, float)
-        if type(value) not in kinds or not 0 < value < 1e6:
-            raise ValueError(f"its {key} is {value!r}; expected a number above 0")
-    if candidates is not None:
-        chosen["candidates"] = candidates
-    return ActingSettings(**chosen)
-
-
-def _output_name(path: Path, policy: _Policy, values: str) -> str:
+def _output_name(path: Path, policy: "StoredPolicy", values: str) -> str:
     if not policy.row.keys() >= set(ROW_KEYS):
         return f"{path.stem}-{values}.tpk"
     task, method, sparsity, seed = (policy.row[key] for key in ROW_KEYS)
@@ -328,7 +261,7 @@ def _sizes(arrays: Mapping[str, "np.ndarray"]) -> str:
         networks["all"] = dict(arrays)
     lines = [
         f"{'network':<10}{'zeros %':>9}{'dense':>12}{'COO':>12}"
-        f"{'fp32':>12}{'ratio':>7}{'fp16':>12}{'ratio':>7}   (bytes)"
+        f"{'fp32':>12}{'ratio':>7}{'fp16':>12}{'ratio':>7}{'int8':>12}{'ratio':>7}   (bytes)"
     ]
     for network, part in networks.items():
         weights = [array for array in part.values() if array.ndim >= 2]
@@ -336,7 +269,7 @@ def _sizes(arrays: Mapping[str, "np.ndarray"]) -> str:
         zeros = sum(int((array == 0).sum()) for array in weights) / max(total, 1)
         dense, coo = dense_bytes(part), coo_bytes(part)
         line = f"{network:<10}{100 * zeros:>9.1f}{dense:>12,}{coo:>12,}"
-        for values in ("fp32", "fp16"):
+        for values in ("fp32", "fp16", "int8"):
             try:
                 packed = packed_bytes(part, values)
                 line += f"{packed:>12,}{dense / packed:>7.1f}"

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from triptych.rl.controls import CHAINS
+from triptych.rl.algorithms.registry import CHAINS, Algorithm, Bcq
 from triptych.rl.observations import FIRST_LAYERS
 from triptych.rl.tasks import Task
 
@@ -26,7 +26,9 @@ def on_paths(masks: Masks) -> dict[str, NDArray[np.bool_]]:
     """
     found = {}
     for chain in CHAINS:
-        steps = [[f"{layer}.weight" for layer in step] for step in chain]
+        steps = [[f"{layer}.weight" for layer in step] for step in chain.steps]
+        if steps[0][0] not in masks:
+            continue
         first = masks[steps[0][0]]
         # Units that an input reaches, by step.
         reached: list[Any] = [np.ones(first.shape[:2], np.bool_)]
@@ -42,18 +44,19 @@ def on_paths(masks: Masks) -> dict[str, NDArray[np.bool_]]:
     return {name: found[name] for name in masks}
 
 
-def input_table(rows: pd.DataFrame, masks: Masks, task: Task) -> pd.DataFrame:
+def input_table(
+    rows: pd.DataFrame, masks: Masks, task: Task, algorithm: type[Algorithm] = Bcq
+) -> pd.DataFrame:
     """Weights kept of each observation in each layer that sees it, one row a run and input.
 
     rows: the runs (`sweep.KEYS`), in the order of the masks; all of `task`. A cut input, of which
     a layer keeps nothing, is logged. Raises ValueError where config names fewer or more inputs.
     """
-    latent = masks["vae.mean.weight"].shape[2]
-    names = task.input_names(masks["vae.d1.weight"].shape[1] - latent)
+    names = task.input_names(algorithm.sizes(masks)[0])
     records = []
     for k, row in enumerate(rows.to_dict("records")):
         cut = []
-        for layer in FIRST_LAYERS:
+        for layer in (name for name in FIRST_LAYERS if f"{name}.weight" in masks):
             mask = masks[f"{layer}.weight"][k, : len(names)]
             kept = mask.sum(1)
             records += [

@@ -6,18 +6,11 @@ import torch
 from torch import Tensor
 
 from triptych.core.sampling import keyed_generator
+from triptych.rl.algorithms.registry import CHAINS
 from triptych.rl.networks import Parameters
 
 ROUNDS = 100
 """SynFlow's steps to its sparsity (Tanaka et al. 2020, algorithm 1)."""
-CHAINS = (
-    (("actor.l1",), ("actor.l2",), ("actor.l3",)),
-    (("critic.l1",), ("critic.l2",), ("critic.l3",)),
-    (("critic.l4",), ("critic.l5",), ("critic.l6",)),
-    (("vae.e1",), ("vae.e2",), ("vae.mean", "vae.log_std")),
-    (("vae.d1",), ("vae.d2",), ("vae.d3",)),
-)
-"""Layers one behind the other; those of one step read the same units."""
 
 
 def keep_count(scores: Parameters, kept: int) -> Parameters:
@@ -127,7 +120,8 @@ def synaptic_flow(weights: Parameters, sparsity_percent: float) -> Parameters:
     total = sum(value[0].numel() for value in weights.values())
     for step in range(1, ROUNDS + 1):
         live = {name: (value * masks[name]).requires_grad_() for name, value in magnitudes.items()}
-        flow = torch.stack([flow for chain in CHAINS if (flow := _flow(live, chain)) is not None])
+        flows = (_flow(live, each.steps) for each in CHAINS)
+        flow = torch.stack([flow for flow in flows if flow is not None])
         gradients = torch.autograd.grad(flow.sum(), list(live.values()))
         scores = {
             name: (value * gradient).detach()

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.divergence import EXPLODED, DivergedError
-from triptych.rl.bcq import Learner
+from triptych.rl.learner import Learner
 
 logger = logging.getLogger(__name__)
 
-NEVER_NEGATIVE = ("vae", "critic")
-"""Networks whose loss is a sum of squares and divergences; the actor's is minus a value."""
+MAY_BE_NEGATIVE = ("actor",)
+"""Its loss may be minus a value; those of other networks are sums of squares and divergences."""
 
 
 class DivergedRuns:
@@ -37,7 +37,8 @@ class DivergedRuns:
         """
         wrong = ~means.isfinite().all(0)
         if first is not None:
-            checked = [n for n, name in enumerate(self._learner.networks) if name in NEVER_NEGATIVE]
+            names = enumerate(self._learner.networks)
+            checked = [n for n, name in names if name not in MAY_BE_NEGATIVE]
             exploded = (means[checked] > EXPLODED * first[checked]) & (first[checked] > 0)
             wrong |= exploded.any(0)
         self._mark(wrong, update, "loss")

@@ -11,24 +11,27 @@ from gymnasium.vector import SyncVectorEnv
 from numpy.typing import NDArray
 
 from triptych.core.errors import InputError
-from triptych.rl.locomotion import HORIZON, TASKS, Array, Flags, Locomotion
+from triptych.rl.locomotion import HORIZON, Array, Flags, Locomotion
 from triptych.rl.tasks import SIZES, Task
 
 
 @dataclass(frozen=True)
 class Spaces:
-    """Sizes of a task's observations and actions, the actions' bounds [A], steps of an episode."""
+    """Sizes of a task's observations and actions, the actions' bounds [A], steps of an episode.
+
+    Where a file alone says the sizes, there is none of observations, and a bound may be a number.
+    """
 
     task: str
-    observation_size: int
+    observation_size: int | None
     low: Array
     high: Array
     horizon: int = HORIZON
 
     @property
-    def action_size(self) -> int:
+    def action_size(self) -> int | None:
         """Numbers in an action."""
-        return len(self.low)
+        return max(self.low.size, self.high.size) if self.low.ndim or self.high.ndim else None
 
     @property
     def scaled(self) -> bool:
@@ -68,14 +71,26 @@ class Episodes(Protocol):
 
 
 def spaces_of(task: Task) -> Spaces:
-    """A task's sizes and bounds.
+    """A task's sizes and bounds; a log's sizes are its file's.
 
     Raises InputError where gymnasium knows no such environment, or observations are no vectors or
-    actions not bounded vectors.
+    actions not bounded vectors, or a log's lower bound isn't below its upper.
     """
-    if task.name in TASKS:
-        size, ones = SIZES[task.name][0], np.ones(SIZES[task.name][1])
+    if task.environment is None:
+        low, high = (np.asarray(bound, np.float64) for bound in task.bounds)
+        if not np.all(low < high):
+            raise InputError(
+                f"config: rl.tasks.{task.name}.bounds is {list(task.bounds)}; expected the lower "
+                "bound of an action, and the upper"
+            )
+        return Spaces(task.name, None, low, high)
+    if task.paper:
+        size, ones = SIZES[task.paper][0], np.ones(SIZES[task.paper][1])
         return Spaces(task.name, size, -ones, ones)
+    return _of_environment(task)
+
+
+def _of_environment(task: Task) -> Spaces:
     environment = _make(task)
     try:
         seen, done = environment.observation_space, environment.action_space
@@ -94,7 +109,7 @@ def spaces_of(task: Task) -> Spaces:
 
 def episodes_of(task: Task, count: int) -> Episodes:
     """`count` episodes: the paper's tasks by our own lock-step loop, others by gymnasium's."""
-    return Locomotion(task.name, count) if task.name in TASKS else GymnasiumEpisodes(task, count)
+    return Locomotion(task.paper, count) if task.paper else GymnasiumEpisodes(task, count)
 
 
 class GymnasiumEpisodes:
@@ -104,7 +119,7 @@ class GymnasiumEpisodes:
     """
 
     def __init__(self, task: Task, episodes: int) -> None:
-        self._spaces = spaces_of(task)
+        self._spaces = _of_environment(task)
         self.horizon = self._spaces.horizon
         make: list[Callable[[], Any]] = [partial(_make, task)] * episodes
         self._environments = SyncVectorEnv(make)
@@ -112,7 +127,7 @@ class GymnasiumEpisodes:
     @property
     def action_size(self) -> int:
         """Numbers in an action."""
-        return self._spaces.action_size
+        return self._spaces.low.size
 
     def reset(self, seeds: Sequence[int]) -> Array:
         """Start all episodes, each from its seed; observations [E, S]."""
@@ -134,9 +149,10 @@ class GymnasiumEpisodes:
 
 
 def _make(task: Task) -> "gymnasium.Env[Any, Any]":
+    assert task.environment is not None
     try:
-        return gymnasium.make(task.environment, disable_env_checker=True)
-    except (gymnasium.error.Error, ImportError) as error:
+        return gymnasium.make(task.environment, disable_env_checker=True, **task.options)
+    except (gymnasium.error.Error, ImportError, TypeError) as error:
         raise InputError(
             _refused(task, f"{error}; expected an id of gymnasium's, or module:id of your own")
         ) from error

@@ -15,17 +15,12 @@ import torch
 from torch import Tensor
 
 from triptych.core.portion import Portion
-from triptych.rl.bcq import ADVICE
+from triptych.rl.action_errors import action_errors
+from triptych.rl.algorithms.registry import Algorithm
 from triptych.rl.environments import episodes_of
-from triptych.rl.networks import (
-    BC_LATENT_CLIP,
-    BCQ_LATENT_CLIP,
-    MAX_ACTION,
-    Parameters,
-    decode,
-    perturb,
-    q_values,
-)
+from triptych.rl.held_out import HeldOut
+from triptych.rl.learner import ADVICE
+from triptych.rl.networks import Act, Parameters
 from triptych.rl.sampling import keyed_generator
 from triptych.rl.tasks import Task
 
@@ -41,33 +36,7 @@ class EvaluationSettings:
     candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
     seed: int  # of the episodes; the same for every policy and every evaluation
     task: Task
-
-
-def act_bcq(
-    parameters: Parameters,
-    observations: Tensor,
-    latent: Tensor,
-    phi: float,
-) -> Tensor:
-    """BCQ's act: of several decoded and perturbed actions, the one that Q1 prefers.
-
-    `observations` [K, E, S] and clamped `latent` [K, E, candidates, 2A] give actions [K, E, A].
-    """
-    rows, episodes, candidates = latent.shape[:3]
-    states = observations.repeat_interleave(candidates, 1)
-    actions = decode(parameters, states, latent.flatten(1, 2), MAX_ACTION)
-    actions = perturb(parameters, states, actions, phi, MAX_ACTION)
-    values = q_values(parameters, states, actions).reshape(rows, episodes, candidates)
-    best = values.argmax(2)[..., None, None].expand(-1, -1, 1, actions.shape[-1])
-    return actions.reshape(rows, episodes, candidates, -1).gather(2, best).squeeze(2)
-
-
-def act_bc(parameters: Parameters, observations: Tensor, latent: Tensor) -> Tensor:
-    """BC's act: `observations` [K, E, S] and latents [K, E, 1, 2A] decoded to [K, E, A]."""
-    return decode(parameters, observations, latent.squeeze(2), MAX_ACTION)
-
-
-Act = Callable[[Parameters, Tensor, Tensor], Tensor]
+    held_out: HeldOut | None = None  # of a log, which can't be played
 
 
 def _in_portions(
@@ -85,33 +54,38 @@ def _in_portions(
 
 @torch.no_grad()
 def evaluate(
-    algorithm: str,
+    algorithm: Algorithm,
     parameters: Parameters,
     seeds: Sequence[int],
     settings: EvaluationSettings,
-    phi: float,
     interrupted: Callable[[], object] = lambda: None,
 ) -> pd.DataFrame | None:
-    """Score K policies acting as `algorithm` ("BCQ" or "BC"), one row a policy and episode.
+    """Score K policies acting as `algorithm` does, one row a policy and episode.
 
-    Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), steps. `seeds` [K]
-    are the runs' own and key the latents, so that rows of one seed face the same noise. None when
-    `interrupted` said so on the way.
+    Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), unit, steps.
+    `seeds` [K] are the runs' own and key the latents, so that rows of one seed face the same noise.
+    Of a log the episodes are those held out (`action_errors`). None when `interrupted` said so on
+    the way.
     """
     policies, episodes = len(seeds), settings.episodes
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
+    acting = algorithm.acting(settings.candidates)
+    portion = Portion(policies, "policies", ADVICE)
+    if settings.held_out is not None:
+
+        def act_all(state: Tensor, latent: Tensor) -> Tensor:
+            return portion.run(partial(_in_portions, acting.act, parameters, state, latent))
+
+        return action_errors(act_all, first, settings.held_out, interrupted)
     simulation = episodes_of(settings.task, policies * episodes)
     starts = [settings.seed * 1_000_003 + episode for episode in range(episodes)]
     observations = simulation.reset(starts * policies).reshape(policies, episodes, -1)
     running = np.ones((policies, episodes), dtype=bool)
     returns, steps = np.zeros(running.shape), np.zeros(running.shape, dtype=int)
-    candidates = settings.candidates if algorithm == "BCQ" else 1
-    clip = BCQ_LATENT_CLIP if algorithm == "BCQ" else BC_LATENT_CLIP
-    latents = _Latents(seeds, (episodes, candidates, 2 * simulation.action_size), device, dtype)
+    clip, drawn = acting.clip, (episodes, acting.draws, 2 * simulation.action_size)
+    latents = _Latents(seeds, drawn, device, dtype)
     live, subset = np.arange(policies), parameters
-    act: Act = partial(act_bcq, phi=phi) if algorithm == "BCQ" else act_bc
-    portion = Portion(policies, "policies", ADVICE)
     for step in range(simulation.horizon):
         if not running.any():
             break
@@ -124,7 +98,7 @@ def evaluate(
             subset = {name: value[chosen] for name, value in parameters.items()}
         state = torch.as_tensor(observations[live]).to(device, dtype)
         latent = latents.at(step)[torch.as_tensor(live, device=device)].clamp(-clip, clip)
-        chosen_actions = portion.run(partial(_in_portions, act, subset, state, latent))
+        chosen_actions = portion.run(partial(_in_portions, acting.act, subset, state, latent))
         actions = np.zeros((policies, episodes, simulation.action_size))
         actions[live] = chosen_actions.double().cpu().numpy()
         observed, rewards, ended = simulation.step(
@@ -141,6 +115,7 @@ def evaluate(
             "episode": episode.ravel(),
             "return": returns.ravel(),
             "score_normalised": settings.task.score(returns.ravel()),
+            "unit": settings.task.unit,
             "steps": steps.ravel(),
         }
     )

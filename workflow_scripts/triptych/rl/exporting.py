@@ -1,4 +1,4 @@
-"""A policy for where neither torch nor Triptych is: what acts of it, its readers, ONNX.
+"""A policy for where neither torch nor Triptych is: what acts of it, packed, its readers, ONNX.
 
 Arrays are a dict in torch's layout, as in `inference`.
 """
@@ -6,12 +6,17 @@ Arrays are a dict in torch's layout, as in `inference`.
 import os
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from triptych.core.files import atomic_path
+from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.inference import LAYERS, NEEDED, ActingSettings, networks_of
+from triptych.rl.quantising import quantised
+from triptych.rl.sparse_layers import live_layers, live_units
+from triptych.rl.storage import Values, as_read, pack
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -22,18 +27,32 @@ OPSET = 20
 
 
 def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
-    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder.
+    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder, of others the
+    actor.
 
-    Neither acts with the encoder or Q2. Raises ValueError for another algorithm, or where one of
-    the arrays is missing.
+    None acts with the encoder or Q2. Raises ValueError for an algorithm that isn't known, or where
+    one of the arrays is missing.
     """
-    if f"{algorithm} policy" not in NEEDED:
-        raise ValueError(f"its algorithm is {algorithm!r}; expected BCQ or BC")
-    layers = [layer for network in NEEDED[f"{algorithm} policy"] for layer in LAYERS[network]]
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"its algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
+    layers = [layer for network in ALGORITHMS[algorithm].acts_with for layer in LAYERS[network]]
     names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
     if missing := sorted(names - arrays.keys()):
         raise ValueError(f"it is a policy of {algorithm} and has no array {missing[0]}")
     return {name: array for name, array in arrays.items() if name in names}
+
+
+def as_decoder(arrays: Arrays) -> Arrays:
+    """What acts, as what acts as BC: an actor alone does what a decoder does, of no latents."""
+    if "vae.d1.weight" in arrays:
+        return arrays
+    return {name.replace("actor.l", "vae.d"): array for name, array in arrays.items()}
+
+
+def acting_algorithm(arrays: Arrays) -> str | None:
+    """What arrays of which nothing is said can act as: BCQ, else BC, else None."""
+    has = [f"{LAYERS[network][0]}.weight" in arrays for network in NEEDED["BCQ policy"]]
+    return "BCQ" if all(has) else "BC" if has[0] else None
 
 
 def reader(name: str) -> str:
@@ -41,50 +60,104 @@ def reader(name: str) -> str:
     return (files("triptych.rl") / "readers" / name).read_text(encoding="utf-8")
 
 
+def write_readers(folder: Path) -> None:
+    """Write each of `READERS` there."""
+    for name in READERS:
+        with atomic_path(folder / name) as temporary:
+            temporary.write_text(reader(name), encoding="utf-8")
+
+
+def export(
+    path: Path,
+    arrays: Arrays,
+    metadata: Mapping[str, Any],
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values,
+) -> float:
+    """Write what acts packed at `path`, and as ONNX and with the readers beside it.
+
+    Returns the largest rounding error of a weight. Raises ValueError as its parts do.
+    """
+    arrays = what_acts(arrays, algorithm)
+    export_onnx(path.with_suffix(".onnx"), arrays, settings, algorithm, values)
+    error = pack(path, arrays, metadata, values)
+    write_readers(path.parent)
+    return error
+
+
 def export_onnx(
-    path: str | os.PathLike[str], arrays: Arrays, settings: ActingSettings, algorithm: str
+    path: str | os.PathLike[str],
+    arrays: Arrays,
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values = "fp32",
 ) -> None:
-    """Write what acts as ONNX, dense matrices with whatever zeros they have.
+    """Write what acts as ONNX, dense matrices of the units that act (`live_units`).
 
     BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
-    candidates' latents [n, L] to the action [1, A] of the highest Q1. B and n are free. Raises
-    ValueError where an array is missing or shapes do not fit together.
+    candidates' latents [n, L] to the action [1, A] of the highest Q1. Others: observation [B, S] to
+    action [B, A]. B and n are free. With "int8" codes stand behind a DequantizeLinear by output,
+    and inputs behind a Mul; with "fp16" weights are float32 rounded to it. Raises ValueError where
+    an array is missing or shapes do not fit together.
     """
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
     arrays = what_acts(arrays, algorithm)
-    networks_of(arrays)
-    actions = len(arrays["vae.d3.bias"])
-    states, latents = arrays["vae.d1.weight"].shape[1] - 2 * actions, 2 * actions
+    decodes = "decoder" in ALGORITHMS[algorithm].acts_with
+    first, _, last = LAYERS["decoder" if decodes else "actor"]
+    actions = len(arrays[f"{last}.bias"])
+    latents = 2 * actions if decodes else 0
+    states = arrays[f"{first}.weight"].shape[1] - latents
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
-    nodes = list(_bcq_nodes() if algorithm == "BCQ" else _bc_nodes())
+    constants = _constants(arrays, values)
+    acting = {"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)()
+    nodes = list(_dequantised(acting) if values == "int8" else acting)
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
-    constants = dict(arrays) | {
-        "max_action": np.float32(settings.max_action),
-        "least_action": np.float32(-settings.max_action),
-        "reach": np.float32(settings.phi * settings.max_action),
+    constants |= {
+        "max_action": np.array(settings.max_action, np.float32),
+        "least_action": np.array(-settings.max_action, np.float32),
+        "reach": np.array(settings.phi * settings.max_action, np.float32),
     }
+    inputs = [("observation", rows, states), ("latent", candidates, latents)]
     graph = helper.make_graph(
         [helper.make_node(kind, given, [made], **how) for kind, given, made, how in nodes],
         f"{algorithm} policy",
         [
-            helper.make_tensor_value_info("observation", TensorProto.FLOAT, [rows, states]),
-            helper.make_tensor_value_info("latent", TensorProto.FLOAT, [candidates, latents]),
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [many, size])
+            for name, many, size in inputs[: 2 if decodes else 1]
         ],
         [helper.make_tensor_value_info("action", TensorProto.FLOAT, [rows, actions])],
-        [
-            numpy_helper.from_array(np.asarray(value, np.float32), name)
-            for name, value in constants.items()
-            if name in used
-        ],
+        [numpy_helper.from_array(value, name) for name, value in constants.items() if name in used],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
     onnx.checker.check_model(model, full_check=True)
     with atomic_path(path) as temporary:
         temporary.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _constants(arrays: Arrays, values: Values) -> dict[str, np.ndarray]:
+    """Weights and biases of the units that act; of int8, a weight's codes and scales."""
+    found: dict[str, np.ndarray] = {}
+    for network, layers in networks_of(as_read(arrays, values)).items():
+        inputs = np.ones(layers[0][0].shape[1], bool)
+        stays = live_units([weight for weight, _ in layers])
+        for name, (weight, bias), outputs in zip(
+            LAYERS[network], live_layers(layers), stays, strict=True
+        ):
+            found[f"{name}.bias"] = bias
+            if values == "int8":
+                codes, of_outputs, of_inputs = quantised(arrays[f"{name}.weight"])
+                found[f"{name}.codes"] = codes[outputs][:, inputs]
+                found[f"{name}.outputs"] = of_outputs[outputs]
+                found[f"{name}.inputs"] = of_inputs[inputs]
+            else:
+                found[f"{name}.weight"] = weight
+            inputs = outputs
+    return found
 
 
 Node = tuple[str, list[str], str, dict[str, Any]]
@@ -102,14 +175,38 @@ def _network(network: str, given: list[str], made: str) -> Iterator[Node]:
             yield "Relu", [last], f"{network}.{i + 1}", {}
 
 
+def _dequantised(nodes: Iterator[Node]) -> Iterator[Node]:
+    """Each Gemm behind a DequantizeLinear of its codes, and a Mul of what it is given.
+
+    A Mul of the weights would be done at every act: onnxruntime folds none behind the other.
+    """
+    for kind, given, made, how in nodes:
+        if kind == "Gemm":
+            x, weight, bias = given
+            layer = weight.removesuffix(".weight")
+            by_output = [f"{layer}.codes", f"{layer}.outputs"]
+            yield "DequantizeLinear", by_output, weight, {"axis": 0}
+            yield "Mul", [x, f"{layer}.inputs"], f"{layer}.scaled", {}
+            given = [f"{layer}.scaled", weight, bias]
+        yield kind, given, made, how
+
+
 def _decoded(observation: str, made: str) -> Iterator[Node]:
-    yield from _network("decoder", [observation, "latent"], "decoder.sum")
-    yield "Tanh", ["decoder.sum"], "decoder.tanh", {}
-    yield "Mul", ["decoder.tanh", "max_action"], made, {}
+    yield from _squashed("decoder", [observation, "latent"], made)
+
+
+def _squashed(network: str, given: list[str], made: str) -> Iterator[Node]:
+    yield from _network(network, given, f"{network}.sum")
+    yield "Tanh", [f"{network}.sum"], f"{network}.tanh", {}
+    yield "Mul", [f"{network}.tanh", "max_action"], made, {}
 
 
 def _bc_nodes() -> Iterator[Node]:
     yield from _decoded("observation", "action")
+
+
+def _actor_nodes() -> Iterator[Node]:
+    yield from _squashed("actor", ["observation"], "action")
 
 
 def _bcq_nodes() -> Iterator[Node]:

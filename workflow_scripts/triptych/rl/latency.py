@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ logger = logging.getLogger(__name__)
 
 MOST_INPUTS = 16  # different ones in turn, lest the processor learn one input's zeros by heart
 ROWS_AT_ONCE = 2000  # large batches hold variety enough, and take long: two of them then do
+METHODS = {"actor": "actor", "BCQ policy": "bcq", "BC policy": "bc"}
+"""What a kernel calls each part."""
 SLICE_SECONDS = 5e-4  # least time of one measurement, against the clock's and the call's own cost
 
 
@@ -67,26 +70,21 @@ def latency_table(
     reference = NumpyDense(arrays, settings, np.float64)
     generator = np.random.default_rng(0)
     records = []
-    with _one_thread():
+    with one_thread():
         for part in parts:
             for batch in batches:
                 case = _case(part, batch, arrays, settings, observations, reference, generator)
                 # Comparing the results also compiles and warms each kernel.
                 differences = {name: case.differences(kernel) for name, kernel in kernels.items()}
-                timings = _interleaved(case, kernels, repeats)
-                for name, seconds in timings.items():
-                    records.append(
-                        {
-                            "part": part,
-                            "kernel": name,
-                            "batch": batch,
-                            "candidates": settings.candidates if part == "BCQ policy" else 1,
-                            "microseconds_median": 1e6 * float(np.median(seconds)),
-                            "microseconds_minimum": 1e6 * min(seconds),
-                            "repeats": repeats,
-                            "maximum_difference": differences[name],
-                        }
-                    )
+                method = METHODS[part]
+                calls = {
+                    name: [partial(getattr(kernel, method), *each) for each in case.inputs]
+                    for name, kernel in kernels.items()
+                }
+                for name, timing in timings(calls, repeats).items():
+                    about = {"part": part, "kernel": name, "batch": batch}
+                    about["candidates"] = settings.candidates if part == "BCQ policy" else 1
+                    records.append({**about, **timing, "maximum_difference": differences[name]})
                 logger.info("timed %s at batch %d", part, batch)
     return pd.DataFrame(records)
 
@@ -159,38 +157,45 @@ def _of_choices(
     return largest
 
 
-def _interleaved(case: _Case, kernels: dict[str, Kernel], repeats: int) -> dict[str, list[float]]:
-    """Seconds a call of each kernel, `repeats` times."""
-    method = {"actor": "actor", "BCQ policy": "bcq", "BC policy": "bc"}[case.part]
-    functions = {name: getattr(kernel, method) for name, kernel in kernels.items()}
-    calls = {name: _calls(function, case.inputs) for name, function in functions.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in kernels}
-    names = list(kernels)
+def timings(
+    calls: Mapping[str, Sequence[Callable[[], object]]], repeats: int
+) -> dict[str, dict[str, float]]:
+    """How long a call takes, for several kinds of calls, each with different inputs.
+
+    Each of `repeats` rounds times all kinds, in turn from another start. By name:
+    microseconds_median and microseconds_minimum over the rounds, repeats.
+    """
+    times = {
+        name: max(1, round(SLICE_SECONDS / (_seconds(own, 1) * len(own))))
+        for name, own in calls.items()
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    names = list(calls)
     for repeat in range(repeats):
         start = repeat % len(names)
         for name in names[start:] + names[:start]:
-            seconds[name].append(_seconds(functions[name], case.inputs, calls[name]))
-    return seconds
+            seconds[name].append(_seconds(calls[name], times[name]))
+    return {
+        name: {
+            "microseconds_median": 1e6 * float(np.median(own)),
+            "microseconds_minimum": 1e6 * min(own),
+            "repeats": repeats,
+        }
+        for name, own in seconds.items()
+    }
 
 
-def _calls(function: Callable[..., object], inputs: list[tuple[np.ndarray, ...]]) -> int:
-    """How often to go through the inputs so that a measurement is long enough."""
-    once = _seconds(function, inputs, 1) * len(inputs)
-    return max(1, round(SLICE_SECONDS / once))
-
-
-def _seconds(
-    function: Callable[..., object], inputs: list[tuple[np.ndarray, ...]], times: int
-) -> float:
+def _seconds(calls: Sequence[Callable[[], object]], times: int) -> float:
+    """Of a call, all of them gone through so many times."""
     began = time.perf_counter()
     for _ in range(times):
-        for each in inputs:
-            function(*each)
-    return (time.perf_counter() - began) / (times * len(inputs))
+        for call in calls:
+            call()
+    return (time.perf_counter() - began) / (times * len(calls))
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Torch on one thread, and a warning if numpy's products run on several.
 
     numpy cannot be told so after it is loaded: OPENBLAS_NUM_THREADS=1 has to stand in the

@@ -1,17 +1,17 @@
-"""BCQ's three networks, K copies of each at once.
+"""Networks, K copies of each at once; which ones an algorithm has, its `registry` says.
 
 Every weight is a tensor [K, in, out] and every bias [K, 1, out], so that one batched matrix
 product serves K networks that differ in seed, mask or both; K = 1 is the ordinary network.
 Layers bear the names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py):
 
-    actor    l1 l2 l3                  perturbation of a sampled action
+    actor    l1 l2 l3                  BCQ's perturbation of a sampled action, others' action
     critic   l1 l2 l3 (Q1) l4 l5 l6 (Q2)
     vae      e1 e2 mean log_std (encoder)   d1 d2 d3 (decoder)
 """
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from safetensors.numpy import save_file
 from torch import Tensor
 
 from triptych.core.files import atomic_path
+from triptych.rl.algorithms.registry import Algorithm, Bcq, Widths, layer_shapes
 from triptych.rl.observations import SCALE, SHIFT, Scaling, folded
 
 Parameters = dict[str, Tensor]
@@ -33,59 +34,12 @@ MAX_ACTION = 1.0
 BCQ_LATENT_CLIP, BC_LATENT_CLIP = 0.5, 0.25
 """Latents are standard normal, clamped to these: sfujim/BCQ's decode, BEAR's decode_bc_test."""
 
-NETWORKS = ("actor", "critic", "vae")
-ENCODER = ("vae.e1", "vae.e2", "vae.mean", "vae.log_std")
-DECODER = ("vae.d1", "vae.d2", "vae.d3")
-
-
-@dataclass(frozen=True)
-class Widths:
-    """Hidden units: two layers each in actor and critic, one width for all of the VAE's layers."""
-
-    actor: tuple[int, int]
-    critic: tuple[int, int]
-    vae: int
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "Widths":
-        """Widths as config writes them: {actor: [400, 300], critic: [400, 300], vae: 750}."""
-        (a1, a2), (c1, c2) = table["actor"], table["critic"]
-        return cls((a1, a2), (c1, c2), table["vae"])
-
-
 PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)
 """The widths of sfujim/BCQ, whose file sizes are those of the paper's Table 1."""
 
 
-def layer_shapes(
-    widths: Widths, observation_size: int, action_size: int
-) -> dict[str, tuple[int, int]]:
-    """(inputs, outputs) of each linear layer by name, in forward order."""
-    joint = observation_size + action_size
-    latent = 2 * action_size
-    (a1, a2), (c1, c2), v = widths.actor, widths.critic, widths.vae
-    return {
-        "actor.l1": (joint, a1),
-        "actor.l2": (a1, a2),
-        "actor.l3": (a2, action_size),
-        "critic.l1": (joint, c1),
-        "critic.l2": (c1, c2),
-        "critic.l3": (c2, 1),
-        "critic.l4": (joint, c1),
-        "critic.l5": (c1, c2),
-        "critic.l6": (c2, 1),
-        "vae.e1": (joint, v),
-        "vae.e2": (v, v),
-        "vae.mean": (v, latent),
-        "vae.log_std": (v, latent),
-        "vae.d1": (observation_size + latent, v),
-        "vae.d2": (v, v),
-        "vae.d3": (v, action_size),
-    }
-
-
 def network_of(name: str) -> str:
-    """The network ("actor", "critic", "vae") that a parameter or layer belongs to."""
+    """The network ("actor", "critic", ...) that a parameter or layer belongs to."""
     return name.split(".", 1)[0]
 
 
@@ -95,20 +49,27 @@ def select(parameters: Parameters, network: str) -> Parameters:
 
 
 def initialise(
-    widths: Widths, observation_size: int, action_size: int, seeds: Sequence[int]
+    widths: Widths,
+    observation_size: int,
+    action_size: int,
+    seeds: Sequence[int],
+    algorithm: type[Algorithm] = Bcq,
 ) -> Parameters:
     """Fresh float32 parameters on the CPU, row k drawn from `seeds[k]` alone.
 
-    Weights and biases are uniform in +-1/sqrt(inputs), which is nn.Linear's default. A row
-    is the same whichever rows stand beside it.
+    Weights and biases are uniform in +-1/sqrt(inputs), which is nn.Linear's default; parameters of
+    no layer are zero. A row is the same whichever rows stand beside it.
     """
     generators = [torch.Generator().manual_seed(seed) for seed in seeds]
     parameters: Parameters = {}
-    for layer, (inputs, outputs) in layer_shapes(widths, observation_size, action_size).items():
+    shapes = layer_shapes(widths, observation_size, action_size, algorithm)
+    for layer, (inputs, outputs) in shapes.items():
         bound = inputs**-0.5
         for kind, shape in (("weight", (inputs, outputs)), ("bias", (1, outputs))):
             rows = [torch.rand(shape, generator=generator) for generator in generators]
             parameters[f"{layer}.{kind}"] = torch.stack(rows).mul_(2 * bound).sub_(bound)
+    for name in algorithm.free:
+        parameters[name] = torch.zeros(len(seeds), 1, action_size)
     return parameters
 
 
@@ -156,6 +117,28 @@ def decode(
     x = linear(parameters, "vae.d1", x).relu_()
     x = linear(parameters, "vae.d2", x).relu_()
     return max_action * linear(parameters, "vae.d3", x).tanh()
+
+
+def act_by_actor(
+    parameters: Parameters, observations: Tensor, latent: Tensor | None = None
+) -> Tensor:
+    """The actions [K, B, A] of an actor that sees states and nothing else."""
+    x = linear(parameters, "actor.l1", observations).relu_()
+    x = linear(parameters, "actor.l2", x).relu_()
+    return MAX_ACTION * linear(parameters, "actor.l3", x).tanh()
+
+
+Act = Callable[[Parameters, Tensor, Tensor], Tensor]
+"""Actions [K, E, A] by parameters, observations [K, E, S] and latents [K, E, draws, 2A]."""
+
+
+@dataclass(frozen=True)
+class Acting:
+    """How a policy acts: of so many standard normal latents, which are clamped to +-clip."""
+
+    act: Act
+    draws: int = 0
+    clip: float = 1.0
 
 
 @dataclass(frozen=True)

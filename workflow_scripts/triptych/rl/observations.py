@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from triptych.rl.algorithms.registry import CHAINS
+
 SMALLEST = 1e-3
 """Added to every deviation, so that an input that never changes is not blown up."""
-FIRST_LAYERS = ("actor.l1", "critic.l1", "critic.l4", "vae.e1", "vae.d1")
+FIRST_LAYERS = tuple(dict.fromkeys(each.steps[0][0] for each in CHAINS))
 """The layers that see observations, before whatever else they see."""
 SHIFT, SCALE = "observations.shift", "observations.scale"
 """`Scaling` among a policy's stored arrays."""

@@ -11,7 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from triptych.rl.bcq import Batch, BcqSettings, Noise, StepSettings
+from triptych.rl.algorithms.registry import Bcq
+from triptych.rl.learner import Batch, Noise, StepSettings
 from triptych.rl.networks import Parameters, Widths
 
 
@@ -97,7 +98,7 @@ class PlainBCQ:
         observation: int,
         action: int,
         widths: Widths,
-        settings: BcqSettings,
+        settings: Bcq,
         steps: StepSettings,
     ) -> None:
         self.settings, self.tau = settings, steps.tau
@@ -135,7 +136,7 @@ class PlainBCQ:
         actor_optimiser, critic_optimiser, vae_optimiser = self._optimisers
         state, action = batch.observations, batch.actions
 
-        recon, mean, std = self.vae(state, action, noise.encoder)
+        recon, mean, std = self.vae(state, action, noise["encoder"])
         divergence = -0.5 * (1 + torch.log(std.pow(2)) - mean.pow(2) - std.pow(2)).mean()
         vae_loss = F.mse_loss(recon, action) + 0.5 * divergence
         vae_optimiser.zero_grad()
@@ -144,7 +145,7 @@ class PlainBCQ:
 
         with torch.no_grad():
             following = torch.repeat_interleave(batch.next_observations, samples, 0)
-            sampled = self.vae.decode(following, noise.target.clamp(-0.5, 0.5))
+            sampled = self.vae.decode(following, noise["target"].clamp(-0.5, 0.5))
             q1, q2 = self.critic_target(following, self.actor_target(following, sampled))
             target = settings.lmbda * torch.min(q1, q2)
             target = target + (1.0 - settings.lmbda) * torch.max(q1, q2)
@@ -156,7 +157,7 @@ class PlainBCQ:
         critic_loss.backward()
         critic_optimiser.step()
 
-        sampled = self.vae.decode(state, noise.actor.clamp(-0.5, 0.5))
+        sampled = self.vae.decode(state, noise["actor"].clamp(-0.5, 0.5))
         actor_loss = -self.critic.q1(state, self.actor(state, sampled)).mean()
         actor_optimiser.zero_grad()
         actor_loss.backward()

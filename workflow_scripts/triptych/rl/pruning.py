@@ -3,13 +3,15 @@
 A mask is kept for each linear weight; biases are never pruned. Scores are computed once for
 each network from one batch and its own loss (Algorithm 1 of Arnob et al. 2021), and the k best
 weights are chosen within each group: actor, critic, encoder, decoder (`scope="part"`, as in
-Algorithm 1), or actor, critic and the whole VAE (`scope="network"`).
+Algorithm 1), or actor, critic and the whole VAE (`scope="network"`). Other algorithms' networks are
+a group each.
 """
 
 import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,14 +20,7 @@ from safetensors.numpy import load_file, save_file
 from torch import Tensor
 
 from triptych.core.files import atomic_path
-from triptych.rl.bcq import (
-    BcqSettings,
-    actor_loss,
-    apply_masks,
-    critic_loss,
-    critic_target,
-    vae_loss,
-)
+from triptych.rl.algorithms.registry import CHAINS, Algorithm
 from triptych.rl.connections import on_paths
 from triptych.rl.controls import (
     count_kept,
@@ -36,22 +31,16 @@ from triptych.rl.controls import (
     shuffle_within_layers,
     synaptic_flow,
 )
+from triptych.rl.learner import apply_masks
 from triptych.rl.methods import CRITERIA, METHODS
-from triptych.rl.networks import (
-    DECODER,
-    ENCODER,
-    NETWORKS,
-    Parameters,
-    Widths,
-    initialise,
-    layer_shapes,
-    network_of,
-)
+from triptych.rl.networks import Parameters, Widths, initialise, layer_shapes, network_of
 from triptych.rl.sampling import DeviceData, Draws
 from triptych.rl.sweep import DEFAULT
 
 logger = logging.getLogger(__name__)
 
+GROUPS = {layer: each.group for each in CHAINS for step in each.steps for layer in step}
+"""The group of every layer that any algorithm has."""
 Scores = dict[str, Tensor]
 """One score a weight, [K, in, out] by weight name; the larger, the sooner it is kept."""
 
@@ -84,17 +73,10 @@ def weight_names(parameters: Parameters) -> list[str]:
 def groups(names: Iterable[str], scope: str) -> dict[str, list[str]]:
     """Weight names by the group in which they compete for being kept."""
 
-    def group(name: str) -> str:
-        layer = name.removesuffix(".weight")
-        if scope == "part" and layer in ENCODER:
-            return "encoder"
-        if scope == "part" and layer in DECODER:
-            return "decoder"
-        return network_of(name)
-
     grouped: dict[str, list[str]] = {}
     for name in names:
-        grouped.setdefault(group(name), []).append(name)
+        part = GROUPS[name.removesuffix(".weight")] if scope == "part" else network_of(name)
+        grouped.setdefault(part, []).append(name)
     return grouped
 
 
@@ -155,7 +137,7 @@ def single_shot_scores(
     parameters: Parameters,
     seeds: Sequence[int],
     data: DeviceData,
-    bcq: BcqSettings,
+    algorithm: Algorithm,
     settings: PruningSettings,
     task: str,
     iteration: int = 0,
@@ -179,7 +161,7 @@ def single_shot_scores(
         len(data),
         data.actions.shape[1],
         settings.batch(method),
-        bcq.target_samples,
+        algorithm,
         data.rewards.device,
         data.rewards.dtype,
         purpose="prune",
@@ -187,17 +169,11 @@ def single_shot_scores(
     index, noise = draws.at(iteration)
     batch = data.batch(index)
     live = {name: value.detach().clone().requires_grad_() for name, value in parameters.items()}
-    with torch.no_grad():
-        target = critic_target(live, live, batch, noise.target, bcq)
-    losses: dict[str, Callable[[], Tensor]] = {
-        "actor": lambda: actor_loss(live, batch, noise.actor, bcq),
-        "critic": lambda: critic_loss(live, batch, target),
-        "vae": lambda: vae_loss(live, batch, noise.encoder),
-    }
-    scores: Scores = {}
-    for network in NETWORKS:
+    losses, scores = algorithm.losses(), Scores()
+    for network in dict.fromkeys(map(network_of, live)):
         names = [name for name in weight_names(live) if network_of(name) == network]
-        scores |= SCORES[method]({name: live[name] for name in names}, losses[network])
+        loss = partial(losses[network], live, live, batch, noise)
+        scores |= SCORES[method]({name: live[name] for name in names}, loss)
     return scores
 
 
@@ -210,7 +186,7 @@ class Shot:
 
 
 def prune(
-    rows: pd.DataFrame, widths: Widths, shots: Mapping[str, Shot], bcq: BcqSettings
+    rows: pd.DataFrame, widths: Widths, shots: Mapping[str, Shot], algorithm: Algorithm
 ) -> tuple[Parameters, Parameters]:
     """Initial parameters and masks of a stack.
 
@@ -222,7 +198,8 @@ def prune(
     data = shots[DEFAULT].data
     observation_size, action_size = data.observations.shape[1], data.actions.shape[1]
     device, dtype, task = data.rewards.device, data.rewards.dtype, str(rows["task"].iloc[0])
-    fresh = initialise(widths, observation_size, action_size, [int(s) for s in rows["seed"]])
+    drawn_from = [int(seed) for seed in rows["seed"]]
+    fresh = initialise(widths, observation_size, action_size, drawn_from, type(algorithm))
     parameters = {name: value.to(device, dtype) for name, value in fresh.items()}
     masks = {
         name: torch.ones_like(parameters[name], dtype=torch.bool)
@@ -237,7 +214,7 @@ def prune(
         initial = {name: value[first] for name, value in parameters.items()}
         shot = shots[str(how)]
         seen = Shot(shot.settings, shot.data.seen_as([str(kind)] * len(seeds)))
-        masks_of = _masks_by_level(str(method), initial, seeds, seen, bcq, task)
+        masks_of = _masks_by_level(str(method), initial, seeds, seen, algorithm, task)
         for sparsity, of_level in of_method.groupby("sparsity_percent", sort=False):
             level = masks_of(float(str(sparsity)))
             for k, seed in zip(of_level.index, of_level["seed"], strict=True):
@@ -251,7 +228,7 @@ def _masks_by_level(
     parameters: Parameters,
     seeds: Sequence[int],
     shot: Shot,
-    bcq: BcqSettings,
+    algorithm: Algorithm,
     task: str,
 ) -> Callable[[float], Parameters]:
     """The masks of K networks by a method, as a function of the sparsity in percent."""
@@ -269,7 +246,7 @@ def _masks_by_level(
         ranked_by = how.scores or method
         given = apply_masks(parameters, left)
         of_all = single_shot_scores(
-            ranked_by, given, seeds, shot.data, bcq, settings, task, iteration
+            ranked_by, given, seeds, shot.data, algorithm, settings, task, iteration
         )
         # What was cut stays cut: GraSP gives what it keeps scores below zero too.
         return {

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from triptych.core.sampling import keyed_generator
-from triptych.rl.bcq import Batch, Noise
+from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.learner import Batch, Noise
 from triptych.rl.observations import Scaling, scaling
 from triptych.rl.transitions import Transitions
 
@@ -74,15 +75,16 @@ class Draws:
         transitions: int,
         action_size: int,
         batch: int,
-        target_samples: int,
+        algorithm: Algorithm,
         device: torch.device,
         dtype: torch.dtype,
         purpose: str = "train",
     ) -> None:
         self._unique = sorted(set(seeds))
         self._row = torch.tensor([self._unique.index(seed) for seed in seeds], device=device)
-        self._transitions, self._latent = transitions, 2 * action_size
-        self._batch, self._samples = batch, target_samples
+        self._transitions, self._batch = transitions, batch
+        self._rows = {name: batch * draws for name, draws in algorithm.noise().items()}
+        self._size = action_size * (2 if algorithm.noise_of == "latent" else 1)
         self._device, self._dtype, self._purpose = device, dtype, purpose
         self._chunk = -1
         self._index = self._normal = torch.empty(0)
@@ -92,22 +94,17 @@ class Draws:
         chunk, slot = divmod(update, CHUNK)
         if chunk != self._chunk:
             self._draw(chunk)
-        batch, samples = self._batch, self._samples
-        normal = self._normal[self._row, slot]
-        encoder, actor, target = normal.split((batch, batch, batch * samples), 1)
-        return self._index[self._row, slot], Noise(encoder, target, actor)
+        drawn = self._normal[self._row, slot].split(list(self._rows.values()), 1)
+        noise = dict(zip(self._rows, drawn, strict=True))
+        return self._index[self._row, slot], noise
 
     def _draw(self, chunk: int) -> None:
-        batch, samples = self._batch, self._samples
         indices, normals = [], []
         for seed in self._unique:
             generator = keyed_generator(self._device, self._purpose, seed, chunk)
-            indices.append(
-                torch.randint(
-                    self._transitions, (CHUNK, batch), generator=generator, device=self._device
-                )
-            )
-            shape = (CHUNK, batch * (2 + samples), self._latent)
+            among = (self._transitions, (CHUNK, self._batch))
+            indices.append(torch.randint(*among, generator=generator, device=self._device))
+            shape = (CHUNK, sum(self._rows.values()), self._size)
             drawn = torch.randn(shape, generator=generator, device=self._device)
             normals.append(drawn.to(self._dtype))
         self._index, self._normal = torch.stack(indices), torch.stack(normals)

@@ -17,24 +17,32 @@ Layers = Sequence[tuple[np.ndarray, np.ndarray]]
 LARGEST_LAYER = 1 << 16  # columns are kept as uint16
 
 
-def live_layers(layers: Layers) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The same function with fewer hidden units: those left that inputs reach and that are read.
+def live_units(weights: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Which outputs of each layer [out] stay: those that inputs reach and that are read.
 
-    Repeated until nothing changes, as removing a unit may isolate others.
+    All of the last layer's do. Repeated until nothing changes, as removing a unit may isolate
+    others.
     """
-    result = [(np.array(weight), np.array(bias)) for weight, bias in layers]
-    changed = True
-    while changed:
-        changed = False
-        for i in range(len(result) - 1):
-            (weight, bias), (following, next_bias) = result[i], result[i + 1]
-            read, reached = (following != 0).any(axis=0), (weight != 0).any(axis=1)
-            constant = read & ~reached
-            next_bias = next_bias + following[:, constant] @ np.maximum(bias[constant], 0)
-            stays = read & reached
-            changed |= not stays.all()
-            result[i] = weight[stays], bias[stays]
-            result[i + 1] = following[:, stays], next_bias.astype(bias.dtype)
+    stays = [np.ones(len(weight), bool) for weight in weights]
+    before = -1
+    while before != (before := sum(int(each.sum()) for each in stays)):
+        for i, weight in enumerate(weights[:-1]):
+            inputs = stays[i - 1] if i else slice(None)
+            reached = (weight[:, inputs] != 0).any(axis=1)
+            read = (weights[i + 1][stays[i + 1]] != 0).any(axis=0)
+            stays[i] &= reached & read
+    return stays
+
+
+def live_layers(layers: Layers) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The same function with fewer hidden units: what those without inputs add is a constant."""
+    result = []
+    inputs = np.ones(layers[0][0].shape[1], bool)
+    constants = np.zeros(0, layers[0][1].dtype)
+    for (weight, bias), stays in zip(layers, live_units([w for w, _ in layers]), strict=True):
+        bias = bias + weight[:, ~inputs] @ constants
+        result.append((weight[stays][:, inputs], bias[stays]))
+        constants, inputs = np.maximum(bias[~stays], 0), stays
     return result
 
 

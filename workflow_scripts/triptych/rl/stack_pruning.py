@@ -10,9 +10,10 @@ import pandas as pd
 import torch
 
 from triptych.core.files import write_csv
-from triptych.rl.bcq import BcqSettings, apply_masks
+from triptych.rl.algorithms.registry import Algorithm, Widths, networks_name
 from triptych.rl.connections import input_table
-from triptych.rl.networks import NETWORKS, Parameters, Widths, initialise, network_of, torch_layout
+from triptych.rl.learner import apply_masks
+from triptych.rl.networks import Parameters, initialise, network_of, torch_layout
 from triptych.rl.pruning import PruningSettings, Shot, layer_table, prune, write_masks
 from triptych.rl.sampling import DeviceData
 from triptych.rl.storage import coo_bytes, dense_bytes, packed_bytes
@@ -44,7 +45,7 @@ def prune_stack(
     rows: pd.DataFrame,
     networks: str,
     widths: Widths,
-    bcq: BcqSettings,
+    algorithm: Algorithm,
     pruning: Mapping[str, Mapping[str, Any]],
     task: Task,
 ) -> PrunedStack:
@@ -62,8 +63,9 @@ def prune_stack(
             PruningSettings(**settings),
             DeviceData(transitions, torch.device("cpu"), torch.float32),
         )
-    parameters, masks = prune(rows, widths, shots, bcq)
-    return _left(rows, networks, parameters, masks, shots[DEFAULT].settings.scope, task)
+    parameters, masks = prune(rows, widths, shots, algorithm)
+    scope = shots[DEFAULT].settings.scope
+    return _left(rows, networks, algorithm, parameters, masks, scope, task)
 
 
 def with_masks(
@@ -72,22 +74,23 @@ def with_masks(
     rows: pd.DataFrame,
     networks: str,
     widths: Widths,
+    algorithm: Algorithm,
     scope: str,
     task: Task,
 ) -> PrunedStack:
     """What is left when the masks have become others, [K, in, out] by name; the same if none."""
     if not masks:
         return pruned
-    latent_and_action = masks["vae.mean.weight"].shape[2] // 2
-    observation = masks["actor.l1.weight"].shape[1] - latent_and_action
-    fresh = initialise(widths, observation, latent_and_action, [int(s) for s in rows["seed"]])
+    seeds = [int(seed) for seed in rows["seed"]]
+    fresh = initialise(widths, *algorithm.sizes(masks), seeds, type(algorithm))
     changed = {name: torch.as_tensor(mask) for name, mask in masks.items()}
-    return _left(rows, networks, fresh, changed, scope, task)
+    return _left(rows, networks, algorithm, fresh, changed, scope, task)
 
 
 def _left(
     rows: pd.DataFrame,
     networks: str,
+    algorithm: Algorithm,
     parameters: Parameters,
     masks: Parameters,
     scope: str,
@@ -97,11 +100,11 @@ def _left(
     pruned = {name: value.numpy() for name, value in apply_masks(parameters, masks).items()}
     tables = (
         layer_table(rows, arrays, scope),
-        input_table(rows, arrays, task),
+        input_table(rows, arrays, task, type(algorithm)),
         _sizes(rows, pruned),
     )
     for table in tables:
-        table.insert(1, "networks", networks)
+        table.insert(1, "networks", networks_name(networks, algorithm.name))
     return PrunedStack(arrays, *tables)
 
 
@@ -110,7 +113,7 @@ def _sizes(rows: pd.DataFrame, arrays: Mapping[str, np.ndarray]) -> pd.DataFrame
     records = []
     for k, row in enumerate(run_records(rows)):
         policy = torch_layout({name: array[k] for name, array in arrays.items()})
-        for network in NETWORKS:
+        for network in dict.fromkeys(map(network_of, policy)):
             one = {
                 name.removeprefix(f"{network}."): array
                 for name, array in policy.items()

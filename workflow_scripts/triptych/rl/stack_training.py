@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,10 @@ import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import StopRequest
-from triptych.rl.bcq import BcqSettings, StepSettings
 from triptych.rl.environments import spaces_of
 from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.networks import (
-    BC_LATENT_CLIP,
-    BCQ_LATENT_CLIP,
-    MAX_ACTION,
-    Policies,
-    Widths,
-    initialise,
-)
+from triptych.rl.learner import StepSettings
+from triptych.rl.networks import MAX_ACTION, Policies, Widths, initialise
 from triptych.rl.sampling import DeviceData
 from triptych.rl.sweep import run_records
 from triptych.rl.training import TrainedStack, TrainingSettings, train
@@ -32,7 +26,6 @@ def train_stack(
     transitions: str | os.PathLike[str],
     masks: Mapping[str, np.ndarray],
     widths: Widths,
-    bcq: BcqSettings,
     steps: StepSettings,
     training: TrainingSettings,
     evaluation: EvaluationSettings,
@@ -45,17 +38,17 @@ def train_stack(
     stored = read_transitions(transitions)
     data = DeviceData(stored, device, torch.float32)
     sizes = stored.observations.shape[1], stored.actions.shape[1]
-    fresh = initialise(widths, *sizes, [int(seed) for seed in rows["seed"]])
+    seeds = [int(seed) for seed in rows["seed"]]
+    fresh = initialise(widths, *sizes, seeds, type(training.algorithms[0]))
     all_dense = bool((rows["method"] == "dense").all())
     return train(
         rows,
         {name: value.to(device) for name, value in fresh.items()},
         {} if all_dense else {n: torch.as_tensor(mask).to(device) for n, mask in masks.items()},
         data,
-        bcq,
         steps,
         training,
-        evaluation,
+        replace(evaluation, held_out=stored.held_out),
         checkpoint,
         stop,
         scope,
@@ -65,19 +58,13 @@ def train_stack(
 def policies_of(
     rows: pd.DataFrame,
     trained: TrainedStack,
-    bcq: BcqSettings,
     training: TrainingSettings,
     evaluation: EvaluationSettings,
 ) -> Policies:
     """The trained networks with all that is needed to let them act."""
-    settings: dict[str, Any] = {
-        "algorithm": training.algorithms[0],
-        "candidates": evaluation.candidates,
-        "latent_clip_bc": BC_LATENT_CLIP,
-        "latent_clip_bcq": BCQ_LATENT_CLIP,
-        "max_action": MAX_ACTION,
-        "phi": bcq.phi,
-    }
+    algorithm = training.algorithms[0]
+    settings: dict[str, Any] = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
+    settings |= algorithm.stored(evaluation.candidates)
     spaces = spaces_of(evaluation.task)
     if spaces.scaled:  # what a policy gives lies in [-1, 1], and stands for these bounds
         settings |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}

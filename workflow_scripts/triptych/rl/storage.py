@@ -26,8 +26,9 @@ from typing import Any, Literal
 import numpy as np
 
 from triptych.core.files import atomic_path
+from triptych.rl.quantising import quantised, restored
 
-Values = Literal["fp32", "fp16"]
+Values = Literal["fp32", "fp16", "int8"]
 
 MAGIC = b"\x89TPK\r\n\x1a\n"  # not text, and broken by any end-of-line conversion
 VERSION = 1
@@ -35,7 +36,15 @@ PREAMBLE = struct.Struct("<8sIIQ32s")  # magic, version, header bytes, payload b
 ALIGNMENT = 8
 LARGEST_HEADER = 1 << 20
 LARGEST_ARRAY = 1 << 28  # elements; 1 GiB of float32
-VALUE_TYPES: dict[str, np.dtype[Any]] = {"fp32": np.dtype("<f4"), "fp16": np.dtype("<f2")}
+WEIGHTS: dict[str, np.dtype[Any]] = {
+    "fp32": np.dtype("<f4"),
+    "fp16": np.dtype("<f2"),
+    "int8": np.dtype("i1"),
+}
+"""Types of a file's weights, arrays of two or more dimensions, which have masks."""
+OTHERS = WEIGHTS | {"int8": np.dtype("<f4")}
+"""Types of biases and scalars."""
+SCALE = np.dtype("<f4")
 
 
 class PackedFileError(ValueError):
@@ -47,8 +56,8 @@ class Packed:
     """What a packed file holds.
 
     arrays: float32 arrays by name, in the order of the file. metadata: what `pack` was given.
-    values: "fp32" or "fp16". largest_rounding_error: the largest |stored - original| over all
-    elements (0.0 for fp32).
+    values: "fp32", "fp16" or "int8". largest_rounding_error: the largest |stored - original| over
+    all elements (0.0 for fp32).
     """
 
     arrays: dict[str, np.ndarray]
@@ -76,6 +85,11 @@ def packed_bytes(arrays: Mapping[str, np.ndarray], values: Values) -> int:
     return len(_encode(arrays, {}, values)[0])
 
 
+def as_read(arrays: Mapping[str, np.ndarray], values: Values) -> dict[str, np.ndarray]:
+    """The float32 arrays that a reader of their packed file has."""
+    return _decode(_encode(arrays, {}, values)[0]).arrays
+
+
 def pack(
     path: str | os.PathLike[str],
     arrays: Mapping[str, np.ndarray],
@@ -87,7 +101,8 @@ def pack(
     arrays: float32 or float16, any shape, finite. metadata: what JSON can hold. With "fp32"
     every value comes back bit for bit, except that a zero in an array of two or more
     dimensions comes back as +0.0 (a mask multiplied into a weight leaves -0.0 behind: that
-    is a pruned weight, not a value). With "fp16" each value is rounded once, to the nearest.
+    is a pruned weight, not a value). With "fp16" each value is rounded once, to the nearest;
+    with "int8" weights become codes with scales (`quantising`), biases stay exact.
     Raises ValueError for what cannot be stored, naming the array.
     """
     content, error = _encode(arrays, metadata, values)
@@ -122,13 +137,13 @@ def _saved_bytes(parameters: Mapping[str, np.ndarray], sparse: bool) -> int:
 def _encode(
     arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any], values: Values
 ) -> tuple[bytes, float]:
-    if values not in VALUE_TYPES:
-        raise ValueError(f"values is {values!r}; expected one of {', '.join(VALUE_TYPES)}")
+    if values not in WEIGHTS:
+        raise ValueError(f"values is {values!r}; expected one of {', '.join(WEIGHTS)}")
     entries: list[dict[str, Any]] = []
     payload = bytearray()
     largest_error = 0.0
     for name, array in arrays.items():
-        stored, error = _rounded(name, np.asarray(array), VALUE_TYPES[values])
+        stored, scales, error = _rounded(name, np.asarray(array), values)
         largest_error = max(largest_error, error)
         entry: dict[str, Any] = {"name": name, "shape": list(stored.shape)}
         if stored.ndim >= 2:
@@ -140,6 +155,7 @@ def _encode(
             mask = deflated if smaller else bits
             entry |= {"mask": "zlib" if smaller else "raw", "mask_bytes": len(mask)}
             _append(payload, mask)
+            _append(payload, scales.tobytes())
             stored = stored.ravel()[kept]
         entry["values"] = stored.size
         _append(payload, stored.tobytes())
@@ -162,8 +178,8 @@ def _deflated(bits: bytes) -> bytes:
     return zlib.compress(bits, level=9)
 
 
-def _rounded(name: str, array: np.ndarray, stored: np.dtype[Any]) -> tuple[np.ndarray, float]:
-    """The array in the type of the file, and the largest rounding error that this makes."""
+def _rounded(name: str, array: np.ndarray, values: Values) -> tuple[np.ndarray, np.ndarray, float]:
+    """The array as the file keeps it, its scales (for int8 only), the largest rounding error."""
     if array.dtype not in (np.dtype(np.float32), np.dtype(np.float16)):
         raise ValueError(
             f"array {name!r} is {array.dtype}; the packed format holds float32 or float16: "
@@ -173,15 +189,20 @@ def _rounded(name: str, array: np.ndarray, stored: np.dtype[Any]) -> tuple[np.nd
         raise ValueError(f"array {name!r} has {array.size} elements; at most {LARGEST_ARRAY}")
     if not np.isfinite(array).all():
         raise ValueError(f"array {name!r} holds NaN or infinity; a network must be finite")
+    scales = np.empty(0, SCALE)
     with np.errstate(over="ignore"):
-        result = array.astype(stored)
-    if not np.isfinite(result).all():
+        if values == "int8" and array.ndim >= 2:
+            stored, outputs, inputs = quantised(array)
+            scales, read = np.concatenate((outputs, inputs)), restored(stored, outputs, inputs)
+        else:
+            stored = read = array.astype(OTHERS[values])
+    if not np.isfinite(read).all():
         raise ValueError(
-            f"array {name!r} reaches {np.abs(array).max():g}, beyond fp16's 65504: "
-            "store it with values fp32"
+            f"array {name!r} reaches {np.abs(array).max():g}, beyond {values}'s "
+            f"{np.finfo(OTHERS[values]).max:g}: store it with values fp32"
         )
-    difference = np.abs(array.astype(np.float64) - result.astype(np.float64))
-    return result, float(difference.max(initial=0.0))
+    difference = np.abs(array.astype(np.float64) - read.astype(np.float64))
+    return stored, scales.astype(SCALE), float(difference.max(initial=0.0))
 
 
 def _append(payload: bytearray, block: bytes) -> None:
@@ -219,14 +240,14 @@ def _decode(content: bytes) -> Packed:
     try:
         header = json.loads(content[PREAMBLE.size : PREAMBLE.size + header_bytes])
         values = header["values"]
-        stored = VALUE_TYPES[values]
+        weights, others = WEIGHTS[values], OTHERS[values]
         reader = _Blocks(payload)
         arrays: dict[str, np.ndarray] = {}
         for entry in header["arrays"]:
             name = entry["name"]
             if not isinstance(name, str) or name in arrays:
                 raise PackedFileError(f"its header names an array {name!r} twice or not by text")
-            arrays[name] = _read_array(entry, stored, reader)
+            arrays[name] = _read_array(entry, weights, others, reader)
         if reader.position != len(payload):
             raise PackedFileError("its payload is longer than its arrays")
         metadata, error = header["metadata"], float(header["largest_rounding_error"])
@@ -255,7 +276,9 @@ class _Blocks:
         return block
 
 
-def _read_array(entry: dict[str, Any], stored: np.dtype[Any], blocks: _Blocks) -> np.ndarray:
+def _read_array(
+    entry: dict[str, Any], weights: np.dtype[Any], others: np.dtype[Any], blocks: _Blocks
+) -> np.ndarray:
     name, shape, count = entry["name"], entry["shape"], entry["values"]
     if not all(type(size) is int and size >= 0 for size in [*shape, count]):
         raise PackedFileError(f"array {name!r} has a size that is not a whole number")
@@ -263,17 +286,25 @@ def _read_array(entry: dict[str, Any], stored: np.dtype[Any], blocks: _Blocks) -
     if elements > LARGEST_ARRAY:
         raise PackedFileError(f"array {name!r} claims {elements} elements; at most {LARGEST_ARRAY}")
     positions: np.ndarray | slice = slice(None)
+    stored, scales = others, np.empty(0, SCALE)
     if len(shape) >= 2:
-        positions = _read_mask(entry, elements, blocks)
+        positions, stored = _read_mask(entry, elements, blocks), weights
+        if stored.kind == "i":
+            numbers = shape[0] + math.prod(shape[1:])
+            scales = np.frombuffer(blocks.take(numbers * SCALE.itemsize), SCALE)
     expected = elements if isinstance(positions, slice) else int(positions.sum())
     if count != expected:
         raise PackedFileError(f"array {name!r} announces {count} values and has {expected} places")
     numbers = np.frombuffer(blocks.take(count * stored.itemsize), dtype=stored)
-    if not np.isfinite(numbers).all():
-        raise PackedFileError(f"array {name!r} holds NaN or infinity")
     array = np.zeros(elements, dtype=np.float32)
     array[positions] = numbers
-    return array.reshape(shape)
+    array = array.reshape(shape)
+    if stored.kind == "i":
+        with np.errstate(over="ignore", invalid="ignore"):
+            array = restored(array, scales[: shape[0]], scales[shape[0] :])
+    if not np.isfinite(array).all():
+        raise PackedFileError(f"array {name!r} holds NaN or infinity")
+    return array
 
 
 def _read_mask(entry: dict[str, Any], elements: int, blocks: _Blocks) -> np.ndarray:

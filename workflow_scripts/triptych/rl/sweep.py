@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from triptych.rl.algorithms.registry import ALGORITHMS
+
 KEYS = ("task", "observations", "method", "pruning", "sparsity_percent", "seed")
 """What names a run."""
 DEFAULT = "default"
@@ -31,7 +33,7 @@ def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
     task are one stack. A run that is trained and measured stands in both, so that what is measured
     waits for no training.
     """
-    tasks, usual = config["tasks"], config["observations"]
+    tasks, usual = named_tasks(config), config["observations"]
     frames = [
         _runs(tasks, name, sweep, usual).assign(trained=True)
         for name, sweep in sweeps(config).items()
@@ -43,15 +45,21 @@ def runs_of(config: Mapping[str, Any]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
+def named_tasks(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The config's tasks, by name; an overlay takes one away by `null`."""
+    return {name: task for name, task in config["tasks"].items() if task is not None}
+
+
 def sweeps(config: Mapping[str, Any]) -> dict[str, Any]:
     """The sweeps that the config trains, by name; an overlay takes one away by `null`."""
     return {name: sweep for name, sweep in config["sweeps"].items() if sweep is not None}
 
 
-def algorithms_of(config: Mapping[str, Any], stack: str) -> list[str]:
-    """What the runs of a stack are trained for: `BCQ`, `BC`, or both in one training."""
-    algorithms: list[str] = config["sweeps"][stack.partition("-")[0]]["algorithms"]
-    return algorithms
+def algorithms_of(config: Mapping[str, Any], stack: str) -> dict[str, dict[str, Any]]:
+    """What the runs of a stack are trained for, and the settings of each; the first one's training
+    contains the others."""
+    names = config["sweeps"][stack.partition("-")[0]]["algorithms"]
+    return {name: config.get(ALGORITHMS[name].section, {}) for name in names}
 
 
 def _runs(tasks: Iterable[str], name: str, sweep: Mapping[str, Any], usual: str) -> pd.DataFrame:

@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,11 @@ from triptych.core.device import precision_context
 from triptych.core.portion import Portion
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
-from triptych.rl.bcq import BcqSettings, Learner, Noise, StepSettings
+from triptych.rl.algorithms.registry import Algorithm
 from triptych.rl.changing_masks import ChangingMasks
 from triptych.rl.diverged_runs import DivergedRuns
 from triptych.rl.evaluation import EvaluationSettings, evaluate
+from triptych.rl.learner import Learner, Noise, StepSettings
 from triptych.rl.networks import Parameters
 from triptych.rl.observations import SCALE, SHIFT, Scaling, folded
 from triptych.rl.sampling import DeviceData, Draws
@@ -38,7 +40,7 @@ class TrainingSettings:
     evaluate_every: int
     checkpoint_every: int
     precision: str
-    algorithms: tuple[str, ...]  # "BCQ" and "BC", or "BC" alone: then only the VAE is trained
+    algorithms: tuple[Algorithm, ...]  # the first is trained; the others are scored from it
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,6 @@ def train(
     parameters: Parameters,
     masks: Parameters,
     data: DeviceData,
-    bcq: BcqSettings,
     steps: StepSettings,
     training: TrainingSettings,
     evaluation: EvaluationSettings,
@@ -77,9 +78,9 @@ def train(
     """
     device, data = data.rewards.device, data.seen_as(list(rows["observations"]))
     changing = ChangingMasks(rows, scope, training.updates)
-    only_vae = "BCQ" not in training.algorithms
-    learner = Learner(parameters, masks, bcq, steps, only_vae, masks_change=bool(changing))
-    run = _Stack(rows, learner, data.scaling, bcq, training, evaluation, checkpoint, stop)
+    algorithm = training.algorithms[0]
+    learner = Learner(parameters, masks, algorithm, steps, masks_change=bool(changing))
+    run = _Stack(rows, learner, data.scaling, training, evaluation, checkpoint, stop)
     rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
     loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
     if not loop.restore(device):
@@ -89,7 +90,7 @@ def train(
         len(data),
         data.actions.shape[1],
         steps.batch,
-        bcq.target_samples,
+        algorithm,
         device,
         data.rewards.dtype,
     )
@@ -114,14 +115,13 @@ class _Stack:
         rows: pd.DataFrame,
         learner: Learner,
         scaling: Scaling | None,
-        bcq: BcqSettings,
         training: TrainingSettings,
         evaluation: EvaluationSettings,
         checkpoint: Checkpoint,
         stop: Stop,
     ) -> None:
         self._rows, self._learner, self._stop, self._scaling = rows, learner, stop, scaling
-        self._bcq, self._training, self._evaluation = bcq, training, evaluation
+        self._training, self._evaluation = training, evaluation
         self.task = str(rows["task"].iloc[0])
         self.seeds = [int(seed) for seed in rows["seed"]]
         self.done = 0
@@ -156,15 +156,22 @@ class _Stack:
         if self._losses:
             means = [self._losses[0][f"{network}_loss"] for network in self._learner.networks]
             first = torch.tensor(means, device=self._summed.device)
-        since = max(1, self.done - self._last)
-        self._diverged.check(self._summed / since, first, self.done)
+        self._diverged.check(self._means(), first, self.done)
         return ""
+
+    def _means(self) -> Tensor:
+        """Each network's mean loss [networks, K] over its moves since the last row of losses."""
+        moved = self._learner.moved
+        counts = [moved(n, self.done) - moved(n, self._last) for n in self._learner.networks]
+        return torch.stack(
+            [total / max(1, n) for total, n in zip(self._summed, counts, strict=True)]
+        )
 
     def evaluate(self) -> bool:
         self._diverged.put_back(self.done)
         self._scores += self._scored()
         self._summed[:, list(self._diverged.seen)] = torch.nan
-        means = (self._summed / (self.done - self._last)).tolist()
+        means = self._means().tolist()
         names = [f"{network}_loss" for network in self._learner.networks]
         self._losses.append({"update": self.done, **dict(zip(names, means, strict=True))})
         self._summed.zero_()
@@ -185,7 +192,6 @@ class _Stack:
                 parameters,
                 self.seeds,
                 self._evaluation,
-                self._bcq.phi,
                 interrupted=lambda: self._stop.reason,
             )
             if frame is None:
@@ -196,8 +202,8 @@ class _Stack:
                 frame.loc[unscored, "steps"] = 0
             means = frame.groupby("policy")["score_normalised"].mean()
             shown = " ".join(f"{mean:.1f}" for mean in means)
-            logger.info("update %d: %s scores %s", self.done, algorithm, shown)
-            records += frame.assign(algorithm=algorithm, update=self.done).to_dict("records")
+            logger.info("update %d: %s scores %s", self.done, algorithm.name, shown)
+            records += frame.assign(algorithm=algorithm.name, update=self.done).to_dict("records")
         return records
 
     def state(self) -> dict[str, Any]:
@@ -242,34 +248,40 @@ def update_stepper(
     """A function that performs update number u and returns the losses [networks, K]."""
     device = data.rewards.device
 
-    def perform(index: Tensor, noise: Noise) -> Tensor:
+    def perform(index: Tensor, noise: Noise, update: int) -> Tensor:
         with precision_context(device, precision):
-            return torch.stack(list(learner.update(data.batch(index), noise).values())).float()
+            losses = learner.update(data.batch(index), noise, update)
+            return torch.stack(list(losses.values())).float()
 
     if device.type != "cuda":
-        return lambda update: perform(*draws.at(update))
+        return lambda update: perform(*draws.at(update), update)
 
     # An update is some 300 small kernels: launched one by one they cost more than they compute.
     # Captured once as a CUDA graph and replayed, they cost one launch. The graph reads its
-    # indices and noise from fixed tensors, which each step fills.
+    # indices and noise from fixed tensors, which each step fills. Updates of one remainder by the
+    # algorithm's period are one graph.
     index, noise = draws.at(0)
     index = index.clone()
-    noise = Noise(noise.encoder.clone(), noise.target.clone(), noise.actor.clone())
+    noise = {name: each.clone() for name, each in noise.items()}
     before = {name: value.clone() for name, value in learner.state().items()}
     warming = torch.cuda.Stream()
     warming.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(warming):
-        for _ in range(3):
-            perform(index, noise)
+        for number in range(3 * learner.period):
+            perform(index, noise, number)
     torch.cuda.current_stream().wait_stream(warming)
-    graph, losses = _recorded(lambda: perform(index, noise), learner.portion)
+    graphs = [
+        _recorded(partial(perform, index, noise, number), learner.portion)
+        for number in range(learner.period)
+    ]
     learner.restore(before)
 
     def replay(update: int) -> Tensor:
         drawn_index, drawn_noise = draws.at(update)
         index.copy_(drawn_index)
-        for name in ("encoder", "target", "actor"):
-            getattr(noise, name).copy_(getattr(drawn_noise, name))
+        for name, each in drawn_noise.items():
+            noise[name].copy_(each)
+        graph, losses = graphs[update % learner.period]
         graph.replay()
         return losses
 

@@ -8,9 +8,10 @@ import torch
 from triptych.core.device import choose_precision
 from triptych.core.divergence import DivergedError, all_finite
 from triptych.core.trial import Trial
-from triptych.rl.bcq import BcqSettings, Learner, StepSettings
+from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.bench import random_data
 from triptych.rl.cost import UPDATE, stack_work
+from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import Parameters, Widths, initialise
 from triptych.rl.sampling import Draws
 from triptych.rl.sweep import STACK, algorithms_of, runs_of
@@ -20,27 +21,27 @@ from triptych.rl.training import update_stepper
 
 def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[Trial]:
     """An update of the first stack that is trained, of BCQ if any is. config: the section `rl`."""
-    table = runs_of(config)
-    trained = table[table["trained"]]
+    every = runs_of(config)
+    trained = every[every["trained"]]
     stacks = [row for _, row in trained.drop_duplicates(STACK).iterrows()]
-    algorithms = {row["stack"]: algorithms_of(config, row["stack"]) for row in stacks}
-    first = max(stacks, key=lambda row: "BCQ" in algorithms[row["stack"]])
+    first = max(stacks, key=lambda row: "BCQ" in algorithms_of(config, row["stack"]))
+    name, table = next(iter(algorithms_of(config, first["stack"]).items()))
+    algorithm = ALGORITHMS[name].from_table(table)
     runs = trained[(trained[STACK] == first[STACK]).all(axis=1)]
-    only_vae = "BCQ" not in algorithms[first["stack"]]
     task, sizes_of = str(first["task"]), config["widths"][first["networks"]]
     widths = Widths.from_table(sizes_of)
-    bcq, training = BcqSettings.from_table(config["bcq"]), config["training"]
+    training = config["training"]
     steps = StepSettings(
         **{name: training[name] for name in ("batch", "learning_rate", "schedule", "tau")}
     )
     seeds, sparsities = runs["seed"].tolist(), runs["sparsity_percent"].tolist()
     sizes = SIZES.get(task, ASSUMED)
-    fresh = initialise(widths, *sizes, seeds)
+    fresh = initialise(widths, *sizes, seeds, type(algorithm))
     parameters = {name: value.to(device) for name, value in fresh.items()}
     masks = _masks(fresh, sparsities, device)
-    learner = Learner(parameters, masks, bcq, steps, only_vae)
+    learner = Learner(parameters, masks, algorithm, steps)
     data = random_data(task, device)
-    drawn = len(data), sizes[1], steps.batch, bcq.target_samples
+    drawn = len(data), sizes[1], steps.batch, algorithm
     draws = Draws(seeds, *drawn, device, torch.float32)
     precision = choose_precision(training["precision"], device, "unscaled")
     yield Trial(
@@ -48,9 +49,7 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
         f"{len(runs)} networks, batch {steps.batch}",
         precision,
         update_stepper(learner, data, draws, precision),
-        lambda: stack_work(
-            sizes_of, task, bcq.target_samples, steps.batch, True, len(runs), only_vae
-        ),
+        lambda: stack_work(algorithm, sizes_of, task, steps.batch, True, len(runs)),
         lambda: _check(learner),
     )
 

@@ -6,11 +6,26 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.config import ConfigError
-from triptych.core.errors import InputError
 from triptych.present.files import products
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths, networks_name
+from triptych.rl.config_tasks import (
+    check_tasks,
+    d4rl_file,
+    data_source,
+    task_table,
+    units_of,
+    with_quality,
+)
 from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
-from triptych.rl.sweep import DEFAULT, STACK, algorithms_of, run_records, runs_of, sweeps
-from triptych.rl.tasks import NORMALISED, PAPER, task_from
+from triptych.rl.sweep import (
+    DEFAULT,
+    STACK,
+    algorithms_of,
+    named_tasks,
+    run_records,
+    runs_of,
+    sweeps,
+)
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
@@ -21,8 +36,6 @@ CHANGES_NOTHING = (
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
-EXPERT = "expert"
-"""D4RL's quality of the paper's data."""
 SHOWN_PERCENT = 95
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
 
@@ -34,7 +47,7 @@ class Workflow:
     """
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        self.config = config["rl"]
+        self.config = {**config["rl"], "tasks": named_tasks(config["rl"])}
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
         self._check()
@@ -48,12 +61,14 @@ class Workflow:
             *(["rl_profiles"] if self.profiled else []),
             *(["rl_sensors"] if self.sensing else []),
         )
-        tables = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
-        self.products = products(
-            self.figures, (*tables, *(["rl_variants"] if self.variants else []))
+        tables = (
+            *("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs"),
+            *("rl_inference", "rl_deployed"),
+            *(["rl_variants"] if self.variants else []),
         )
+        self.products = products(self.figures, tables)
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
-        self._timed = self._timed_run()
+        self._timed, self._deployed = self._timed_run(), self._deployed_runs()
 
     def _check(self) -> None:
         config = self.config
@@ -80,7 +95,7 @@ class Workflow:
                     )
                 self._check_pruning(f"{key}.runs.{part}", runs or {})
         self._check_algorithms(named)
-        self._check_tasks()
+        check_tasks(config["tasks"], self._downloads)
         updates, every = config["training"]["updates"], config["evaluation"]["every"]
         evaluations = -(-updates // every)
         if config["evaluation"]["last"] > evaluations:
@@ -117,7 +132,7 @@ class Workflow:
             return
         for task, table in self.config["tasks"].items():
             known = {
-                "d4rl": f"{task}_{quality}-v2" in self._downloads,
+                "d4rl": d4rl_file(task, {**table, "quality": quality}) in self._downloads,
                 "collected": f"{task}-{quality}" in self.config["experts"],
             }
             if not known.get(table["source"]):
@@ -127,9 +142,21 @@ class Workflow:
                 )
 
     def _check_algorithms(self, named: Mapping[str, Any]) -> None:
-        """Each is trained by one sweep, so that a score is of one set of widths."""
+        """A sweep is one training; each algorithm is of one, so that a score is of one set of
+        widths."""
         trained: dict[str, str] = {}
         for key, sweep in named.items():
+            first, *others = sweep["algorithms"]
+            if unknown := [name for name in (first, *others) if name not in ALGORITHMS]:
+                raise ConfigError(
+                    f"config: {key}.algorithms names {', '.join(unknown)}; allowed are "
+                    f"{', '.join(ALGORITHMS)}"
+                )
+            if not set(others) <= set(ALGORITHMS[first].contains):
+                raise ConfigError(
+                    f"config: {key}.algorithms are {', '.join(sweep['algorithms'])}; expected one, "
+                    "or BCQ, BC, of which the first contains the other"
+                )
             for algorithm in sweep["algorithms"]:
                 if algorithm in trained:
                     raise ConfigError(
@@ -140,41 +167,42 @@ class Workflow:
         if not trained:
             raise ConfigError("config: rl.sweeps trains nothing; expected at least one sweep")
 
-    def _check_tasks(self) -> None:
-        for name, table in self.config["tasks"].items():
-            try:
-                task_from(**self._table(name))
-            except InputError as error:
-                raise ConfigError(str(error)) from error
-            if table["source"] != "path" and name not in PAPER:
-                raise ConfigError(
-                    f"config: rl.tasks.{name}.source is {table['source']!r}, of which there is "
-                    f"only {', '.join(PAPER)}; give source: path and a path to its data"
-                )
-            low, high = table.get("reference", (0, 1))
-            if not low < high:
-                raise ConfigError(
-                    f"config: rl.tasks.{name}.reference is {[low, high]}; expected the return "
-                    "that scores 0 and a larger one that scores 100"
-                )
-
     def _timed_run(self) -> pd.DataFrame:
         """The one measured run whose speed is taken."""
-        wanted, runs = self.config["latency"], self._runs
-        found = runs[
-            (runs["task"] == wanted["task"])
-            & ~runs["trained"]
-            & (runs["method"] == wanted["method"])
-            & (runs["sparsity_percent"] == wanted["sparsity"])
-            & (runs["observations"] == self.config["observations"])
-            & (runs["pruning"] == DEFAULT)
-        ].head(1)
+        wanted = self.config["latency"]
+        found = self._plain(trained=False, method=wanted["method"])
+        found = found[found["sparsity_percent"] == wanted["sparsity"]].head(1)
         if found.empty:
             raise ConfigError(
                 f"config: rl.latency asks for {wanted['method']} at {wanted['sparsity']}% "
                 f"on {wanted['task']}; rl.tasks and rl.measure make no such mask"
             )
         return found
+
+    def _deployed_runs(self) -> pd.DataFrame:
+        """The two trained runs that are exported and timed: a dense one, and it pruned.
+
+        At the sparsity of which the speed is taken, or the highest that is trained below it.
+        """
+        wanted = self.config["latency"]
+        pruned = self._plain(trained=True, method=wanted["method"])
+        pruned = pruned[pruned["sparsity_percent"] <= wanted["sparsity"]]
+        if pruned.empty:
+            raise ConfigError(
+                f"config: rl.latency asks for {wanted['method']} at {wanted['sparsity']}% on "
+                f"{wanted['task']}; no sweep of rl.sweeps trains one that is deployed, at this "
+                f"sparsity or less with observations {self.config['observations']}"
+            )
+        one = pruned[pruned["sparsity_percent"] == pruned["sparsity_percent"].max()].head(1)
+        dense = self._plain(trained=True, method="dense")
+        return pd.concat([dense.merge(one[["sweep", "seed"]]), one])
+
+    def _plain(self, trained: bool, method: str) -> pd.DataFrame:
+        """A method's runs on the timed task with nothing out of the ordinary."""
+        runs, task = self._runs, self.config["latency"]["task"]
+        chosen = (runs["task"] == task) & (runs["trained"] == trained) & (runs["method"] == method)
+        usual = runs["observations"] == self.config["observations"]
+        return runs[chosen & usual & (runs["pruning"] == DEFAULT)]
 
     # Rows.
 
@@ -223,6 +251,16 @@ class Workflow:
         return self._runs_of(*self._timed[STACK].iloc[0])
 
     @property
+    def deployed(self) -> list[dict[str, Any]]:
+        """The rows that are exported and timed: dense, and pruned."""
+        return run_records(self._deployed)
+
+    @property
+    def deployed_networks(self) -> str:
+        """The name of their widths."""
+        return str(self._deployed["networks"].iloc[0])
+
+    @property
     def sensing(self) -> dict[str, str]:
         """The algorithm and networks whose raw and normalised runs are compared, if any has both.
 
@@ -231,12 +269,15 @@ class Workflow:
         runs = self._runs[self._runs["trained"] & (self._runs["sparsity_percent"] == SHOWN_PERCENT)]
         kinds = runs[runs["method"].isin(CRITERIA)].groupby("sweep")["observations"].nunique()
         both = {
-            algorithm: {"algorithm": algorithm, "networks": sweep["widths"]}
+            algorithm: {
+                "algorithm": algorithm,
+                "networks": networks_name(sweep["widths"], algorithm),
+            }
             for name, sweep in sweeps(self.config).items()
             if kinds.get(name, 0) == len(OBSERVATIONS)
             for algorithm in sweep["algorithms"]
         }
-        return both.get("BC") or both.get("BCQ") or {}
+        return next((both[name] for name in ("BC", *ALGORITHMS) if name in both), {})
 
     @property
     def score_figures(self) -> dict[str, list[str]]:
@@ -248,8 +289,8 @@ class Workflow:
         paper = {figure: [name] for figure, name in PAPER_FIGURES.items() if name in methods}
         return {**paper, "rl_criteria": others} if others else paper
 
-    def algorithms(self, wildcards: Any) -> list[str]:
-        """What a stack is trained for."""
+    def algorithms(self, wildcards: Any) -> dict[str, dict[str, Any]]:
+        """What a stack is trained for, with the settings of each."""
         return algorithms_of(self.config, wildcards.stack)
 
     @property
@@ -302,9 +343,20 @@ class Workflow:
         return f"results/rl/{task}/{networks}/{stack}/masks.safetensors"
 
     @property
+    def deployed_policies(self) -> list[str]:
+        """The file of each row of `deployed`."""
+        stacks = self._deployed[STACK].itertuples(index=False)
+        return [f"results/rl/{t}/{n}/{s}/policies.safetensors" for t, n, s in stacks]
+
+    @property
     def latency(self) -> str:
         """The times of that row."""
         return f"results/rl/{self.config['latency']['task']}/latency.csv"
+
+    @property
+    def deployed_table(self) -> str:
+        """What the exported files take, and score."""
+        return f"results/rl/{self.config['latency']['task']}/deployed.csv"
 
     @property
     def table1_task(self) -> str:
@@ -328,7 +380,7 @@ class Workflow:
             "precision": self.config["training"]["precision"],
             "observations": self.config["observations"],
             "networks": {
-                algorithm: sweep["widths"]
+                algorithm: networks_name(sweep["widths"], algorithm)
                 for sweep in sweeps(self.config).values()
                 for algorithm in sweep["algorithms"]
             },
@@ -345,6 +397,7 @@ class Workflow:
             "inputs": ["results/tables/rl_inputs.csv"],
             **({"varied": ["results/tables/rl_variants.csv"]} if self.variants else {}),
             "latency": ["results/tables/rl_inference.csv"],
+            "deployed": ["results/tables/rl_deployed.csv"],
             "layers": self.files("layers.csv"),
             "datasets": self.datasets,
         }
@@ -357,23 +410,22 @@ class Workflow:
 
     def task(self, wildcards: Any) -> dict[str, Any]:
         """What a task is, for `task_from`."""
-        return self._table(wildcards.task)
-
-    def _table(self, name: str) -> dict[str, Any]:
-        table = self.config["tasks"][name]
-        own = {key: table[key] for key in ("environment", "reference", "inputs") if key in table}
-        return {"name": name, **own}
+        return task_table(self.config["tasks"], wildcards.task)
 
     @property
     def tables(self) -> list[dict[str, Any]]:
         """What each task is."""
-        return [self._table(name) for name in self.tasks]
+        return [task_table(self.config["tasks"], name) for name in self.tasks]
 
     @property
     def units(self) -> dict[str, str]:
         """What the scores of those tasks are that have no references."""
-        units = {name: task_from(**self._table(name)).unit for name in self.tasks}
-        return {name: unit for name, unit in units.items() if unit != NORMALISED}
+        return units_of(self.config["tasks"])
+
+    @property
+    def data(self) -> dict[str, str]:
+        """Where each task's data come from."""
+        return {name: data_source(table) for name, table in self.config["tasks"].items()}
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""
@@ -383,32 +435,42 @@ class Workflow:
     def source(self, wildcards: Any) -> str:
         """The HDF5 file of a task whose data are downloaded or the user's own."""
         task = self.config["tasks"][wildcards.task]
-        return task.get("path") or f"results/rl/{wildcards.task}{wildcards.quality}/d4rl.hdf5"
+        return task.get("path") or (
+            f"results/rl/{wildcards.task}{wildcards.quality}/{task['source']}.hdf5"
+        )
 
-    def d4rl(self, wildcards: Any) -> str:
-        """The name of a task's data in resources/sources.yaml."""
-        return f"{wildcards.task}_{wildcards.quality.removeprefix('-') or EXPERT}-v2"
+    def _table(self, wildcards: Any) -> dict[str, Any]:
+        return with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
+
+    def data_source(self, wildcards: Any) -> str:
+        """Where data come from, with the quality that the wildcards name."""
+        return data_source(self._table(wildcards))
+
+    def d4rl_file(self, wildcards: Any) -> str:
+        """What resources/sources.yaml calls D4RL's file of a task."""
+        return d4rl_file(wildcards.task, self._table(wildcards))
 
     def download(self, key: str) -> Callable[[Any], Any]:
-        """Input function: a task's value of `key` there."""
-        return lambda wildcards: self._downloads[self.d4rl(wildcards)][key]
+        """Input function: a task's value of `key` in resources/sources.yaml, or None."""
+        return lambda wildcards: self._downloads[self.d4rl_file(wildcards)].get(key)
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the page."""
         config = self.config
 
-        def units(name: str) -> str:
-            table = config["widths"][name]
-            actor, critic = ("-".join(map(str, table[each])) for each in ("actor", "critic"))
-            return f"actor {actor}, critic {critic}, VAE {table['vae']}-{table['vae']}"
+        def units(name: str, algorithm: str = "BCQ") -> str:
+            widths = Widths.from_table(config["widths"][name])
+            networks = {each.network: each.width for each in ALGORITHMS[algorithm].chains}
+            return ", ".join(
+                f"{'VAE' if network == 'vae' else network} {one}-{two}"
+                for network, (one, two) in ((n, widths.hidden(w)) for n, w in networks.items())
+            )
 
         return {
-            "Tasks": ", ".join(
-                f"{task} ({each['source']})" for task, each in config["tasks"].items()
-            ),
+            "Tasks": ", ".join(f"{task} ({source})" for task, source in self.data.items()),
             **{
                 f"Trained runs ({' and '.join(sweep['algorithms'])})": self._sweep_facts(name)
-                + f"; {units(sweep['widths'])}"
+                + f"; {units(sweep['widths'], sweep['algorithms'][0])}"
                 for name, sweep in sweeps(config).items()
             },
             "Observations": f"{config['observations']} where nothing else is said",

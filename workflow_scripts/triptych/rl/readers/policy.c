@@ -1,4 +1,4 @@
-/* Act with a policy that `triptych prune-export` wrote. Needs libc and libm, nothing else.
+/* Act with a policy that `triptych policy export` wrote. Needs libc and libm, nothing else.
  *
  *   cc -std=c99 -O2 -c policy.c                        to link with -lm into your program
  *   cc -std=c99 -O2 -shared -fPIC policy.c -o libpolicy.so -lm         for any other language
@@ -18,7 +18,7 @@
  *   int is_bcq = policy_sizes(p, &states, &actions, &latents);
  *   policy_bc(p, observation, latent, action);
  *
- * policy_sizes returns 1 for a policy of BCQ, 0 for one of BC. Observations are those of the
+ * policy_sizes returns 1 for a policy of BCQ, 0 for one of BC, and 0 with no latents for others. Observations are those of the
  * environment, not normalised. You draw the latents: standard normal, clipped to +-policy_clip.
  * policy_bcq takes n of them, one after another, and returns which it chose; policy_bc returns 0;
  * both return -1 where the file lacks a network. A policy works in its own memory: one thread each.
@@ -296,9 +296,10 @@ static float real(const uint8_t *p, int bytes) {
     return value;
 }
 
-/* Keep the values of a weight [out, in] in compressed rows; NULL or what is wrong. */
-static const char *weight(struct layer *l, const uint8_t *bits, const uint8_t *values, size_t count,
-                          int bytes) {
+/* Keep the values of a weight [out, in] in compressed rows; NULL or what is wrong. Those of one
+ * byte are multiplied by their output's scale, and by their input's. */
+static const char *weight(struct layer *l, const uint8_t *bits, const uint8_t *scales,
+                          const uint8_t *values, size_t count, int bytes) {
     size_t k = 0;
     l->start = malloc(((size_t)l->out + 1) * sizeof *l->start);
     l->column = malloc((count + 1) * sizeof *l->column);
@@ -311,7 +312,10 @@ static const char *weight(struct layer *l, const uint8_t *bits, const uint8_t *v
             if (!(bits[i / 8] >> i % 8 & 1)) continue;
             if (k == count) return "a mask and its values disagree";
             l->column[k] = column;
-            l->value[k] = real(values + k * bytes, bytes);
+            if (bytes == 1) {
+                l->value[k] = (float)(int8_t)values[k] * real(scales + 4 * (size_t)row, 4);
+                l->value[k] *= real(scales + 4 * ((size_t)l->out + column), 4);
+            } else l->value[k] = real(values + k * bytes, bytes);
             if (!isfinite(l->value[k++])) return "a weight is not finite";
         }
     }
@@ -323,20 +327,27 @@ static const char *array(struct policy *p, const char *entry, const uint8_t **at
                          const uint8_t *end, int bytes) {
     const char *name = member(entry, "name"), *shape = member(entry, "shape");
     const char *mask = member(entry, "mask");
-    double sizes[2] = {1, 1}, count = number(member(entry, "values"), -1);
+    double sizes[2] = {1, 1}, inputs = 1, count = number(member(entry, "values"), -1);
     double packed = mask ? number(member(entry, "mask_bytes"), -1) : 0;
     int dimensions = 0;
     if (!name || !shape || *shape != '[' || count < 0 || packed < 0)
         return "an array of its header is incomplete";
     for (const char *q = blank(shape + 1); *q && *q != ']' && dimensions < 9; dimensions++) {
-        if (dimensions < 2) sizes[dimensions] = number(q, -1);
+        double size = number(q, -1);
+        if (dimensions < 2) sizes[dimensions] = size;
+        if (dimensions) inputs *= size;
         q = blank(after(q));
         if (*q == ',') q = blank(q + 1);
     }
+    /* Before values of one byte stand a scale for each output, and one for each input. */
+    double scaled = mask && bytes == 1 ? sizes[0] + inputs : 0;
+    if (!mask && bytes == 1) bytes = 4;
     double room = (double)(end - *at), elements = sizes[0] * sizes[1];
-    if (count * bytes + 8 * ceil(packed / 8) > room)
+    if (!(scaled >= 0)) return "a weight is not as it should be";
+    if (count * bytes + 8 * ceil(packed / 8) + 8 * ceil(scaled / 2) > room)
         return "its payload is shorter than its arrays";
-    const uint8_t *block = *at, *values = block + ((size_t)packed + 7) / 8 * 8;
+    const uint8_t *block = *at, *scales = block + ((size_t)packed + 7) / 8 * 8;
+    const uint8_t *values = scales + ((size_t)scaled * 4 + 7) / 8 * 8;
     *at = values + ((size_t)count * bytes + 7) / 8 * 8;
     for (int n = 0; n < 9; n++) {
         struct layer *l = &p->layers[n / 3][n % 3];
@@ -368,7 +379,7 @@ static const char *array(struct policy *p, const char *entry, const uint8_t **at
             if (is_text(mask, "zlib")) good = inflate_into(block, (size_t)packed, bits, size);
             else if (is_text(mask, "raw") && packed == size) good = 1, memcpy(bits, block, size);
             const char *problem = "a mask cannot be read";
-            if (good) problem = weight(l, bits, values, (size_t)count, bytes);
+            if (good) problem = weight(l, bits, scales, values, (size_t)count, bytes);
             free(bits);
             if (problem) return problem;
             p->has[n / 3] += 1;
@@ -389,11 +400,19 @@ static const char *fits(struct policy *p, const char *settings) {
             if (l[i].out > widest) widest = l[i].out;
         }
     }
-    if (!has[0]) return "it has no decoder, with which policies act";
     const char *algorithm = member(settings, "algorithm");
+    int alone = algorithm && !is_text(algorithm, "BCQ") && !is_text(algorithm, "BC") && has[1];
+    if (alone) { /* its actor does what a decoder does, of no latents */
+        struct layer decoder[3];
+        memcpy(decoder, p->layers[0], sizeof decoder);
+        memcpy(p->layers[0], p->layers[1], sizeof decoder);
+        memcpy(p->layers[1], decoder, sizeof decoder);
+        has[0] = 1, has[1] = has[2] = 0;
+    }
+    if (!has[0]) return "it has no decoder, with which policies act";
     p->is_bcq = algorithm ? is_text(algorithm, "BCQ") : has[1] && has[2];
     if (p->is_bcq && !(has[1] && has[2])) return "it is of BCQ and lacks the actor or Q1";
-    p->actions = p->layers[0][2].out, p->latents = 2 * p->actions;
+    p->actions = p->layers[0][2].out, p->latents = alone ? 0 : 2 * p->actions;
     p->states = p->layers[0][0].in - p->latents;
     int joint = p->states + p->actions;
     if (p->states < 1
@@ -421,7 +440,8 @@ static const char *parse(struct policy *p, uint8_t *file, size_t length) {
     memcpy(text, file + 56, header);
     const char *problem = NULL, *values = member(text, "values"), *entry = member(text, "arrays");
     const uint8_t *at = file + 56 + header, *end = file + length;
-    int bytes = is_text(values, "fp32") ? 4 : is_text(values, "fp16") ? 2 : 0;
+    int bytes = is_text(values, "fp32") ? 4 : is_text(values, "fp16") ? 2
+              : is_text(values, "int8") ? 1 : 0;
     if (!bytes || !entry || *entry != '[') problem = "its header is not as specified";
     else entry = blank(entry + 1);
     while (!problem && *entry == '{') {

@@ -1,4 +1,4 @@
-"""Act with a policy that `triptych prune-export` wrote. This file needs numpy and nothing else.
+"""Act with a policy that `triptych policy export` wrote. This file needs numpy and nothing else.
 
     import numpy as np
     from policy import Policy
@@ -33,8 +33,9 @@ LAYERS = {
 class Policy:
     """The networks of a packed file that act, as dense float32 matrices.
 
-    algorithm: "BCQ", or "BC", for which the decoder alone is needed. states, actions, latents: the
-    sizes S, A and L. candidates: actions that BCQ chooses among.
+    algorithm: "BCQ", or "BC", for which the decoder alone is needed, or another, whose actor does
+    what a decoder does, of no latents. states, actions, latents: the sizes S, A and L. candidates:
+    actions that BCQ chooses among.
     """
 
     def __init__(self, path: str) -> None:
@@ -49,6 +50,9 @@ class Policy:
         settings = metadata.get("settings", {})
         complete = len(self._networks) == len(LAYERS)
         self.algorithm = settings.get("algorithm", "BCQ" if complete else "BC")
+        self.latents = 2
+        if self.algorithm not in ("BC", "BCQ") and "actor" in self._networks:
+            self._networks["decoder"], self.latents = self._networks["actor"], 0
         if "decoder" not in self._networks or (self.algorithm == "BCQ" and not complete):
             raise ValueError(f"{path} lacks networks that {self.algorithm} acts with")
         self.max_action = settings.get("max_action", 1.0)
@@ -57,7 +61,7 @@ class Policy:
         clips = settings.get("latent_clip_bc", 0.25), settings.get("latent_clip_bcq", 0.5)
         self.latent_clip = clips[self.algorithm == "BCQ"]
         self.actions = len(self._networks["decoder"][2][1])
-        self.latents = 2 * self.actions
+        self.latents *= self.actions
         self.states = len(self._networks["decoder"][0][0]) - self.latents
 
     def act(self, observations: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -105,23 +109,34 @@ def read(content: bytes) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     if not whole or hashlib.sha256(content[56:]).digest() != content[24:56]:
         raise ValueError("its bytes are not those that were written")
     header = json.loads(content[56 : 56 + header_bytes])
-    kind = np.dtype({"fp32": "<f4", "fp16": "<f2"}[header["values"]])
+    weights = np.dtype({"fp32": "<f4", "fp16": "<f2", "int8": "i1"}[header["values"]])
+    others = np.dtype("<f2" if header["values"] == "fp16" else "<f4")
     position, arrays = 56 + header_bytes, {}
     for entry in header["arrays"]:
-        kept = np.ones(int(np.prod(entry["shape"])), bool)
+        shape, kind, scales = entry["shape"], others, None
+        kept = np.ones(int(np.prod(shape)), bool)
         if "mask" in entry:
+            kind = weights
             block = content[position : position + entry["mask_bytes"]]
             position += -(-entry["mask_bytes"] // 8) * 8
             bits = zlib.decompress(block) if entry["mask"] == "zlib" else block
             kept = np.unpackbits(np.frombuffer(bits, np.uint8), bitorder="little")
-            kept = kept[: np.prod(entry["shape"])].astype(bool)
+            kept = kept[: np.prod(shape)].astype(bool)
+            if kind.itemsize == 1:
+                scales = np.frombuffer(content, "<f4", shape[0] + np.prod(shape[1:]), position)
+                position += -(-scales.nbytes // 8) * 8
         values = np.frombuffer(content, kind, entry["values"], position)
         position += -(-values.nbytes // 8) * 8
         array = np.zeros(kept.size, np.float32)
         array[kept] = values
+        array = array.reshape(shape)
+        if scales is not None:
+            outputs, inputs = np.split(scales, [shape[0]])
+            array *= outputs.reshape(-1, *(1,) * (len(shape) - 1))
+            array *= inputs.reshape(shape[1:])
         if not np.isfinite(array).all():
             raise ValueError(f"{entry['name']} holds NaN or infinity")
-        arrays[entry["name"]] = array.reshape(entry["shape"])
+        arrays[entry["name"]] = array
     return arrays, header["metadata"]
 
 

@@ -158,7 +158,7 @@ def other_data(sources: Mapping[str, str]) -> list[str]:
     ]
     if not other:
         return []
-    return [f"the claim is about D4RL's expert data, these are not D4RL's ({', '.join(other)})"]
+    return [f"these are not D4RL's expert data, which the claim is about ({', '.join(other)})"]
 
 
 def task_sources(datasets: pd.DataFrame) -> dict[str, str]:
@@ -185,19 +185,18 @@ def conditions(
     seeds = cells.groupby(["task", "method"])["seed"].nunique()
     wanted = pd.MultiIndex.from_product([TASKS, ("dense", *METHODS)])
     tasks = datasets["task"].astype(str)
+    # No rows where no sweep trains the algorithm.
+    run = ["task", "method", "sparsity_percent", "seed"]
+    updates = evaluations.groupby(run)["update"].max()
+    episodes = evaluations.groupby([*RUN, "update"])["episode"].nunique()
     return Conditions(
         sources=task_sources(datasets),
         behaviour=dict(zip(tasks, datasets["score_normalised_mean"], strict=True)),
         paper_widths=at_paper_widths(layers),
-        updates=int(
-            evaluations.groupby(["task", "method", "sparsity_percent", "seed"])["update"]
-            .max()
-            .min()
-        ),
+        updates=0 if updates.empty else int(updates.min()),
         seeds=int(seeds.reindex(wanted, fill_value=0).min()),
         transitions=dict(zip(tasks, datasets["transitions"].astype(int), strict=True)),
-        episodes=last_evaluations
-        * int(evaluations.groupby([*RUN, "update"])["episode"].nunique().min()),
+        episodes=last_evaluations * (0 if episodes.empty else int(episodes.min())),
         precision=precision,
     )
 

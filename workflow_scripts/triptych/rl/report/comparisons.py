@@ -14,12 +14,13 @@ from triptych.core.statistics import LEVEL, Interval, difference_interval
 from triptych.present.palette import MUTED, STYLE, label, legend_below
 from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CONTROLS, METHODS
-from triptych.rl.report.figures import ALGORITHMS, tasks_in_order
-from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.figures import task_title, tasks_in_order
+from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_COLOURS, METHOD_LABELS
 from triptych.rl.report.scores import in_units, seed_scores
-from triptych.rl.report.tables import ALL_TASKS, ENOUGH_SEEDS, interval_text
-from triptych.rl.tasks import NORMALISED
+from triptych.rl.report.tables import ALL_TASKS, DIGITS, ENOUGH_SEEDS, interval_text
+from triptych.rl.tasks import ACTION_ERROR, NORMALISED
 
+ERRORS = " Of an action error less is better, and it counts so in the last column."
 REGISTERED = (
     ("snip", "shuffled"),
     ("snip", "random"),
@@ -96,13 +97,19 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
                 gap = difference_interval(x, y)
                 records.append({**key, "task": task, "seeds": len(x), **vars(gap)})
             if of_both:
-                more = improvement(*zip(*(scores[task] for task in of_both), strict=True))
+                better = [_rising(scores[task], units.get(task)) for task in of_both]
+                more = improvement(*zip(*better, strict=True))
                 seeds = min(len(shared[task]) for task in of_both)
                 records.append({**key, "task": ALL_TASKS, "seeds": seeds, **vars(more)})
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
     frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
     long = with_cells(frame.rename(columns={"estimate": "value"}), unit=POINTS, scale=scale)
     return in_units(long, units)
+
+
+def _rising(scores: tuple[pd.Series, ...], unit: str | None) -> tuple[pd.Series, ...]:
+    """Methods' scores, turned round where less is better."""
+    return tuple(-each for each in scores) if unit == ACTION_ERROR else scores
 
 
 def comparisons_table(long: pd.DataFrame) -> Table:
@@ -113,7 +120,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
     tasks = tasks_in_order(long[long["task"] != ALL_TASKS])
     units = dict(zip(long["task"], long["unit"], strict=True))
     own = {task: f" ({unit})" for task, unit in units.items() if unit != POINTS}
-    headers = [label(TASK_LABELS, task) + own.get(task, "") for task in tasks]
+    headers = [task_title(long, task) + own.get(task, "") for task in tasks]
     rows = []
     key = ["registered", "algorithm", "sparsity_percent", "first", "second"]
     for names, cells in long.groupby(key, sort=False):
@@ -125,7 +132,8 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             + ("" if registered else " *"),
         ]
         for task in tasks:
-            line.append(interval_text(cells[cells["task"] == task], ("value", "low", "high"), 1))
+            cell, digits = cells[cells["task"] == task], DIGITS.get(units[task], 1)
+            line.append(interval_text(cell, ("value", "low", "high"), digits))
         line.append(interval_text(cells[cells["task"] == ALL_TASKS], ("value", "low", "high"), 2))
         rows.append((not registered, tuple(line)))
     columns = ("", "Pair", *headers, "First scores more")
@@ -138,6 +146,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             "scores more than one of the second, with a bootstrap interval that is too narrow for "
             "few seeds (docs/intervals.md). A star: a pair that was not chosen beforehand. Pairs "
             f"of fewer than {ENOUGH_SEEDS} seeds are in the CSV alone."
+            + (ERRORS if ACTION_ERROR in units.values() else "")
         ),
         columns=tuple(("", name) for name in columns),
         rows=tuple(line for _, line in sorted(rows, key=lambda row: row[0])) or ((DASH,) * 3,),
@@ -156,7 +165,7 @@ def profiles_long(runs: pd.DataFrame, behaviour: pd.DataFrame, *, scale: str) ->
     shown = runs[runs["sparsity_percent"].isin([0, highest])]
     parts = np.linspace(0, 1.2, 121)
     records = []
-    for algorithm, method in product(ALGORITHMS, METHOD_LABELS):
+    for algorithm, method in product(ALGORITHM_COLOURS, METHOD_LABELS):
         cell = shown[(shown["algorithm"] == algorithm) & (shown["method"] == method)]
         if len(cell):
             reached = (cell["score"] / cell["task"].map(expert)).to_numpy()
@@ -176,7 +185,7 @@ def profiles_figure(long: pd.DataFrame) -> Figure:
 
     long: as `profiles_long` returns it.
     """
-    algorithms = [name for name in ALGORITHMS if (long["algorithm"] == name).any()]
+    algorithms = [name for name in ALGORITHM_COLOURS if (long["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.2 + 3.6 * len(algorithms), 3.6), layout="constrained")
         panels = figure.subplots(1, len(algorithms), sharey=True, squeeze=False)[0]

@@ -18,8 +18,6 @@ from triptych.rl.report.labels import (
 )
 from triptych.rl.tasks import NORMALISED
 
-ALGORITHMS = ("BCQ", "BC")
-
 
 def tasks_in_order(frame: pd.DataFrame) -> list[str]:
     """The frame's tasks: the paper's three in a fixed order, then others by name."""
@@ -28,13 +26,20 @@ def tasks_in_order(frame: pd.DataFrame) -> list[str]:
 
 
 def task_title(frame: pd.DataFrame, task: str) -> str:
-    """A panel's title: the task, and what its scores are where that is not said beside them all.
+    """A task's name above a panel or column, with the quality of D4RL's data if not the paper's.
 
-    frame: has columns task and, where units differ, unit.
+    frame: has columns task and, where it is known, data.
     """
     name = label(TASK_LABELS, task)
-    units = set(frame.loc[frame["task"] == task, "unit"]) if "unit" in frame else set()
-    return "\n".join([name, *sorted(units - {NORMALISED})])
+    data = set(frame.loc[frame["task"] == task, "data"].dropna()) if "data" in frame else set()
+    return ", ".join([name, *sorted(each for each in data if each.startswith("d4rl "))])
+
+
+def task_unit(frame: pd.DataFrame, task: str) -> str:
+    """What a task's scores are. frame: has columns task and, where units differ, unit."""
+    if "unit" not in frame:
+        return NORMALISED
+    return str(frame.loc[frame["task"] == task, "unit"].iloc[0])
 
 
 def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: str) -> Figure:
@@ -55,8 +60,9 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
     levels = sorted({0, *shown["sparsity_percent"]})
 
     def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
-        expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
-        _score_panel(axes, cells, levels, methods, algorithm, expert)
+        expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
+        least = 5.0 if task_unit(shown, task) == NORMALISED else 0.0
+        _score_panel(axes, cells, levels, methods, algorithm, expert, least)
 
     return score_panels(shown, draw, "weights pruned (%)", legend_columns=5)
 
@@ -73,8 +79,8 @@ def score_panels(
     with the frame's rows of that task and algorithm.
     """
     tasks = tasks_in_order(frame)
-    normalised = "unit" not in frame or (frame["unit"] == NORMALISED).any()
-    algorithms = [name for name in ALGORITHMS if (frame["algorithm"] == name).any()]
+    units = [task_unit(frame, task) for task in tasks]
+    algorithms = [name for name in ALGORITHM_COLOURS if (frame["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
             figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)),
@@ -91,8 +97,9 @@ def score_panels(
                     panels[row, column].set_title(task_title(frame, task))
                 if row == len(algorithms) - 1:
                     panels[row, column].set_xlabel(xlabel)
-            panels[row, 0].set_ylabel(f"{algorithm}\n{NORMALISED if normalised else 'score'}")
-            panels[row, 0].yaxis.label.set_color(INK)
+                if column and units[column] != units[column - 1]:
+                    panels[row, column].set_ylabel(units[column], color=INK)
+            panels[row, 0].set_ylabel(f"{algorithm}\n{units[0]}", color=INK)
         legend_below(figure, list(panels.flat), columns=legend_columns)
     return figure
 
@@ -104,8 +111,12 @@ def _score_panel(
     methods: Sequence[str],
     algorithm: str,
     expert: pd.Series,
+    least: float,
 ) -> None:
-    """One task and algorithm. Levels are equally spaced: 80, 90 and 95 would else collapse."""
+    """One task and algorithm. Levels are equally spaced: 80, 90 and 95 would else collapse.
+
+    least: the panel reaches at least so high.
+    """
     place = {level: float(i) for i, level in enumerate(levels)}
     colour = ALGORITHM_COLOURS[algorithm]
     expert_line(axes, expert)
@@ -138,19 +149,19 @@ def _score_panel(
         )
     if len(methods) == 1:  # in its algorithm's colour, as in the paper
         name = f"{algorithm}, {METHOD_LABELS[methods[0]]}"
-        _score_line(axes, cells, place, methods[0], colour, name, expert)
+        _score_line(axes, cells, place, methods[0], colour, name, expert, least)
     else:  # each in its own, a little aside, so that intervals don't hide one another
         for i, method in enumerate(methods):
             aside = 0.07 * (i - (len(methods) - 1) / 2)
             places = {level: at + aside for level, at in place.items()}
             name, own = METHOD_LABELS[method], METHOD_COLOURS[method]
-            _score_line(axes, cells, places, method, own, name, expert)
+            _score_line(axes, cells, places, method, own, name, expert, least)
     axes.set_xticks(list(place.values()), [str(level) for level in levels])
     axes.set_xlim(-0.3, len(levels) - 0.55)
     axes.yaxis.set_major_locator(MaxNLocator(5))
     axes.grid(axis="x", visible=False)
     low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(high, 5.0), auto=True)  # panels below share it
+    axes.set_ylim(min(0.0, low), max(high, least), auto=True)  # panels below share it
 
 
 def expert_line(axes: Axes, expert: pd.Series) -> None:
@@ -173,6 +184,7 @@ def _score_line(
     colour: str,
     name: str,
     expert: pd.Series,
+    least: float,
 ) -> None:
     """One method's scores from dense on: mean, range of seeds, interval."""
     line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
@@ -190,7 +202,7 @@ def _score_line(
     )
     barred = line[line["low"].notna()]
     # Two seeds have bars of several panels' height, which would flatten all that they did.
-    top = 1.15 * max(cells["maximum"].max(), expert.max() if len(expert) else 0.0, 5.0)
+    top = 1.15 * max(cells["maximum"].max(), expert.max() if len(expert) else least, least)
     bottom = min(0.0, cells["minimum"].min())
     axes.errorbar(
         barred["sparsity_percent"].map(place),

@@ -1,9 +1,10 @@
 """What plots and tables of the offline-RL study call things, and their colours."""
 
+from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.methods import METHODS
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
-ALGORITHM_COLOURS = {"BCQ": "#0072b2", "BC": "#d55e00"}
+ALGORITHM_COLOURS = {name: each.colour for name, each in ALGORITHMS.items()}
 METHOD_COLOURS = {name: each.colour for name, each in METHODS.items()}
 # The paper's Figure 4 draws dense in blue and sparse indices in green; so do we.
 FORMAT_COLOURS = {

@@ -14,9 +14,11 @@ from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.scores import default_pruning, seen_as
 from triptych.rl.report.sensors import cut_table, paths_table
 from triptych.rl.report.tables import scores_table, table1_table
+from triptych.rl.report.tables_deployed import deployed_table
 from triptych.rl.report.tables_latency import latency_table
 from triptych.rl.report.tables_masks import emptied_table
 from triptych.rl.report.variants import variants_table
+from triptych.rl.tasks import ACTION_ERROR, RETURN
 
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
@@ -49,7 +51,8 @@ COMPARED = (
 )
 
 SOURCES = {
-    "d4rl": "D4RL, downloaded",
+    "d4rl": "D4RL expert, downloaded",
+    "minari": "a Minari data set",
     "collected": "collected here, not D4RL",
     "path": "a file of the user",
 }
@@ -81,8 +84,15 @@ MEMORY = (
 INFERENCE = (
     "The paper promises faster inference with proper hardware and measures none. Here the same "
     "pruned policy acts through dense and sparse kernels on the report's own processor, "
-    "with one thread; the caption says how far their outputs differ at most."
+    "with one thread; the caption says how far their outputs differ at most. Then what a trained "
+    "policy takes where neither PyTorch nor this project is, and what int8 costs it."
 )
+NO_REFERENCE = {
+    RETURN: "no reference scores: what stands for its score is the return",
+    ACTION_ERROR: "no simulator: what stands for its score is the error of the actions on episodes "
+    "held out of the log (normalised mean squared error: 0 for the logged actions, 1 for their "
+    "mean; less is better)",
+}
 DATA = "Returns are those of the policy behind the data; scores are D4RL-normalised."
 
 
@@ -92,6 +102,7 @@ def rl_sections(
     table1: pd.DataFrame,
     scores: pd.DataFrame,
     latency: pd.DataFrame,
+    deployed: pd.DataFrame,
     comparisons: pd.DataFrame,
     inputs: pd.DataFrame,
     latency_task: str,
@@ -104,10 +115,10 @@ def rl_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency: the long
-    tables of results/tables. layers: every layers.csv, each row once. observations: how those runs
-    see them of which no more is said. variants: of the pruning, whose scores are in `varied`.
-    units: of the tasks whose scores aren't normalised.
+    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency, deployed:
+    the long tables of results/tables. layers: every layers.csv, each row once. observations: how
+    those runs see them of which no more is said. variants: of the pruning, whose scores are in
+    `varied`. units: of the tasks whose scores aren't normalised.
     """
     return [
         Section(
@@ -147,14 +158,10 @@ def rl_sections(
             "Inference",
             INFERENCE,
             [figures["rl_inference"]],
-            [latency_table(latency, task=latency_task)],
+            [latency_table(latency, task=latency_task), deployed_table(deployed)],
         ),
         Section(
-            "data",
-            "Data sets",
-            _notes(datasets, units),
-            [],
-            [datasets_table(datasets, units)],
+            "data", "Data sets", _notes(datasets, units), [], [datasets_table(datasets, units)]
         ),
     ]
 
@@ -163,11 +170,17 @@ def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
     """What is to be known of the data and of what stands for a score."""
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     notes += [
-        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
-        f"{unit}, and it is in no mean over tasks and in no profile."
+        f"{label(TASK_LABELS, task)} has {NO_REFERENCE[unit]}, and it is in no mean over tasks, in "
+        "no profile and in no claim."
         for task, unit in units.items()
     ]
     return "\n\n".join(notes)
+
+
+def _source(source: str) -> str:
+    kind, _, quality = source.partition(" ")
+    name = SOURCES.get(kind, kind)
+    return name.replace("expert", quality) if quality else name
 
 
 def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
@@ -175,7 +188,7 @@ def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
     rows = tuple(
         (
             label(TASK_LABELS, str(row["task"])),
-            SOURCES.get(row["source"], str(row["source"])),
+            _source(str(row["source"])),
             Path(str(row["file"])).name,
             f"{int(row['transitions']):,}",
             f"{int(row['episodes']):,}",

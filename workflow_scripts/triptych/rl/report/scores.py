@@ -26,6 +26,11 @@ def in_units(long: pd.DataFrame, units: Mapping[str, str]) -> pd.DataFrame:
     return long.assign(unit=own.where(own.notna(), long["unit"]))
 
 
+def with_data(long: pd.DataFrame, data: Mapping[str, str]) -> pd.DataFrame:
+    """A long frame with a column `data`: where its task's come from, nothing for all tasks."""
+    return long.assign(data=[data.get(task, "") for task in long["task"]])
+
+
 def default_pruning(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows of runs whose masks are made as `rl.pruning` says, and not by a variant of it."""
     return frame[frame["pruning"] == DEFAULT]

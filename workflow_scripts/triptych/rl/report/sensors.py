@@ -9,16 +9,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.present.palette import INK, STYLE, label, legend_below
-from triptych.present.tables import Table, with_cells
+from triptych.present.tables import DASH, Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.report.figures import expert_line, task_title, tasks_in_order
+from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import in_units
 from triptych.rl.tasks import NORMALISED
 
-LAYER = "vae.d1"
-"""The layer by which a policy of BC senses; BCQ's actions come out of it too."""
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
+SHOWN = 24
+"""Inputs in a panel; where a task has more, those that keep most of their weights."""
 INPUT = ["task", "networks", "observations", "method", "sparsity_percent", "layer", "input", "name"]
 
 
@@ -41,12 +41,19 @@ def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) ->
     return with_cells(long, unit="percent of the input's weights", scale=scale)
 
 
+def sensing(inputs: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the layer by which a policy senses: its decoder's first, out of which BCQ's
+    actions come too, or where networks have no decoder its actor's."""
+    decoding = inputs["networks"].isin(inputs.loc[inputs["layer"] == "vae.d1", "networks"])
+    return inputs[inputs["layer"] == decoding.map({True: "vae.d1", False: "actor.l1"})]
+
+
 def cut_table(long: pd.DataFrame) -> Table:
-    """Lay out the inputs that a policy's first layer is cut off from (LAYER).
+    """Lay out the inputs that a policy's first layer is cut off from (`sensing`).
 
     long: as `inputs_long` returns it.
     """
-    of_layer = long[long["layer"] == LAYER]
+    of_layer = sensing(long)
     rows = []
     key = ["task", "networks", "observations", "method"]
     for names, cells in of_layer[of_layer["method"].isin(CRITERIA)].groupby(key, sort=False):
@@ -70,8 +77,9 @@ def cut_table(long: pd.DataFrame) -> Table:
         name="rl_inputs",
         title=f"What a policy senses at {sparsity:g}% sparsity.",
         caption=(
-            "Of the decoder's first layer, which lets BC sense: the input that keeps least of its "
-            "weights, mean over seeds, and how many inputs are cut off."
+            "Of the decoder's first layer, which lets BC sense, or where there is no decoder the "
+            "actor's: the input that keeps least of its weights, mean over seeds, and how many "
+            "inputs are cut off."
         ),
         columns=tuple(
             ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
@@ -100,7 +108,10 @@ def paths_table(layers: pd.DataFrame) -> Table:
                 networks,
                 f"{label(METHOD_LABELS, method)}, {label(OBSERVATIONS, kind)}",
                 f"{by_group['kept'].iloc[0]:.1f} %",
-                *(f"{by_group.loc[name, 'on_path']:.1f} %" for name in groups),
+                *(
+                    f"{by_group.loc[name, 'on_path']:.1f} %" if name in by_group.index else DASH
+                    for name in groups
+                ),
             )
         )
     columns = ("Networks", "Method", "Weights pruned", *(f"{name} in effect" for name in groups))
@@ -127,7 +138,7 @@ def sensors_long(
     scale: str,
     units: Mapping[str, str],
 ) -> pd.DataFrame:
-    """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (LAYER).
+    """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (`sensing`).
 
     networks: those it was trained with. units: of the tasks whose scores aren't normalised.
 
@@ -141,7 +152,7 @@ def sensors_long(
     compared = both[both["method"].isin(kinds.index[kinds == len(OBSERVATIONS)])]
     key = ["task", "observations", "method", "sparsity_percent"]
     scores = compared[[*key, "seed"]].assign(value=compared["score"])
-    kept = inputs[(inputs["layer"] == LAYER) & (inputs["networks"] == networks)]
+    kept = sensing(inputs[inputs["networks"] == networks])
     kept = kept[kept["method"].isin(CRITERIA)]
     parts = [
         in_units(with_cells(scores, unit=NORMALISED, scale=scale), units),
@@ -158,7 +169,7 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     """
     scores, kept = long[long["name"].isna()], long[long["name"].notna()]
     tasks = tasks_in_order(scores)
-    most = kept.groupby("task")["input"].max().max() + 1
+    most = min(SHOWN, kept.groupby("task")["input"].max().max() + 1)
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.2 + 2.75 * len(tasks), 3.0 + 0.17 * most), layout="constrained")
         panels = figure.subplots(
@@ -166,12 +177,12 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
         )
         for column, task in enumerate(tasks):
             above, below = panels[:, column]
-            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"]
+            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
             _scores_panel(above, scores[scores["task"] == task], expert)
             above.set_title(task_title(scores, task))
+            if column == 0 or task_unit(scores, task) != task_unit(scores, tasks[column - 1]):
+                above.set_ylabel(f"{task_unit(scores, task)}\ndense, and 95% pruned", color=INK)
             _inputs_panel(below, kept[kept["task"] == task])
-        panels[0, 0].set_ylabel("score: dense, and 95% pruned")
-        panels[0, 0].yaxis.label.set_color(INK)
         legend_below(figure, list(panels[0]), columns=3)
     return figure
 
@@ -207,7 +218,10 @@ def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
         for kind in OBSERVATIONS
         if ((kept["method"] == method) & (kept["observations"] == kind)).any()
     ]
-    names = kept.sort_values("input")["name"].drop_duplicates().tolist()
+    weight = kept.groupby(["input", "name"])["value"].sum().nlargest(SHOWN).sort_index()
+    names = weight.index.get_level_values("name").tolist()
+    if (every := kept["input"].nunique()) > SHOWN:
+        axes.set_ylabel(f"the {SHOWN} of {every} inputs that keep most")
     cells = kept.set_index(["method", "observations", "name"])
     grid = np.array([[cells.loc[(*column, name), "value"] for column in columns] for name in names])
     shown = axes.imshow(np.sqrt(grid), aspect="auto", cmap="Greens", vmin=0, vmax=10)

@@ -12,14 +12,22 @@ from triptych.core.statistics import Interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, as_printed, number, percent, with_cells
 from triptych.rl.methods import CRITERIA
-from triptych.rl.report.figures import tasks_in_order
-from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.figures import task_title, tasks_in_order
+from triptych.rl.report.labels import (
+    ALGORITHM_COLOURS,
+    METHOD_LABELS,
+    NETWORK_LABELS,
+    TASK_LABELS,
+)
 from triptych.rl.report.scores import aggregate_over_tasks, in_units, summarise_scores
-from triptych.rl.tasks import NORMALISED
+from triptych.rl.tasks import ACTION_ERROR, NORMALISED
 
 MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
 
 ALL_TASKS = "all tasks"
+LESS_IS_BETTER = " Of an action error (docs/data.md) less is better, so a ratio above 1 is worse."
+DIGITS = {ACTION_ERROR: 3}
+"""Digits that a score is shown with, where they aren't one."""
 ENOUGH_SEEDS = 3
 """Two bound nothing: intervals of hundreds of points, which tables leave to the CSV."""
 
@@ -148,14 +156,14 @@ def scores_table(long: pd.DataFrame) -> Table:
     tasks, units = tasks_in_order(of_tasks), dict(zip(long["task"], long["unit"], strict=True))
     columns = [("", "Algorithm, method")]
     for task in tasks:
-        name, unit = label(TASK_LABELS, task), units[task]
+        name, unit = task_title(of_tasks, task), units[task]
         columns += [(name, "score" if unit == NORMALISED else unit), (name, "ratio to dense")]
     seeds_of = of_tasks.groupby("algorithm")["seeds"].max().astype(int)
     fewer = (of_tasks["seeds"] < of_tasks["algorithm"].map(seeds_of)).any()
     if together:
         columns.append(("All tasks", "interquartile mean"))
     rows = []
-    for algorithm in sorted(set(long["algorithm"]), reverse=True):
+    for algorithm in [name for name in ALGORITHM_COLOURS if (long["algorithm"] == name).any()]:
         most = seeds_of[algorithm]
         for method in methods:
             cells = long[(long["algorithm"] == algorithm) & (long["method"] == method)]
@@ -164,7 +172,7 @@ def scores_table(long: pd.DataFrame) -> Table:
             line = [f"{algorithm}, {METHOD_LABELS[method]}"]
             for task in tasks:
                 cell = cells[cells["task"] == task]
-                text = interval_text(cell, ("value", "low", "high"), 1)
+                text = interval_text(cell, ("value", "low", "high"), DIGITS.get(units[task], 1))
                 seeds = most if cell.empty else int(cell["seeds"].iloc[0])
                 line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
@@ -183,6 +191,7 @@ def scores_table(long: pd.DataFrame) -> Table:
             + f"; none is shown for fewer than {ENOUGH_SEEDS}); ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
             "seeds drawn within tasks. The paper prints no scores."
+            + (LESS_IS_BETTER if ACTION_ERROR in units.values() else "")
             + (" Runs that diverged have no score and are left out." if fewer else "")
         ),
         columns=tuple(columns),

@@ -1,6 +1,7 @@
 """Variants of the pruning: other batches, more iterations, other data to prune with."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pandas as pd
@@ -9,10 +10,10 @@ from triptych.core.statistics import difference_interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number, with_cells
 from triptych.rl.methods import METHODS
-from triptych.rl.report.figures import tasks_in_order
-from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
+from triptych.rl.report.labels import METHOD_LABELS
 from triptych.rl.report.scores import in_units, seed_scores
-from triptych.rl.report.tables import interval_text
+from triptych.rl.report.tables import DIGITS, interval_text
 from triptych.rl.sweep import DEFAULT
 from triptych.rl.tasks import NORMALISED
 
@@ -57,26 +58,29 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
 
     long: as `variants_long` returns it. variants: what config says of each.
     """
-    tasks = tasks_in_order(long)
-    rows = []
-    key = ["algorithm", "sparsity_percent", "method", "pruning"]
-    for names, cells in long.groupby(key, sort=False):
-        assert isinstance(names, tuple)
-        algorithm, level, method, pruning = names
+    tasks, rows = tasks_in_order(long), []
+    for (runs, of_runs), method, pruning in product(
+        long.groupby(["algorithm", "sparsity_percent"]), METHODS, variants
+    ):
+        cells = of_runs[(of_runs["method"] == method) & (of_runs["pruning"] == pruning)]
+        if cells.empty:
+            continue
+        assert isinstance(runs, tuple)
         line = [
-            f"{algorithm}, {level:g} %",
-            label(METHOD_LABELS, str(method)),
-            described(str(method), variants[str(pruning)]),
+            f"{runs[0]}, {runs[1]:g} %",
+            label(METHOD_LABELS, method),
+            described(method, variants[pruning]),
         ]
         for task in tasks:
-            cell = cells[cells["task"] == task]
-            line.append(number(cell["value"].iloc[0], 1) if len(cell) else DASH)
-            line.append(interval_text(cell, ("gap", "low", "high"), 1))
+            cell, digits = cells[cells["task"] == task], DIGITS.get(task_unit(long, task), 1)
+            line.append(number(cell["value"].iloc[0], digits) if len(cell) else DASH)
+            line.append(interval_text(cell, ("gap", "low", "high"), digits))
         rows.append(tuple(line))
     columns = [("", "Runs"), ("", "Method"), ("", "Pruned with")]
     for task in tasks:
-        name = label(TASK_LABELS, task)
-        columns += [(name, "score"), (name, "more than by default")]
+        name, unit = task_title(long, task), task_unit(long, task)
+        score = "score" if unit == NORMALISED else unit
+        columns += [(name, score), (name, "more than by default")]
     return Table(
         name="rl_variants",
         title="Other ways to prune.",

@@ -1,55 +1,26 @@
-"""BCQ (Fujimoto et al. 2019) and the BC that it contains, for K networks at once.
-
-The losses follow sfujim/BCQ (continuous_BCQ/BCQ.py) line by line. BC is what
-aviralkumar2907/BEAR trains under that name: the same VAE, acting by its decoder alone. The
-VAE's gradients depend on neither actor nor critic, so a BCQ run already contains a BC run.
+"""K networks of one algorithm, moved one update at a time.
 
 Losses come back as one value a row, [K]; the gradient of their sum is each row's own gradient.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from triptych.core.portion import Portion
-from triptych.rl.networks import (
-    BCQ_LATENT_CLIP,
-    MAX_ACTION,
-    Parameters,
-    decode,
-    encode,
-    network_of,
-    perturb,
-    q_values,
-    select,
-)
-
-
-@dataclass(frozen=True)
-class BcqSettings:
-    """What BCQ's losses depend on; the reference's values stand behind each."""
-
-    discount: float  # 0.99
-    phi: float  # 0.05, reach of the perturbation
-    lmbda: float  # 0.75, weight of the smaller of the twin targets
-    target_samples: int  # 10 sampled actions in the critic's target
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "BcqSettings":
-        """Settings as config writes them; `lambda` is a word of Python's."""
-        return cls(**{"lmbda" if name == "lambda" else name: each for name, each in table.items()})
+from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.networks import Parameters, network_of, select
 
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How the networks move at an update; the reference's values stand behind each."""
+    """How the networks move at an update; the values of sfujim/BCQ stand behind each."""
 
     batch: int  # 100
-    learning_rate: float  # 1e-3, Adam, all three networks
+    learning_rate: float  # 1e-3, Adam, all networks
     tau: float  # 0.005, share of the way that the target networks go
     schedule: str = "constant"  # or cosine: the rate goes down to 0 over the whole training
 
@@ -71,76 +42,15 @@ class Batch:
     not_done: Tensor
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Every random number of one update, drawn beforehand so that the update is a function.
-
-    `encoder` and `actor` are standard normal [K, B, 2A]; `target` is [K, B * samples, 2A].
-    """
-
-    encoder: Tensor
-    target: Tensor
-    actor: Tensor
-
+Noise = dict[str, Tensor]
+"""Every random number of one update, drawn beforehand so that the update is a function: standard
+normal [K, B * draws, size] by the names that the algorithm's losses know (`Algorithm.noise`)."""
 
 Loss = Callable[[Parameters, Parameters, Batch, Noise], Tensor]
 """Losses [K] by parameters, target networks, batch and noise."""
 
 MOMENTS = ("exp_avg", "exp_avg_sq")
 ADVICE = "Lower rl.stack, so that fewer runs are trained in one job, or set device: cpu."
-
-
-def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:
-    """Reconstruction error plus half the KL divergence, both means as in the reference: [K]."""
-    mean, std = encode(parameters, batch.observations, batch.actions)
-    recon = decode(parameters, batch.observations, mean + std * noise, MAX_ACTION)
-    error = (recon - batch.actions).square().mean((1, 2))
-    divergence = -0.5 * (1 + 2 * std.log() - mean.square() - std.square()).mean((1, 2))
-    return error + 0.5 * divergence
-
-
-def critic_target(
-    parameters: Parameters,
-    targets: Parameters,
-    batch: Batch,
-    noise: Tensor,
-    settings: BcqSettings,
-) -> Tensor:
-    """The value that both critics regress on: the best of several sampled next actions, [K, B].
-
-    y = r + discount * not_done * max_i (lambda min_j Q'_j + (1 - lambda) max_j Q'_j)(s', a_i)
-    """
-    samples = settings.target_samples
-    states = batch.next_observations.repeat_interleave(samples, 1)
-    latent = noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)
-    actions = decode(parameters, states, latent, MAX_ACTION)
-    actions = perturb(targets, states, actions, settings.phi, MAX_ACTION)
-    q1, q2 = q_values(targets, states, actions, 1), q_values(targets, states, actions, 2)
-    mixed = settings.lmbda * torch.minimum(q1, q2) + (1 - settings.lmbda) * torch.maximum(q1, q2)
-    best = mixed.unflatten(1, (-1, samples)).amax(2)
-    return batch.rewards + settings.discount * batch.not_done * best
-
-
-def critic_loss(parameters: Parameters, batch: Batch, target: Tensor) -> Tensor:
-    """Mean squared error of Q1 plus that of Q2: [K]."""
-    q1 = q_values(parameters, batch.observations, batch.actions, 1)
-    q2 = q_values(parameters, batch.observations, batch.actions, 2)
-    return (q1 - target).square().mean(1) + (q2 - target).square().mean(1)
-
-
-def actor_loss(
-    parameters: Parameters, batch: Batch, noise: Tensor, settings: BcqSettings
-) -> Tensor:
-    """-Q1 at the perturbed sampled action: [K].
-
-    The reference lets this gradient run into the decoder too and then throws it away; leaving
-    it out changes nothing and saves 7% of an update's arithmetic.
-    """
-    with torch.no_grad():
-        latent = noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)
-        sampled = decode(parameters, batch.observations, latent, MAX_ACTION)
-    actions = perturb(parameters, batch.observations, sampled, settings.phi, MAX_ACTION)
-    return -q_values(parameters, batch.observations, actions, 1).mean(1)
 
 
 def apply_masks(parameters: Parameters, masks: Parameters) -> Parameters:
@@ -167,14 +77,15 @@ class Learner:
         self,
         parameters: Parameters,
         masks: Parameters,
-        settings: BcqSettings,
+        algorithm: Algorithm,
         steps: StepSettings,
-        only_vae: bool,
         masks_change: bool = False,
     ) -> None:
-        self.settings, self._tau = settings, steps.tau
+        self._tau, self._losses = steps.tau, algorithm.losses()
+        self._moves, self._delayed = algorithm.moves(), algorithm.delayed()
+        self.period = algorithm.period()
         self.portion = Portion(len(next(iter(parameters.values()))), "runs", ADVICE)
-        self.networks: Sequence[str] = ("vae",) if only_vae else ("vae", "critic", "actor")
+        self.networks: Sequence[str] = algorithm.learning
         # As numbers: multiplying by booleans would convert them at every update.
         self.masks = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
         self._masks_change = masks_change
@@ -186,7 +97,7 @@ class Learner:
         self.targets = {
             name: value.detach().clone()
             for network in self.networks
-            if network != "vae"
+            if network in algorithm.targets
             for name, value in select(self.parameters, network).items()
         }
         device = next(iter(parameters.values())).device
@@ -234,46 +145,50 @@ class Learner:
             for values in (parameter.detach(), *(moments[m] for m in MOMENTS if m in moments)):
                 values[row].masked_fill_(~mask, 0.0)
 
-    def update(self, batch: Batch, noise: Noise) -> dict[str, Tensor]:
-        """One update in the reference's order; the losses [K] of each network before its step."""
-        losses = {"vae": self._descend("vae", _vae_loss, batch, noise)}
-        if "critic" in self.networks:
-            losses["critic"] = self._descend("critic", self._critic_loss, batch, noise)
-            losses["actor"] = self._descend("actor", self._actor_loss, batch, noise)
+    def moved(self, network: str, updates: int) -> int:
+        """How often a network has moved in the first so many updates."""
+        return updates // self.period if network in self._delayed else updates
+
+    def update(self, batch: Batch, noise: Noise, number: int = 0) -> dict[str, Tensor]:
+        """One update in the reference's order; the losses [K] of each network before its step.
+
+        number: of the update, from 0; the remainder by `period` decides which networks move. The
+        losses of one that stays are given as 0.
+        """
+        ends = (number + 1) % self.period == 0
+        losses = {}
+        for together in self._moves:
+            gradients = {}
+            for network in together:
+                if ends or network not in self._delayed:
+                    losses[network], gradients[network] = self._descent(network, batch, noise)
+                else:
+                    losses[network] = torch.zeros_like(batch.rewards[:, 0])
+            for network, each in gradients.items():
+                self._step(network, each)
+        if ends and self.targets:
             moving = list(self.targets.values())
             with torch.no_grad():
                 torch._foreach_lerp_(moving, [self.parameters[n] for n in self.targets], self._tau)
         return losses
 
-    def _critic_loss(
-        self, parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise
-    ) -> Tensor:
-        with torch.no_grad():
-            target = critic_target(parameters, targets, batch, noise.target, self.settings)
-        return critic_loss(parameters, batch, target)
+    def _descent(self, network: str, batch: Batch, noise: Noise) -> tuple[Tensor, Sequence[Tensor]]:
+        """A network's losses [K], and their gradients by its parameters."""
+        return self.portion.run(lambda size: self._gradients(network, batch, noise, size))
 
-    def _actor_loss(
-        self, parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise
-    ) -> Tensor:
-        return actor_loss(parameters, batch, noise.actor, self.settings)
-
-    def _descend(self, network: str, loss: Loss, batch: Batch, noise: Noise) -> Tensor:
+    def _step(self, network: str, gradients: Sequence[Tensor]) -> None:
         named = select(self.parameters, network)
-        value, gradients = self.portion.run(
-            lambda size: self._gradients(network, loss, batch, noise, size)
-        )
         for (name, parameter), gradient in zip(named.items(), gradients, strict=True):
             # Fused Adam reads both by memory order; autograd.grad may return transposed views.
             gradient = gradient.contiguous()
             parameter.grad = gradient.mul_(self.masks[name]) if name in self.masks else gradient
         self.optimisers[network].step()
-        return value
 
     def _gradients(
-        self, network: str, loss: Loss, batch: Batch, noise: Noise, size: int
+        self, network: str, batch: Batch, noise: Noise, size: int
     ) -> tuple[Tensor, Sequence[Tensor]]:
-        """Losses [K], and their gradients by a network's parameters, `size` rows at a time."""
-        parameters, count = self.parameters, len(batch.rewards)
+        """The same, `size` rows at a time."""
+        parameters, count, loss = self.parameters, len(batch.rewards), self._losses[network]
         if size >= count:
             value = loss(parameters, self.targets, batch, noise)
             wanted = list(select(parameters, network).values())
@@ -286,7 +201,9 @@ class Learner:
                 for name, each in parameters.items()
             }
             targets = {name: each[part] for name, each in self.targets.items()}
-            value = loss(own, targets, _rows(batch, part), _rows(noise, part))
+            some = Batch(*(getattr(batch, field.name)[part] for field in fields(batch)))
+            drawn = {name: each[part] for name, each in noise.items()}
+            value = loss(own, targets, some, drawn)
             wanted = list(select(own, network).values())
             gradients.append(torch.autograd.grad(value.sum(), wanted))
             values.append(value.detach())
@@ -308,15 +225,3 @@ class Learner:
         """Copy a state of the same networks into this learner's own tensors."""
         for name, value in self.state().items():
             value.copy_(state[name])
-
-
-def _vae_loss(parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise) -> Tensor:
-    return vae_loss(parameters, batch, noise.encoder)
-
-
-RowsOf = TypeVar("RowsOf", Batch, Noise)
-
-
-def _rows(whole: RowsOf, part: slice) -> RowsOf:
-    """Some rows of a batch or its noise."""
-    return type(whole)(*(getattr(whole, field.name)[part] for field in fields(whole)))

@@ -1,0 +1,95 @@
+"""The losses of IQL (Kostrikov et al. 2022): its authors' (learner.py, critic.py, actor.py,
+policy.py) and CORL's (algorithms/offline/iql.py), which differ in three places (`Iql.reference`).
+"""
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from triptych.rl.algorithms.registry import Iql
+from triptych.rl.learner import Batch, Loss, Noise
+from triptych.rl.networks import Parameters, act_by_actor, linear
+
+LARGEST_WEIGHT = 100.0
+"""Of a transition in the actor's loss."""
+LOG_STD = {"authors": (-5.0, 2.0), "corl": (-20.0, 2.0)}
+"""Where the logarithm of the policy's deviation is clamped."""
+
+
+def _three(parameters: Parameters, layers: tuple[str, str, str], *inputs: Tensor) -> Tensor:
+    """A value [K, B]. Advantages are small differences of values, so the last product is done in
+    the parameters' own precision whatever the others are done in."""
+    first, second, third = layers
+    x = linear(parameters, first, torch.cat(inputs, -1)).relu_()
+    x = linear(parameters, second, x).relu_()
+    with torch.autocast(x.device.type, enabled=False):
+        return linear(parameters, third, x.to(parameters[f"{third}.weight"].dtype)).squeeze(-1)
+
+
+def state_values(parameters: Parameters, observations: Tensor) -> Tensor:
+    """V of states: [K, B]."""
+    return _three(parameters, ("value.l1", "value.l2", "value.l3"), observations)
+
+
+def twin_values(
+    parameters: Parameters, observations: Tensor, actions: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Q1 and Q2 of state-action pairs: two tensors [K, B]."""
+    return (
+        _three(parameters, ("critic.l1", "critic.l2", "critic.l3"), observations, actions),
+        _three(parameters, ("critic.l4", "critic.l5", "critic.l6"), observations, actions),
+    )
+
+
+def _advantages(parameters: Parameters, targets: Parameters, batch: Batch) -> Tensor:
+    """min Q' - V of the data's actions, [K, B]; the target critics are never learnt through."""
+    with torch.no_grad():
+        least = torch.minimum(*twin_values(targets, batch.observations, batch.actions))
+    return least - state_values(parameters, batch.observations)
+
+
+def value_loss(
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Iql
+) -> Tensor:
+    """Expectile regression of V on the smaller of the target critics: [K]."""
+    over = _advantages(parameters, targets, batch)
+    below = (over < 0).to(over.dtype)
+    return ((settings.expectile - below).abs() * over.square()).mean(1)
+
+
+def critic_loss(
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Iql
+) -> Tensor:
+    """Mean squared error of Q1 plus that of Q2 to r + discount V(s'), [K]; CORL's is half of it."""
+    with torch.no_grad():
+        following = state_values(parameters, batch.next_observations)
+        wanted = batch.rewards + settings.discount * batch.not_done * following
+    q1, q2 = twin_values(parameters, batch.observations, batch.actions)
+    both = (q1 - wanted).square().mean(1) + (q2 - wanted).square().mean(1)
+    return both / 2 if settings.reference == "corl" else both
+
+
+def actor_loss(
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Iql
+) -> Tensor:
+    """-log pi of the data's actions, weighted by exp(temperature advantage), at most 100: [K].
+
+    The policy is normal about tanh of the network; its deviation is the same in every state.
+    """
+    with torch.no_grad():
+        advantages = _advantages(parameters, targets, batch)
+        weights = (settings.temperature * advantages).exp().clamp(max=LARGEST_WEIGHT)
+    log_std = parameters["actor.log_std"].clamp(*LOG_STD[settings.reference])
+    mean = act_by_actor(parameters, batch.observations)
+    policy = torch.distributions.Normal(mean, log_std.exp(), validate_args=False)
+    return -(weights * policy.log_prob(batch.actions).sum(-1)).mean(1)
+
+
+def losses(settings: Iql) -> dict[str, Loss]:
+    """Those above."""
+    return {
+        "value": partial(value_loss, settings=settings),
+        "critic": partial(critic_loss, settings=settings),
+        "actor": partial(actor_loss, settings=settings),
+    }

@@ -1,0 +1,51 @@
+"""The losses of TD3+BC (Fujimoto and Gu 2021), after sfujim/TD3_BC (TD3_BC.py, `train`).
+
+CORL's (algorithms/offline/td3_bc.py) are the same; it keeps the two critics as two modules.
+"""
+
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from triptych.rl.algorithms.registry import Td3Bc
+from triptych.rl.learner import Batch, Loss, Noise
+from triptych.rl.networks import MAX_ACTION, Parameters, act_by_actor, q_values
+
+
+def critic_loss(
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Td3Bc
+) -> Tensor:
+    """Mean squared error of Q1 plus that of Q2, [K], to the smaller of the target critics at the
+    target actor's next action, which is moved by clipped noise."""
+    with torch.no_grad():
+        moved = settings.policy_noise * noise["target"]
+        moved = moved.clamp(-settings.noise_clip, settings.noise_clip)
+        following = act_by_actor(targets, batch.next_observations) + moved
+        following = following.clamp(-MAX_ACTION, MAX_ACTION)
+        states = batch.next_observations
+        least = torch.minimum(*(q_values(targets, states, following, twin) for twin in (1, 2)))
+        wanted = batch.rewards + settings.discount * batch.not_done * least
+    q1, q2 = (q_values(parameters, batch.observations, batch.actions, twin) for twin in (1, 2))
+    return (q1 - wanted).square().mean(1) + (q2 - wanted).square().mean(1)
+
+
+def actor_loss(
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise, settings: Td3Bc
+) -> Tensor:
+    """-lambda Q1 at the actor's action plus its squared distance from the data's, [K].
+
+    lambda = alpha / mean |Q1|, of each row's own batch, is a number to the gradient.
+    """
+    actions = act_by_actor(parameters, batch.observations)
+    q = q_values(parameters, batch.observations, actions)
+    scale = settings.alpha / q.detach().abs().mean(1)
+    return (actions - batch.actions).square().mean((1, 2)) - scale * q.mean(1)
+
+
+def losses(settings: Td3Bc) -> dict[str, Loss]:
+    """Those above."""
+    return {
+        "critic": partial(critic_loss, settings=settings),
+        "actor": partial(actor_loss, settings=settings),
+    }
