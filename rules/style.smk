@@ -53,7 +53,7 @@ rule style_train:
     input:
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
-        painting="results/style/paintings/{painting}.png",
+        paintings=STYLE.paintings_learnt,
         backbone=STYLE.backbone("loss"),
     output:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
@@ -71,6 +71,7 @@ rule style_train:
         gpu=GPU,
     params:
         painting="{painting}",
+        styles=lambda wildcards: STYLE.styles(wildcards.painting),
         variant="{variant}",
         origin=STYLE.config["networks"]["origin"],
         architecture=STYLE.config["network"],
@@ -91,7 +92,7 @@ rule style_select:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
-        painting="results/style/paintings/{painting}.png",
+        paintings=STYLE.paintings_learnt,
         backbone=STYLE.backbone("loss"),
         content=STYLE.contents(STYLE.config["stylised"]["contents"][:1])[0],
     output:
@@ -304,6 +305,7 @@ rule style_time:
     params:
         timing={k: v for k, v in STYLE.config["timing"].items() if k != "targets"},
         architectures=STYLE.architectures,
+        main=STYLE.main,
         precision=STYLE.config["stylised"]["precision"],
         device=config["device"],
         code=code("style_time"),

@@ -8,7 +8,7 @@ from triptych.style.feedforward.training_files import Style
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
-    network, _ = load_network(snakemake.input.network)
+    network, _ = load_network(snakemake.input.network, params.painting)
     export_onnx(output.network, network)
     table = parity(output.network, network)
     check_parity(table)

@@ -15,7 +15,7 @@ with job(snakemake):
     loss = read_loss(
         files.backbone,
         params.pooling,
-        [files.painting],
+        files.paintings,
         params.painting_size,
         LossSettings.from_table(params.losses),
         device,

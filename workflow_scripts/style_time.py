@@ -27,7 +27,7 @@ with job(snakemake):
         choices = preset("authors", params.architectures[name], clamp="end", history=10)
         backbone = load_backbone(given[name], pooling=choices.pooling).to(device)
         backbones[name] = backbone, choices
-    network, _ = load_network(given.network)
+    network, _ = load_network(given.network, params.main)
     network = network.to(device)
     precision = checked_precision(network, photographs[0].to(device), params.precision)
     prepared = PreparedNetwork(network, precision)

@@ -22,7 +22,7 @@ with job(snakemake):
     loss = read_loss(
         files.backbone,
         params.pooling,
-        [files.painting],
+        files.paintings,
         params.painting_size,
         LossSettings.from_table(params.losses),
         device,
@@ -40,7 +40,7 @@ with job(snakemake):
         trained,
         architecture,
         Style(params.painting, params.variant),
-        {name: given[name] for name in ("origin", "losses", "training", "painting_size")},
+        {name: given[name] for name in ("styles", "origin", "losses", "training", "painting_size")},
         weights=output.weights,
         losses=output.losses,
         samples=output.samples,

@@ -14,7 +14,7 @@ with job(snakemake):
     keep_freed_memory()
     params, source, output = snakemake.params, snakemake.input.source, snakemake.output
     device = choose_device(params.device)
-    network, _ = load_network(snakemake.input.network)
+    network, _ = load_network(snakemake.input.network, snakemake.wildcards.painting)
     stylist = network_stylist(network, device, params.precision)
     stylise_video(source, output.frames, stylist, params.batch, times_path=output.times)
     speeds = frame_speeds(

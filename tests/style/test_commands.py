@@ -221,11 +221,11 @@ def networks(here) -> Path:
 
 
 def test_shipped_and_trained_networks_of_one_name_are_told_apart(networks):
-    path, sentence = find_network("swirls")
+    path, _, sentence = find_network("swirls")
     assert path == networks / "resources/style/networks/swirls.safetensors"
     assert "swirls@shipped, shipped with Triptych" in sentence
     assert "not used: swirls@plain" in sentence
-    path, sentence = find_network("swirls@plain")
+    path, _, sentence = find_network("swirls@plain")
     assert path == networks / "results/style/networks/swirls/plain/network.safetensors"
     assert "trained here (plain)" in sentence and "not used" not in sentence
     assert find_network("candy")[0].parts[-2] == "temporal"

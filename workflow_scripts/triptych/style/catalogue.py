@@ -1,5 +1,6 @@
 """Networks by name: those that the repository ships, and those that the workflow trained."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ SHIPPED, TRAINED = Path("resources/style/networks"), Path("results/style/network
 
 @dataclass(frozen=True)
 class Entry:
-    """A network's file; `kind` is "shipped" or the variant that was trained."""
+    """A style and its network's file; `kind` is "shipped" or the variant that was trained."""
 
     painting: str
     kind: str
@@ -30,23 +31,42 @@ class Entry:
 
 def catalogue() -> list[Entry]:
     """All networks of the working directory's checkout and of the library's own, by name."""
-    found: dict[Path, Entry] = {}
+    found: dict[Path, tuple[str, str, Path]] = {}
     for root in dict.fromkeys((Path.cwd(), CHECKOUT)):
         for path in sorted((root / SHIPPED).glob("*.safetensors")):
-            found.setdefault(path.resolve(), Entry(path.stem, "shipped", path))
+            found.setdefault(path.resolve(), (path.stem, "shipped", path))
         for path in sorted((root / TRAINED).glob("*/*/network.safetensors")):
-            painting, kind = path.parts[-3:-1]
+            name, kind = path.parts[-3:-1]
             if kind != "shipped":  # else two networks would bear one name
-                found.setdefault(path.resolve(), Entry(painting, kind, path))
+                found.setdefault(path.resolve(), (name, kind, path))
+    entries = [
+        Entry(style, kind, path)
+        for name, kind, path in found.values()
+        for style in styles_of(path) or [name]
+    ]
     # Shipped ones first: a bare name means them where both exist.
-    return sorted(found.values(), key=lambda e: (e.painting, e.kind != "shipped", e.kind))
+    return sorted(entries, key=lambda e: (e.painting, e.kind != "shipped", e.kind))
 
 
-def find_network(style: str) -> tuple[Path, str]:
-    """The network's file, and a sentence that says which one it is.
+def styles_of(path: Path) -> list[str]:
+    """The styles that a conditional network has; none for any other file."""
+    from safetensors import SafetensorError, safe_open
 
-    style: a painting's name, `name@kind` ("swirls@shipped", "swirls@plain"), or a file. A bare
-    name is the shipped network's where there is one. Raises InputError for what is neither.
+    try:
+        with safe_open(path, "numpy") as file:
+            header = json.loads((file.metadata() or {}).get("network", "{}"))
+        several = header["architecture"].get("styles", 1) > 1
+        return list(header["record"]["styles"]) if several else []
+    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
+        return []  # what is wrong with it, its reader says
+
+
+def find_network(style: str) -> tuple[Path, str, str]:
+    """The network's file, its style there, and a sentence that says which one it is.
+
+    style: a painting's name, `name@kind` ("swirls@shipped", "swirls@plain"), a file, or a mixture
+    of a conditional network's styles ("swirls:2+ink:1"). A bare name is the shipped network's
+    where there is one. Raises InputError for what is none of these.
     """
     if Path(style).suffix and Path(style).is_file():
         if Path(style).suffix.lower() in SUFFIXES | NOT_READ:
@@ -54,8 +74,10 @@ def find_network(style: str) -> tuple[Path, str]:
                 f"{style} is an image, where a network is expected: add --optimize to paint "
                 "towards it, or train a network for it"
             )
-        return Path(style), f"network {style}"
+        return Path(style), "", f"network {style}"
     entries = catalogue()
+    if "+" in style:
+        return _mixture(style, entries)
     matches = [entry for entry in entries if style in (entry.painting, entry.name)]
     if not matches:
         known = ", ".join(entry.name for entry in entries) or "none yet: run make demo"
@@ -68,14 +90,27 @@ def find_network(style: str) -> tuple[Path, str]:
     sentence = f"network {chosen.name}, {which}: {chosen.path}"
     if others:
         sentence += f" (not used: {', '.join(other.name for other in others)})"
-    return chosen.path, sentence
+    return chosen.path, chosen.painting, sentence
+
+
+def _mixture(style: str, entries: list[Entry]) -> tuple[Path, str, str]:
+    """`find_network` of several styles, which are of one file."""
+    names = {part.partition(":")[0] for part in style.split("+")}
+    for path in dict.fromkeys(entry.path for entry in entries):
+        if names <= set(styles_of(path)):
+            return path, style, f"styles {style} of the network {path}"
+    several = {entry.painting for entry in entries if styles_of(entry.path)}
+    raise InputError(
+        f"no network has the styles {', '.join(sorted(names))}; those that can be mixed are "
+        f"{', '.join(sorted(several)) or 'none yet'}, of one network each"
+    )
 
 
 def described(entry: Entry) -> dict[str, Any]:
     """A row about one network: name, origin, batches, width, file."""
     from triptych.style.feedforward.network_files import load_network
 
-    network, record = load_network(entry.path)
+    network, record = load_network(entry.path, entry.painting)
     return {
         "name": entry.name,
         "origin": record.get("origin", entry.kind),
@@ -89,6 +124,6 @@ def network_named(style: str) -> tuple["TransformationNetwork", dict[str, Any], 
     """`find_network`'s file loaded: the network, its record and the sentence."""
     from triptych.style.feedforward.network_files import load_network
 
-    path, sentence = find_network(style)
-    network, record = load_network(path)
+    path, name, sentence = find_network(style)
+    network, record = load_network(path, name)
     return network, record, sentence

@@ -43,14 +43,17 @@ class Workflow:
         networks = self.config["networks"]
         self.main = networks["main"]
         # The network that results are shown of, for each painting: shipped or trained here.
-        self.shown = {
-            **dict.fromkeys(networks["shipped"], "shipped"),
-            **dict.fromkeys(networks["trained"], networks["variants"][0]),
-        }
+        self._networks: dict[str, str] = {}
+        self.shown: dict[str, str] = {}
+        for kind, names in (("shipped", "shipped"), (networks["variants"][0], "trained")):
+            for name in networks[names]:
+                self._networks |= dict.fromkeys(self.styles(name), name)
+                self.shown |= dict.fromkeys(self.styles(name), kind)
         self.trained = [(p, v) for p in networks["trained"] for v in networks["variants"]]
         # Videos are made by the main network, and by each variant of the first one that is
         # trained, so that their flicker can be compared.
-        first = [pair for pair in self.trained if pair[0] == networks["trained"][0]]
+        filmed = self.styles(networks["trained"][0])[0]
+        first = [(filmed, variant) for variant in networks["variants"]]
         self.filmed = list(dict.fromkeys([(self.main, self.shown.get(self.main)), *first]))
         stylised = self.config["stylised"]
         self.shown_contents = list(dict.fromkeys([*stylised["contents"], stylised["large"]]))
@@ -84,11 +87,21 @@ class Workflow:
 
     # Files.
 
+    def styles(self, network: str) -> list[str]:
+        """The paintings that a network is of: its own, or those that `conditional` names."""
+        conditional: dict[str, list[str]] = self.config["networks"]["conditional"]
+        return conditional.get(network, [network])
+
     def network(self, painting: str, variant: str) -> str:
-        """A network: shipped with the repository, or trained and chosen by this run."""
+        """A painting's network: shipped with the repository, or trained and chosen by this run."""
+        name = self._networks[painting]
         if variant == "shipped":
-            return f"resources/style/networks/{painting}.safetensors"
-        return f"results/style/networks/{painting}/{variant}/network.safetensors"
+            return f"resources/style/networks/{name}.safetensors"
+        return f"results/style/networks/{name}/{variant}/network.safetensors"
+
+    def paintings_learnt(self, wildcards: Any) -> list[str]:
+        """The paintings that a network is trained for."""
+        return self.paintings(self.styles(wildcards.painting))
 
     def network_named(self, wildcards: Any) -> str:
         """The network of the wildcards' painting and variant."""

@@ -60,7 +60,7 @@ def stylise_files(
     `LEAST_DECIBELS` from float32's; the column has what was computed in. `psnr_to_float32`
     (decibels, in a part of at most 512 pixels a side) says what that costs, infinite for nothing.
     """
-    network, record = load_network(network_path)
+    network, record = load_network(network_path, painting)
     network = network.to(device)
     chosen = choose_precision(precision, device, "inference")
     prepared = PreparedNetwork(network, chosen)  # type: ignore[arg-type]
