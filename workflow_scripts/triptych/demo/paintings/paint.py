@@ -1,7 +1,9 @@
-"""Generated "paintings": three styles that may be shipped, since the workflow paints them itself.
+"""Generated "paintings": eight hands that may be shipped, since the workflow paints them itself.
 
 Each is a picture of its own, with strokes of 5 to 40 pixels at 512: a night sky of brush strokes
-("swirls"), a woodcut of breakers ("waves") and a mosaic of flowers ("mosaic").
+("swirls"), a woodcut of breakers ("waves"), a mosaic of flowers ("mosaic"), a shore in dots
+("dots"), mountains in ink ("ink"), a window of stained glass ("glass"), an engraved landscape
+("hatching") and marbled paper ("marbling").
 """
 
 from collections.abc import Callable
@@ -11,7 +13,12 @@ import numpy as np
 
 from triptych.core.errors import InputError
 from triptych.demo.paintings.canvas import Canvas
+from triptych.demo.paintings.glass import paint_glass
+from triptych.demo.paintings.hatching import paint_hatching
+from triptych.demo.paintings.ink import paint_ink
+from triptych.demo.paintings.marbling import paint_marbling
 from triptych.demo.paintings.mosaic import paint_mosaic
+from triptych.demo.paintings.pointillism import paint_dots
 from triptych.demo.paintings.swirls import paint_swirls
 from triptych.demo.paintings.waves import paint_waves
 
@@ -19,6 +26,11 @@ PAINTINGS: dict[str, Callable[[Canvas, np.random.Generator], None]] = {
     "swirls": paint_swirls,
     "waves": paint_waves,
     "mosaic": paint_mosaic,
+    "dots": paint_dots,
+    "ink": paint_ink,
+    "glass": paint_glass,
+    "hatching": paint_hatching,
+    "marbling": paint_marbling,
 }
 
 SMALLEST, LONGEST_RATIO = 16, 4
