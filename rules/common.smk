@@ -17,7 +17,7 @@ os.environ.update(PYTHONPATH=_LIBRARY)
 from triptych.core.config import ConfigError, check_config
 from triptych.core.imported import PLAN
 from triptych.core.lease import SNAKEMAKE, this_process
-from triptych.core.provenance import changed_since, read_code, write_plan
+from triptych.core.provenance import changed_since, planned_code, read_code, write_plan
 from triptych.plan.records import KEPT, read
 from triptych.plan.requests import Requests
 from triptych.plan.scale import scale_of
@@ -39,7 +39,10 @@ onstart:
         workflow.scheduler.job_rate_limiter = None
 
 
-_CODE = read_code(memory=".snakemake/triptych/modules.json")
+if workflow.is_main_process or PLAN not in os.environ:
+    _CODE = read_code(memory=".snakemake/triptych/modules.json")
+else:
+    _CODE = planned_code(os.environ[PLAN])
 
 # What a cluster's job reads again, hours later.
 _READ = [

@@ -12,6 +12,7 @@ import torch
 from safetensors.numpy import save_file
 
 from triptych.cli import main
+from triptych.rl.algorithms.registry import Bcq
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.networks import Policies, Widths, initialise, torch_layout, write_policies
 from triptych.rl.storage import pack, unpack
@@ -118,7 +119,8 @@ def test_int8_states_the_score_that_it_loses(policies, capsys):
             for layer, array in unpack(path).arrays.items()
         }
         evaluation = EvaluationSettings(2, candidates=7, seed=0, task=task_named("hopper"))
-        scored = evaluate("BCQ", alone, [0], evaluation, phi=0.05)
+        bcq = Bcq(discount=0.99, phi=0.05, lmbda=0.75, target_samples=10)
+        scored = evaluate(bcq, alone, [0], evaluation)
         for column in ("return", "score_normalised"):
             assert found[name][column] == pytest.approx(scored[column].mean(), rel=1e-6)
             assert f"{found[name][column]:.2f}" in printed or column == "return"

@@ -6,6 +6,7 @@ profile. SLURM's one node runs both tasks, on CPUs.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -111,7 +112,9 @@ def test_two_tasks_train_as_one_process_does_and_go_on_where_they_were_stopped(
     finally:
         running.terminate()
     words = said(checkout)
-    assert "stopped by SIGTERM after saving" in words and "resuming at step" in words
+    # Whichever of the two SLURM's signal reaches first stops the other; the first process writes.
+    assert re.search("stopped by (SIGTERM|another process) after saving", words)
+    assert "resuming at step" in words
     assert words.count("epoch 2:") == 1  # of the two, one speaks
     (checkout / MODEL).rename(checkout / "two")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from triptych.core.imported import LIBRARY, PLAN
-from triptych.core.provenance import changed_since, read_code, write_plan
+from triptych.core.provenance import changed_since, planned_code, read_code, write_plan
 
 JOB = """
 from triptych.core.imported import CodeChanged, check_against_plan
@@ -125,3 +125,12 @@ def test_files_that_changed_since_the_plan_are_listed(tmp_path):
     new.write_text("c")
     assert changed_since(plan, [same, other, new]) == [str(other), str(new)]
     assert Path(plan).parent == tmp_path / "plans"
+
+
+def test_a_job_names_the_code_of_its_plan_though_a_module_has_changed_since(library):
+    (library / "job.py").write_text(JOB.format(then="pass"))
+    code = read_code(root=library)
+    plan = write_plan(library / "plans", code, [])
+    (library / "triptych/early.py").write_text("VALUE = 5\n")
+    assert planned_code(plan).digests == code.digests
+    assert read_code(root=library).digests != code.digests

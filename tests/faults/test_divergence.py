@@ -231,7 +231,7 @@ def test_a_run_that_diverges_loses_its_scores_and_its_neighbours_nothing(
 ):
     spoil_run(monkeypatch, 1, 40, value)
     found = small.train_stack(tmp_path)
-    told = "task hopper observations raw method dense sparsity_percent 0 seed 1 diverged"
+    told = "method dense pruning default sparsity_percent 0 seed 1 diverged"
     assert caplog.text.count(told) == 1
     for table in ("scores", "losses"):
         ours, theirs = (

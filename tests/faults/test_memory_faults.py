@@ -5,6 +5,7 @@ many rows at once with PyTorch's own error.
 """
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import trainings as small
@@ -212,7 +213,7 @@ def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
         with small.room_for(bcq, "decode", 1, size=rows_of_parameters):
             found = score(algorithm)
         assert small.halvings(caplog) == [(3, 2), (2, 1)]
-        np.testing.assert_allclose(found.to_numpy(), expected.to_numpy(), rtol=1e-9)
+        pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
 
 
 def test_a_stack_without_room_for_a_run_says_what_to_do(tmp_path, capsys, tried):

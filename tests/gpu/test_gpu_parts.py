@@ -130,7 +130,7 @@ def run_here(step, config, limit, place):
 def test_all_three_parts_on_a_cpu_at_small_sizes(tmp_path, monkeypatch, capsys):
     checkout = copy_checkout(tmp_path)
     (tmp_path / "tests" / "rl").mkdir(parents=True)
-    for file in ("conftest.py", "stops.py", "rl/test_gpu.py"):
+    for file in ("conftest.py", "stops.py", "rl/test_gpu.py", "rl/other_algorithms.py"):
         (tmp_path / "tests" / file).write_text((ROOT / "tests" / file).read_text())
     (tmp_path / "pyproject.toml").write_text((ROOT / "pyproject.toml").read_text())
     (tmp_path / "small.yaml").write_text(yaml.safe_dump(SMALL))

@@ -129,13 +129,24 @@ def write_plan(
 
     Jobs compare themselves with it (`core/imported.py`); it is named by its content.
     """
-    plan = {"code": code.files, "read": {str(file): sha256_of(file) for file in read}}
+    then = {str(file): sha256_of(file) for file in read}
+    plan = {"code": code.files, "digests": code.digests, "read": then}
     text = json.dumps(plan, sort_keys=True)
     path = Path(folder, f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json").resolve()
     if not path.exists():
         with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
     return str(path)
+
+
+def planned_code(plan: str) -> Code:
+    """The code that a plan was written with, as `read_code` found it.
+
+    A job's parameters name it, whatever the files are at the moment in which the job begins: what
+    it imports is compared with the plan, and a record or a checkpoint names what was planned.
+    """
+    written = json.loads(Path(plan).read_text(encoding="utf-8"))
+    return Code(written["digests"], written["code"])
 
 
 def changed_since(plan: str, read: Iterable[str | os.PathLike[str]]) -> list[str]:

@@ -239,9 +239,13 @@ def _output_name(path: Path, policy: "StoredPolicy", values: str) -> str:
     if not policy.row.keys() >= set(ROW_KEYS):
         return f"{path.stem}-{values}.tpk"
     task, method, sparsity, seed = (policy.row[key] for key in ROW_KEYS)
+    from triptych.rl.sweep import DEFAULT
+
     raw = "-raw" if policy.row.get("observations") == "raw" else ""
+    variant = policy.row.get("pruning", DEFAULT)
+    how = f"{raw}-{variant}" if variant != DEFAULT else raw
     # What a file says of itself may name no other folder.
-    return re.sub(r"[^\w.-]", "_", f"{task}-{method}-{sparsity}{raw}-seed{seed}-{values}.tpk")
+    return re.sub(r"[^\w.-]", "_", f"{task}-{method}-{sparsity}{how}-seed{seed}-{values}.tpk")
 
 
 def _refuse_to_overwrite(path: Path, force: bool) -> None:

@@ -8,15 +8,9 @@ import pandas as pd
 from triptych.core.config import ConfigError
 from triptych.present.files import products
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths, networks_name
-from triptych.rl.config_tasks import (
-    check_tasks,
-    d4rl_file,
-    data_source,
-    task_table,
-    units_of,
-    with_quality,
-)
-from triptych.rl.methods import CRITERIA, OBSERVATIONS, PRUNED
+from triptych.rl.config_checks import SHOWN_PERCENT, check
+from triptych.rl.config_tasks import d4rl_file, data_source, task_table, units_of, with_quality
+from triptych.rl.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.sweep import (
     DEFAULT,
     STACK,
@@ -36,7 +30,6 @@ CHANGES_NOTHING = (
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
-SHOWN_PERCENT = 95
 PAPER_FIGURES = {"rl_figure1": "snip", "rl_figure2": "grasp"}
 
 
@@ -50,7 +43,7 @@ class Workflow:
         self.config = {**config["rl"], "tasks": named_tasks(config["rl"])}
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
-        self._check()
+        check(self.config, self._runs, self._downloads)
         self.tasks = list(self.config["tasks"])
         self.profiled = len(self.units) < len(self.tasks)
         """Whether any task's scores can be set against each other's."""
@@ -69,103 +62,6 @@ class Workflow:
         self.products = products(self.figures, tables)
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
         self._timed, self._deployed = self._timed_run(), self._deployed_runs()
-
-    def _check(self) -> None:
-        config = self.config
-        named = {f"rl.sweeps.{name}": sweep for name, sweep in sweeps(config).items()}
-        variants = config["pruning"]["variants"]
-        if DEFAULT in variants:
-            raise ConfigError(
-                f"config: rl.pruning.variants has one named {DEFAULT}; that is what rl.pruning "
-                "itself says: choose another name"
-            )
-        for key, sweep in {**named, "rl.measure": config["measure"]}.items():
-            if sweep["widths"] not in config["widths"]:
-                raise ConfigError(
-                    f"config: {key}.widths is {sweep['widths']!r}; "
-                    f"allowed is a name from rl.widths: {', '.join(config['widths'])}"
-                )
-            # What is only measured isn't trained, so no mask can change in its training.
-            allowed = [name for name in PRUNED if key in named or not PRUNED[name].changes]
-            for part, runs in sweep["runs"].items():
-                if unknown := sorted({*(runs or {"methods": ()})["methods"]} - {*allowed}):
-                    raise ConfigError(
-                        f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
-                        f"allowed are {', '.join(allowed)}"
-                    )
-                self._check_pruning(f"{key}.runs.{part}", runs or {})
-        self._check_algorithms(named)
-        check_tasks(config["tasks"], self._downloads)
-        updates, every = config["training"]["updates"], config["evaluation"]["every"]
-        evaluations = -(-updates // every)
-        if config["evaluation"]["last"] > evaluations:
-            raise ConfigError(
-                f"config: rl.evaluation.last is {config['evaluation']['last']}; allowed is at most "
-                f"{evaluations}, the evaluations that {updates} updates with one every {every} make"
-            )
-
-        shown = self._runs[~self._runs["trained"]]
-        shown = shown[shown["observations"] == config["observations"]]
-        if not (shown["sparsity_percent"] == SHOWN_PERCENT).any():
-            raise ConfigError(
-                f"config: rl.measure.runs make no mask of {SHOWN_PERCENT}% for observations "
-                f"{config['observations']}; Figure 3 and Table 1 show it"
-            )
-
-    def _check_pruning(self, key: str, runs: Mapping[str, Any]) -> None:
-        """A variant is known, and used by methods that look at data."""
-        if (name := runs.get("pruning", DEFAULT)) == DEFAULT:
-            return
-        variants = self.config["pruning"]["variants"]
-        if name not in variants:
-            raise ConfigError(
-                f"config: {key}.pruning is {name!r}; allowed is {DEFAULT} or a name from "
-                f"rl.pruning.variants: {', '.join(variants) or 'there is none'}"
-            )
-        blind = [each for each in runs["methods"] if (PRUNED[each].scores or each) not in CRITERIA]
-        if blind:
-            raise ConfigError(
-                f"config: {key}.pruning is {name!r}, which changes nothing for "
-                f"{', '.join(blind)}: no loss is in their masks"
-            )
-        if not (quality := variants[name].get("quality")):
-            return
-        for task, table in self.config["tasks"].items():
-            known = {
-                "d4rl": d4rl_file(task, {**table, "quality": quality}) in self._downloads,
-                "collected": f"{task}-{quality}" in self.config["experts"],
-            }
-            if not known.get(table["source"]):
-                raise ConfigError(
-                    f"config: {key}.pruning is {name!r}, whose data have the quality {quality!r}; "
-                    f"of {task}, {table['source']}, there are none such"
-                )
-
-    def _check_algorithms(self, named: Mapping[str, Any]) -> None:
-        """A sweep is one training; each algorithm is of one, so that a score is of one set of
-        widths."""
-        trained: dict[str, str] = {}
-        for key, sweep in named.items():
-            first, *others = sweep["algorithms"]
-            if unknown := [name for name in (first, *others) if name not in ALGORITHMS]:
-                raise ConfigError(
-                    f"config: {key}.algorithms names {', '.join(unknown)}; allowed are "
-                    f"{', '.join(ALGORITHMS)}"
-                )
-            if not set(others) <= set(ALGORITHMS[first].contains):
-                raise ConfigError(
-                    f"config: {key}.algorithms are {', '.join(sweep['algorithms'])}; expected one, "
-                    "or BCQ, BC, of which the first contains the other"
-                )
-            for algorithm in sweep["algorithms"]:
-                if algorithm in trained:
-                    raise ConfigError(
-                        f"config: {trained[algorithm]} and {key} both train {algorithm}; expected "
-                        "it in one of them"
-                    )
-                trained[algorithm] = key
-        if not trained:
-            raise ConfigError("config: rl.sweeps trains nothing; expected at least one sweep")
 
     def _timed_run(self) -> pd.DataFrame:
         """The one measured run whose speed is taken."""

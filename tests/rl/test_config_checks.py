@@ -1,0 +1,63 @@
+"""Variants of the pruning that could not be made are refused before a job starts, by their keys."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from triptych.core.config import ConfigError, check_config, merged
+from triptych.rl.workflow import Workflow
+
+ROOT = Path(__file__).resolve().parents[2]
+ITERATED = {"iterated": {"iterations": 3}}
+
+
+def workflow(overlay):
+    config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), {"rl": overlay})
+    check_config(config, ROOT / "config" / "schema.yaml")
+    return Workflow(config, yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text()))
+
+
+def varied(variants, name, methods=("snip",), **others):
+    part = {"pruning": name, "methods": list(methods), "sparsities": [95]}
+    sweeps = {"bc": {"runs": {"varied": part}}}
+    return {"pruning": {"variants": variants}, "sweeps": sweeps, **others}
+
+
+@pytest.mark.parametrize(
+    ("overlay", "said"),
+    [
+        (varied({}, "other"), "rl.sweeps.bc.runs.varied.pruning is 'other'; allowed is default"),
+        (varied({"default": {"iterations": 2}}, "default"), "has one named default"),
+        (varied(ITERATED, "iterated", ["snip", "erk"]), "changes nothing for erk: no loss"),
+        (varied({"s": {"quality": "random"}}, "s"), "of hopper, collected, there are none such"),
+        (
+            varied({"s": {"quality": "poor"}}, "s", tasks={"hopper": {"source": "d4rl"}}),
+            "of hopper, d4rl, there are none such",
+        ),
+        (  # and not a complaint about the variant's data
+            varied({"s": {"quality": "medium"}}, "s", tasks={"ant": {"source": "collected"}}),
+            "config: rl.tasks.ant",
+        ),
+        (
+            {
+                "pruning": {"variants": ITERATED},
+                "measure": {"runs": {"paper": {"pruning": "iterated"}}},
+            },
+            "rl.measure.runs make no mask of 95%",
+        ),
+    ],
+)
+def test_a_variant_that_cannot_be_made_is_refused(overlay, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        workflow(overlay)
+
+
+def test_a_variant_prunes_with_its_own_settings_and_data():
+    of = workflow(varied({"shifted": {"quality": "medium", "snip_batch": 7}}, "shifted"))
+    shots = of.pruning("hopper", [{"pruning": "shifted"}])
+    assert shots["default"]["transitions"] == "results/rl/hopper/transitions.safetensors"
+    assert shots["shifted"]["transitions"] == "results/rl/hopper-medium/transitions.safetensors"
+    assert (shots["default"]["snip_batch"], shots["shifted"]["snip_batch"]) == (100, 7)
+    assert list(of.variants) == ["shifted"] and "rl_variants" in "".join(map(str, of.products))
