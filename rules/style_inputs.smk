@@ -78,6 +78,7 @@ rule style_prepare_photographs:
         held_out=STYLE.config["photographs"]["held_out"],
         crops=STYLE.config["photographs"]["crops"],
         seed=STYLE.config["photographs"]["seed"],
+        generated=STYLE.config["photographs"]["generated"],
         reserved=STYLE.config["photographs"]["reserved"],
         code=code("style_prepare_photographs"),
     script:

@@ -1,6 +1,7 @@
 """Cut training crops out of a folder of images (source folder) or the bundled photographs."""
 
 from triptych.core.job import job
+from triptych.demo.pictures import picture
 from triptych.style.inputs.crops import shard_embedded, shard_folder
 from triptych.style.inputs.shards import ShardFiles
 
@@ -17,4 +18,6 @@ with job(snakemake):
             crops=params.crops,
             seed=params.seed,
             reserved=params.reserved,
+            generated=params.generated,
+            picture=picture,
         )

@@ -6,7 +6,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from triptych.core.cost import Work, moved, product
-from triptych.style.backbones.architectures import ARCHITECTURES, Pooling
+from triptych.style.backbones.architectures import (
+    ARCHITECTURES,
+    ORIENTED,
+    ORIENTED_FILTERS,
+    ORIENTED_SIDE,
+    Pooling,
+)
 from triptych.style.optimisation.presets import Choices
 
 HALF = 0.9
@@ -65,9 +71,15 @@ def backbone_work(
     architecture: str, read: Read, pooling: str, images: int, size: int, back: bool = True
 ) -> Work:
     """Square images through a backbone as far as it is read, and what reads it; and back."""
-    ways, left, channels, side = 1 + back, {read.content, *read.styles}, 3, size
-    numbers = images * 3 * size**2
+    left = {read.content, *read.styles} - set(ORIENTED)
+    ways, channels, side, numbers = 1 + back, 3, size, images * 3 * size**2
     work = moved(numbers, 4 + 2 * back, 2 + back)
+    for level, name in enumerate(ORIENTED):
+        if name in read.styles:
+            positions = images * (size >> level) ** 2
+            work += product(positions, ORIENTED_SIDE**2 * 3, ORIENTED_FILTERS, ways)
+            work += _gram_work(positions, 2 * ORIENTED_FILTERS, images, back)
+            work += moved(2 * ORIENTED_FILTERS * positions, 4 + 5 * back, 3 * ways)
     for layer in ARCHITECTURES[architecture].layers:
         if isinstance(layer, Pooling):
             side = (side - layer.kernel) // layer.stride + 1
@@ -82,14 +94,19 @@ def backbone_work(
         for name, passes in ((layer.name, 2 + 3 * back), (layer.relu, 0)):
             left.discard(name)
             if name in read.styles:
-                work += product(positions, channels, channels, ways)
-                work += moved(numbers, 3 * back, back) + moved(images * channels**2, 20, 17)
+                work += _gram_work(positions, channels, images, back)
             if name == read.content and (read.styles or back):
                 work += moved(numbers, 26 if read.relative else 11, 20)
             if not left:
                 return work
             work += moved(numbers, passes, ways if passes else 0)  # the ReLU
     raise ValueError(f"{architecture} has no layer {', '.join(sorted(left))}")
+
+
+def _gram_work(positions: int, channels: int, images: int, back: bool) -> Work:
+    """Gram matrices of all positions of some images, and their distances; and back."""
+    work = product(positions, channels, channels, 1 + back)
+    return work + moved(positions * channels, 3 * back, back) + moved(images * channels**2, 20, 17)
 
 
 class _Layer(NamedTuple):

@@ -7,6 +7,18 @@ stage 3 before its ReLU, "relu3_2" the same after it. AlexNet's are "conv1" to "
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+ORIENTED = tuple(f"oriented{level}" for level in range(1, 6))
+"""Layers that every backbone has beside its own: filters on the image halved 0 to 4 times."""
+
+ORIENTED_SIDE = 7
+"""Of such a filter, in pixels of its level."""
+
+ORIENTED_COLOURS = ((4, (0.299, 0.587, 0.114)), (2, (0.5, -0.5, 0.0)), (2, (-0.25, -0.25, 0.5)))
+"""In how many directions each mixture of R, G and B is looked at: lightness, two differences."""
+
+ORIENTED_FILTERS = sum(2 * directions + 1 for directions, _ in ORIENTED_COLOURS)
+"""An even and an odd one a direction, and the mixture itself; a layer has both signs of each."""
+
 
 @dataclass(frozen=True)
 class Convolution:

@@ -14,7 +14,14 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.style.backbones.architectures import ARCHITECTURES, Architecture, Convolution, Pooling
+from triptych.style.backbones.architectures import (
+    ARCHITECTURES,
+    ORIENTED,
+    Architecture,
+    Convolution,
+    Pooling,
+)
+from triptych.style.backbones.oriented import oriented
 
 PoolingKind = Literal["max", "average"]
 
@@ -67,20 +74,21 @@ class Backbone(torch.nn.Module):
     def forward(self, images: Tensor, layers: Sequence[str]) -> dict[str, Tensor]:
         """Activations [N, C, H', W'] of `layers`, by name, of images [N, 3, H, W] in [0, 1].
 
-        Computes as far as the deepest of them. Raises InputError for a name that the
-        architecture doesn't have.
+        Computes as far as the deepest of them. The layers of ORIENTED, which look at the image
+        itself, may be asked of every network. Raises InputError for a name that there isn't.
         """
-        wanted = set(layers)
+        wanted = set(layers) - set(ORIENTED)
         if unknown := wanted - set(self.architecture.layer_names):
             raise InputError(
                 f"{self.architecture.name} has no layer {', '.join(sorted(unknown))}; "
-                f"it has {', '.join(self.architecture.layer_names)}"
+                f"it has {', '.join((*self.architecture.layer_names, *ORIENTED))}"
             )
-        found: dict[str, Tensor] = {}
-        for name, activation in self._walk(images):
+        beside = [name for name in layers if name in ORIENTED]
+        found = oriented(images, beside) if beside else {}
+        for name, activation in self._walk(images) if wanted else ():
             if name in wanted:
                 found[name] = activation
-            if len(found) == len(wanted):
+            if len(found) == len(set(layers)):
                 break
         return {name: found[name] for name in layers}
 

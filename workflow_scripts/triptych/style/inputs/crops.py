@@ -6,8 +6,9 @@ shorter side is below half the crop's).
 """
 
 import io
+import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -21,6 +22,10 @@ from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.shards import Crop, ShardFiles, Skipped, check_held_out, write_shards
 
 QUALITY = 95
+TURN = 25.0
+"""Degrees to either side."""
+LIGHT, TINT = 0.6, 0.12
+"""Of varied crops: the gamma's range in octaves, and that of a channel's gain."""
 GREY_MODES = {"1", "L", "LA", "La"} | DEEP
 
 
@@ -43,12 +48,21 @@ def shard_folder(
 
 
 def shard_embedded(
-    files: ShardFiles, size: int, held_out: int, crops: int, seed: int, reserved: Sequence[str]
+    files: ShardFiles,
+    size: int,
+    held_out: int,
+    crops: int,
+    seed: int,
+    reserved: Sequence[str],
+    *,
+    generated: float = 0.0,
+    picture: Callable[..., np.ndarray] | None = None,
 ) -> None:
     """`crops` random crops of the bundled photographs, the last `held_out` of `reserved` ones.
 
-    The photographs named in `reserved` give no crop for training. Raises InputError for a name
-    that isn't there.
+    The photographs named in `reserved` give no crop for training. Those for training are turned
+    and lit by chance, and a share of them, `generated`, are instead what `picture` paints of a
+    size and a key: uint8 [size, size, 3]. Raises InputError for a name that isn't there.
     """
     photographs = embedded_photographs()
     if unknown := sorted(set(reserved) - set(photographs)):
@@ -63,7 +77,13 @@ def shard_embedded(
     check_held_out(crops, held_out, "the crops asked for")
 
     def both() -> Iterator[Crop]:
-        yield from random_crops(training, crops - held_out, size, seed, 0)
+        cut = random_crops(training, crops - held_out, size, seed, 0, varied=True)
+        for number in range(crops - held_out):
+            if picture and int(generated * (number + 1)) > int(generated * number):
+                painted = Image.fromarray(picture(size, seed, number))
+                yield Crop(f"generated_{number}", as_jpeg(painted))
+            else:
+                yield next(cut)
         yield from random_crops(apart, held_out, size, seed, 1)
 
     write_shards(both(), crops, files, held_out, "the bundled photographs")
@@ -120,24 +140,44 @@ def as_jpeg(image: Image.Image) -> bytes:
 
 
 def random_crops(
-    photographs: dict[str, Image.Image], count: int, size: int, *key: int
+    photographs: dict[str, Image.Image], count: int, size: int, *key: int, varied: bool = False
 ) -> Iterator[Crop]:
     """`count` crops of `size` pixels of RGB photographs: places, scales and flips by chance.
 
     The photograph and the position are drawn uniformly, the side of the square log-uniformly from
     `size` to the photograph's shorter side, so that nothing is enlarged unless a photograph is
-    smaller than `size`. `key` seeds; fewer crops are the beginning of more.
+    smaller than `size`. With `varied` they are also turned and lit by chance. `key` seeds; fewer
+    crops are the beginning of more.
     """
     names = sorted(photographs)
     random = np.random.default_rng(key)
     for _ in range(count):
         name = names[random.integers(len(names))]
         image = photographs[name]
+        angle = math.radians(random.uniform(-TURN, TURN)) if varied else 0.0
+        larger = math.cos(angle) + abs(math.sin(angle))  # of the square around a turned one
         longest = min(image.size)
-        side = round(np.exp(random.uniform(np.log(min(size, longest)), np.log(longest))))
+        least = min(larger * size, longest)
+        side = round(np.exp(random.uniform(np.log(least), np.log(longest))))
         left = int(random.integers(image.width - side + 1))
         top = int(random.integers(image.height - side + 1))
-        crop = square(image, left, top, side, size)
+        crop = square(image, left, top, side, math.ceil(larger * size))
+        if varied:
+            crop = _lit(_turned(crop, angle, size), random)
         if random.random() < 0.5:
             crop = crop.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
         yield Crop(name, as_jpeg(crop))
+
+
+def _turned(image: Image.Image, angle: float, size: int) -> Image.Image:
+    """The middle `size` pixels of a square that is turned by an angle in radians."""
+    image = image.rotate(math.degrees(angle), Image.Resampling.BICUBIC)
+    corner = (image.width - size) // 2
+    return image.crop((corner, corner, corner + size, corner + size))
+
+
+def _lit(image: Image.Image, random: np.random.Generator) -> Image.Image:
+    """In another light: a gamma, and a gain for each channel."""
+    gamma, gains = 2 ** random.uniform(-LIGHT, LIGHT), 1 + random.uniform(-TINT, TINT, 3)
+    table = (np.arange(256) / 255) ** gamma * gains[:, None] * 255
+    return image.point(np.clip(table.round(), 0, 255).astype(int).ravel().tolist())

@@ -1,6 +1,11 @@
 """How much memory an image takes while it is optimised."""
 
-from triptych.style.backbones.architectures import Architecture, Pooling
+from triptych.style.backbones.architectures import (
+    ORIENTED,
+    ORIENTED_FILTERS,
+    Architecture,
+    Pooling,
+)
 from triptych.style.optimisation.presets import Choices
 
 
@@ -10,9 +15,16 @@ def bytes_an_image(architecture: Architecture, choices: Choices, height: int, wi
     Each convolution's and ReLU's output is kept for the backward pass, where the widest layer
     stands a few more times; then the content target, the optimiser and its history.
     """
-    deepest = max(architecture.layer_names.index(name) for name in choices.layers)
+    own = [name for name in choices.layers if name not in ORIENTED]
+    deepest = max((architecture.layer_names.index(name) for name in own), default=-1)
     wanted = architecture.layer_names[: deepest + 1]
-    kept = widest = 0
+    # Of the oriented filters: the responses, both signs of them, and what of these is above zero.
+    kept = sum(
+        5 * ORIENTED_FILTERS * (height >> level) * (width >> level)
+        for level, name in enumerate(ORIENTED)
+        if name in choices.layers
+    )
+    widest = 0
     rows, columns = height, width
     for layer in architecture.layers:
         if isinstance(layer, Pooling):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from triptych.core.errors import InputError
-from triptych.style.backbones.architectures import Architecture, Convolution
+from triptych.style.backbones.architectures import ORIENTED, Architecture, Convolution
 from triptych.style.feedforward.memory import readable
 from triptych.style.images import shape_along
 from triptych.style.optimisation.memory import bytes_an_image
@@ -95,7 +95,8 @@ class Needs:
 
 def smallest_side(architecture: Architecture, choices: Choices) -> int:
     """Pixels that a side must have so that every layer which is read has a position."""
-    side = 1
+    halvings = [level for level, name in enumerate(ORIENTED) if name in choices.layers]
+    side = 2 ** max(halvings, default=0)
     while _positions(architecture, choices, side) < 1:
         side += 1
     return side
@@ -103,7 +104,7 @@ def smallest_side(architecture: Architecture, choices: Choices) -> int:
 
 def _positions(architecture: Architecture, choices: Choices, side: int) -> int:
     """Positions along a side of the deepest layer that is read; less than 1 is none."""
-    left = set(choices.layers)
+    left = set(choices.layers) - set(ORIENTED)
     for layer in architecture.layers:
         padding = layer.padding if isinstance(layer, Convolution) else 0
         side = (side + 2 * padding - layer.kernel) // layer.stride + 1

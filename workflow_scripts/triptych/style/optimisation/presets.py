@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
+from triptych.style.backbones.architectures import ORIENTED
+
 Pooling = Literal["max", "average"]
 Scaling = Literal["equation", "mean", "relative"]
 ContentLoss = Literal["mse", "l1", "smooth_l1", "huber"]
@@ -218,10 +220,10 @@ TUNED_LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "vgg19": ("relu4_2", FIRST_OF_STAGES["vgg"]),
     "vgg16": ("relu4_2", FIRST_OF_STAGES["vgg"]),
     "alexnet": ("relu4", FIRST_OF_STAGES["alexnet"]),
-    # Before the ReLU the small networks give truer colours; their stage 4 keeps less of the
-    # content than a large one's.
-    "narrow_vgg": ("conv3_2", tuple(f"conv{stage}_1" for stage in range(1, 6))),
-    "narrow_alexnet": ("conv3", tuple(f"conv{stage}" for stage in range(1, 6))),
+    # Beside the small networks' own layers, filters that nobody learned: truer colours, broader
+    # strokes, no grain (docs/backbone.md). Their stage 3 keeps as much content as a large one's 4.
+    "narrow_vgg": ("conv3_2", (*FIRST_OF_STAGES["vgg"], *ORIENTED)),
+    "narrow_alexnet": ("conv3", (*FIRST_OF_STAGES["alexnet"], *ORIENTED)),
 }
 
 
@@ -235,7 +237,7 @@ def _tuned(architecture: str) -> dict[str, Any]:
         "scaling": "relative",
         "content_weight": 0.05,
         "style_weight": 2.0,
-        "layer_weights": (1 / 5,) * 5,
+        "layer_weights": (1 / len(style),) * len(style),
         "total_variation_weight": 0.5,
         "rates": "tuned",
         "by_pixels": True,
