@@ -22,6 +22,7 @@ from triptych.style.backbones.backbone import (
     normalised,
     save_backbone,
 )
+from triptych.style.backbones.oriented import oriented, oriented_filters
 
 SHIPPED = Path(__file__).parents[2] / "resources" / "style"
 
@@ -259,3 +260,14 @@ def test_the_shipped_backbone_loads_and_no_layer_is_dead(name):
     for mean in mean_activations(backbone, [images]).values():
         assert mean.isfinite().all()
         assert (mean > 0).double().mean() > 0.5
+
+
+def test_oriented_filters_stand_beside_a_networks_own_layers():
+    backbone, image = random_backbone("narrow_vgg", "average"), random_images(1, 3, 48, 32)
+    found = backbone(image, ["oriented2", "relu2_1", "oriented1"])
+    assert list(found) == ["oriented2", "relu2_1", "oriented1"]
+    torch.testing.assert_close(found["relu2_1"], backbone(image, ["relu2_1"])["relu2_1"])
+    alone = oriented(image, ["oriented2"], oriented_filters().float())
+    torch.testing.assert_close(found["oriented2"], alone["oriented2"])
+    with pytest.raises(InputError, match=r"no layer oriented6; it has .*relu5_1, oriented1"):
+        backbone(image, ["oriented6"])

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 import struct
 import zipfile
 from pathlib import Path
@@ -243,6 +244,42 @@ def test_the_seed_alone_decides_and_fewer_crops_are_the_first_of_more() -> None:
     assert list(random_crops(dict(reversed(photographs.items())), 5, 32, 3, 0)) == many[:5]
     assert list(random_crops(photographs, 8, 32, 4, 0)) != many
     assert {crop.source for crop in many} == {"a", "b"}
+
+
+def test_varied_crops_are_turned_and_lit_without_corners_from_outside() -> None:
+    """Turned ones of a slope have it in another direction; what lies outside would be black."""
+    columns = np.mgrid[0:200, 0:240][1]
+    slope = (60 + 0.4 * columns).astype(np.uint8)
+    image = Image.fromarray(np.dstack([slope] * 3))
+    turned, grey = [], []
+    for crop in random_crops({"a": image}, 40, 32, 1, varied=True):
+        pixels = np.asarray(Image.open(io.BytesIO(crop.jpeg))).astype(float)
+        assert pixels.shape == (32, 32, 3)
+        assert pixels.min() > 12
+        down, across = (np.gradient(pixels[..., 1], axis=axis).mean() for axis in (0, 1))
+        turned.append(math.degrees(math.atan2(down, abs(across))))
+        grey.append(np.ptp(pixels.mean((0, 1))))
+    assert -32 < min(turned) < -15
+    assert 15 < max(turned) < 32
+    assert max(grey) > 8
+
+
+def test_a_share_of_the_crops_is_painted_and_none_that_is_held_out(tmp_path: Path) -> None:
+    def picture(size: int, *key: int) -> np.ndarray:
+        return np.full((size, size, 3), 10 * key[1], np.uint8)
+
+    shard_embedded(
+        files(tmp_path), 16, 4, 16, seed=1, reserved=["coffee"], generated=0.25, picture=picture
+    )
+    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    sources = np.array(shards.sources)
+    assert [name for name in sources if name.startswith("generated")] == [
+        "generated_3",
+        "generated_7",
+        "generated_11",
+    ]
+    assert set(sources[shards.held_out]) == {"coffee"}
+    assert int(shards.batch([7])[0, 0, 5, 5]) == pytest.approx(70, abs=2)
 
 
 def test_a_photograph_smaller_than_a_crop_is_enlarged() -> None:

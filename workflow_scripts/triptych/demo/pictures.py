@@ -114,7 +114,7 @@ def _houses(size: int, random: np.random.Generator) -> Picture:
         pane, open_ = cell * random.uniform(0.35, 0.8), wall * random.uniform(0.3, 1.6)
         for x in np.arange(left + cell[0] / 2, left + wide - pane[0], cell[0]):
             for y in np.arange(top + cell[1] / 2, size, cell[1]):
-                ends = np.array([[x, y], [x, y] + pane]).round().astype(int).tolist()
+                ends = np.array([[x, y], [x + pane[0], y + pane[1]]]).round().astype(int).tolist()
                 cv2.rectangle(image, ends[0], ends[1], open_.tolist(), -1)
     return image
 

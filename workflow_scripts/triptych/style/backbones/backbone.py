@@ -21,7 +21,7 @@ from triptych.style.backbones.architectures import (
     Convolution,
     Pooling,
 )
-from triptych.style.backbones.oriented import oriented
+from triptych.style.backbones.oriented import oriented, oriented_filters
 
 PoolingKind = Literal["max", "average"]
 
@@ -42,6 +42,7 @@ class Backbone(torch.nn.Module):
 
     _mean: Tensor
     _std: Tensor
+    _oriented: Tensor
 
     def __init__(
         self,
@@ -63,6 +64,7 @@ class Backbone(torch.nn.Module):
         dtype = next(iter(weights.values())).dtype
         self.register_buffer("_mean", torch.tensor(mean, dtype=dtype).view(3, 1, 1))
         self.register_buffer("_std", torch.tensor(std, dtype=dtype).view(3, 1, 1))
+        self.register_buffer("_oriented", oriented_filters().to(dtype))
         for key in architecture.shapes():
             self.register_buffer(key.replace(".", "_"), weights[key].detach().clone())
 
@@ -84,7 +86,7 @@ class Backbone(torch.nn.Module):
                 f"it has {', '.join((*self.architecture.layer_names, *ORIENTED))}"
             )
         beside = [name for name in layers if name in ORIENTED]
-        found = oriented(images, beside) if beside else {}
+        found = oriented(images, beside, self._oriented) if beside else {}
         for name, activation in self._walk(images) if wanted else ():
             if name in wanted:
                 found[name] = activation

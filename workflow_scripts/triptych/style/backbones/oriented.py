@@ -10,7 +10,6 @@ beside the networks' own layers: docs/backbone.md.
 
 import math
 from collections.abc import Sequence
-from functools import cache
 
 import torch
 from torch import Tensor
@@ -28,13 +27,12 @@ MIDDLE = 0.45
 """What a photograph's pixels are about, in [0, 1]."""
 
 
-def oriented(images: Tensor, layers: Sequence[str]) -> dict[str, Tensor]:
+def oriented(images: Tensor, layers: Sequence[str], filters: Tensor) -> dict[str, Tensor]:
     """Activations [N, C, H', W'] of `layers` (of ORIENTED), of images [N, 3, H, W] in [0, 1].
 
     C is 2 * ORIENTED_FILTERS; H' and W' are halves of H and W, rounded down, for each level, so
-    that the fifth needs sides of 16 pixels.
+    that the fifth needs sides of 16 pixels. `filters` are `oriented_filters`.
     """
-    filters = _filters(images.device, images.dtype)
     found, level = {}, images
     for name in ORIENTED[: 1 + max(ORIENTED.index(layer) for layer in layers)]:
         if name != ORIENTED[0]:
@@ -46,9 +44,8 @@ def oriented(images: Tensor, layers: Sequence[str]) -> dict[str, Tensor]:
     return {name: found[name] for name in layers}
 
 
-@cache
-def _filters(device: torch.device, dtype: torch.dtype) -> Tensor:
-    """[ORIENTED_FILTERS, 3, side, side]: Gabor pairs of each mixture, then the mixture itself."""
+def oriented_filters() -> Tensor:
+    """Gabor pairs of each mixture, then the mixture itself: float64 [ORIENTED_FILTERS, 3, 7, 7]."""
     middle = ORIENTED_SIDE // 2
     along = torch.arange(-middle, middle + 1, dtype=torch.float64)
     y, x = torch.meshgrid(along, along, indexing="ij")
@@ -60,7 +57,7 @@ def _filters(device: torch.device, dtype: torch.dtype) -> Tensor:
         planes = [*(plane for pair in pairs for plane in pair), point]
         colours = torch.tensor(mixture, dtype=torch.float64)[:, None, None]
         rows += [GAIN * plane * colours for plane in planes]
-    return torch.stack(rows).to(device, dtype)
+    return torch.stack(rows)
 
 
 def _pair(x: Tensor, y: Tensor, angle: float) -> tuple[Tensor, Tensor]:
