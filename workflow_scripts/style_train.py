@@ -7,7 +7,7 @@ from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import LossSettings
-from triptych.style.feedforward.training import train
+from triptych.style.feedforward.training import initial_network, train
 from triptych.style.feedforward.training_data import TrainingSettings
 from triptych.style.feedforward.training_files import Style, read_loss, write_training
 from triptych.style.inputs.shards import Shards
@@ -18,7 +18,7 @@ with job(snakemake):
     precision = choose_precision(params.training["precision"], device, "training")
     training = {**params.training, "precision": precision}
     given = {**dict(params.items()), "training": training}
-    architecture = Architecture(**params.architecture)
+    architecture = Architecture(**params.architecture, styles=len(params.styles))
     loss = read_loss(
         files.backbone,
         params.pooling,
@@ -28,7 +28,7 @@ with job(snakemake):
         device,
     )
     trained = train(
-        architecture,
+        initial_network(architecture, params.training["seed"]),
         loss,
         Shards(files.crops, files.index),
         TrainingSettings(**training),

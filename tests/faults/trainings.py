@@ -51,7 +51,7 @@ def train_audio(folder, stop=None, **changes):
 def train_style(folder, stop=None, crops=None, device=CPU, **changes):
     backbone, painting = style.random_backbone().to(device), style.painting().to(device)
     return style_training.train(
-        SMALL,
+        style_training.initial_network(SMALL, style.TRAINING.seed),
         PerceptualLoss(backbone, style.LOSSES, [painting]),
         crops or style.Noise(),
         dataclasses.replace(style.TRAINING, **changes),

@@ -12,7 +12,7 @@ from triptych.core.stopping import Stopped, StopRequest
 from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.feedforward.training import train
+from triptych.style.feedforward.training import initial_network, train
 from triptych.style.feedforward.training_data import TrainingSettings
 
 
@@ -72,7 +72,7 @@ TRAINING = TrainingSettings(
 
 def main(folder, stop):
     trained = train(
-        Architecture(4, "nearest", residual_blocks=1),
+        initial_network(Architecture(4, "nearest", residual_blocks=1), TRAINING.seed),
         PerceptualLoss(random_backbone(), LOSSES, [painting()]),
         Noise(),
         TRAINING,

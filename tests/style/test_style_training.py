@@ -35,12 +35,18 @@ def settings(**changes):
     return dataclasses.replace(job.TRAINING, **changes)
 
 
+def default_loss():
+    return PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()])
+
+
 def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None):
+    chosen, loss = chosen or settings(batches=4), loss or default_loss()
+    architecture = dataclasses.replace(architecture, styles=len(loss.paintings))
     return train(
-        architecture,
-        loss or PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()]),
+        initial_network(architecture, chosen.seed),
+        loss,
         crops or job.Noise(),
-        chosen or settings(batches=4),
+        chosen,
         CPU,
         Checkpoint(folder, "x"),
         stop or Never(),
@@ -257,6 +263,7 @@ def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
     device = torch.device("cuda")
     loss = PerceptualLoss(job.random_backbone().to(device), job.LOSSES, [job.painting().to(device)])
     chosen = settings(batches=40, precision=precision, log_every=10, learning_rate=0.01)
-    trained = train(SMALL, loss, job.Noise(), chosen, device, Checkpoint(tmp_path, "x"), Never())
+    network, checkpoint = initial_network(SMALL, chosen.seed), Checkpoint(tmp_path, "x")
+    trained = train(network, loss, job.Noise(), chosen, device, checkpoint, Never())
     assert trained.losses["total"].iloc[-1] < trained.losses["total"].iloc[0]
     assert isinstance(chosen, TrainingSettings)

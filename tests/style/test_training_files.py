@@ -16,7 +16,7 @@ from triptych.style.backbones.backbone import save_backbone
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.network_files import load_network, save_network
 from triptych.style.feedforward.perceptual import PerceptualLoss
-from triptych.style.feedforward.training import train
+from triptych.style.feedforward.training import initial_network, train
 from triptych.style.feedforward.training_files import (
     Style,
     read_checkpoints,
@@ -47,7 +47,8 @@ def folder(tmp_path_factory, loss):
     folder = tmp_path_factory.mktemp("network")
     chosen = dataclasses.replace(job.TRAINING, batches=7, checkpoint_every=3, log_every=2)
     checkpoint = Checkpoint(folder / "checkpoint", "x")
-    trained = train(SMALL, loss, Crops(), chosen, CPU, checkpoint, Never())
+    network = initial_network(SMALL, chosen.seed)
+    trained = train(network, loss, Crops(), chosen, CPU, checkpoint, Never())
     write_training(
         trained,
         SMALL,

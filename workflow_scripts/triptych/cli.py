@@ -62,7 +62,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(paint=_paint)
+    parser.set_defaults(paint=_paint, picture=_picture)
     parser.add_argument("--version", action=_Version, help="print the version and stop")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
@@ -87,6 +87,13 @@ def _paint(name: str) -> Any:
             f"{name} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
         )
     return paint(name, (512, 512), seed=0)
+
+
+def _picture(size: int, *key: int) -> Any:
+    """The demo's picture by chance, uint8 [size, size, 3]."""
+    from triptych.demo.pictures import picture
+
+    return picture(size, *key)
 
 
 class _Version(argparse.Action):

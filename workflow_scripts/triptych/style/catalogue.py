@@ -61,6 +61,17 @@ def styles_of(path: Path) -> list[str]:
         return []  # what is wrong with it, its reader says
 
 
+def several() -> Path:
+    """The shipped network of several styles. Raises InputError where there is none."""
+    for entry in catalogue():
+        if entry.kind == "shipped" and styles_of(entry.path):
+            return entry.path
+    raise InputError(
+        "there is no shipped network of several styles; give --network FILE, or call this in a "
+        "checkout of Triptych"
+    )
+
+
 def find_network(style: str) -> tuple[Path, str, str]:
     """The network's file, its style there, and a sentence that says which one it is.
 

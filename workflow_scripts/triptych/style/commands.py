@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.core.errors import InputError
 from triptych.core.options import positive
+from triptych.style import learn_command
 
 if TYPE_CHECKING:
     from triptych.style.stylizer import Stylizer
@@ -82,6 +83,7 @@ def add_commands(commands: Any) -> None:
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
     parser.set_defaults(run=_stylize)
+    learn_command.add_command(commands)
 
 
 def _add_network_options(group: argparse._ArgumentGroup) -> None:

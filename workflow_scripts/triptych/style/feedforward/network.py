@@ -262,9 +262,7 @@ class TransformationNetwork(nn.Module):
         return images if self.recolouring is None else self.recolouring(images)
 
     def of_styles(self) -> dict[str, Tensor]:
-        """What each style has of its own, [S, ...] by name; nothing of a network of one style."""
-        if self.architecture.styles == 1:
-            return {}
+        """What each style has of its own, by name: [S, ...], or [...] where there is but one."""
         norms = [name for name, module in self.named_modules() if isinstance(module, InstanceNorm)]
         owners = [*norms, *(["recolouring"] if self.recolouring else [])]
         tensors = {**dict(self.named_parameters()), **dict(self.named_buffers())}

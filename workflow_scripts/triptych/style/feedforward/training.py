@@ -7,7 +7,7 @@ the seed and the batch's number, so a resumed run sees what an unbroken one woul
 import logging
 import math
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ class Trained:
 
 
 def train(
-    architecture: Architecture,
+    network: TransformationNetwork,
     loss: PerceptualLoss,
     crops: Crops,
     settings: TrainingSettings,
@@ -80,7 +80,8 @@ def train(
 ) -> Trained:
     """Train a network of the loss's paintings with Adam (Johnson et al. 2016).
 
-    From `checkpoint` where there is one.
+    On from `checkpoint` where there is one. What of `network`, which is moved and changed, needs no
+    gradient stays as it is.
     Raises `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not
     finite or the loss explodes (the last checkpoint stays), InputError for fewer crops than a
     batch holds.
@@ -92,8 +93,7 @@ def train(
         )
     if device.type == "cpu":
         keep_freed_memory()
-    architecture = replace(architecture, styles=len(loss.paintings))
-    run = TrainingRun(architecture, loss, settings, device, Path(checkpoint.path).parent / "kept")
+    run = TrainingRun(network, loss, settings, device, Path(checkpoint.path).parent / "kept")
     advice = (
         "Lower style.training.schedule.learning_rate first, then the style weight, or train in "
         "bf16 or float32."
@@ -113,7 +113,7 @@ class TrainingRun:
 
     def __init__(
         self,
-        architecture: Architecture,
+        network: TransformationNetwork,
         loss: PerceptualLoss,
         settings: TrainingSettings,
         device: torch.device,
@@ -121,7 +121,7 @@ class TrainingRun:
     ) -> None:
         self._paintings, self._settings = loss.paintings, settings
         self._device, self._folder = device, folder
-        self._network = initial_network(architecture, settings.seed).to(device)
+        self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
             self._network.to(memory_format=torch.channels_last)
         self._updates = Updates(self._network, loss, settings, device)

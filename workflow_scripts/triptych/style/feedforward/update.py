@@ -37,7 +37,8 @@ class Updates:
     ) -> None:
         self._network, self._loss = network, loss
         self._settings, self._device = settings, device
-        self._adam = torch.optim.Adam(network.parameters(), settings.learning_rate, fused=True)
+        learnt = [each for each in network.parameters() if each.requires_grad]
+        self._adam = torch.optim.Adam(learnt, settings.learning_rate, fused=True)
         self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
         self._portion = Portion(settings.batch, "images", ADVICE)
 

@@ -31,7 +31,7 @@ from triptych.style.feedforward.network import Architecture, TransformationNetwo
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
 from triptych.style.feedforward.stylize import stylise
 from triptych.style.feedforward.tiling import stylise_tiled
-from triptych.style.feedforward.training import TrainingRun
+from triptych.style.feedforward.training import TrainingRun, initial_network
 from triptych.style.feedforward.training_data import TrainingSettings
 from triptych.style.measures import plain
 from triptych.style.optimisation.gatys import optimise
@@ -124,7 +124,8 @@ def our_step(precision: Precision, size: int, width: int) -> Callable[[], object
         seed=0,
     )
     # It writes no checkpoint in so few batches.
-    run = TrainingRun(Architecture(width, "nearest"), loss, training, DEVICE, Path("unused"))
+    network = initial_network(Architecture(width, "nearest"), training.seed)
+    run = TrainingRun(network, loss, training, DEVICE, Path("unused"))
     return partial(run.step, (255 * image(4, 3, size, size)).byte())
 
 

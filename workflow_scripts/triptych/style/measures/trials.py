@@ -17,7 +17,7 @@ from triptych.style.cost import CLOSURE, FORWARD, TRAINING
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.feedforward.training import TrainingRun
+from triptych.style.feedforward.training import TrainingRun, initial_network
 from triptych.style.feedforward.training_data import TrainingSettings
 from triptych.style.optimisation.experiments import choices_of, experiment_runs
 from triptych.style.optimisation.gatys import Optimisation
@@ -35,6 +35,7 @@ def training_trials(config: Config, device: torch.device) -> Iterator[Trial]:
     precision = choose_precision(training["schedule"]["precision"], device, "training")
     schedule = TrainingSettings(**{**training["schedule"], "precision": precision, "batches": MANY})
     architecture = Architecture(**config["network"])
+    network = initial_network(architecture, schedule.seed)
     losses = LossSettings.from_table({**config["losses"], "temporal_weight": 0.0})
     painting = training["painting_size"]
     loss = PerceptualLoss(
@@ -42,7 +43,7 @@ def training_trials(config: Config, device: torch.device) -> Iterator[Trial]:
         losses,
         [images(3, painting, painting * 4 // 3).to(device)],
     )
-    run = TrainingRun(architecture, loss, schedule, device, Path("unused"))
+    run = TrainingRun(network, loss, schedule, device, Path("unused"))
     batch = (255 * images(schedule.batch, 3, schedule.size, schedule.size)).byte()
     yield Trial(
         TRAINING,

@@ -1,0 +1,104 @@
+"""A new style for a trained conditional network: its norms alone are learnt.
+
+Dumoulin, Shlens and Kudlur 2017, section 3.2: the convolutions of a network of many styles serve
+for another one, whose scales and shifts of the norms are then few numbers, learnt in minutes.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.errors import InputError
+from triptych.core.provenance import parameters_digest
+from triptych.core.stopping import Stop
+from triptych.style.backbones.backbone import load_backbone
+from triptych.style.catalogue import styles_of
+from triptych.style.feedforward.network import TransformationNetwork
+from triptych.style.feedforward.network_files import load_network, save_network
+from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
+from triptych.style.feedforward.training import train
+from triptych.style.feedforward.training_data import Crops, TrainingSettings
+from triptych.style.images import resize
+
+BATCH, SIZE = 4, 128
+"""Crops of an update, and their side in pixels."""
+
+LEARNING_RATE = 0.02
+"""Of scales and shifts near one and zero, which take larger steps than convolutions."""
+
+
+def learn_style(
+    network: Path,
+    painting: Tensor,
+    name: str,
+    crops: Crops,
+    batches: int,
+    *,
+    backbone: Path,
+    precision: str,
+    device: torch.device,
+    checkpoint: Path,
+    stop: Stop,
+    to: Path,
+) -> None:
+    """Write to `to` a network of one style, the painting's, from a conditional network's file.
+
+    painting: [3, H, W] in [0, 1];  crops: of SIZE pixels at least;  backbone: of the loss, whose
+    settings are those that the network was trained with;  checkpoint: a folder
+    It begins in the middle of the network's styles. Raises InputError for a file of one style,
+    `Stopped` after saving when `stop` asks.
+    """
+    begun, record = _middle(network)
+    own = begun.of_styles()
+    for parameter, value in begun.named_parameters():
+        value.requires_grad_(parameter in own)
+    settings = LossSettings.from_table(record["losses"])
+    judge = load_backbone(backbone, pooling="average").to(device)
+    painting = resize(painting, record["painting_size"]).to(device)
+    schedule = TrainingSettings(
+        batches=batches,
+        batch=BATCH,
+        size=SIZE,
+        learning_rate=LEARNING_RATE,
+        schedule="one_cycle",
+        flips=True,
+        checkpoint_every=batches,
+        log_every=max(1, batches // 20),
+        precision=precision,
+        seed=0,
+    )
+    made_from = {
+        "painting": hashlib.sha256(painting.cpu().numpy().tobytes()).hexdigest(),
+        "files": [hashlib.sha256(path.read_bytes()).hexdigest() for path in (network, backbone)],
+        "schedule": vars(schedule),
+    }
+    trained = train(
+        begun,
+        PerceptualLoss(judge, settings, [painting]),
+        crops,
+        schedule,
+        device,
+        Checkpoint(checkpoint, parameters_digest(made_from)),
+        stop,
+    )
+    begun.load_state_dict(trained.checkpoints[batches].weights)
+    origin = f"learnt by the norms of {network.name}"
+    own_record = {"painting": name, "variant": "learned", "styles": [name], "batches": batches}
+    save_network(to, begun, {**record, **own_record, "origin": origin, "training": vars(schedule)})
+
+
+def _middle(path: Path) -> tuple[TransformationNetwork, Mapping[str, Any]]:
+    """The even mixture of a conditional network's styles, and its record."""
+    styles = styles_of(path)
+    if not styles:
+        raise InputError(
+            f"{path} is no network of several styles; expected one whose styles a new one can be "
+            "learnt beside, such as resources/style/networks/hands.safetensors"
+        )
+    network, record = load_network(path, "+".join(styles))
+    return network.train(), record
