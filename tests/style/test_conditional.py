@@ -63,10 +63,11 @@ def test_a_file_of_several_styles_gives_one_or_a_mixture(tmp_path, several):
     alone = several.alone()
     ink, record = load_network(path, "ink")
     assert record["style"] == "ink" and ink.architecture.styles == 1
-    assert all(torch.equal(v, alone[1].state_dict()[n]) for n, v in ink.state_dict().items())
+    for name, value in ink.state_dict().items():
+        assert torch.equal(value, alone[1].state_dict()[name].half().float()), name
     mixed, _ = load_network(path, "swirls:1+tiles:3")
     assert torch.allclose(
-        mixed.in1.bias, 0.25 * alone[0].in1.bias + 0.75 * alone[2].in1.bias, atol=1e-7
+        mixed.in1.bias, 0.25 * alone[0].in1.bias + 0.75 * alone[2].in1.bias, rtol=1e-3
     )
 
 

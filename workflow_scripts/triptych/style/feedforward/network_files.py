@@ -24,10 +24,14 @@ def save_network(
 ) -> None:
     """Write the network as safetensors; `record` says how it came about (painting, losses ...).
 
-    `record` is anything that JSON can hold. The same arguments give the same bytes.
+    `record` is anything that JSON can hold. The same arguments give the same bytes. A network of
+    several styles is kept in half precision, whose rounding of weights no eye sees.
     """
-    header = {"architecture": asdict(network.architecture), "record": dict(record)}
-    tensors = {name: value.cpu().contiguous() for name, value in network.state_dict().items()}
+    architecture = network.architecture
+    header = {"architecture": asdict(architecture), "record": dict(record)}
+    kept = torch.float16 if architecture.styles > 1 else torch.float32
+    tensors = {name: value.to("cpu", kept) for name, value in network.state_dict().items()}
+    tensors = {name: value.contiguous() for name, value in tensors.items()}
     # One metadata key: safetensors writes several in an order that changes from run to run.
     with atomic_path(path) as temporary:
         save_file(tensors, temporary, {"network": json.dumps(header, sort_keys=True)})
