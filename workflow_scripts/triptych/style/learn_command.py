@@ -85,7 +85,7 @@ def _learn(options: argparse.Namespace) -> int:
     from triptych.style import catalogue
     from triptych.style.feedforward.learning import SIZE, learn_style
     from triptych.style.images import read_image
-    from triptych.style.inputs.crops import CropsByChance
+    from triptych.style.inputs.chance import CropsByChance
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     network = options.network or catalogue.several()

@@ -8,14 +8,12 @@ shorter side is below half the crop's).
 import io
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import numpy as np
-import torch
 from PIL import Image
-from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.style.image_files import DEEP, opaque, open_image
@@ -183,28 +181,3 @@ def _lit(image: Image.Image, random: np.random.Generator) -> Image.Image:
     gamma, gains = 2 ** random.uniform(-LIGHT, LIGHT), 1 + random.uniform(-TINT, TINT, 3)
     table = (np.arange(256) / 255) ** gamma * gains[:, None] * 255
     return image.point(np.clip(table.round(), 0, 255).astype(int).ravel().tolist())
-
-
-class CropsByChance:
-    """Crops without end for training, made when they are asked for; none is held out.
-
-    Every other one is painted by `picture`, as in `shard_embedded`.
-    """
-
-    training, held_out = range(2**20), range(0)
-
-    def __init__(self, size: int, picture: Callable[..., np.ndarray]) -> None:
-        self._size, self._picture = size, picture
-        self._photographs = embedded_photographs()
-
-    def batch(self, indices: Iterable[int]) -> Tensor:
-        """uint8 [n, 3, size, size]; a crop is a function of its index."""
-        return torch.from_numpy(np.stack([self._crop(index) for index in indices])).permute(
-            0, 3, 1, 2
-        )
-
-    def _crop(self, index: int) -> np.ndarray:
-        if index % 2:
-            return self._picture(self._size, index)
-        (crop,) = random_crops(self._photographs, 1, self._size, index, varied=True)
-        return np.asarray(Image.open(io.BytesIO(crop.jpeg)))
