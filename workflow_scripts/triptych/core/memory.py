@@ -18,8 +18,8 @@ def keep_freed_memory() -> bool:
     By default every tensor of some megabytes is mapped anew, and the kernel clears its pages one
     by one: a fifth to a quarter of the time of a convolutional network's training on a CPU. The
     process's peak memory changes little, but it keeps that peak until it ends. Elsewhere than on
-    Linux with glibc nothing happens. Under `ulimit -v`, where blocks that are kept count, also those
-    of sizes that nothing asks for any more, large ones are always returned instead.
+    Linux with glibc nothing happens. Under `ulimit -v`, where blocks that are kept count even if
+    nothing asks for their size any more, large ones are always returned instead.
     """
     mallopt = _of_glibc("mallopt")
     if mallopt and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:

@@ -9,7 +9,7 @@ from triptych.core.errors import InputError
 from triptych.core.options import positive
 from triptych.style.optimisation.presets import OPTIMIZERS, Initialisation
 
-SCALES = (4.0, 2.0, 1.0)
+SCALES = (16.0, 4.0, 1.0)
 """Factors of the content's weight, coarse to fine; docs/style-presets.md says what was tried."""
 
 CHOICES = {

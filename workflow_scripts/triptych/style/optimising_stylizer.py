@@ -71,14 +71,11 @@ class OptimisingStylizer(Stylizer):
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
         self._source = Path()
-        print(
-            f"{'+'.join(str(scale.evaluations) for scale in self.scales)} evaluations of "
-            f"{architecture.name} ({path}), preset {options.preset}",
-            file=sys.stderr,
-        )
+        print(f"{architecture.name} ({path}), preset {options.preset}", file=sys.stderr)
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """As `Stylizer.work`; raises Stopped by a signal, after saving what was done."""
+        self.preview.check(path for item in items for path in (item.source, item.target))
         with listening() as self._stop:
             try:
                 failures = super().work(items)
@@ -133,12 +130,16 @@ class OptimisingStylizer(Stylizer):
         styles = [self._style_for(image) for image in images]
         if self.options.keep_colours != "moments":
             styles = styles[:1] * len(images)  # one object, which is measured once
+        through = self._through(plan.size)
+        steps = [f"{each.evaluations} at {told(each.shape(*plan.size))}" for each in through]
+        several = f" and {len(images) - 1} more of its size" if len(images) > 1 else ""
+        print(f"{self._source}{several}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
         run = CoarseToFine(
             small,
             styles,
             self.backbone,
             self.choices,
-            self._through(plan.size),
+            through,
             stroke=self.stroke,
             seeds=[self.options.seed or 0] * len(images),
         )
@@ -186,7 +187,7 @@ class OptimisingStylizer(Stylizer):
 
         def step() -> None:
             run.step()
-            self.preview.show(run.images)
+            self.preview.show(lambda: run.images, last=run.done == run.evaluations)
 
         loop.run(str(self._source), step)
 

@@ -7,7 +7,7 @@ digest of all that its result follows from. They go when the call ends.
 import hashlib
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import torch
@@ -52,10 +52,19 @@ class Preview:
             raise InputError(f"--preview {path}: expected a file that ends in {', '.join(FORMATS)}")
         self._path, self._next = path, 0.0
 
-    def show(self, images: Tensor) -> None:
-        """[N, 3, H, W] as they stand, unless they were shown a moment ago."""
-        if self._path is not None and time.monotonic() >= self._next:
-            write_image(self._path, torch.cat(list(images), 2))
+    def check(self, others: Iterable[Path]) -> None:
+        """Raise InputError where it would take the place of an input or a result."""
+        if self._path is not None and self._path.resolve() in {path.resolve() for path in others}:
+            raise InputError(
+                f"--preview {self._path}: an input or a result of this call; give it a file of its "
+                "own"
+            )
+
+    def show(self, images: Callable[[], Tensor], *, last: bool = False) -> None:
+        """What `images` gives, [N, 3, H, W], unless something was shown a moment ago; the last
+        always."""
+        if self._path is not None and (last or time.monotonic() >= self._next):
+            write_image(self._path, torch.cat(list(images()), 2))
             self._next = time.monotonic() + EVERY_SECONDS
 
 

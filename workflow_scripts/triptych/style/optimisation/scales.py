@@ -102,9 +102,9 @@ class CoarseToFine:
     @property
     def images(self) -> Tensor:
         """As they stand, at the scale that goes: [N, 3, h, w] in [0, 1]."""
-        if self._finished is not None:
-            return self._finished
-        return self._originals if self._going is None else self._going.images
+        if self._going is not None:
+            return self._going.images
+        return self._originals if self._finished is None else self._finished
 
     def step(self) -> None:
         """Evaluate every image once."""
