@@ -16,8 +16,8 @@ DESCRIPTION = """\
 Paint photographs and videos in a style.
 
 With a trained network (the default) an image takes a second or less; its own size is kept,
-however large. With --optimize the image itself is optimised towards a painting of your choice
-(Gatys et al. 2016), which takes minutes.
+however large. With --optimize the image itself is optimised towards a painting of your choice, or
+several (Gatys et al. 2016), which takes minutes.
 """
 
 EXAMPLES = """\
@@ -27,6 +27,12 @@ examples:
   triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
   triptych stylize photo.jpg --optimize --style starry_night.jpg -o painted.png --size 512
+  triptych stylize photo.jpg --optimize --style wave.jpg:2+mosaic -o painted.png --preview now.png
+  triptych stylize photo.jpg --optimize --style stars.jpg+wave.jpg --regions sky.png+sea.png \\
+      -o painted.png
+
+--optimize keeps what it has done beside the result (painted.png.unfinished) until it ends: after
+Ctrl-C or a kill the same command goes on from there, to the same bytes.
 
 A result may replace an earlier one, but never an input. An input that cannot be used is
 reported at the end, with exit code 2; the others are done all the same.
