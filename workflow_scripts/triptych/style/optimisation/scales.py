@@ -1,10 +1,10 @@
 """Coarse to fine: a batch of images optimised at growing sizes, each begun from the one before.
 
 A layer sees the same number of pixels at every size, so what is painted small and enlarged has
-larger strokes than the full size alone would give (Gatys et al. 2016, section 3 of their code's
-notebook; Gatys et al. 2017, section 6), and reaches them sooner. What is small has lost the
-photograph's detail, and strokes as large as a building replace it: coarse scales weigh the content
-more (docs/style-presets.md, "Coarse to fine").
+larger strokes than the full size alone would give, and reaches them sooner (Gatys et al. 2016 in
+their notebook, and 2017). But strokes as large as a building replace it: so coarse scales weigh the
+content more, and what they come to is enlarged with the detail that the photograph has beyond them
+(docs/style-presets.md, "Coarse to fine").
 """
 
 from collections.abc import Sequence
