@@ -198,9 +198,10 @@ def _longest(style: Sequence[Painting]) -> Size:
 
 
 def _sources() -> list[Path]:
-    """Files of which the optimisation's bits are made: what they kept is nothing to another."""
+    """Code of which the optimisation's bits are made: nothing goes on from what other code kept."""
     folder = Path(optimisation.__path__[0])
-    return [*sorted(folder.glob("*.py")), folder.parent / "losses.py"]
+    beside = [folder.parent / name for name in ("losses.py", "images.py", "enlarging.py")]
+    return [*sorted(folder.glob("*.py")), *beside]
 
 
 def _size(images: Tensor) -> Size:

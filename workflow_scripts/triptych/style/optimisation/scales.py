@@ -151,6 +151,7 @@ class CoarseToFine:
         return True
 
     def trouble(self) -> str:
+        """None that is the whole batch's."""
         return ""
 
     def state(self) -> dict[str, Any]:
@@ -164,6 +165,7 @@ class CoarseToFine:
         }
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what another object of the same arguments gave as `state`."""
         self._number, self._finished = state["number"], state["finished"]
         self.reasons = state["reasons"]
         self._going = None
