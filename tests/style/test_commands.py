@@ -135,7 +135,9 @@ def test_optimize_moves_the_image_towards_the_painting(here, capsys):
     assert main([*command, "--size", "32", *arguments]) == 0
     result = read_image("x.png")
     assert result.shape == (3, 46, 32)
-    assert "3 evaluations of narrow_vgg" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "narrow_vgg (backbone.safetensors), preset tuned" in said
+    assert "in/a.png: evaluations 3 at 16x23, 3 at 32x46 pixels" in said
 
 
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):

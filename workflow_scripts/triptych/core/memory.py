@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-MMAP_MAX, TRIM_THRESHOLD = -4, -1  # M_MMAP_MAX and M_TRIM_THRESHOLD of malloc.h
+# M_MMAP_MAX, M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of malloc.h
+MMAP_MAX, TRIM_THRESHOLD, MMAP_THRESHOLD = -4, -1, -3
 NEVER = 2**31 - 1
 
 
@@ -17,9 +18,13 @@ def keep_freed_memory() -> bool:
     By default every tensor of some megabytes is mapped anew, and the kernel clears its pages one
     by one: a fifth to a quarter of the time of a convolutional network's training on a CPU. The
     process's peak memory changes little, but it keeps that peak until it ends. Elsewhere than on
-    Linux with glibc nothing happens.
+    Linux with glibc nothing happens. Under `ulimit -v`, where blocks that are kept count even if
+    nothing asks for their size any more, large ones are always returned instead.
     """
     mallopt = _of_glibc("mallopt")
+    if mallopt and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
+        mallopt(MMAP_THRESHOLD, 2**20)  # which glibc would raise with each large block
+        return False
     return bool(mallopt and mallopt(MMAP_MAX, 0) and mallopt(TRIM_THRESHOLD, NEVER))
 
 

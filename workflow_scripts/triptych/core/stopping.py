@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Protocol
 
@@ -11,6 +13,9 @@ SAVED_EXIT_CODE = 75
 
 MARGIN_SECONDS = 90.0
 """How long before a time limit a job stops: a checkpoint takes seconds, schedulers are late."""
+
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
 
 class Stopped(SystemExit):
@@ -54,7 +59,7 @@ class StopRequest:
         self._listen()
 
     def _listen(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+        for number in SIGNALS:
             signal.signal(number, self._catch)
 
     def __getstate__(self) -> tuple[str | None, float | None]:
@@ -75,6 +80,17 @@ class StopRequest:
 
     def _catch(self, number: int, frame: FrameType | None) -> None:
         self._signal = signal.Signals(number).name
+
+
+@contextmanager
+def listening() -> Iterator[StopRequest]:
+    """A `StopRequest` while the block lasts; afterwards signals do what they did before."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    try:
+        yield StopRequest()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def scheduler_limit(runtime_minutes: float | None) -> float | None:

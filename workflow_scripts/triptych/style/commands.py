@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from triptych.core.errors import InputError
 from triptych.core.options import positive
 from triptych.style import learn_command
+from triptych.style.optimising_options import add_options, counts, refuse_without_optimize
 
 if TYPE_CHECKING:
     from triptych.style.stylizer import Stylizer
@@ -16,8 +17,8 @@ DESCRIPTION = """\
 Paint photographs and videos in a style.
 
 With a trained network (the default) an image takes a second or less; its own size is kept,
-however large. With --optimize the image itself is optimised towards a painting of your choice
-(Gatys et al. 2016), which takes minutes.
+however large. With --optimize the image itself is optimised towards a painting of your choice, or
+several (Gatys et al. 2016), which takes minutes.
 """
 
 EXAMPLES = """\
@@ -27,6 +28,12 @@ examples:
   triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
   triptych stylize photo.jpg --optimize --style starry_night.jpg -o painted.png --size 512
+  triptych stylize photo.jpg --optimize --style wave.jpg:2+mosaic -o painted.png --preview now.png
+  triptych stylize photo.jpg --optimize --style stars.jpg+wave.jpg --regions sky.png+sea.png \\
+      -o painted.png
+
+--optimize keeps what it has done beside the result (painted.png.unfinished) until it ends: after
+Ctrl-C or a kill the same command goes on from there, to the same bytes.
 
 A result may replace an earlier one, but never an input. An input that cannot be used is
 reported at the end, with exit code 2; the others are done all the same.
@@ -49,7 +56,8 @@ def add_commands(commands: Any) -> None:
         "--style",
         metavar="NAME|FILE",
         help="a network's name (see --networks) or file (safetensors, or pytorch/examples' .pth); "
-        "with --optimize a painting's file, or swirls, waves or mosaic",
+        "with --optimize a painting's file, or swirls, waves or mosaic; several are mixed by "
+        "weights (a:2+b:1)",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="OUT", help="a file for one input, else a folder"
@@ -62,8 +70,12 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument(
         "--keep-colours",
-        action="store_true",
-        help="take only lightness from the result, colours from the input",
+        nargs="?",
+        const="luma",
+        choices=("luma", "moments"),
+        help="luma (where none is named): take only lightness from the result, colours from the "
+        "input; moments, with --optimize: give the painting the input's colours first, by their "
+        "mean and covariance",
     )
     parser.add_argument(
         "--strength",
@@ -80,6 +92,13 @@ def add_commands(commands: Any) -> None:
         help="for the whole process, such as 2GB; a network works large images in tiles, without "
         "seams; for --optimize see --on-large (default: what is free)",
     )
+    parser.add_argument(
+        "--batch",
+        type=positive,
+        default=8,
+        help="images of one size, or frames, at once; with --optimize as many as the memory holds, "
+        "and no more than this (default: %(default)s)",
+    )
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
     parser.set_defaults(run=_stylize)
@@ -92,12 +111,6 @@ def _add_network_options(group: argparse._ArgumentGroup) -> None:
         choices=("auto", "float32", "bf16", "fp16"),
         default="auto",
         help="auto takes bf16 or fp16 where the device gains, and prints the error (default: auto)",
-    )
-    group.add_argument(
-        "--batch",
-        type=positive,
-        default=8,
-        help="images of one size, or frames, at once (default: %(default)s)",
     )
 
 
@@ -112,7 +125,11 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
         help="layers, losses and rates (default: %(default)s)",
     )
     group.add_argument(
-        "--evaluations", type=positive, default=200, help="of the loss (default: %(default)s)"
+        "--evaluations",
+        type=counts,
+        default=[150],
+        metavar="N[,N...]",
+        help="of the loss, at each scale, or one number a scale, coarse to fine (default: 150)",
     )
     group.add_argument(
         "--backbone",
@@ -128,6 +145,7 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
         help="where an image at its size doesn't fit the memory: optimise it as large as it does, "
         "then enlarge it with the photograph's detail; or refuse it (default: %(default)s)",
     )
+    add_options(group)
 
 
 class _Networks(argparse.Action):
@@ -170,6 +188,7 @@ def _stylize(options: argparse.Namespace) -> int:
             raise InputError(f"{name} is missing; see triptych stylize --help")
     if options.output is None:
         raise InputError("-o is missing: where shall the result go?")
+    refuse_without_optimize(options)
     from triptych.style.work_list import work_list
 
     items = work_list(options.inputs, options.output)

@@ -3,49 +3,61 @@
 import argparse
 import gc
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from triptych.core.errors import InputError
+from triptych.core.files import sha256_of
 from triptych.core.memory import return_freed_memory
 from triptych.core.portion import NoRoomError
-from triptych.core.progress import Progress
-from triptych.style import catalogue
+from triptych.core.stopping import Stop, Stopped, listening
+from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.style import catalogue, optimisation
 from triptych.style.backbones.backbone import Backbone, load_backbone, normalised
 from triptych.style.enlarging import enlarged
 from triptych.style.feedforward.memory import free_memory, parse_bytes, readable, resident_memory
-from triptych.style.images import read_image, resize, resize_to
+from triptych.style.images import resize_to
 from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.prepare import bundled, fitted
-from triptych.style.optimisation.gatys import FINISHED, optimise
 from triptych.style.optimisation.memory_plan import FIXED, MemoryPlan, Needs, Size, told
 from triptych.style.optimisation.presets import preset
+from triptych.style.optimisation.scales import CoarseToFine, Scale, scales
+from triptych.style.optimisation.styles import Painting
+from triptych.style.optimising_options import SCALES, changes
+from triptych.style.paintings import check_proportions, coloured, paintings
 from triptych.style.stylizer import Photograph, Stylizer
-
-NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
-"""Suffixes of files that no painting bears."""
+from triptych.style.unfinished import Preview, Unfinished, digest
+from triptych.style.work_list import Item
 
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
 """PyTorch's words, and those of oneDNN, which tells no reason."""
 
+SAVE_EVERY_SECONDS = 60.0
+"""What a kill may cost."""
+
 
 class OptimisingStylizer(Stylizer):
-    """Version 1: each image is optimised towards a painting."""
+    """Version 1: each image is optimised towards a painting, or several, coarse to fine."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
-        self.painting = _painting(options)
+        self.batch = options.batch
+        self.style = paintings(options)
+        self.scales = scales(options.scales or SCALES, options.evaluations)
+        self.stroke = options.style_scale or 1.0
         path = options.backbone or catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
         if not path.is_file():
             raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
         architecture = load_backbone(path, pooling="average").architecture
         # A photograph keeps its shape, whatever the preset made of the paper's squares.
-        self.choices = preset(options.preset, architecture.name, aspect="kept")
-        self.sizes = Needs(architecture, self.choices, _size(self.painting))
-        self.sizes.check(_size(self.painting), f"{options.style}: a painting")
+        self.choices = preset(options.preset, architecture.name, aspect="kept", **changes(options))
+        self.sizes = Needs(architecture, self.choices, _longest(self.style), self.stroke)
+        for each in self.style:
+            self.sizes.check(_size(each.image), f"{options.style}: a painting")
         backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
         self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
         self.limit = None if limit is None else limit - resident_memory()
@@ -54,12 +66,28 @@ class OptimisingStylizer(Stylizer):
                 f"--memory {options.memory}: the program alone takes "
                 f"{readable(resident_memory())}, before any image. Give it more."
             )
+        self.preview = Preview(options.preview)
+        self.unfinished = Unfinished(options.output)
+        self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
+        self._stop: Stop | None = None
         self._source = Path()
-        print(
-            f"{options.evaluations} evaluations of {architecture.name} ({path}), "
-            f"preset {options.preset}",
-            file=sys.stderr,
-        )
+        print(f"{architecture.name} ({path}), preset {options.preset}", file=sys.stderr)
+
+    def work(self, items: list[Item]) -> list[tuple[Path, str]]:
+        """As `Stylizer.work`; raises Stopped by a signal, after saving what was done."""
+        self.preview.check(path for item in items for path in (item.source, item.target))
+        with listening() as self._stop:
+            try:
+                failures = super().work(items)
+            except Stopped as stopped:
+                print(
+                    f"{stopped.reason}: {self.unfinished.folder} holds what was done; the same "
+                    "command goes on from there, or delete it",
+                    file=sys.stderr,
+                )
+                raise
+        self.unfinished.remove()
+        return failures
 
     def _finish(self, group: list[Photograph], failures: list[tuple[Path, str]]) -> None:
         self._source = group[0].item.source  # what messages name
@@ -68,14 +96,18 @@ class OptimisingStylizer(Stylizer):
     def render(self, images: Tensor) -> Tensor:
         """Images [N, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.
 
-        Where it runs out all the same, half as much is tried; raises InputError where that is too
-        little, or where images may not be enlarged.
+        As many side by side as the memory holds. Where it runs out all the same, half as much is
+        tried; raises InputError where that is too little, or where images may not be enlarged.
         """
         size = _size(images)
         self.sizes.check(size, "an image")
+        for name, each in zip(self.options.regions or [], self.style, strict=False):
+            if each.region is not None:
+                check_proportions(name, each.region, images, f"{self._source}, a photograph")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
         while True:
             plan = self.sizes.plan(size, at_hand, enlarge=self.options.on_large == "enlarge")
+            together = max(1, min(len(images), int(at_hand / plan.bytes)))
             if plan.size != size:
                 print(
                     f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)}: "
@@ -83,35 +115,93 @@ class OptimisingStylizer(Stylizer):
                     file=sys.stderr,
                 )
             try:
-                return self._optimised(images, plan)
+                return torch.cat([self._optimised(part, plan) for part in images.split(together)])
             except (RuntimeError, MemoryError, NoRoomError) as problem:
                 if not _memory_ran_out(problem):
                     raise
             # Behind the handler: the error held what had been computed.
             gc.collect()
             return_freed_memory()
-            at_hand = plan.bytes / 2
+            at_hand = together * plan.bytes / 2
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
 
     def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
         small = resize_to(images, *plan.size)
-        painting = resize(self.painting, min(plan.size)).to(self.device)
-        with Progress("evaluated", self.options.evaluations, "times") as progress:
-            done = optimise(
-                small,
-                painting[None],
-                self.backbone,
-                self.choices,
-                self.options.evaluations,
-                seeds=[0],
-                after_evaluation=lambda _: progress.advance(),
-            )
-        if done.statuses[0] != FINISHED:
-            print(
-                f"{self._source}: stopped, {done.reasons[0]}; the last good image is written",
-                file=sys.stderr,
-            )
-        return done.images if small is images else enlarged(done.images, small, images)
+        styles = [self._style_for(image) for image in images]
+        if self.options.keep_colours != "moments":
+            styles = styles[:1] * len(images)  # one object, which is measured once
+        through = self._through(plan.size)
+        steps = [f"{each.evaluations} at {told(each.shape(*plan.size))}" for each in through]
+        several = f" and {len(images) - 1} more of its size" if len(images) > 1 else ""
+        print(f"{self._source}{several}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
+        run = CoarseToFine(
+            small,
+            styles,
+            self.backbone,
+            self.choices,
+            through,
+            stroke=self.stroke,
+            seeds=[self.options.seed or 0] * len(images),
+        )
+        self._run(run, small)
+        for reason in run.reasons:
+            print(f"{self._source}: stopped {reason}", file=sys.stderr)
+        return run.images if small is images else enlarged(run.images, small, images)
+
+    def _style_for(self, photograph: Tensor) -> list[Painting]:
+        style = [each.to(self.device) for each in self.style]
+        moments = self.options.keep_colours == "moments"
+        return coloured(style, photograph) if moments else style
+
+    def _through(self, size: Size) -> list[Scale]:
+        """The scales of which the network sees something; raises InputError for the last one's
+        painting."""
+        seen = []
+        for scale in self.scales:
+            shape = scale.shape(*size)
+            painting = round(self.stroke * min(shape))
+            if min(*shape, painting) >= self.sizes.least:
+                seen.append(scale)
+        if self.scales[-1] not in seen:
+            self.sizes.check((painting, painting), f"--style-scale {self.stroke:g}: a painting")
+        return seen
+
+    def _run(self, run: CoarseToFine, images: Tensor) -> None:
+        """To its end, from where an earlier call of the same was killed."""
+        assert self._stop is not None
+        stop, tensors = self._stop, [images]
+        for each in self.style:
+            tensors += [each.image, *(m for m in (each.mask, each.region) if m is not None)]
+        texts = [
+            *(self._origin, self.choices, run.scales, self.stroke, self.options.seed),
+            *(self.options.keep_colours == "moments", [each.weight for each in self.style]),
+            str(self.device),
+        ]
+        loop = TrainingLoop(
+            run,
+            Rhythm(run.evaluations, ("evaluation", "evaluations"), seconds=SAVE_EVERY_SECONDS),
+            self.unfinished.checkpoint(digest(texts, tensors)),
+            lambda: stop.reason,
+        )
+        loop.restore(self.device)
+
+        def step() -> None:
+            run.step()
+            self.preview.show(lambda: run.images, last=run.done == run.evaluations)
+
+        loop.run(str(self._source), step)
+
+
+def _longest(style: Sequence[Painting]) -> Size:
+    """Of the painting that is largest when all have one shorter side."""
+    return max((_size(each.image) for each in style), key=lambda size: max(size) / min(size))
+
+
+def _sources() -> list[Path]:
+    """Code of which the optimisation's bits are made: nothing goes on from what other code kept."""
+    folder = Path(optimisation.__path__[0])
+    beside = [folder.parent / name for name in ("losses.py", "images.py", "enlarging.py")]
+    return [*sorted(folder.glob("*.py")), *beside]
 
 
 def _size(images: Tensor) -> Size:
@@ -123,18 +213,6 @@ def _memory_ran_out(problem: BaseException) -> bool:
     """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError of a text."""
     kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
     return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
-
-
-def _painting(options: argparse.Namespace) -> Tensor:
-    """The painting of a file, or one that the command paints itself by that name."""
-    style = options.style
-    if not Path(style).is_file():
-        return torch.from_numpy(options.paint(style)).permute(2, 0, 1)
-    if Path(style).suffix.lower() in NETWORKS:
-        raise InputError(
-            f"{style} is a network, where a painting is expected: leave --optimize out to use it"
-        )
-    return read_image(style)
 
 
 def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:

@@ -106,7 +106,7 @@ class Stylizer:
 
         originals = originals.to(self.device)
         results = self.render(originals)
-        if self.options.keep_colours:
+        if self.options.keep_colours == "luma":
             results = keep_colours(originals, results)
         if self.options.strength < 1:
             results = originals.lerp(results, self.options.strength)

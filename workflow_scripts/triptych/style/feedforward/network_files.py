@@ -1,7 +1,6 @@
 """Networks as files: this project's, and checkpoints of the PyTorch examples."""
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.weights import read_state_dict
 from triptych.style.feedforward.network import Architecture, Styled, TransformationNetwork
+from triptych.style.mixtures import weighted
 
 
 def save_network(
@@ -84,18 +84,13 @@ def mixture(style: str, styles: Sequence[str], where: str) -> list[float]:
     styles they are.
     """
     weights = dict.fromkeys(styles, 0.0)
-    for part in style.split("+"):
-        name, _, weight = part.partition(":")
-        try:
-            value = float(weight or 1)
-        except ValueError:
-            value = -1.0
-        if name not in weights or not 0 < value < math.inf:
+    for name, weight in weighted(style):
+        if name not in weights or weight is None:
             raise InputError(
-                f"{part!r} is no style of {where}; expected one of {', '.join(styles)}, or several "
-                f"with weights above 0, such as {styles[0]}:2+{styles[-1]}:1"
+                f"{style!r} is no style of {where}; expected one of {', '.join(styles)}, or "
+                f"several with weights above 0, such as {styles[0]}:2+{styles[-1]}:1"
             )
-        weights[name] += value
+        weights[name] += weight
     total = sum(weights.values())
     return [value / total for value in weights.values()]
 

@@ -22,6 +22,7 @@ from triptych.style.optimisation.memory import bytes_an_image
 from triptych.style.optimisation.objective import Objective
 from triptych.style.optimisation.optimizers import row_optimizer
 from triptych.style.optimisation.presets import Choices
+from triptych.style.optimisation.styles import Style
 
 DIVERGED_FACTOR = 100.0
 DIVERGED_PATIENCE = 20
@@ -56,20 +57,25 @@ class Optimised:
 
 
 class Optimisation:
-    """One batch on its way; `advance` evaluates every image that still goes, and moves it."""
+    """One batch on its way; `advance` evaluates every image that still goes, and moves it.
+
+    start: [N, 3, H, W], where `initial_images` of the choices aren't it
+    """
 
     def __init__(
         self,
         contents: Sequence[Tensor],
-        paintings: Sequence[Tensor],
+        styles: Sequence[Style],
         backbone: Backbone,
         choices: Choices,
         evaluations: int,
         seeds: Sequence[int],
+        start: Tensor | None = None,
     ) -> None:
         self._choices, self._evaluations = choices, evaluations
-        self._objective = Objective(backbone, choices, contents, paintings)
-        start = initial_images(contents, paintings, choices, seeds)
+        self._objective = Objective(backbone, choices, contents, styles)
+        if start is None:
+            start = initial_images(contents, styles, choices, seeds)
         count, self._shape = len(start), start.shape[1:]
         self._optimizer = row_optimizer(choices, start.flatten(1).clone())
         self._best = start.flatten(1)
@@ -88,6 +94,14 @@ class Optimisation:
     def finished(self) -> bool:
         """Whether nothing is left to do."""
         return self.done >= self._evaluations or not self._going
+
+    @property
+    def images(self) -> Tensor:
+        """As they stand, [N, 3, H, W] in [0, 1]."""
+        rows = self._results.clone()
+        if not self.finished:
+            rows[self._going] = self._optimizer.rows
+        return rows.nan_to_num(0.0, 1.0, 0.0).clamp_(0, 1).view(-1, *self._shape)
 
     def advance(self) -> None:
         """One evaluation of every image that still goes, and, unless it is the last, one move."""
@@ -207,7 +221,7 @@ _STATE = (
 
 def optimise(
     contents: Tensor,
-    paintings: Tensor | Sequence[Tensor],
+    styles: Tensor | Sequence[Style],
     backbone: Backbone,
     choices: Choices,
     evaluations: int,
@@ -216,21 +230,21 @@ def optimise(
     memory_bytes: float = math.inf,
     after_evaluation: Callable[[int], object] | None = None,
 ) -> Optimised:
-    """Optimise contents [N, 3, H, W] in [0, 1], each towards its painting, by the choices.
+    """Optimise contents [N, 3, H, W] in [0, 1], each towards its style, by the choices.
 
-    `paintings` are N of [3, h, w], of any sizes, or one for all; `seeds` are N, for noise.
+    `styles` are N, of paintings [3, h, w] of any sizes, or one for all; `seeds` are N, for noise.
     `backbone` has the choices' pooling, and is normalised if they say so (`prepared`). As many
     images are optimised at once as `memory_bytes` holds. `after_evaluation` is called after each
     evaluation with the number of images in it.
     """
-    paintings = list(paintings) * (len(contents) if len(paintings) == 1 else 1)
+    styles = list(styles) * (len(contents) if len(styles) == 1 else 1)
     height, width = contents.shape[2:]
     together = images_at_once(backbone.architecture, choices, height, width, memory_bytes)
     parts = []
     for first in range(0, len(contents), together):
         part = slice(first, first + together)
         running = Optimisation(
-            list(contents[part]), paintings[part], backbone, choices, evaluations, seeds[part]
+            list(contents[part]), styles[part], backbone, choices, evaluations, seeds[part]
         )
         while not running.finished:
             running.advance()
@@ -267,16 +281,17 @@ def images_at_once(
 
 def initial_images(
     contents: Sequence[Tensor],
-    paintings: Sequence[Tensor],
+    styles: Sequence[Style],
     choices: Choices,
     seeds: Sequence[int],
 ) -> Tensor:
-    """Where the images start, [N, 3, H, W]: the content, uniform noise, or the painting."""
+    """Where the images start, [N, 3, H, W]: the content, uniform noise, or the first painting."""
     if choices.initialisation == "content":
         return torch.stack(list(contents))
     height, width = contents[0].shape[1:]
     if choices.initialisation == "style":
-        return torch.stack([resize_to(image, height, width) for image in paintings])
+        first = [each if isinstance(each, Tensor) else each[0].image for each in styles]
+        return torch.stack([resize_to(image, height, width) for image in first])
     # Drawn on the CPU, so that a seed is the same noise on every device.
     noise = [
         torch.rand(3, height, width, generator=torch.Generator().manual_seed(int(seed)))

@@ -35,16 +35,25 @@ class MemoryPlan:
 
 @dataclass(frozen=True)
 class Needs:
-    """What decides how much memory is taken: the network, the choices, and the painting's size."""
+    """What decides how much memory is taken: the network, the choices, and the painting's size.
+
+    stroke: the painting's shorter side against the image's
+    """
 
     architecture: Architecture
     choices: Choices
     painting: Size
+    stroke: float = 1.0
+
+    @property
+    def least(self) -> int:
+        """Pixels that a side must have so that the deepest layer sees something."""
+        return smallest_side(self.architecture, self.choices)
 
     def bytes(self, large: Size, small: Size) -> float:
         """What an image of `large` takes that is optimised at `small`, beside the painting."""
         plane = 4.0 * large[0] * large[1]
-        painting = shape_along(*self.painting, min(small))
+        painting = shape_along(*self.painting, max(1, round(self.stroke * min(small))))
         largest = max(
             bytes_an_image(self.architecture, self.choices, *size) for size in (small, painting)
         )
@@ -85,11 +94,11 @@ class Needs:
 
     def check(self, size: Size, what: str) -> None:
         """Raise InputError for an image of which the deepest layer would see nothing."""
-        least = smallest_side(self.architecture, self.choices)
-        if min(size) < least:
+        if min(size) < self.least:
             raise InputError(
-                f"{what} of {told(size)} pixels; --optimize expects at least {least} along both "
-                f"sides, since {self.architecture.name} sees nothing in less. Take a larger one."
+                f"{what} of {told(size)} pixels; --optimize expects at least {self.least} along "
+                f"both sides, since {self.architecture.name} sees nothing in less. Take a larger "
+                "one."
             )
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
@@ -10,6 +11,9 @@ from triptych.core.device import precision_context
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.losses import content_term, position_gram, style_term, total_variation
 from triptych.style.optimisation.presets import Choices
+from triptych.style.optimisation.styles import Part, Style, guided, parts_of
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -27,10 +31,11 @@ class Terms:
 
 
 class Objective:
-    """Losses of N images against N contents [3, H, W] and N paintings [3, h, w] of any size.
+    """Losses of N images against N contents [3, H, W] and N styles, of paintings of any size.
 
     What is given twice is measured once. Targets are computed here, without a graph; `terms`
-    computes no further than the deepest layer that the choices name.
+    computes no further than the deepest layer that the choices name. Styles may differ in their
+    paintings; regions and weights are the same for all.
     """
 
     def __init__(
@@ -38,21 +43,19 @@ class Objective:
         backbone: Backbone,
         choices: Choices,
         contents: Sequence[Tensor],
-        paintings: Sequence[Tensor],
+        styles: Sequence[Style],
     ) -> None:
         self._backbone, self._choices = backbone, choices
         self._device = contents[0].device
-        content, style = [], []
+        content = []
         distinct, self._content_of = _distinct(contents)
         with torch.no_grad():
             for image in distinct:
                 content.append(self._features(image[None])[choices.content_layer])
-            distinct, self._style_of = _distinct(paintings)
-            for image in distinct:
-                features = self._features(image[None])
-                style.append([position_gram(features[name]) for name in choices.style_layers])
+            kinds, self._style_of = _distinct(styles)
+            parts = [parts_of(kind, self._features, choices.style_layers) for kind in kinds]
         self._contents = torch.cat(content)
-        self._styles = [torch.cat(grams) for grams in zip(*style, strict=True)]
+        self._parts = [_stacked(each) for each in zip(*parts, strict=True)]
         self._select()
 
     def terms(self, images: Tensor, part: slice = slice(None)) -> Terms:
@@ -66,11 +69,13 @@ class Objective:
             choices.scaling,
         )
         style = torch.zeros_like(content)
-        for name, weight, target in zip(
-            choices.style_layers, choices.layer_weights, self._style_targets, strict=True
-        ):
-            grams = position_gram(features[name])
-            style = style + weight * style_term(grams, _part(target, part), choices.scaling)
+        for each, targets in zip(self._parts, self._style_targets, strict=True):
+            for name, weight, target in zip(
+                choices.style_layers, choices.layer_weights, targets, strict=True
+            ):
+                grams = position_gram(guided(features[name], each.region))
+                term = style_term(grams, _part(target, part), choices.scaling)
+                style = style + each.weight * weight * term
         variation = torch.zeros_like(content)
         if choices.total_variation_weight:
             variation = choices.total_variation_weight * total_variation(images)
@@ -114,22 +119,36 @@ class Objective:
 
     def _select(self) -> None:
         self._content_targets = _rows(self._contents, self._content_of)
-        self._style_targets = [_rows(grams, self._style_of) for grams in self._styles]
+        self._style_targets = [
+            [_rows(grams, self._style_of) for grams in each.targets] for each in self._parts
+        ]
 
 
-def _distinct(images: Sequence[Tensor]) -> tuple[list[Tensor], list[int]]:
-    """The images without repetition, and each one's place among them."""
-    distinct: list[Tensor] = []
+def _stacked(parts: Sequence[Part]) -> Part:
+    """One part of all styles: targets [styles, C, C] by layer."""
+    targets = [torch.stack(grams) for grams in zip(*(each.targets for each in parts), strict=True)]
+    return Part(parts[0].region, parts[0].weight, targets)
+
+
+def _distinct(images: Sequence[T]) -> tuple[list[T], list[int]]:
+    """The images or styles without repetition, and each one's place among them."""
+    distinct: list[T] = []
     places = []
     for image in images:
         for place, known in enumerate(distinct):
-            if known is image or (known.shape == image.shape and torch.equal(known, image)):
+            if known is image or _equal(known, image):
                 places.append(place)
                 break
         else:
             places.append(len(distinct))
             distinct.append(image)
     return distinct, places
+
+
+def _equal(one: object, other: object) -> bool:
+    if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
+        return False
+    return one.shape == other.shape and torch.equal(one, other)
 
 
 def _part(targets: Tensor, part: slice) -> Tensor:

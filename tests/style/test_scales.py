@@ -1,0 +1,108 @@
+"""Coarse to fine: against single scales one by one, and stopped and restored anywhere."""
+
+import io
+
+import pytest
+import torch
+from two_layers import choices, images, small_backbone
+
+from triptych.core.errors import InputError
+from triptych.style.enlarging import enlarged
+from triptych.style.images import resize_to
+from triptych.style.optimisation.gatys import optimise
+from triptych.style.optimisation.scales import CoarseToFine, Scale, scales
+from triptych.style.optimisation.styles import Painting
+
+CONTENTS = images(2, height=40, width=32)
+STYLE = [Painting(images(1, seed=2, height=50, width=60)[0])]
+
+
+def run(through: list[Scale], stroke: float = 1.0, **changes) -> CoarseToFine:
+    return CoarseToFine(
+        CONTENTS,
+        [STYLE] * 2,
+        small_backbone(),
+        choices(**changes),
+        through,
+        stroke=stroke,
+        seeds=[0, 0],
+    )
+
+
+def advance(training: CoarseToFine, steps: int) -> None:
+    """As the training loop does."""
+    for _ in range(steps):
+        if training.evaluation_due:
+            training.evaluate()
+        training.step()
+    if training.evaluation_due:
+        training.evaluate()
+
+
+def test_one_scale_is_an_optimisation():
+    training = run(scales([1.0], [12]), stroke=0.5)
+    advance(training, 12)
+    painting = STYLE[0].at(40, 32, 0.5).image
+    assert painting.shape == (3, 16, 19)
+    expected = optimise(CONTENTS, painting[None], small_backbone(), choices(), 12, seeds=[0, 0])
+    assert torch.equal(training.images, expected.images)
+    assert training.done == training.evaluations == 12
+
+
+def test_each_scale_begins_from_the_one_before_with_the_photographs_detail():
+    training = run(scales([4.0, 1.0], [10, 1]))  # the second scale evaluates, and does not move
+    advance(training, 10)
+    small = resize_to(CONTENTS, 20, 16)
+    heavy = choices(content_weight=4 * choices().content_weight)
+    painting = STYLE[0].at(20, 16).image
+    coarse = optimise(small, painting[None], small_backbone(), heavy, 10, seeds=[0, 0]).images
+    assert torch.equal(training.images, coarse)
+    advance(training, 1)
+    assert torch.equal(training.images, enlarged(coarse, small, CONTENTS))
+
+
+@pytest.mark.parametrize("stop", [0, 3, 6, 8, 12])
+def test_a_restored_batch_goes_on_to_the_bit(stop):
+    """In either scale, between them, and at the end."""
+    unbroken, first, second = (run(scales([4.0, 1.0], [6, 6])) for _ in range(3))
+    advance(unbroken, 12)
+    advance(first, stop)
+    file = io.BytesIO()
+    torch.save(first.state(), file)
+    file.seek(0)
+    second.restore(torch.load(file, weights_only=True))
+    assert second.done == stop
+    advance(second, 12 - stop)
+    assert second.done == 12 and torch.equal(second.images, unbroken.images)
+
+
+def test_what_has_ended_is_kept_without_what_it_took():
+    training = run(scales([1.0], [6]))
+    sizes = []
+    for steps in (5, 1):
+        advance(training, steps)
+        file = io.BytesIO()
+        torch.save(training.state(), file)
+        sizes.append(file.tell())
+    assert sizes[1] < 0.3 * sizes[0]
+
+
+def test_sizes_halve_and_evaluations_are_for_all_or_for_each():
+    assert scales([16, 4, 1], [150]) == [
+        Scale(0.25, 16, 150),
+        Scale(0.5, 4, 150),
+        Scale(1, 1, 150),
+    ]
+    assert [scale.evaluations for scale in scales([4, 1], [90, 30])] == [90, 30]
+    assert Scale(0.25, 1, 1).shape(200, 301) == (50, 75)
+    with pytest.raises(InputError, match="2 numbers of evaluations for 3 scales"):
+        scales([16, 4, 1], [90, 30])
+
+
+def test_an_image_that_stops_says_at_which_scale_and_goes_on_at_the_next():
+    wild = {"optimizer": "sgd", "learning_rate": 1e4, "momentum": 0.9}
+    training = run(scales([1.0, 1.0], [40, 1]), **wild)
+    while training.done < training.evaluations:
+        advance(training, 1)
+    assert len(training.reasons) >= 2 and training.reasons[0].startswith("at 16x20: its loss was")
+    assert training.images.shape == CONTENTS.shape and training.images.isfinite().all()
