@@ -10,38 +10,67 @@ from triptych.core.errors import InputError
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.images import read_image, write_image
-from triptych.style.optimisation.memory_plan import LEAST, Needs, smallest_side
+from triptych.style.optimisation.memory_plan import LEAST, Needs, Way, smallest_side
 from triptych.style.optimisation.presets import preset
 
 
-def sizes(painting: tuple[int, int] = (300, 400)) -> Needs:
-    return Needs(ARCHITECTURES["narrow_vgg"], preset("tuned", "narrow_vgg"), painting)
+def sizes(painting: tuple[int, int] = (300, 400), network: str = "narrow_vgg") -> Needs:
+    return Needs(ARCHITECTURES[network], preset("tuned", network), painting)
 
 
-def test_what_fits_keeps_its_size():
+def test_what_fits_is_worked_as_one():
     plan = sizes().plan((480, 640), 4e9, enlarge=False)
     assert plan.size == (480, 640) and plan.bytes < 4e9
+    assert plan.way == Way(None, 10)
+
+
+def test_a_telephones_photograph_fits_into_4_gb():
+    """In tiles, beside the libraries' half a gigabyte."""
+    for network in ("narrow_vgg", "vgg19"):
+        needs = sizes(network=network)
+        assert needs.bytes((2480, 4032), (2480, 4032), Way(None, 10)) > 16e9
+        plan = needs.plan((2480, 4032), 3.5e9, enlarge=False)
+        assert plan.size == (2480, 4032) and plan.way.side and plan.bytes <= 3.5e9
+
+
+def test_the_fastest_way_that_fits_is_taken():
+    """A history is kept as long as tiles alone do; of the tiles those with least done twice."""
+    needs, size = sizes(), (2480, 4032)
+    ways = [
+        needs.plan(size, memory, enlarge=False).way for memory in (2.5e9, 3e9, 4.6e9, 8e9, 3e10)
+    ]
+    assert ways[-1] == Way(None, 10)
+    assert [way.side for way in ways[2:4]] == [256, 1024]
+    histories = [way.history for way in ways]
+    assert histories == sorted(histories) and 2 <= histories[0] < 10
+    long = Needs(ARCHITECTURES["narrow_vgg"], preset("authors", "narrow_vgg"), (300, 400))
+    assert long.plan(size, 1e11, enlarge=False).way == Way(None, 100)
+    assert long.plan(size, 8e9, enlarge=False).way.history == 10
+    adam = Needs(
+        ARCHITECTURES["narrow_vgg"], preset("tuned", "narrow_vgg", optimizer="adam"), (300, 400)
+    )
+    assert adam.plan(size, 2.4e9, enlarge=False).way.side
 
 
 @pytest.mark.parametrize("size", [(2480, 4032), (4032, 2480), (700, 9_000)])
 def test_what_does_not_is_planned_at_the_largest_size_that_does(size):
-    needs, memory = sizes(), 3e9
+    needs, memory = sizes(), 1.2e9
     plan = needs.plan(size, memory, enlarge=True)
-    assert needs.bytes(size, plan.size) == plan.bytes <= memory
+    assert needs.bytes(size, plan.size, plan.way) == plan.bytes <= memory
     shorter, longer = min(plan.size), max(plan.size)
     larger = (shorter + 1, round((shorter + 1) * max(size) / min(size)))
-    assert needs.bytes(size, larger) > memory
+    assert needs.bytes(size, larger, Way(256, 2)) > memory
     assert abs(longer - shorter * max(size) / min(size)) <= 0.5
     assert (plan.size[0] < plan.size[1]) == (size[0] < size[1])
 
 
 def test_or_refused_with_the_size_that_would_fit():
     with pytest.raises(
-        InputError, match=r"4032x2480 pixels take 2\d.\d GB.*--on-large enlarge"
+        InputError, match=r"4032x2480 pixels take 2\.\d GB.*even in tiles.*--on-large enlarge"
     ) as no:
-        sizes().plan((2480, 4032), 3e9, enlarge=False)
+        sizes().plan((2480, 4032), 1.2e9, enlarge=False)
     fits = int(str(no.value).split("--size ")[1].split(",")[0])
-    assert sizes().plan((fits, round(4032 * fits / 2480)), 3e9, enlarge=False).size[0] == fits
+    assert sizes().plan((fits, round(4032 * fits / 2480)), 1.2e9, enlarge=False).size[0] == fits
 
 
 @pytest.mark.parametrize("size", [(2480, 4032), (20, 30)])
@@ -52,8 +81,12 @@ def test_where_nothing_fits_it_is_refused_whatever_was_asked_for(size):
 
 def test_a_long_painting_counts_at_its_scaled_size():
     """Scaled along its shorter side, one of 100 x 5000 has fifty times a square's pixels."""
-    assert sizes((100, 5000)).plan((512, 512), 2e9, enlarge=True).size[0] < 256
-    assert min(sizes().plan((2480, 4032), 1.2e9, enlarge=True).size) >= LEAST
+    whole = Way(None, 10)
+    long, short = (
+        sizes(each).bytes((512, 512), (512, 512), whole) for each in ((100, 5000), (9, 9))
+    )
+    assert long > 25 * short
+    assert min(sizes().plan((2480, 4032), 0.8e9, enlarge=True).size) >= LEAST
 
 
 @pytest.mark.parametrize("name", ["narrow_vgg", "narrow_alexnet", "vgg19"])

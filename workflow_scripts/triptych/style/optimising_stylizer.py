@@ -3,6 +3,7 @@
 import argparse
 import gc
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -76,12 +77,7 @@ class OptimisingStylizer(Stylizer):
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
         while True:
             plan = self.sizes.plan(size, at_hand, enlarge=self.options.on_large == "enlarge")
-            if plan.size != size:
-                print(
-                    f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)}: "
-                    f"optimised at {told(plan.size)}, then enlarged with the photograph's detail",
-                    file=sys.stderr,
-                )
+            self._tell(size, plan, at_hand)
             try:
                 return self._optimised(images, plan)
             except (RuntimeError, MemoryError, NoRoomError) as problem:
@@ -93,6 +89,25 @@ class OptimisingStylizer(Stylizer):
             at_hand = plan.bytes / 2
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
 
+    def _tell(self, size: Size, plan: MemoryPlan, at_hand: float) -> None:
+        """What the plan does to keep to the memory, if anything."""
+        if plan.size == size and plan.way.side is None:
+            return
+        measures = []
+        if plan.way.side:
+            measures.append(f"worked in tiles of {plan.way.side} pixels, exactly")
+        if plan.way.history < self.choices.history:
+            measures.append(f"L-BFGS remembers {plan.way.history} steps")
+        if plan.size != size:
+            measures.append(
+                f"optimised at {told(plan.size)}, then enlarged with the photograph's detail"
+            )
+        print(
+            f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)} as one image: "
+            f"{'; '.join(measures)}",
+            file=sys.stderr,
+        )
+
     def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
         small = resize_to(images, *plan.size)
         painting = resize(self.painting, min(plan.size)).to(self.device)
@@ -101,9 +116,10 @@ class OptimisingStylizer(Stylizer):
                 small,
                 painting[None],
                 self.backbone,
-                self.choices,
+                replace(self.choices, history=plan.way.history),
                 self.options.evaluations,
                 seeds=[0],
+                side=plan.way.side,
                 after_evaluation=lambda _: progress.advance(),
             )
         if done.statuses[0] != FINISHED:

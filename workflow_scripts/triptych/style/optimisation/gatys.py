@@ -66,9 +66,10 @@ class Optimisation:
         choices: Choices,
         evaluations: int,
         seeds: Sequence[int],
+        side: int | None = None,
     ) -> None:
         self._choices, self._evaluations = choices, evaluations
-        self._objective = Objective(backbone, choices, contents, paintings)
+        self._objective = Objective(backbone, choices, contents, paintings, side)
         start = initial_images(contents, paintings, choices, seeds)
         count, self._shape = len(start), start.shape[1:]
         self._optimizer = row_optimizer(choices, start.flatten(1).clone())
@@ -214,14 +215,15 @@ def optimise(
     *,
     seeds: Sequence[int],
     memory_bytes: float = math.inf,
+    side: int | None = None,
     after_evaluation: Callable[[int], object] | None = None,
 ) -> Optimised:
     """Optimise contents [N, 3, H, W] in [0, 1], each towards its painting, by the choices.
 
     `paintings` are N of [3, h, w], of any sizes, or one for all; `seeds` are N, for noise.
     `backbone` has the choices' pooling, and is normalised if they say so (`prepared`). As many
-    images are optimised at once as `memory_bytes` holds. `after_evaluation` is called after each
-    evaluation with the number of images in it.
+    images are optimised at once as `memory_bytes` holds; with `side` each is worked in tiles of so
+    many pixels. `after_evaluation` is called after each evaluation with the number of images in it.
     """
     paintings = list(paintings) * (len(contents) if len(paintings) == 1 else 1)
     height, width = contents.shape[2:]
@@ -230,7 +232,7 @@ def optimise(
     for first in range(0, len(contents), together):
         part = slice(first, first + together)
         running = Optimisation(
-            list(contents[part]), paintings[part], backbone, choices, evaluations, seeds[part]
+            list(contents[part]), paintings[part], backbone, choices, evaluations, seeds[part], side
         )
         while not running.finished:
             running.advance()
