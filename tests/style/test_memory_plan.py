@@ -34,15 +34,14 @@ def test_a_telephones_photograph_fits_into_4_gb():
 
 
 def test_the_fastest_way_that_fits_is_taken():
-    """A history is kept as long as tiles alone do; of the tiles those with least done twice."""
+    """The whole history in the largest tiles, then less of it, and only then the smallest tiles."""
     needs, size = sizes(), (2480, 4032)
-    ways = [
-        needs.plan(size, memory, enlarge=False).way for memory in (2.5e9, 3e9, 4.6e9, 8e9, 3e10)
-    ]
-    assert ways[-1] == Way(None, 10)
-    assert [way.side for way in ways[2:4]] == [256, 1024]
+    memories = (2.5e9, 3.2e9, 5e9, 8e9, 3e10)
+    ways = [needs.plan(size, memory, enlarge=False).way for memory in memories]
+    assert [way.side for way in ways] == [256, 512, 512, 1024, None]
     histories = [way.history for way in ways]
-    assert histories == sorted(histories) and 2 <= histories[0] < 10
+    assert histories == sorted(histories) and 2 <= histories[0] < 4 <= histories[1] < 10
+    assert histories[2:] == [10, 10, 10]
     long = Needs(ARCHITECTURES["narrow_vgg"], preset("authors", "narrow_vgg"), (300, 400))
     assert long.plan(size, 1e11, enlarge=False).way == Way(None, 100)
     assert long.plan(size, 8e9, enlarge=False).way.history == 10

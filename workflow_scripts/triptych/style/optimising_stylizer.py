@@ -24,6 +24,7 @@ from triptych.style.optimisation.gatys import FINISHED, optimise
 from triptych.style.optimisation.memory_plan import FIXED, MemoryPlan, Needs, Size, told
 from triptych.style.optimisation.presets import preset
 from triptych.style.stylizer import Photograph, Stylizer
+from triptych.style.work_list import Item
 
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of files that no painting bears."""
@@ -65,6 +66,10 @@ class OptimisingStylizer(Stylizer):
     def _finish(self, group: list[Photograph], failures: list[tuple[Path, str]]) -> None:
         self._source = group[0].item.source  # what messages name
         super()._finish(group, failures)
+
+    def _animate(self, item: Item) -> None:
+        self._source = item.source
+        super()._animate(item)
 
     def render(self, images: Tensor) -> Tensor:
         """Images [N, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.

@@ -27,11 +27,12 @@ LEAST = 64
 Size = tuple[int, int]
 
 
-SIDES = (1024, 512, 256)
-"""Pixels of a tile. In smaller ones most of the work is what surrounds them."""
-MOST_HISTORY, LEAST_HISTORY = 10, 2
-"""Pairs that L-BFGS remembers where memory lacks for what was chosen: those that `tuned` has, and
-with one it hardly is L-BFGS."""
+SIDES, SMALLEST_SIDE = (1024, 512), 256
+"""Pixels of a tile. Around each as much is computed besides as its layers look at: of the narrow
+VGG 61 pixels, which is half the work again at 512, and at 256 more than the tile itself."""
+MOST_HISTORY, FEW, LEAST_HISTORY = 10, 4, 2
+"""Pairs that L-BFGS remembers where memory lacks for those that were chosen: as many as `tuned`
+has at most; less than a few only when the smallest tiles don't help; one is no history."""
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,16 @@ class Needs:
         return None
 
     def _ways(self) -> list[Way]:
-        """From the fastest to the most frugal: a tile's surroundings are work done twice, and with
-        fewer pairs L-BFGS needs more evaluations."""
+        """From the best to the most frugal."""
         full, histories = self.choices.history, [self.choices.history]
         if self.choices.optimizer == "lbfgs":
             histories += range(min(MOST_HISTORY, full - 1), LEAST_HISTORY - 1, -1)
-        return [Way(None, full), *(Way(side, pairs) for pairs in histories for side in SIDES)]
+        large = [pairs for pairs in histories if pairs >= min(FEW, full)]
+        return [
+            Way(None, full),
+            *(Way(side, pairs) for pairs in large for side in SIDES),
+            *(Way(SMALLEST_SIDE, pairs) for pairs in histories),
+        ]
 
     def check(self, size: Size, what: str) -> None:
         """Raise InputError for an image of which the deepest layer would see nothing."""
