@@ -26,6 +26,7 @@ examples:
   triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
   triptych stylize photo.jpg --optimize --style starry_night.jpg -o painted.png --size 512
+  triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
 A result may replace an earlier one, but never an input. An input that cannot be used is
 reported at the end, with exit code 2; the others are done all the same.
@@ -76,8 +77,8 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--memory",
         metavar="BYTES",
-        help="for the whole process, such as 2GB; a network works large images in tiles, without "
-        "seams; for --optimize see --on-large (default: what is free)",
+        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly; for "
+        "--optimize see --on-large too (default: what is free)",
     )
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
@@ -114,17 +115,17 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--backbone",
-        type=Path,
-        metavar="FILE",
-        help="weights as the workflow keeps them, such as results/style/weights/vgg19.safetensors "
-        "(default: the narrow VGG that Triptych ships)",
+        metavar="NAME|FILE",
+        help="vgg19, vgg16 or alexnet as trained on ImageNet, fetched once (230 to 570 MB); or a "
+        "file as the workflow keeps them (default: the narrow VGG that Triptych ships)",
     )
     group.add_argument(
         "--on-large",
         choices=("enlarge", "refuse"),
         default="enlarge",
-        help="where an image at its size doesn't fit the memory: optimise it as large as it does, "
-        "then enlarge it with the photograph's detail; or refuse it (default: %(default)s)",
+        help="where an image at its size doesn't fit the memory even in tiles: optimise it as "
+        "large as it does, then enlarge it with the photograph's detail; or refuse it (default: "
+        "%(default)s)",
     )
 
 

@@ -2,6 +2,7 @@
 
 import argparse
 import gc
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from triptych.style.feedforward.memory import free_memory, parse_bytes, readable
 from triptych.style.images import read_image, resize, resize_to
 from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.prepare import bundled, fitted
+from triptych.style.inputs.weights import weights_named
 from triptych.style.optimisation.gatys import FINISHED, optimise
 from triptych.style.optimisation.memory_plan import FIXED, MemoryPlan, Needs, Size, told
 from triptych.style.optimisation.presets import preset
@@ -40,9 +42,7 @@ class OptimisingStylizer(Stylizer):
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
         self.painting = _painting(options)
-        path = options.backbone or catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
-        if not path.is_file():
-            raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
+        path = _backbone_file(options.backbone)
         architecture = load_backbone(path, pooling="average").architecture
         # A photograph keeps its shape, whatever the preset made of the paper's squares.
         self.choices = preset(options.preset, architecture.name, aspect="kept")
@@ -156,6 +156,17 @@ def _painting(options: argparse.Namespace) -> Tensor:
             f"{style} is a network, where a painting is expected: leave --optimize out to use it"
         )
     return read_image(style)
+
+
+def _backbone_file(given: str | None) -> Path:
+    """A backbone's file: the one that is named, one trained on ImageNet, or the shipped one."""
+    if given is None:
+        return catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
+    if Path(given).is_file():
+        return Path(given)
+    if Path(given).suffix or os.sep in given:
+        raise InputError(f"{given}: there is no such backbone; give --backbone FILE")
+    return weights_named(given, catalogue.CHECKOUT)
 
 
 def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:

@@ -12,8 +12,8 @@ from triptych.style.optimisation.presets import Choices
 OVERHEAD, FIXED = 1.3, 64e6
 """What a process takes beside `network_bytes`: a factor for holes in the heap and PyTorch's own
 copies in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pixels."""
-STATE_OVERHEAD = 1.1
-"""Of the optimiser, whose tensors are large and few."""
+STATE_OVERHEAD = 1.3
+"""Of the optimiser: features of tiles leave holes too small for its tensors."""
 
 LARGE_PLANES = 14
 """Planes of float32 that enlarging an image, keeping its colours or writing it take at their peak,
