@@ -79,7 +79,8 @@ def _has_16_bits(image: Image.Image) -> bool:
     if image.mode not in ("RGB", "RGBA"):
         return False
     if image.format == "PNG":
-        return any("16" in str(tile[3]) for tile in image.tile)
+        parts = image.tile  # type: ignore[attr-defined]
+        return any("16" in str(part[3]) for part in parts)
     if image.format == "TIFF":
         tags = image.tag_v2  # type: ignore[attr-defined]
         whole = set(tags.get(SAMPLE_FORMAT, (1,))) == {1}

@@ -168,8 +168,9 @@ class Objective:
         self._select()
 
     def _cut(self, image: Tensor) -> Tiling:
+        height, width = image.shape[-2:]
         layers = self._choices.layers
-        return tiling(self._backbone.architecture, layers, *image.shape[-2:], self._side)
+        return tiling(self._backbone.architecture, layers, height, width, self._side)
 
     def _content_target(self, image: Tensor) -> Tensor:
         """The content layer of [1, 3, H, W], whole."""
