@@ -175,7 +175,7 @@ def test_of_a_folder_pipes_and_heic_photographs_are_told_and_the_others_done(her
         (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "in/b.png is an image, where a netw"),
         (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "add --optimize to paint towards it"),
         (["in/a.png", "--style", "net.safetensors", "-o", "x.png", "--optimize"], "is a network"),
-        (["in/a.png", "--style", "net.safetensors", "-o", "x.tiff"], ".tiff cannot be written"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x.bmp"], ".bmp cannot be written"),
         (["in/a.png", "--style", "net.safetensors", "-o", "in/a.png"], "in/a.png is an input"),
         (["in", "--style", "net.safetensors", "-o", "in"], "is an input"),
         (["in", "--style", "net.safetensors", "-o", "net.safetensors"], "give a folder"),
@@ -196,7 +196,7 @@ def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, 
 
 
 def test_results_of_one_name_are_numbered(tmp_path):
-    sources = [Path("x/a.png"), Path("y/a.png"), Path("y/a.tif"), Path("y/b.MOV")]
+    sources = [Path("x/a.png"), Path("y/a.png"), Path("y/a.bmp"), Path("y/b.MOV")]
     items = work_list(sources, tmp_path / "out")
     assert [item.target.name for item in items] == ["a.png", "a-2.png", "a-3.png", "b.mp4"]
     assert [item.kind for item in items] == ["image", "image", "image", "video"]

@@ -180,7 +180,7 @@ def test_cmyk_becomes_rgb(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("a.gif", "the first of its 2 frames is taken; for all of them, make it a video"),
+        ("a.gif", "the first of its 2 frames is taken; for all of them, write a GIF, WebP or PNG"),
         ("a.webp", "the first of its 2 frames"),
         ("a.png", "the first of its 2 frames"),
         ("a.tif", "the first of its 2 pages"),

@@ -31,6 +31,7 @@ examples:
   triptych stylize photo.jpg --optimize --style wave.jpg:2+mosaic -o painted.png --preview now.png
   triptych stylize photo.jpg --optimize --style stars.jpg+wave.jpg --regions sky.png+sea.png \\
       -o painted.png
+  triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
 --optimize keeps what it has done beside the result (painted.png.unfinished) until it ends: after
 Ctrl-C or a kill the same command goes on from there, to the same bytes.
@@ -89,8 +90,8 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--memory",
         metavar="BYTES",
-        help="for the whole process, such as 2GB; a network works large images in tiles, without "
-        "seams; for --optimize see --on-large (default: what is free)",
+        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly; for "
+        "--optimize see --on-large too (default: what is free)",
     )
     parser.add_argument(
         "--batch",
@@ -133,17 +134,17 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--backbone",
-        type=Path,
-        metavar="FILE",
-        help="weights as the workflow keeps them, such as results/style/weights/vgg19.safetensors "
-        "(default: the narrow VGG that Triptych ships)",
+        metavar="NAME|FILE",
+        help="vgg19, vgg16 or alexnet as trained on ImageNet, fetched once (230 to 570 MB); or a "
+        "file as the workflow keeps them (default: the narrow VGG that Triptych ships)",
     )
     group.add_argument(
         "--on-large",
         choices=("enlarge", "refuse"),
         default="enlarge",
-        help="where an image at its size doesn't fit the memory: optimise it as large as it does, "
-        "then enlarge it with the photograph's detail; or refuse it (default: %(default)s)",
+        help="where an image at its size doesn't fit the memory even in tiles: optimise it as "
+        "large as it does, then enlarge it with the photograph's detail; or refuse it (default: "
+        "%(default)s)",
     )
     add_options(group)
 

@@ -14,10 +14,17 @@ from triptych.core.files import not_a_file
 
 logger = logging.getLogger(__name__)
 
-FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
+FORMATS = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+}
 """What `write_image` writes, by suffix."""
 
-SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".ppm", ".tif", ".tiff"}
+SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".ppm"}
 """What `image_files` takes for an image, in lower case."""
 
 NOT_READ = {".heic", ".heif"}
@@ -25,6 +32,9 @@ NOT_READ = {".heic", ".heif"}
 
 ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
 """Formats whose several frames or pages are the image; JPEGs hide previews behind the first."""
+
+ANIMATIONS = {".gif": "GIF", ".webp": "WEBP", ".png": "PNG"}
+"""What is written frame by frame, by suffix."""
 
 DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 """Pillow's grey modes of more than 8 bits, which its conversions would clip."""
@@ -109,6 +119,18 @@ def open_image(
         ) from error
 
 
+def is_animated(path: Path) -> bool:
+    """Whether a file has several frames and a format that is written with all of them; a file that
+    cannot be read has none."""
+    if path.suffix.lower() not in ANIMATIONS or not path.is_file():
+        return False
+    try:
+        with Image.open(path) as image:
+            return image.format in ANIMATIONS.values() and getattr(image, "n_frames", 1) > 1
+    except Exception:  # what is wrong with it, its reader says
+        return False
+
+
 def _tell_of_frames(image: Image.Image, what: str) -> None:
     try:
         count = getattr(image, "n_frames", 1) if image.format in ANIMATED else 1
@@ -117,7 +139,7 @@ def _tell_of_frames(image: Image.Image, what: str) -> None:
     if count > 1:
         kind, advice = ("pages", "save the others as files of their own")
         if image.format != "TIFF":
-            kind, advice = "frames", "for all of them, make it a video"
+            kind, advice = "frames", "for all of them, write a GIF, WebP or PNG"
         logger.warning("%s: the first of its %d %s is taken; %s", what, count, kind, advice)
 
 

@@ -5,7 +5,7 @@ Everywhere in the style study an image is float32, [3, H, W] or [N, 3, H, W], RG
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+from triptych.style.deep_files import LARGEST, deep_bytes, deep_pixels
 from triptych.style.image_files import DEEP, FORMATS, open_image, srgb
 
 Aspect = Literal["kept", "squashed"]
@@ -25,13 +26,20 @@ LUMA = (0.299, 0.587, 0.114)
 QUALITY = 95
 """Of JPEG and WebP, of 100."""
 
+OPTIONS: dict[str, dict[str, Any]] = {
+    # Chroma at full resolution: coloured brush strokes are what these images are about.
+    "JPEG": {"quality": QUALITY, "subsampling": 0},
+    "WEBP": {"quality": QUALITY},
+    "TIFF": {"compression": "tiff_lzw"},
+}
+
 
 def read_image(path: str | os.PathLike[str]) -> Tensor:
     """The image as [3, H, W]; what is transparent shows white.
 
-    Upright by its EXIF orientation, and of an animation the first frame. Grey, palette, 16-bit and
-    CMYK images become RGB, and an embedded colour profile is converted to sRGB. Raises InputError
-    for a file that is absent, damaged or no image.
+    Upright by its EXIF orientation, and of an animation the first frame. Grey, palette and CMYK
+    images become RGB, 16 bits keep their shades, and an embedded colour profile is converted to
+    sRGB. Raises InputError for a file that is absent, damaged or no image.
     """
     rgb, alpha = read_image_alpha(path)
     return rgb if alpha is None else on_white(rgb, alpha)
@@ -43,7 +51,9 @@ def read_image_alpha(path: str | os.PathLike[str]) -> tuple[Tensor, Tensor | Non
     Colours aren't multiplied by the opacity; where that is zero, and files hold anything, they
     are white. Otherwise as `read_image`.
     """
-    return image_tensors(open_image(path))
+    image = open_image(path)
+    deep = deep_pixels(path)
+    return image_tensors(image) if deep is None else _deep_colours(deep)
 
 
 def image_tensors(image: Image.Image) -> tuple[Tensor, Tensor | None]:
@@ -75,6 +85,16 @@ def _deep_grey(image: Image.Image) -> tuple[Tensor, Tensor | None]:
     return torch.where(alpha > 0, rgb, torch.ones(())), alpha
 
 
+def _deep_colours(pixels: np.ndarray) -> tuple[Tensor, Tensor | None]:
+    """RGB or RGBA of 16 bits, uint16 [H, W, C]."""
+    planes = torch.from_numpy(np.ascontiguousarray(pixels.transpose(2, 0, 1)).astype(np.float32))
+    planes.div_(LARGEST)
+    if len(planes) == 3:
+        return planes, None
+    rgb, alpha = planes[:3], planes[3:]
+    return torch.where(alpha > 0, rgb, torch.ones(())), alpha
+
+
 def _scaled(pixels: np.ndarray) -> Tensor:
     """uint8 [H, W, C] as float32 [C, H, W] in [0, 1]."""
     planes = torch.from_numpy(np.array(pixels.transpose(2, 0, 1), order="C"))
@@ -86,9 +106,14 @@ def to_bytes(images: Tensor) -> Tensor:
 
     Raises InputError for values that aren't finite.
     """
+    return _whole(images, 255).to(torch.uint8)
+
+
+def _whole(images: Tensor, largest: int) -> Tensor:
+    """Whole numbers up to `largest`, still as floats."""
     if not bool(torch.isfinite(images).all()):
         raise InputError("an image holds NaN or infinity; expected numbers in [0, 1]")
-    return images.detach().clamp(0, 1).mul(255).round().to(torch.uint8)
+    return images.detach().clamp(0, 1).mul(largest).round()
 
 
 def pil_image(image: Tensor, alpha: Tensor | None = None) -> Image.Image:
@@ -97,12 +122,14 @@ def pil_image(image: Tensor, alpha: Tensor | None = None) -> Image.Image:
     return Image.fromarray(to_bytes(planes).permute(1, 2, 0).contiguous().cpu().numpy())
 
 
-def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | None = None) -> None:
-    """Write [3, H, W] in [0, 1] as PNG, JPEG or WebP, whichever the suffix says.
+def write_image(
+    path: str | os.PathLike[str], image: Tensor, alpha: Tensor | None = None, *, depth: int = 8
+) -> None:
+    """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
 
-    Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by PNG and
-    WebP; JPEG has none and shows white there. The file appears whole or not at all. Raises
-    InputError for another suffix, shape or NaN.
+    Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
+    JPEG, which has none and shows white there; a `depth` of 16 bits a colour by PNG and TIFF. The
+    file appears whole or not at all. Raises InputError for another suffix, shape or NaN.
     """
     target = Path(path)
     form = FORMATS.get(target.suffix.lower())
@@ -115,10 +142,15 @@ def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | Non
         raise InputError(f"{target}: an image of shape {list(image.shape)}; expected [3, H, W]")
     if alpha is not None and form == "JPEG":
         image, alpha = on_white(image, alpha.to(image)), None
-    # Chroma at full resolution: coloured brush strokes are what these images are about.
-    options = {"JPEG": {"quality": QUALITY, "subsampling": 0}, "WEBP": {"quality": QUALITY}}
+    if depth == 16 and form in ("PNG", "TIFF"):
+        planes = image if alpha is None else torch.cat([image, alpha.to(image)])
+        pixels = _whole(planes, LARGEST).permute(1, 2, 0).cpu().numpy().astype(np.uint16)
+        content = deep_bytes(pixels, target.suffix.lower())
+        with atomic_path(target) as temporary:
+            temporary.write_bytes(content)
+        return
     with atomic_path(target) as temporary:
-        pil_image(image, alpha).save(temporary, format=form, **options.get(form, {}))
+        pil_image(image, alpha).save(temporary, format=form, **OPTIONS.get(form, {}))
 
 
 def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:

@@ -61,23 +61,47 @@ def content_term(features: Tensor, targets: Tensor, kind: ContentLoss, scaling: 
     are one function). "mean" are that library's means. "relative" are means as well, but of
     differences in standard deviations of the target, so that "mse" is over its variance.
     """
+    deviation = content_deviation(targets) if scaling == "relative" else None
+    total = content_sum(features, targets, kind, deviation)
+    return scaled_content(total, features[0].numel(), kind, scaling)
+
+
+def content_deviation(targets: Tensor) -> Tensor:
+    """Standard deviation of targets [N, C, H, W] for "relative" losses, [N, 1, 1, 1]."""
+    return _not_zero(_widened(targets).flatten(1).var(1, correction=0)).sqrt().view(-1, 1, 1, 1)
+
+
+def content_sum(
+    features: Tensor, targets: Tensor, kind: ContentLoss, deviation: Tensor | None
+) -> Tensor:
+    """Losses of features summed over filters and positions, [N]; in deviations if there are any."""
     features, targets = _widened(features), _widened(targets)
-    if scaling == "relative":
-        deviation = _not_zero(targets.flatten(1).var(1, correction=0)).sqrt()
-        shape = (-1, *[1] * (features.dim() - 1))
-        features, targets = features / deviation.view(shape), targets / deviation.view(shape)
+    if deviation is not None:
+        features, targets = features / deviation, targets / deviation
     targets = targets.expand_as(features)
-    values = CONTENT_LOSSES[kind](features, targets, reduction="none").flatten(1)
+    return CONTENT_LOSSES[kind](features, targets, reduction="none").flatten(1).sum(1)
+
+
+def scaled_content(total: Tensor, numbers: int, kind: ContentLoss, scaling: Scaling) -> Tensor:
+    """`content_term` of a whole image's `content_sum` over that many numbers, [N]."""
     if scaling == "equation":
-        return values.sum(1) * (0.5 if kind == "mse" else 1.0)
-    return values.mean(1)
+        return total * (0.5 if kind == "mse" else 1.0)
+    return total / numbers
 
 
 def total_variation(images: Tensor) -> Tensor:
     """Mean squared difference of horizontal neighbours plus that of vertical ones, [N]."""
-    horizontal = (images[..., :, 1:] - images[..., :, :-1]).square()
-    vertical = (images[..., 1:, :] - images[..., :-1, :]).square()
-    return horizontal.flatten(1).mean(1) + vertical.flatten(1).mean(1)
+    height, width = images.shape[-2:]
+    return variation_sum(images, images, height, width)
+
+
+def variation_sum(horizontal: Tensor, vertical: Tensor, height: int, width: int) -> Tensor:
+    """A part's share of an image's `total_variation`, [N]: of neighbours in the rows of one piece
+    [N, 3, h, w] and in the columns of another."""
+    along = horizontal.diff(dim=-1).square().flatten(1).sum(1)
+    down = vertical.diff(dim=-2).square().flatten(1).sum(1)
+    colours = horizontal.shape[1]
+    return along / (colours * height * (width - 1)) + down / (colours * (height - 1) * width)
 
 
 class _Gram(torch.autograd.Function):

@@ -2,8 +2,10 @@
 
 import argparse
 import gc
+import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -22,6 +24,7 @@ from triptych.style.feedforward.memory import free_memory, parse_bytes, readable
 from triptych.style.images import resize_to
 from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.prepare import bundled, fitted
+from triptych.style.inputs.weights import weights_named
 from triptych.style.optimisation.memory_plan import FIXED, MemoryPlan, Needs, Size, told
 from triptych.style.optimisation.presets import preset
 from triptych.style.optimisation.scales import CoarseToFine, Scale, scales
@@ -49,9 +52,7 @@ class OptimisingStylizer(Stylizer):
         self.style = paintings(options)
         self.scales = scales(options.scales or SCALES, options.evaluations)
         self.stroke = options.style_scale or 1.0
-        path = options.backbone or catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
-        if not path.is_file():
-            raise InputError(f"{path}: there is no such backbone; give --backbone FILE")
+        path = _backbone_file(options.backbone)
         architecture = load_backbone(path, pooling="average").architecture
         # A photograph keeps its shape, whatever the preset made of the paper's squares.
         self.choices = preset(options.preset, architecture.name, aspect="kept", **changes(options))
@@ -93,6 +94,10 @@ class OptimisingStylizer(Stylizer):
         self._source = group[0].item.source  # what messages name
         super()._finish(group, failures)
 
+    def _animate(self, item: Item) -> None:
+        self._source = item.source
+        super()._animate(item)
+
     def render(self, images: Tensor) -> Tensor:
         """Images [N, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.
 
@@ -108,12 +113,7 @@ class OptimisingStylizer(Stylizer):
         while True:
             plan = self.sizes.plan(size, at_hand, enlarge=self.options.on_large == "enlarge")
             together = max(1, min(len(images), int(at_hand / plan.bytes)))
-            if plan.size != size:
-                print(
-                    f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)}: "
-                    f"optimised at {told(plan.size)}, then enlarged with the photograph's detail",
-                    file=sys.stderr,
-                )
+            self._tell(size, plan, at_hand)
             try:
                 return torch.cat([self._optimised(part, plan) for part in images.split(together)])
             except (RuntimeError, MemoryError, NoRoomError) as problem:
@@ -124,6 +124,25 @@ class OptimisingStylizer(Stylizer):
             return_freed_memory()
             at_hand = together * plan.bytes / 2
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
+
+    def _tell(self, size: Size, plan: MemoryPlan, at_hand: float) -> None:
+        """What the plan does to keep to the memory, if anything."""
+        if plan.size == size and plan.way.side is None:
+            return
+        measures = []
+        if plan.way.side:
+            measures.append(f"worked in tiles of {plan.way.side} pixels, exactly")
+        if plan.way.history < self.choices.history:
+            measures.append(f"L-BFGS remembers {plan.way.history} steps")
+        if plan.size != size:
+            measures.append(
+                f"optimised at {told(plan.size)}, then enlarged with the photograph's detail"
+            )
+        print(
+            f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)} as one image: "
+            f"{'; '.join(measures)}",
+            file=sys.stderr,
+        )
 
     def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
         small = resize_to(images, *plan.size)
@@ -138,12 +157,13 @@ class OptimisingStylizer(Stylizer):
             small,
             styles,
             self.backbone,
-            self.choices,
+            replace(self.choices, history=plan.way.history),
             through,
             stroke=self.stroke,
+            side=plan.way.side,
             seeds=[self.options.seed or 0] * len(images),
         )
-        self._run(run, small)
+        self._run(run, small, plan)
         for reason in run.reasons:
             print(f"{self._source}: stopped {reason}", file=sys.stderr)
         return run.images if small is images else enlarged(run.images, small, images)
@@ -166,14 +186,14 @@ class OptimisingStylizer(Stylizer):
             self.sizes.check((painting, painting), f"--style-scale {self.stroke:g}: a painting")
         return seen
 
-    def _run(self, run: CoarseToFine, images: Tensor) -> None:
+    def _run(self, run: CoarseToFine, images: Tensor, plan: MemoryPlan) -> None:
         """To its end, from where an earlier call of the same was killed."""
         assert self._stop is not None
         stop, tensors = self._stop, [images]
         for each in self.style:
             tensors += [each.image, *(m for m in (each.mask, each.region) if m is not None)]
         texts = [
-            *(self._origin, self.choices, run.scales, self.stroke, self.options.seed),
+            *(self._origin, self.choices, plan.way, run.scales, self.stroke, self.options.seed),
             *(self.options.keep_colours == "moments", [each.weight for each in self.style]),
             str(self.device),
         ]
@@ -213,6 +233,17 @@ def _memory_ran_out(problem: BaseException) -> bool:
     """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError of a text."""
     kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
     return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
+
+
+def _backbone_file(given: str | None) -> Path:
+    """A backbone's file: the one that is named, one trained on ImageNet, or the shipped one."""
+    if given is None:
+        return catalogue.CHECKOUT / "resources/style/narrow_vgg.safetensors"
+    if Path(given).is_file():
+        return Path(given)
+    if Path(given).suffix or os.sep in given:
+        raise InputError(f"{given}: there is no such backbone; give --backbone FILE")
+    return weights_named(given, catalogue.CHECKOUT)
 
 
 def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:

@@ -3,17 +3,20 @@
 import argparse
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
 from triptych.core.device import choose_device, chosen_precisions
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
+from triptych.style.animations import read_animation, write_animation
 from triptych.style.catalogue import network_named
+from triptych.style.deep_files import depth_of
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.memory import parse_bytes, resident_memory
 from triptych.style.feedforward.stylize import (
@@ -24,6 +27,8 @@ from triptych.style.feedforward.stylize import (
     stylise,
 )
 from triptych.style.images import (
+    image_tensors,
+    pil_image,
     read_image_alpha,
     resize,
     resize_to,
@@ -62,9 +67,12 @@ class Stylizer:
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """Stylise and write every item; the sources that failed, and why."""
         failures: list[tuple[Path, str]] = []
-        for item in (item for item in items if item.kind == "video"):
+        for item in (item for item in items if item.kind != "image"):
             try:
-                self.film(item)
+                if item.kind == "video":
+                    self.film(item)
+                else:
+                    self._animate(item)
                 print(f"{item.source} -> {item.target}", flush=True)
             except Exception as problem:  # it ends this input's work, not the others'
                 failures.append((item.source, _said(problem)))
@@ -76,6 +84,20 @@ class Stylizer:
     def film(self, item: Item) -> None:
         """Stylise a video from its source to its target."""
         raise NotImplementedError
+
+    def _animate(self, item: Item) -> None:
+        """Stylise an animation, frame by frame, as one of as many frames."""
+        animation = read_animation(item.source)
+        frames: list[Image.Image] = []
+        with Progress("stylised", len(animation.frames), "frames") as progress:
+            for first in range(0, len(animation.frames), self.batch):
+                part = animation.frames[first : first + self.batch]
+                group = [self._photograph(item, *image_tensors(frame)) for frame in part]
+                results = self.finished(_stacked([each.rgb for each in group]))
+                for each, result in zip(group, results, strict=True):
+                    frames.append(pil_image(result, each.alpha))
+                progress.advance(len(group))
+        write_animation(item.target, replace(animation, frames=frames))
 
     def _work_images(self, items: list[Item], failures: list[tuple[Path, str]]) -> None:
         with Progress("stylised", len(items), "images") as progress:
@@ -96,7 +118,8 @@ class Stylizer:
             return
         for each, result in zip(group, results, strict=True):
             try:
-                write_image(each.item.target, result, each.alpha)
+                depth = depth_of(each.item.source)
+                write_image(each.item.target, result, each.alpha, depth=depth)
                 print(f"{each.item.source} -> {each.item.target}", flush=True)
             except Exception as problem:
                 failures.append((each.item.source, _said(problem)))
@@ -118,14 +141,17 @@ class Stylizer:
 
         for item in items:
             try:
-                rgb, alpha = read_image_alpha(item.source)
-                if self.options.size:
-                    rgb = resize(rgb, self.options.size)
-                    if alpha is not None:
-                        alpha = resize_to(alpha, *rgb.shape[-2:])
-                yield Photograph(item, rgb, alpha)
+                yield self._photograph(item, *read_image_alpha(item.source))
             except Exception as problem:
                 failures.append((item.source, _said(problem)))
+
+    def _photograph(self, item: Item, rgb: Tensor, alpha: Tensor | None) -> Photograph:
+        """In the size that was asked for."""
+        if self.options.size:
+            rgb = resize(rgb, self.options.size)
+            if alpha is not None:
+                alpha = resize_to(alpha, *rgb.shape[-2:])
+        return Photograph(item, rgb, alpha)
 
 
 def _said(problem: Exception) -> str:

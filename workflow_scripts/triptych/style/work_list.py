@@ -11,7 +11,13 @@ from triptych.core.files import not_a_file
 VIDEOS = {".mp4", ".mov", ".m4v", ".mkv", ".avi", ".webm", ".mpg", ".mpeg", ".wmv"}
 """Suffixes of videos, in lower case; every other file is taken for an image."""
 
-WRITTEN = {".png", ".jpg", ".jpeg", ".webp"}
+ANIMATED = {".gif", ".webp", ".png"}
+"""Suffixes of animations, whose results have as many frames."""
+
+WRITTEN = {".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff"}
+
+
+Kind = Literal["image", "animation", "video"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +26,7 @@ class Item:
 
     source: Path
     target: Path
-    kind: Literal["image", "video"]
+    kind: Kind
 
 
 def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
@@ -38,7 +44,10 @@ def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
         )
     single = len(inputs) == 1 and not inputs[0].is_dir()
     if single and output.suffix and not output.is_dir():
-        items = [Item(sources[0], output, _kind(sources[0]))]
+        kind = _kind(sources[0])
+        if kind == "animation" and output.suffix.lower() not in ANIMATED:
+            kind = "image"  # its first frame, which is told
+        items = [Item(sources[0], output, kind)]
         _check_suffix(items[0])
     else:
         if output.exists() and not output.is_dir():
@@ -63,12 +72,18 @@ def _expanded(given: Path) -> list[Path]:
     return sorted([*image_files(given), *videos])
 
 
-def _kind(path: Path) -> Literal["image", "video"]:
-    return "video" if path.suffix.lower() in VIDEOS else "image"
+def _kind(path: Path) -> Kind:
+    if path.suffix.lower() in VIDEOS:
+        return "video"
+    if path.suffix.lower() not in ANIMATED:
+        return "image"
+    from triptych.style.image_files import is_animated
+
+    return "animation" if is_animated(path) else "image"
 
 
 def _check_suffix(item: Item) -> None:
-    allowed = {".mp4"} if item.kind == "video" else WRITTEN
+    allowed = _suffixes(item.kind)
     if item.target.suffix.lower() not in allowed:
         raise InputError(
             f"{item.target}: {item.target.suffix} cannot be written for the {item.kind} "
@@ -76,12 +91,18 @@ def _check_suffix(item: Item) -> None:
         )
 
 
+def _suffixes(kind: Kind) -> set[str]:
+    """What results of the kind are called."""
+    return {"video": {".mp4"}, "animation": ANIMATED, "image": WRITTEN}[kind]
+
+
 def _in_folder(sources: Sequence[Path], folder: Path) -> list[Item]:
     items, taken = [], set()
     for source in sources:
         kind = _kind(source)
-        suffix = source.suffix.lower() if source.suffix.lower() in WRITTEN else ".png"
-        suffix = ".mp4" if kind == "video" else suffix
+        suffix = source.suffix.lower()
+        if suffix not in _suffixes(kind):
+            suffix = ".mp4" if kind == "video" else ".png"
         name, number = f"{source.stem}{suffix}", 1
         while name.lower() in taken:
             number += 1

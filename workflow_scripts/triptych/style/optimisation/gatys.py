@@ -71,9 +71,10 @@ class Optimisation:
         evaluations: int,
         seeds: Sequence[int],
         start: Tensor | None = None,
+        side: int | None = None,
     ) -> None:
         self._choices, self._evaluations = choices, evaluations
-        self._objective = Objective(backbone, choices, contents, styles)
+        self._objective = Objective(backbone, choices, contents, styles, side)
         if start is None:
             start = initial_images(contents, styles, choices, seeds)
         count, self._shape = len(start), start.shape[1:]
@@ -228,14 +229,15 @@ def optimise(
     *,
     seeds: Sequence[int],
     memory_bytes: float = math.inf,
+    side: int | None = None,
     after_evaluation: Callable[[int], object] | None = None,
 ) -> Optimised:
     """Optimise contents [N, 3, H, W] in [0, 1], each towards its style, by the choices.
 
     `styles` are N, of paintings [3, h, w] of any sizes, or one for all; `seeds` are N, for noise.
     `backbone` has the choices' pooling, and is normalised if they say so (`prepared`). As many
-    images are optimised at once as `memory_bytes` holds. `after_evaluation` is called after each
-    evaluation with the number of images in it.
+    images are optimised at once as `memory_bytes` holds; with `side` each is worked in tiles of so
+    many pixels. `after_evaluation` is called after each evaluation with the number of images in it.
     """
     styles = list(styles) * (len(contents) if len(styles) == 1 else 1)
     height, width = contents.shape[2:]
@@ -244,7 +246,8 @@ def optimise(
     for first in range(0, len(contents), together):
         part = slice(first, first + together)
         running = Optimisation(
-            list(contents[part]), styles[part], backbone, choices, evaluations, seeds[part]
+            *(list(contents[part]), styles[part], backbone, choices, evaluations, seeds[part]),
+            side=side,
         )
         while not running.finished:
             running.advance()

@@ -1,5 +1,8 @@
 """How much memory an image takes while it is optimised."""
 
+import math
+from functools import lru_cache
+
 from triptych.style.backbones.architectures import (
     ORIENTED,
     ORIENTED_FILTERS,
@@ -7,14 +10,34 @@ from triptych.style.backbones.architectures import (
     Pooling,
 )
 from triptych.style.optimisation.presets import Choices
+from triptych.style.optimisation.tiles import tiling
 
 
 def bytes_an_image(architecture: Architecture, choices: Choices, height: int, width: int) -> int:
-    """About how much memory one image takes while it is optimised, in bytes (4 a number).
+    """About how much memory one image takes while it is optimised, in bytes (4 a number): its
+    features, the optimiser and its history."""
+    return network_bytes(architecture, choices, height, width) + state_bytes(choices, height, width)
+
+
+@lru_cache(maxsize=64)
+def network_bytes(
+    architecture: Architecture,
+    choices: Choices,
+    height: int,
+    width: int,
+    side: int | None = None,
+) -> int:
+    """What features take: of the image as one, or of one tile of `side` and the content target.
 
     Each convolution's and ReLU's output is kept for the backward pass, where the widest layer
-    stands a few more times; then the content target, the optimiser and its history.
+    stands a few more times.
     """
+    content = 0
+    if side is not None:
+        cut = tiling(architecture, choices.layers, height, width, side)
+        name = choices.content_layer
+        content = architecture.channels(name) * math.prod(cut.shapes[name])
+        height, width = cut.largest
     own = [name for name in choices.layers if name not in ORIENTED]
     deepest = max((architecture.layer_names.index(name) for name in own), default=-1)
     wanted = architecture.layer_names[: deepest + 1]
@@ -25,15 +48,19 @@ def bytes_an_image(architecture: Architecture, choices: Choices, height: int, wi
         if name in choices.layers
     )
     widest = 0
-    rows, columns = height, width
     for layer in architecture.layers:
         if isinstance(layer, Pooling):
-            rows, columns = rows // layer.stride, columns // layer.stride
+            height, width = height // layer.stride, width // layer.stride
             continue
         if layer.name not in wanted:
             break
-        rows, columns = rows // layer.stride, columns // layer.stride
-        numbers = layer.outputs * rows * columns
+        height, width = height // layer.stride, width // layer.stride
+        numbers = layer.outputs * height * width
         kept, widest = kept + 2 * numbers, max(widest, numbers)
+    return 4 * (kept + 4 * widest + content)
+
+
+def state_bytes(choices: Choices, height: int, width: int) -> int:
+    """What the optimiser, its history and the images that it moves take."""
     history = 2 * choices.history if choices.optimizer == "lbfgs" else 2
-    return 4 * (kept + 4 * widest + (history + 8) * 3 * height * width)
+    return 4 * (history + 8) * 3 * height * width

@@ -1,17 +1,19 @@
 """How large an image can be optimised in the memory that there is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from triptych.core.errors import InputError
 from triptych.style.backbones.architectures import ORIENTED, Architecture, Convolution
 from triptych.style.feedforward.memory import readable
 from triptych.style.images import shape_along
-from triptych.style.optimisation.memory import bytes_an_image
+from triptych.style.optimisation.memory import network_bytes, state_bytes
 from triptych.style.optimisation.presets import Choices
 
 OVERHEAD, FIXED = 1.3, 64e6
-"""What a process takes beside `bytes_an_image`: a factor for holes in the heap and PyTorch's own
+"""What a process takes beside `network_bytes`: a factor for holes in the heap and PyTorch's own
 copies in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pixels."""
+STATE_OVERHEAD = 1.3
+"""Of the optimiser: features of tiles leave holes too small for its tensors."""
 
 LARGE_PLANES = 14
 """Planes of float32 that enlarging an image, keeping its colours or writing it take at their peak,
@@ -25,11 +27,28 @@ LEAST = 64
 Size = tuple[int, int]
 
 
+SIDES, SMALLEST_SIDE = (1024, 512), 256
+"""Pixels of a tile. Around each as much is computed besides as its layers look at: of the narrow
+VGG 61 pixels, which is half the work again at 512, and at 256 more than the tile itself."""
+MOST_HISTORY, FEW, LEAST_HISTORY = 10, 4, 2
+"""Pairs that L-BFGS remembers where memory lacks for those that were chosen: as many as `tuned`
+has at most; less than a few only when the smallest tiles don't help; one is no history."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """As one (`side` None) or in tiles, and how many pairs L-BFGS remembers."""
+
+    side: int | None
+    history: int
+
+
 @dataclass(frozen=True)
 class MemoryPlan:
-    """The size at which an image is optimised, and the bytes that it takes all in all."""
+    """The size at which an image is optimised, how, and the bytes that it takes all in all."""
 
     size: Size
+    way: Way
     bytes: float
 
 
@@ -50,47 +69,73 @@ class Needs:
         """Pixels that a side must have so that the deepest layer sees something."""
         return smallest_side(self.architecture, self.choices)
 
-    def bytes(self, large: Size, small: Size) -> float:
+    def bytes(self, large: Size, small: Size, way: Way) -> float:
         """What an image of `large` takes that is optimised at `small`, beside the painting."""
         plane = 4.0 * large[0] * large[1]
         painting = shape_along(*self.painting, max(1, round(self.stroke * min(small))))
-        largest = max(
-            bytes_an_image(self.architecture, self.choices, *size) for size in (small, painting)
+        network = max(
+            network_bytes(self.architecture, self.choices, *size, way.side)
+            for size in (small, painting)
         )
-        return max(LARGE_PLANES * plane, KEPT_PLANES * plane + OVERHEAD * largest + FIXED)
+        choices = replace(self.choices, history=way.history)
+        state = max(state_bytes(choices, *small), 12.0 * painting[0] * painting[1])
+        at_work = OVERHEAD * network + STATE_OVERHEAD * state
+        return max(LARGE_PLANES * plane, KEPT_PLANES * plane + at_work + FIXED)
 
     def plan(self, size: Size, memory_bytes: float, *, enlarge: bool) -> MemoryPlan:
-        """The size itself where it fits, or else, to be enlarged, the largest one that does.
+        """The size itself where it fits, as one or in tiles, or else, to be enlarged, the largest
+        one that does.
 
         Raises InputError where neither does, or where it may not be enlarged.
         """
-        if (needed := self.bytes(size, size)) <= memory_bytes:
-            return MemoryPlan(size, needed)
+        if found := self._fitting(size, size, memory_bytes):
+            return found
+        frugal = self._ways()[-1]
         refusal = (
-            f"{told(size)} pixels take {readable(needed)} to be optimised, and "
-            f"{readable(memory_bytes)} may be used"
+            f"{told(size)} pixels take {readable(self.bytes(size, size, frugal))} to be "
+            f"optimised, even in tiles, and {readable(memory_bytes)} may be used"
         )
         # Each pixel more takes more: the largest shorter side that fits, by bisection.
         least = min(LEAST, *size)
         fits, too_large = least - 1, min(size)
         while too_large - fits > 1:
             middle = (fits + too_large) // 2
-            if self.bytes(size, shape_along(*size, middle)) <= memory_bytes:
+            if self.bytes(size, shape_along(*size, middle), frugal) <= memory_bytes:
                 fits = middle
             else:
                 too_large = middle
-        if fits < least:
+        largest = shape_along(*size, fits)
+        found = self._fitting(size, largest, memory_bytes)
+        if fits < least or not found:
             raise InputError(
                 f"{refusal}: too little even for {told(shape_along(*size, least))}, to be enlarged "
                 "afterwards. Give it more memory (--memory), or make it smaller (--size)."
             )
-        largest = shape_along(*size, fits)
         if not enlarge:
             raise InputError(
                 f"{refusal}. Give it more memory (--memory), or --size {fits}, or let it be "
                 f"optimised at {told(largest)} pixels and enlarged (--on-large enlarge)."
             )
-        return MemoryPlan(largest, self.bytes(size, largest))
+        return found
+
+    def _fitting(self, large: Size, small: Size, memory_bytes: float) -> MemoryPlan | None:
+        """The first of the ways that fits."""
+        for way in self._ways():
+            if (needed := self.bytes(large, small, way)) <= memory_bytes:
+                return MemoryPlan(small, way, needed)
+        return None
+
+    def _ways(self) -> list[Way]:
+        """From the best to the most frugal."""
+        full, histories = self.choices.history, [self.choices.history]
+        if self.choices.optimizer == "lbfgs":
+            histories += range(min(MOST_HISTORY, full - 1), LEAST_HISTORY - 1, -1)
+        large = [pairs for pairs in histories if pairs >= min(FEW, full)]
+        return [
+            Way(None, full),
+            *(Way(side, pairs) for pairs in large for side in SIDES),
+            *(Way(SMALLEST_SIDE, pairs) for pairs in histories),
+        ]
 
     def check(self, size: Size, what: str) -> None:
         """Raise InputError for an image of which the deepest layer would see nothing."""

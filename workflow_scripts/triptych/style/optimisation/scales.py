@@ -66,6 +66,7 @@ class CoarseToFine:
     images: [N, 3, H, W] in [0, 1], at the full size
     styles: N, of paintings as large as they came
     stroke: the paintings' size against the images', along their shorter sides
+    side:   of tiles, in pixels, that images are worked in; None: as one
     """
 
     def __init__(
@@ -78,10 +79,11 @@ class CoarseToFine:
         *,
         stroke: float,
         seeds: Sequence[int],
+        side: int | None = None,
     ) -> None:
         self._originals, self._styles, self._backbone = images, styles, backbone
         self._choices, self.scales, self._stroke = choices, list(through), stroke
-        self._seeds = seeds
+        self._seeds, self._side = seeds, side
         self._number = 0  # of the scale that goes
         self._going: Optimisation | None = None
         self._finished: Tensor | None = None
@@ -128,6 +130,7 @@ class CoarseToFine:
             scale.evaluations,
             self._seeds,
             None if self._finished is None else self._enlarged(self._finished, small),
+            self._side,
         )
 
     def _enlarged(self, before: Tensor, images: Tensor) -> Tensor:

@@ -11,7 +11,7 @@ guided Gram matrices (Gatys et al. 2017, "Controlling perceptual factors in neur
 section 4), whose guides are the region averaged over each of a layer's positions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -19,9 +19,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.style.images import resize_to, shape_along
-from triptych.style.losses import position_gram
-
-Features = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -74,20 +71,14 @@ class Part:
     targets: list[Tensor]
 
 
-def parts_of(
-    style: Style, features_of: Callable[[Tensor], Features], layers: Sequence[str]
-) -> list[Part]:
-    """A style's parts; `features_of` an image [1, 3, h, w] gives activations by layer.
+def parts_of(style: Style, grams_of: Callable[[Tensor, Tensor | None], list[Tensor]]) -> list[Part]:
+    """A style's parts; `grams_of` a painting [1, 3, h, w] and its mask gives a matrix a layer.
 
     A region counts by its area, so that paintings of one weight pull each pixel alike, whatever
     the regions' sizes; the weights of all parts add up to the area that they cover.
     """
     paintings = [Painting(style)] if isinstance(style, Tensor) else list(style)
-    measured = [
-        (each, [position_gram(guided(found[name], each.mask))[0] for name in layers])
-        for each in paintings
-        for found in [features_of(each.image[None])]
-    ]
+    measured = [(each, grams_of(each.image[None], each.mask)) for each in paintings]
     parts: list[tuple[Tensor | None, float, float, list[Tensor]]] = []
     mixed = [(each.weight, grams) for each, grams in measured if each.region is None]
     if mixed:
@@ -105,16 +96,12 @@ def parts_of(
     ]
 
 
-def guided(features: Tensor, mask: Tensor | None) -> Tensor:
-    """Features [N, C, H, W] by how much of a mask [1, h, w] lies at each position.
-
-    Scaled so that `position_gram` is a mean over the mask, weighted by its square.
-    """
-    if mask is None:
-        return features
-    height, width = features.shape[2:]
-    guide = functional.adaptive_avg_pool2d(mask, (height, width))
-    return features * (guide / guide.square().mean().sqrt())
+def guide(mask: Tensor, shape: tuple[int, int]) -> Tensor:
+    """What features of that shape (height, width) are multiplied by, [1, H, W]: how much of a mask
+    [1, h, w] lies at each position, scaled so that a Gram matrix's mean over positions is one over
+    the mask, weighted by its square."""
+    share = functional.adaptive_avg_pool2d(mask, shape)
+    return share / share.square().mean().sqrt()
 
 
 def _mean(weights: Sequence[float], grams: Sequence[Tensor]) -> Tensor:

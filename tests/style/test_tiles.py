@@ -1,0 +1,142 @@
+"""Losses and gradients tile by tile, against those of the image as one."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from two_layers import choices, images, small_backbone
+
+from triptych.style.backbones.architectures import (
+    ARCHITECTURES,
+    Architecture,
+    Convolution,
+    Pooling,
+)
+from triptych.style.backbones.backbone import Backbone, PoolingKind
+from triptych.style.optimisation.objective import Objective
+from triptych.style.optimisation.presets import Choices, preset
+from triptych.style.optimisation.tiles import tiling
+
+PRESETS = [("tuned", "narrow_vgg"), ("paper", "narrow_vgg"), ("authors", "narrow_alexnet")]
+SIZES = [((97, 131), 32), ((131, 75), 48), ((64, 150), 16)]
+
+
+def thin(architecture: Architecture) -> Architecture:
+    """The same layers with few filters: what counts here is which pixels they look at."""
+    filters = 3
+    layers: list[Convolution | Pooling] = []
+    for number, layer in enumerate(architecture.layers):
+        if isinstance(layer, Convolution):
+            layer = replace(layer, inputs=filters, outputs=4 + number % 3)
+            filters = layer.outputs
+        layers.append(layer)
+    return Architecture(architecture.name, tuple(layers))
+
+
+def noise(seed: int, height: int, width: int, dtype: torch.dtype) -> Tensor:
+    """[1, 3, H, W]; in a smooth image a maximum may be reached twice, but for rounding."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(1, 3, height, width, generator=generator, dtype=torch.float64).to(dtype)
+
+
+def random_backbone(
+    architecture: Architecture, pooling: PoolingKind, dtype: torch.dtype
+) -> Backbone:
+    generator = torch.Generator().manual_seed(3)
+    weights = {}
+    for key, shape in architecture.shapes().items():
+        spread = (2 / torch.Size(shape[1:]).numel()) ** 0.5 if len(shape) > 1 else 0.1
+        weights[key] = spread * torch.randn(shape, generator=generator, dtype=dtype)
+    return Backbone(architecture, weights, mean=[0.5] * 3, std=[0.25] * 3, pooling=pooling)
+
+
+def evaluated(
+    backbone: Backbone, chosen: Choices, size: tuple[int, int], side: int | None
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Values, losses and gradients of a random image against another and a painting."""
+    dtype = next(iter(backbone.weights.values())).dtype
+    content, painting = noise(5, *size, dtype), noise(6, 61, 83, dtype)
+    objective = Objective(backbone, chosen, list(content), list(painting), side)
+    start = noise(7, *size, dtype)
+    return objective.evaluated(start.flatten(1), start.shape[1:], 1)
+
+
+def far(found: Tensor, expected: Tensor) -> float:
+    """The largest difference over the largest value."""
+    return float((found - expected).abs().max() / expected.abs().max())
+
+
+@pytest.mark.parametrize("pooling", ["max", "average"])
+@pytest.mark.parametrize(("name", "architecture"), PRESETS)
+@pytest.mark.parametrize(("size", "side"), SIZES)
+def test_tiles_give_the_whole_images_losses_and_gradient(
+    name: str, architecture: str, pooling: PoolingKind, size: tuple[int, int], side: int
+) -> None:
+    chosen = replace(preset(name, architecture, pooling=pooling), total_variation_weight=0.3)
+    backbone = random_backbone(thin(ARCHITECTURES[architecture]), pooling, torch.float64)
+    whole = evaluated(backbone, chosen, size, None)
+    tiled = evaluated(backbone, chosen, size, side)
+    for found, expected in zip(tiled, whole, strict=True):
+        assert far(found, expected) < 1e-11
+
+
+@pytest.mark.parametrize("pooling", ["max", "average"])
+@pytest.mark.parametrize(("name", "architecture"), PRESETS)
+def test_in_float32_they_differ_by_rounding(
+    name: str, architecture: str, pooling: PoolingKind
+) -> None:
+    chosen = preset(name, architecture, pooling=pooling)
+    backbone = random_backbone(thin(ARCHITECTURES[architecture]), pooling, torch.float32)
+    whole = evaluated(backbone, chosen, (117, 131), None)
+    tiled = evaluated(backbone, chosen, (117, 131), 64)
+    for found, expected in zip(tiled, whole, strict=True):
+        assert far(found, expected) < 1e-5
+        assert found.dtype == torch.float32
+
+
+@pytest.mark.parametrize("kind", ["l1", "smooth_l1", "huber"])
+@pytest.mark.parametrize("scaling", ["equation", "mean", "relative"])
+def test_whatever_the_loss(kind: str, scaling: str) -> None:
+    chosen = choices(content_loss=kind, scaling=scaling)
+    whole, tiled = (evaluated(small_backbone(), chosen, (23, 30), side) for side in (None, 6))
+    for found, expected in zip(tiled, whole, strict=True):
+        assert far(found, expected) < 1e-12
+
+
+@pytest.mark.parametrize("architecture", ["narrow_vgg", "narrow_alexnet", "vgg19"])
+@pytest.mark.parametrize("side", [16, 32, 80])
+def test_every_position_belongs_to_one_tile(architecture: str, side: int) -> None:
+    chosen = preset("authors", architecture)
+    height, width = 113, 70
+    cut = tiling(ARCHITECTURES[architecture], chosen.layers, height, width, side)
+    for name, shape in cut.shapes.items():
+        count = torch.zeros(shape)
+        for tile in cut.tiles:
+            tile.owned(count, name).add_(1)
+        assert (count == 1).all()
+
+
+def test_a_tile_reads_no_more_than_its_layers_look_at() -> None:
+    """Of a VGG's relu5_1: 2 convolutions of 3 at each of 4 scales, one at the fifth, poolings."""
+    cut = tiling(ARCHITECTURES["narrow_vgg"], ("relu5_1",), 1000, 1000, 256)
+    inner = cut.tiles[len(cut.tiles) // 2 - 2]
+    halo = 2 * (1 + 2 + 4 + 8) + 16
+    for stretch in (inner.rows, inner.columns):
+        assert halo <= stretch.owned["pixels"].start - stretch.read.start < halo + 16
+        assert 0 <= stretch.read.stop - stretch.owned["pixels"].stop <= halo
+
+
+def test_a_batch_of_images_is_worked_in_tiles_alike() -> None:
+    contents, paintings = images(3), images(3, seed=2, height=9, width=14)
+    whole, tiled = (
+        Objective(small_backbone(), choices(), list(contents), list(paintings), side)
+        for side in (None, 4)
+    )
+    rows = images(3, seed=8).flatten(1)
+    for keeping in ([0, 1, 2], [0, 2]):
+        for objective in (whole, tiled):
+            objective.keep(keeping)
+        given = rows[keeping], contents.shape[1:], 2
+        for found, expected in zip(tiled.evaluated(*given), whole.evaluated(*given), strict=True):
+            torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
