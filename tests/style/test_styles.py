@@ -10,16 +10,17 @@ from two_layers import choices, images, small_backbone
 from triptych.style.losses import position_gram
 from triptych.style.optimisation.gatys import optimise
 from triptych.style.optimisation.objective import Objective
-from triptych.style.optimisation.styles import Painting, Style, guided, parts_of
+from triptych.style.optimisation.styles import Painting, Style, guide, parts_of
 
 CONTENT, OTHER = images(2)
 FIRST, SECOND = images(2, seed=2, height=9, width=14)
 STYLE_ALONE = {"content_weight": 0.0, "total_variation_weight": 0.0}
 
 
-def as_they_are(image: Tensor) -> dict[str, Tensor]:
-    """A layer that is the image itself."""
-    return {"image": image}
+def as_they_are(image: Tensor, mask: Tensor | None) -> list[Tensor]:
+    """Of a layer that is the image itself."""
+    guided = image if mask is None else image * guide(mask, image.shape[2:])
+    return [position_gram(guided)[0]]
 
 
 def half(height: int, width: int, right: bool = False) -> Tensor:
@@ -52,7 +53,7 @@ def test_a_mixture_has_the_gradient_of_the_weighted_losses(scaling):
 
 def test_a_mixture_is_a_canvas_of_which_each_painting_covers_its_share():
     canvas = torch.cat([FIRST, SECOND[..., :7], SECOND[..., 7:], FIRST], 2)[None]
-    (part,) = parts_of([Painting(FIRST, 4.0), Painting(SECOND, 2.0)], as_they_are, ["image"])
+    (part,) = parts_of([Painting(FIRST, 4.0), Painting(SECOND, 2.0)], as_they_are)
     torch.testing.assert_close(part.targets[0], position_gram(canvas)[0])
     assert part.weight == 1 and part.region is None
 
@@ -66,14 +67,14 @@ def test_one_painting_is_the_plain_style_to_the_bit():
 
 def test_a_guided_gram_matrix_is_that_of_the_masked_part():
     left = half(9, 14)
-    found = position_gram(guided(FIRST[None], left))
+    found = position_gram(FIRST[None] * guide(left, (9, 14)))
     torch.testing.assert_close(found, position_gram(FIRST[None, :, :, :7]))
     # A layer of fewer positions sees the mask averaged: one column of the seven is half in it.
     coarse = torch.nn.functional.avg_pool2d(FIRST[None, :, :8], 2)
     shares = torch.tensor([1, 1, 1, 0.5, 0, 0, 0]).double() ** 2
     expected = torch.einsum("nihw,njhw,w->nij", coarse, coarse, shares) / (4 * shares.sum())
-    torch.testing.assert_close(position_gram(guided(coarse, half(8, 14))), expected)
-    part = parts_of([Painting(FIRST, mask=left)], as_they_are, ["image"])[0]
+    torch.testing.assert_close(position_gram(coarse * guide(half(8, 14), (4, 7))), expected)
+    part = parts_of([Painting(FIRST, mask=left)], as_they_are)[0]
     torch.testing.assert_close(part.targets[0], position_gram(FIRST[None, :, :, :7])[0])
 
 
@@ -81,10 +82,10 @@ def test_regions_of_one_weight_pull_each_pixel_alike():
     quarter = torch.zeros(1, 12, 12, dtype=torch.float64)
     quarter[..., :3] = 1
     style = [Painting(FIRST, region=quarter), Painting(SECOND, region=1 - quarter)]
-    parts = parts_of(style, as_they_are, ["image"])
+    parts = parts_of(style, as_they_are)
     assert [part.weight for part in parts] == pytest.approx([0.25, 0.75])
     style = [replace(style[0], weight=3.0), style[1]]
-    one, other = parts_of(style, as_they_are, ["image"])
+    one, other = parts_of(style, as_they_are)
     assert one.weight / 0.25 == pytest.approx(3 * other.weight / 0.75)
     assert one.weight + other.weight == pytest.approx(1)
 

@@ -16,6 +16,7 @@ from triptych.style.backbones.architectures import (
 from triptych.style.backbones.backbone import Backbone, PoolingKind
 from triptych.style.optimisation.objective import Objective
 from triptych.style.optimisation.presets import Choices, preset
+from triptych.style.optimisation.styles import Painting
 from triptych.style.optimisation.tiles import tiling
 
 PRESETS = [("tuned", "narrow_vgg"), ("paper", "narrow_vgg"), ("authors", "narrow_alexnet")]
@@ -140,3 +141,29 @@ def test_a_batch_of_images_is_worked_in_tiles_alike() -> None:
         given = rows[keeping], contents.shape[1:], 2
         for found, expected in zip(tiled.evaluated(*given), whole.evaluated(*given), strict=True):
             torch.testing.assert_close(found, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_regions_are_cut_into_tiles_too() -> None:
+    """Two paintings, each in a part of the image and one of them through a mask of its own."""
+    content, one, other = (
+        noise(5, 97, 131, torch.float64),
+        noise(6, 61, 83, torch.float64),
+        images(2)[1],
+    )
+    left = torch.linspace(1, 0, 131, dtype=torch.float64).expand(1, 97, 131)
+    mask = noise(7, 61, 83, torch.float64)[:, 0]
+    style = [
+        Painting(one[0], 2.0, mask, left),
+        Painting(other.repeat(1, 6, 6), 1.0, None, 1 - left),
+    ]
+    chosen = preset("tuned", "narrow_vgg")
+    backbone = random_backbone(thin(ARCHITECTURES["narrow_vgg"]), "average", torch.float64)
+    rows = noise(8, 97, 131, torch.float64).flatten(1)
+    whole, tiled = (
+        Objective(backbone, chosen, list(content), [style], side).evaluated(
+            rows, content.shape[1:], 1
+        )
+        for side in (None, 32)
+    )
+    for found, expected in zip(tiled, whole, strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-12)
