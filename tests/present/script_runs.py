@@ -98,7 +98,6 @@ def run_style_scripts(files, *, architectures=None, width=16, scale="demo"):
         scale=scale,
     )
     draw("style_figure4", {"timing": files["losses"], **of("losses", "runs", "history")})
-    draw("style_figure7", {**of("paintings", "runs", "images"), **pictures})
     large = {"content": files["contents"][1], "painting": files["paintings"][1]}
     chosen = {"stylised_runs": files["stylised_runs"]}
     draw("style_figure8", {**large, "result": files["stylised"][-1], **chosen})

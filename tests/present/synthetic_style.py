@@ -144,7 +144,11 @@ def timing_images(
     """timing/images.csv: seconds in proportion to pixels, with a little noise."""
     random = np.random.default_rng(1)
     rows = []
-    for backbone, per_pixel in (("alexnet", 2e-8), ("vgg", 1e-7), ("network", 2.2e-7)):
+    kinds = (
+        *(("alexnet", 2e-8, "notebook"), ("vgg", 1e-7, "notebook"), ("network", 2.2e-7, "")),
+        *(("alexnet", 1e-8, "ours"), ("vgg", 9e-8, "ours")),
+    )
+    for backbone, per_pixel, settings in kinds:
         for size in sizes:
             for image in range(images):
                 for repeat in range(2 if backbone == "network" else 1):
@@ -160,8 +164,10 @@ def timing_images(
                             "repeat": repeat,
                             "seconds": seconds,
                             "evaluations": count,
+                            "evaluations_done": count,
+                            "settings": settings,
                             "evaluations_stated": 0 if network else stated,
-                            "batch": 1 if network else 4,
+                            "batch": 4 if settings == "ours" else 1,
                             "device": device,
                             "threads": threads,
                             "precision": "float32",

@@ -248,3 +248,12 @@ def _tuned(architecture: str) -> dict[str, Any]:
 
 
 PRESETS = {"paper": _paper, "authors": _authors, "tuned": _tuned}
+
+NOTEBOOK, OURS = "notebook", "ours"
+"""Settings of Version 1 in Table I: the authors' notebook's, whose images go one by one, or ours."""
+
+
+def timed_choices(settings: str, architecture: str) -> Choices:
+    """The authors' losses on their layers; in `OURS` without their clamp and long history."""
+    ours: dict[str, Any] = {"clamp": "end", "history": 10} if settings == OURS else {}
+    return preset("authors", architecture, **ours)
