@@ -100,6 +100,16 @@ def run_style_scripts(files, *, architectures=None, width=16, scale="demo"):
     draw("style_figure4", {"timing": files["losses"], **of("losses", "runs", "history")})
     large = {"content": files["contents"][1], "painting": files["paintings"][1]}
     chosen = {"stylised_runs": files["stylised_runs"]}
+    gallery = ("paintings", "sizes")
+    run(
+        "style_draw_gallery",
+        {
+            **{kind: [files[f"{each}_{kind}"] for each in gallery] for kind in ("runs", "images")},
+            **pictures,
+        },
+        named={"figure7": figure_files("style_figure7"), "sizes": figure_files("style_sizes")},
+        scale=scale,
+    )
     draw("style_figure8", {**large, "result": files["stylised"][-1], **chosen})
     draw("style_presets", {**of("presets", "runs", "history", "images"), **pictures})
     run(

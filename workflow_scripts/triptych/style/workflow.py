@@ -229,6 +229,7 @@ class Workflow:
             "stylised_runs": self.stylised_runs,
             "speed": self.of_videos("speed.csv"),
             "properties": self.of_videos("properties.csv"),
+            "flicker": self.of_videos("flicker.csv"),
         }
         return files, {"architectures": self.architectures, "timed": self.main}
 
