@@ -125,16 +125,24 @@ NARROW = synthetic.layers(actor=(64, 64), vae=(192, 192))
 
 STYLE = [
     _M("few images", "style_timing", _TIMES, "3 images of 20", kept(lambda f: f["image"] < 3)),
+    _M(
+        *("diverged", "style_timing", _TIMES, "was not timed"),
+        said_where(lambda f: (f["backbone"] == "alexnet") & (f["size"] == 512), evaluations_done=9),
+    ),
+    _M(
+        *("our settings alone", "style_timing", _TIMES, "not timed"),
+        kept(lambda f: f["settings"] != "notebook"),
+    ),
     _M("no 512", "style_timing", _TIMES, "was not timed", kept(lambda f: f["size"] != 512)),
     _M("a CPU", "style_timing", _TIMES, "about a GPU", said(device=synthetic_style.CPU)),
     _M("bf16", "style_timing", _TIMES, "precision was bf16", said(precision="bf16")),
     _M(
         *("few evaluations", "style_timing", ("style-speedup",), "50 evaluations of 700"),
-        said_where(lambda f: f["version"] == 1, evaluations=50),
+        said_where(lambda f: f["version"] == 1, evaluations=50, evaluations_done=50),
     ),
     _M(
         *("unequal evaluations", "style_timing", ("style-alexnet-faster",), "equal evaluations"),
-        said_where(lambda f: f["backbone"] == "alexnet", evaluations=300),
+        said_where(lambda f: f["backbone"] == "alexnet", evaluations=300, evaluations_done=300),
     ),
     _M(
         *("swapped backbones", "architectures", _TIMES, "the backbone is AlexNet, not VGG-19"),
@@ -162,9 +170,21 @@ STYLE = [
         said(device=synthetic_style.CPU),
     ),
     _M("fp16", "style_stylised_runs", ("style-4k",), "was fp16", said(precision="fp16")),
-    _M("own weights", "style_runs", (*BY_LOSS, *SCALED), "ImageNet weights", said(weights="embedded")),
+    _M(
+        "own weights",
+        "style_runs",
+        (*BY_LOSS, *SCALED),
+        "ImageNet weights",
+        said(weights="embedded"),
+    ),
     _M("narrow", "style_runs", (*BY_LOSS, *SCALED), "narrow VGG", said(architecture="narrow_vgg")),
-    _M("few evaluations", "style_runs", (*BY_LOSS, *SCALED), "100 evaluations", said(evaluations=100)),
+    _M(
+        "few evaluations",
+        "style_runs",
+        (*BY_LOSS, *SCALED),
+        "100 evaluations",
+        said(evaluations=100),
+    ),
     _M("tuned", "style_runs", SCALED, "rates are not", said(rates="tuned")),
     _M(
         *("no 1024", "style_runs", SCALED, "not run at 1024 pixels"),
@@ -220,7 +240,9 @@ STYLE = [
         *("repeats cut short", "style_loss_timing", LOSSES[1:], "4 repeats of 5"),
         kept(lambda f: (f["repeat"] < 4) | (f["content_loss"] == "mse")),
     ),
-    _M("few pairs", "style_quality", BY_NETWORK[:1], "2 pairs", kept(lambda f: f.content != "lake")),
+    _M(
+        "few pairs", "style_quality", BY_NETWORK[:1], "2 pairs", kept(lambda f: f.content != "lake")
+    ),
     _M("few", "style_flicker", BY_NETWORK[1:], "99 frames of 100", kept(lambda f: f.frame <= 99)),
     _M("one batch", "style_speed", ("style-video",), "larger batch", kept(lambda f: f.batch == 1)),
     _M("once", "style_speed", ("style-video",), "one repeat", kept(lambda f: f["repeat"] == 0)),

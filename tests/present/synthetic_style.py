@@ -50,9 +50,7 @@ def runs_and_histories(
         "initialisations": [{"initialisation": i} for i in ENDS],
         "presets": [{"preset": p} for p in ("paper", "authors", "tuned")],
         "paintings": [{"painting": p, "content": c} for p in PAINTINGS for c in CONTENTS],
-        "sizes": [
-            {"backbone": b, "size": s} for b in ("vgg", "alexnet") for s in SIZES[paper]
-        ],
+        "sizes": [{"backbone": b, "size": s} for b in ("vgg", "alexnet") for s in SIZES[paper]],
     }
     experiments = {}
     for experiment, varied in settings.items():

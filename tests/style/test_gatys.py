@@ -179,9 +179,7 @@ def untrained_vgg19() -> Backbone:
         fan = math.prod(shape[1:])
         weights[key] = drawn * (2 / fan) ** 0.5 if len(shape) == 4 else torch.zeros(shape)
     architecture = ARCHITECTURES["vgg19"]
-    return Backbone(
-        architecture, weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling="average"
-    )
+    return Backbone(architecture, weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling="average")
 
 
 def test_the_papers_preset_ends_in_an_image_where_torchs_steps_end_in_no_number() -> None:

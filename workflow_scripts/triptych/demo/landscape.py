@@ -25,7 +25,7 @@ WATER = (0.10, 0.27, 0.33)
 
 def landscape(size: tuple[int, int], seed: int) -> np.ndarray:
     """Mountains, sky and lake, uint8 [H, W, 3] RGB of `size` (height, width)."""
-    height, width = size
+    height = size[0]
     down = np.linspace(0, 1, height, dtype=np.float32)[:, None]
     picture = _sky(size, seed, down)
     for number, (foot, rise, far) in enumerate(RANGES):
@@ -40,7 +40,6 @@ def noise(size: tuple[int, int], seed: Sequence[int], cells: float) -> np.ndarra
     then twice as many at half the strength, and so on."""
     import cv2
 
-    height, width = size
     total, strength, octave = np.zeros(size, np.float32), 0.5, 0
     while cells * FINEST <= min(size):
         grid = tuple(int(cells * side / min(size)) + 3 for side in size)
@@ -53,7 +52,9 @@ def noise(size: tuple[int, int], seed: Sequence[int], cells: float) -> np.ndarra
     return total
 
 
-def _mixed(one: np.ndarray | Sequence[float], other: Sequence[float], share: np.ndarray) -> np.ndarray:
+def _mixed(
+    one: np.ndarray | Sequence[float], other: Sequence[float], share: np.ndarray
+) -> np.ndarray:
     share = share[..., None].clip(0, 1)
     mixed: np.ndarray = (1 - share) * np.asarray(one, np.float32) + share * np.asarray(
         other, np.float32
@@ -67,7 +68,12 @@ def _sky(size: tuple[int, int], seed: int, down: np.ndarray) -> np.ndarray:
 
 
 def _raise_range(
-    picture: np.ndarray, seed: tuple[int, int], down: np.ndarray, foot: float, rise: float, far: float
+    picture: np.ndarray,
+    seed: tuple[int, int],
+    down: np.ndarray,
+    foot: float,
+    rise: float,
+    far: float,
 ) -> None:
     """Paint one range of mountains over what is behind it."""
     size = picture.shape[0], picture.shape[1]

@@ -52,8 +52,8 @@ def prepare_content(
         if image.shape[1] < height or image.shape[2] < width:
             raise InputError(
                 f"{source or name}: {image.shape[2]}x{image.shape[1]} pixels, to be cut to "
-                f"{width}x{height}; a photograph is never enlarged. Take a larger one, or a smaller "
-                "size under style.contents."
+                f"{width}x{height}; a photograph is never enlarged. Take a larger one, or a "
+                "smaller size under style.contents."
             )
         image = fitted(image, height, width)
     write_image(path, image)

@@ -64,8 +64,8 @@ def optimisation_times(
             for first in range(0, len(contents), batch):
                 chosen = contents[first : first + batch].to(device)
                 done: list[int] = []
-                seconds = seconds_of(lambda: done.extend(run(chosen, evaluations)), device)
-                seconds /= len(chosen)
+                call = partial(_noted, done, partial(run, chosen, evaluations))
+                seconds = seconds_of(call, device) / len(chosen)
                 rows += [
                     _row(1, name, size, first + i, 0, seconds, len(chosen), device)
                     | {
@@ -88,6 +88,11 @@ def _optimise_from_zero(
     count = len(contents)
     found = optimise(contents, painting, backbone, choices, evaluations, seeds=[0] * count)
     return found.evaluations_done
+
+
+def _noted(done: list[int], call: Callable[[], list[int]]) -> None:
+    """Put what `call` returns into `done`."""
+    done.extend(call())
 
 
 def network_times(

@@ -95,8 +95,8 @@ class Choices:
     history: int = 10
     """Pairs that L-BFGS remembers, each as large as two images."""
     reach: float = math.inf
-    """L-BFGS only: how far a pixel moves in a step at most; steps after which the loss is ten times as
-    high are taken back. Infinite as in PyTorch, which has neither bound."""
+    """L-BFGS only: how far a pixel moves in a step at most; steps after which the loss is ten times
+    as high are taken back. Infinite as in PyTorch, which has neither bound."""
     by_pixels: bool = False
     """The optimiser is given the loss times the image's number of values, so that a gradient is
     of order one at any size; L-BFGS's constants suppose as much."""
@@ -250,7 +250,7 @@ def _tuned(architecture: str) -> dict[str, Any]:
 PRESETS = {"paper": _paper, "authors": _authors, "tuned": _tuned}
 
 NOTEBOOK, OURS = "notebook", "ours"
-"""Settings of Version 1 in Table I: the authors' notebook's, whose images go one by one, or ours."""
+"""Settings of Version 1 in Table I: the authors' notebook's, one image at a time, or ours."""
 
 
 def timed_choices(settings: str, architecture: str) -> Choices:

@@ -86,13 +86,13 @@ CRITERIA = {
     ),
     "style-lbfgs-lowest": (
         "At the authors' learning rates and equal evaluations, on each VGG that was run, the final "
-        "total loss of L-BFGS is below those of Adam and SGD (a run that diverged counts as above). The tuned rates are "
-        "stated beside it and do not decide. Needs a VGG with ImageNet weights and "
+        "total loss of L-BFGS is below those of Adam and SGD (a run that diverged counts as above). "
+        "The tuned rates are stated beside it and do not decide. Needs a VGG with ImageNet weights and "
         f"{ENOUGH_EVALUATIONS} evaluations."
     ),
     "style-sgd-fails": (
-        f"At the authors' learning rate, on each VGG that was run, SGD ends at least {FAR_ABOVE:g} times as high as L-BFGS "
-        f"or diverges, its loss rises at least once to {FLUCTUATION:g} times its lowest so far, "
+        "At the authors' learning rate, on each VGG that was run, SGD ends at least "
+        f"{FAR_ABOVE:g} times as high as L-BFGS or diverges, its loss rises at least once to {FLUCTUATION:g} times its lowest so far, "
         "and its image keeps at most half of the structure (SSIM of luminance to the content) that "
         "L-BFGS's keeps (a run that diverged has no image but its last good state, and counts as "
         "without one). Needs a VGG with ImageNet weights and "
@@ -317,7 +317,7 @@ def content_start_keeps_structure(runs: pd.DataFrame, quality: pd.DataFrame) -> 
     obstacles = paper_weights(chosen, ("vgg19", "alexnet"))
     obstacles += few_evaluations(chosen) + imprecise(chosen)
     structure = {
-        (str(run["content"]), str(run["painting"]), str(run["initialisation"])): _structure(
+        (str(run["content"]), str(run["painting"]), str(run["initialisation"])): quality_of(
             quality, "initialisations", str(run["run"])
         )
         for _, run in chosen.iterrows()

@@ -107,8 +107,10 @@ def optimizer_images_figure(
                     None if chosen.empty else result_panel(long, chosen.iloc[0], images, title)
                 )
             rows.append(row)
-            several = f"{backbone_name(architecture, weights)}, " if len(backbones) > 1 else ""
-            labels.append(several + (RATES_LABELS[name] if several else RATES_LABELS[name].capitalize()))
+            named = RATES_LABELS[name].capitalize()
+            if len(backbones) > 1:
+                named = f"{backbone_name(architecture, weights)}, {RATES_LABELS[name]}"
+            labels.append(named)
     return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
 
 
@@ -178,9 +180,7 @@ def paintings_figure(
     return picture_figure([top, bottom], tallest=2.2)[0]
 
 
-def sizes_figure(
-    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
-) -> Figure:
+def sizes_figure(long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files) -> Figure:
     """Results of Version 1 by size, a row a backbone, below the content and the style.
 
     long: as `results_long` returns it, for the experiment `sizes`. All are shown equally high.

@@ -58,9 +58,9 @@ def table1_long(
 
     Version 1 stands by the notebook's settings, like the published, and once more by our own
     (BATCHED), which are never `comparable`. An image that diverged took fewer evaluations and is
-    left out. `counts` tells the seconds of the evaluations that were run from those scaled in proportion
-    to `evaluations_stated`; `comparable` whether architecture, evaluations and the kind of
-    device are the paper's. A published size that was not timed has no value.
+    left out. `counts` tells the seconds of the evaluations that were run from those scaled in
+    proportion to `evaluations_stated`; `comparable` whether architecture, evaluations and the kind
+    of device are the paper's. A published size that was not timed has no value.
     """
     cells = []
     done = timing[timing["evaluations_done"] == timing["evaluations"]]
