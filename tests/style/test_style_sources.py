@@ -217,6 +217,7 @@ def test_a_content_is_a_bundled_photograph_or_a_file(tmp_path: Path) -> None:
         ({"name": "nobody"}, "no bundled photograph is called 'nobody'; there are astronaut"),
         ({"name": "coffee", "height": 64}, "height 64 and width None: expected both"),
         ({"source": "none.jpg"}, "no such file"),
+        ({"name": "china", "height": 300, "width": 641}, "640x427 pixels.* never enlarged"),
     ],
 )
 def test_a_content_that_is_not_there_is_refused(

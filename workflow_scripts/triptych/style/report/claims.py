@@ -86,13 +86,15 @@ CRITERIA = {
     ),
     "style-lbfgs-lowest": (
         "At the authors' learning rates and equal evaluations, on each VGG that was run, the final "
-        "total loss of L-BFGS is below those of Adam and SGD (a run that diverged counts as above). "
-        "The tuned rates are stated beside it and do not decide. Needs a VGG with ImageNet weights and "
+        "total loss of L-BFGS is below those of Adam and SGD (a run that diverged counts as "
+        "above). The tuned rates are stated beside it and do not decide. Needs a VGG with "
+        "ImageNet weights and "
         f"{ENOUGH_EVALUATIONS} evaluations."
     ),
     "style-sgd-fails": (
         "At the authors' learning rate, on each VGG that was run, SGD ends at least "
-        f"{FAR_ABOVE:g} times as high as L-BFGS or diverges, its loss rises at least once to {FLUCTUATION:g} times its lowest so far, "
+        f"{FAR_ABOVE:g} times as high as L-BFGS or diverges, its loss rises at least once to "
+        f"{FLUCTUATION:g} times its lowest so far, "
         "and its image keeps at most half of the structure (SSIM of luminance to the content) that "
         "L-BFGS's keeps (a run that diverged has no image but its last good state, and counts as "
         "without one). Needs a VGG with ImageNet weights and "
@@ -285,7 +287,9 @@ def _sgd_beside_lbfgs(
     authors: pd.DataFrame, long: pd.DataFrame, quality: pd.DataFrame
 ) -> tuple[list[str], list[str], list[str]]:
     """Obstacles, failures and what was measured, of one backbone's runs at the authors' rates."""
-    obstacles, failures, measured = [], [], []
+    obstacles: list[str] = []
+    failures: list[str] = []
+    measured: list[str] = []
     by_optimizer = authors.set_index("optimizer")
     losses = _final_losses(authors)["authors"]
     sgd, lbfgs = by_optimizer.loc["sgd"], by_optimizer.loc["lbfgs"]
