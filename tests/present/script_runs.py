@@ -18,7 +18,11 @@ STYLE_FIGURES = (
     "style_motion",
 )
 STYLE_TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
-ARCHITECTURES = {"alexnet": "narrow_alexnet", "vgg": "narrow_vgg"}
+ARCHITECTURES = {
+    "alexnet": "narrow_alexnet",
+    "vgg": "narrow_vgg",
+    "held_out": "narrow_alexnet",
+}
 
 
 AUDIO_FIGURES = ("audio_figure2", "audio_beyond")
@@ -160,6 +164,7 @@ def style_claim_inputs(files):
         "style_stylised_runs": files["stylised_runs"],
         "style_speed": files["speed"],
         "style_properties": files["properties"],
+        "style_flicker": files["flicker"],
     }
 
 
