@@ -11,6 +11,7 @@ TABLES, FIGURES = Path("results/tables"), Path("results/figures")
 
 STYLE_FIGURES = (
     *(f"style_figure{n}" for n in range(1, 9)),
+    "style_sizes",
     "style_presets",
     "style_initialisations",
     "style_training",
