@@ -265,7 +265,8 @@ def sgd_fails(runs: pd.DataFrame, history: pd.DataFrame, quality: pd.DataFrame) 
     chosen = described(runs, "optimizers")
     long = history_long(history, runs, experiment="optimizers", scale="")
     obstacles = optimizer_obstacles(chosen) + cut_histories(chosen, long)
-    failures, measured = [], []
+    failures: list[str] = []
+    measured: list[str] = []
     for architecture, of_vgg in chosen.groupby("architecture", sort=False):
         name = label(ARCHITECTURE_LABELS, str(architecture))
         measured += [f"{name}, {text}" for text in _losses_text(_final_losses(of_vgg))]
