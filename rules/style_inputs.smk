@@ -6,6 +6,7 @@ STYLE = WINGS["style"]
 wildcard_constraints:
     painting="[a-z][a-z0-9_]*",
     content="[a-z][a-z0-9_]*",
+    picture="[a-z][a-z0-9_]*",
     architecture="[a-z][a-z0-9_]*",
 
 
@@ -133,14 +134,14 @@ rule style_train_backbone:
         "../workflow_scripts/style_train_backbone.py"
 
 
-rule style_download_painting:
-    """Download a painting from Wikimedia Commons."""
+rule style_download_picture:
+    """Download a painting or a photograph from Wikimedia Commons."""
     output:
-        "results/style/downloads/{painting}",
+        "results/style/downloads/{picture}",
     log:
-        "results/logs/style_download_painting/{painting}.log",
+        "results/logs/style_download_picture/{picture}.log",
     benchmark:
-        "results/benchmarks/style_download_painting/{painting}.tsv"
+        "results/benchmarks/style_download_picture/{picture}.tsv"
     retries: RETRIES
     localrule: True
     conda:
@@ -148,11 +149,11 @@ rule style_download_painting:
     resources:
         **REQUESTED,
     params:
-        **STYLE.download("paintings", "painting", "sha256"),
+        **STYLE.download("wikimedia", "picture", "sha256"),
         contact=STYLE.config["contact"],
-        code=code("style_download_painting"),
+        code=code("style_download_picture"),
     script:
-        "../workflow_scripts/style_download_painting.py"
+        "../workflow_scripts/style_download_picture.py"
 
 
 rule style_prepare_painting:
@@ -179,9 +180,9 @@ rule style_prepare_painting:
 
 
 rule style_prepare_content:
-    """Prepare a photograph of the user's own to be stylised."""
+    """Prepare a photograph to be stylised, downloaded or the user's own."""
     input:
-        STYLE.content_path,
+        STYLE.content_source,
     output:
         "results/style/contents/{content}.png",
     log:
@@ -189,7 +190,7 @@ rule style_prepare_content:
     benchmark:
         "results/benchmarks/style_prepare_content/{content}.tsv"
     wildcard_constraints:
-        content=STYLE.own_contents,
+        content=STYLE.other_contents,
     conda:
         "../envs/style.yaml"
     resources:
@@ -225,9 +226,9 @@ rule style_paint:
 
 
 rule style_cut_contents:
-    """Prepare the bundled photographs that are to be stylised."""
+    """Prepare what is to be stylised and needs no file: bundled photographs, landscapes."""
     output:
-        STYLE.contents(STYLE.bundled),
+        STYLE.contents(STYLE.made_here),
     log:
         "results/logs/style_cut_contents/style_cut_contents.log",
     benchmark:
@@ -239,7 +240,7 @@ rule style_cut_contents:
         **REQUESTED,
     params:
         photographs=[
-            STYLE.config["contents"][name] | {"name": name} for name in STYLE.bundled
+            STYLE.config["contents"][name] | {"name": name} for name in STYLE.made_here
         ],
         code=code("style_cut_contents"),
     script:

@@ -81,28 +81,29 @@ rule style_figure4:
         "../workflow_scripts/style_figure4.py"
 
 
-rule style_figure7:
-    """Figure 7: one photograph in several styles (Version 1)."""
+rule style_draw_gallery:
+    """Version 1 in several styles (Figure 7), and at several sizes."""
     input:
-        runs="results/style/optimize/paintings/runs.csv",
-        images="results/style/optimize/paintings/images",
-        contents=STYLE.experiment_contents("paintings"),
-        paintings=STYLE.experiment_paintings("paintings"),
+        runs=STYLE.of_experiments("runs.csv", ("paintings", "sizes")),
+        images=STYLE.of_experiments("images", ("paintings", "sizes")),
+        contents=STYLE.experiment_contents(),
+        paintings=STYLE.experiment_paintings(),
     output:
-        figure("style_figure7", "Figure 7", "several styles"),
+        figure7=figure("style_figure7", "Figure 7", "several styles"),
+        sizes=figure("style_sizes", "Sizes", "Version 1 by image size"),
     log:
-        "results/logs/style_figure7/style_figure7.log",
+        "results/logs/style_draw_gallery/style_draw_gallery.log",
     benchmark:
-        "results/benchmarks/style_figure7/style_figure7.tsv"
+        "results/benchmarks/style_draw_gallery/style_draw_gallery.tsv"
     conda:
         "../envs/report.yaml"
     resources:
         **REQUESTED,
     params:
         scale=SCALE,
-        code=code("style_figure7"),
+        code=code("style_draw_gallery"),
     script:
-        "../workflow_scripts/style_figure7.py"
+        "../workflow_scripts/style_draw_gallery.py"
 
 
 rule style_figure8:

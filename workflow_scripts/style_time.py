@@ -13,7 +13,7 @@ from triptych.style.feedforward.stylize import checked_precision
 from triptych.style.images import read_image, resize
 from triptych.style.inputs.shards import Shards
 from triptych.style.measures.timing import loss_times, network_times, optimisation_times
-from triptych.style.optimisation.presets import preset
+from triptych.style.optimisation.presets import NOTEBOOK, OURS, timed_choices
 
 with job(snakemake):
     keep_freed_memory()
@@ -22,38 +22,44 @@ with job(snakemake):
     shards = Shards(*given.photographs)
     photographs = shards.batch(shards.held_out[: settings["photographs"]]).float() / 255
     painting = read_image(given.painting)
-    backbones = {}
-    for name in ("alexnet", "vgg"):
-        choices = preset("authors", params.architectures[name], clamp="end", history=10)
-        backbone = load_backbone(given[name], pooling=choices.pooling).to(device)
-        backbones[name] = backbone, choices
+    backbones = {
+        name: load_backbone(given[name], pooling="max").to(device) for name in ("alexnet", "vgg")
+    }
     network, _ = load_network(given.network, params.main)
     network = network.to(device)
     precision = checked_precision(network, photographs[0].to(device), params.precision)
     prepared = PreparedNetwork(network, precision)
+    sizes = settings["sizes"]
     images = [
         optimisation_times(
-            photographs,
+            photographs[:count],
             painting,
-            backbones,
-            settings["sizes"],
+            {
+                name: (each, timed_choices(kind, params.architectures[name]))
+                for name, each in backbones.items()
+            },
+            sizes,
             settings["evaluations"],
             settings["stated"],
-            settings["batch"],
+            batch,
+            kind,
             device,
-        ),
-        network_times(
-            photographs, prepared, settings["sizes"], settings["repeats"], precision, device
-        ),
+        )
+        for kind, count, batch in (
+            (NOTEBOOK, settings["notebook"], 1),
+            (OURS, len(photographs), settings["batch"]),
+        )
     ]
-    backbone, choices = backbones["vgg"]
+    images.append(
+        network_times(photographs, prepared, sizes, settings["repeats"], precision, device)
+    )
     by_loss = loss_times(
         *(
             resize(image, losses["size"], "squashed")[None].to(device)
             for image in (photographs[0], painting)
         ),
-        backbone,
-        choices,
+        backbones["vgg"],
+        timed_choices(OURS, params.architectures["vgg"]),
         losses["evaluations"],
         losses["repeats"],
         device,

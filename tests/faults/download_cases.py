@@ -159,8 +159,8 @@ def _style() -> list[Case]:
             mirrored=True,
         ),
         Case(
-            "style_download_painting (JPEG)",
-            "style_download_painting",
+            "style_download_picture (JPEG)",
+            "style_download_picture",
             {"/commons/f/f4/The_Scream.jpg": painting},
             "results/style/downloads/the_scream",
             picture,

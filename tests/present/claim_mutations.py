@@ -15,8 +15,10 @@ SCORES = ("rl-bc-95", "rl-bcq-95")
 OURS = ("rl-ours-sensors", "rl-ours-shuffled")
 OF_SCORES = (*SCORES, *OURS)
 LOSSES = ("style-backbone-loss-trend", "style-loss-function-time")
-OPTIMIZERS = ("style-lbfgs-lowest", "style-sgd-fails")
-BY_LOSS = (*LOSSES, *OPTIMIZERS, "style-content-init")
+OPTIMIZERS = ("style-lbfgs-lowest", "style-sgd-fails", "style-adam-content")
+BY_LOSS = (*LOSSES, *OPTIMIZERS, "style-content-init", "style-versions-differ")
+SCALED = ("style-alexnet-1024",)
+BY_NETWORK = ("style-versions-differ", "style-video-consistency")
 MAIN_PAIR = ("audio-finetune-helps", "audio-gpt-helps")
 CONTRASTS = ("audio-larger-text", "audio-no-overlap")
 BY_GPT = ("audio-best-single", "audio-gpt-helps", *CONTRASTS, "audio-ensemble")
@@ -35,6 +37,12 @@ INPUTS: dict[str, set[str]] = {
     "style-sgd-fails": {"style_runs", "style_history", "style_quality"},
     "style-content-init": {"style_runs", "style_quality"},
     "style-video": {"style_speed", "style_properties"},
+    "style-versions-differ": {
+        *("style_runs", "style_stylised_runs", "style_quality", "architectures")
+    },
+    "style-adam-content": {"style_runs", "style_quality"},
+    "style-alexnet-1024": {"style_runs", "style_history"},
+    "style-video-consistency": {"style_flicker", "style_stylised_runs"},
     "audio-finetune-helps": _OF_AUDIO,
     **dict.fromkeys(BY_GPT, _OF_GPT),
     "audio-ensemble": _OF_GPT | {"audio_ensembles"},
@@ -117,23 +125,39 @@ NARROW = synthetic.layers(actor=(64, 64), vae=(192, 192))
 
 STYLE = [
     _M("few images", "style_timing", _TIMES, "3 images of 20", kept(lambda f: f["image"] < 3)),
+    _M(
+        *("diverged", "style_timing", _TIMES, "was not timed"),
+        said_where(lambda f: (f["backbone"] == "alexnet") & (f["size"] == 512), evaluations_done=9),
+    ),
+    _M(
+        *("our settings alone", "style_timing", _TIMES, "not timed"),
+        kept(lambda f: f["settings"] != "notebook"),
+    ),
     _M("no 512", "style_timing", _TIMES, "was not timed", kept(lambda f: f["size"] != 512)),
     _M("a CPU", "style_timing", _TIMES, "about a GPU", said(device=synthetic_style.CPU)),
     _M("bf16", "style_timing", _TIMES, "precision was bf16", said(precision="bf16")),
     _M(
         *("few evaluations", "style_timing", ("style-speedup",), "50 evaluations of 700"),
-        said_where(lambda f: f["version"] == 1, evaluations=50),
+        said_where(lambda f: f["version"] == 1, evaluations=50, evaluations_done=50),
     ),
     _M(
         *("unequal evaluations", "style_timing", ("style-alexnet-faster",), "equal evaluations"),
-        said_where(lambda f: f["backbone"] == "alexnet", evaluations=300),
+        said_where(lambda f: f["backbone"] == "alexnet", evaluations=300, evaluations_done=300),
     ),
     _M(
         *("swapped backbones", "architectures", _TIMES, "the backbone is AlexNet, not VGG-19"),
-        lambda roles: {"vgg": roles["alexnet"], "alexnet": roles["vgg"]},
+        lambda roles: {**roles, "vgg": roles["alexnet"], "alexnet": roles["vgg"]},
     ),
     _M(
-        *("a narrow network", "style_stylised_runs", ("style-speedup", "style-4k")),
+        *("a narrow judge", "architectures", BY_NETWORK[:1], "judge of style is narrow AlexNet"),
+        lambda roles: {**roles, "held_out": "narrow_alexnet"},
+    ),
+    _M(
+        *("a short training", "style_stylised_runs", BY_NETWORK, "9,000 batches of 29,571"),
+        said(batches=9000),
+    ),
+    _M(
+        *("a narrow network", "style_stylised_runs", ("style-speedup", "style-4k", *BY_NETWORK)),
         *("16 channels, not 32", said(width=16)),
     ),
     _M("no network", "style_stylised_runs", ("style-speedup",), "not recorded", lambda f: f[:0]),
@@ -146,10 +170,27 @@ STYLE = [
         said(device=synthetic_style.CPU),
     ),
     _M("fp16", "style_stylised_runs", ("style-4k",), "was fp16", said(precision="fp16")),
-    _M("own weights", "style_runs", BY_LOSS, "ImageNet weights", said(weights="embedded")),
-    _M("narrow", "style_runs", BY_LOSS, "narrow VGG", said(architecture="narrow_vgg")),
-    _M("few evaluations", "style_runs", BY_LOSS, "100 evaluations", said(evaluations=100)),
-    _M("bf16", "style_runs", BY_LOSS, "precision was bf16", said(precision="bf16")),
+    _M(
+        "own weights",
+        "style_runs",
+        (*BY_LOSS, *SCALED),
+        "ImageNet weights",
+        said(weights="embedded"),
+    ),
+    _M("narrow", "style_runs", (*BY_LOSS, *SCALED), "narrow VGG", said(architecture="narrow_vgg")),
+    _M(
+        "few evaluations",
+        "style_runs",
+        (*BY_LOSS, *SCALED),
+        "100 evaluations",
+        said(evaluations=100),
+    ),
+    _M("tuned", "style_runs", SCALED, "rates are not", said(rates="tuned")),
+    _M(
+        *("no 1024", "style_runs", SCALED, "not run at 1024 pixels"),
+        _no_run("sizes", "run", "alexnet-1024"),
+    ),
+    _M("bf16", "style_runs", (*BY_LOSS, *SCALED), "precision was bf16", said(precision="bf16")),
     _M("small", "style_runs", LOSSES[:1], "images were 256 pixels", said(size=256)),
     _M(
         *("one backbone", "style_runs", LOSSES[:1], "not both backbones"),
@@ -176,11 +217,11 @@ STYLE = [
         _no_run("initialisations", "run", "noise"),
     ),
     _M(
-        *("cut", "style_history", (*LOSSES, "style-sgd-fails"), "600 of 700 evaluations"),
+        *("cut", "style_history", (*LOSSES, "style-sgd-fails", *SCALED), "600 of 700 evaluations"),
         kept(lambda f: f["evaluation"] <= 600),
     ),
     _M(
-        *("not of optimizers", "style_quality", ("style-sgd-fails",), "not measured"),
+        *("not of optimizers", "style_quality", OPTIMIZERS[1:], "not measured"),
         kept(lambda f: f["experiment"] != "optimizers"),
     ),
     _M(
@@ -199,6 +240,10 @@ STYLE = [
         *("repeats cut short", "style_loss_timing", LOSSES[1:], "4 repeats of 5"),
         kept(lambda f: (f["repeat"] < 4) | (f["content_loss"] == "mse")),
     ),
+    _M(
+        "few pairs", "style_quality", BY_NETWORK[:1], "2 pairs", kept(lambda f: f.content != "lake")
+    ),
+    _M("few", "style_flicker", BY_NETWORK[1:], "99 frames of 100", kept(lambda f: f.frame <= 99)),
     _M("one batch", "style_speed", ("style-video",), "larger batch", kept(lambda f: f.batch == 1)),
     _M("once", "style_speed", ("style-video",), "one repeat", kept(lambda f: f["repeat"] == 0)),
     _M(

@@ -11,6 +11,7 @@ TABLES, FIGURES = Path("results/tables"), Path("results/figures")
 
 STYLE_FIGURES = (
     *(f"style_figure{n}" for n in range(1, 9)),
+    "style_sizes",
     "style_presets",
     "style_initialisations",
     "style_training",
@@ -18,7 +19,11 @@ STYLE_FIGURES = (
     "style_motion",
 )
 STYLE_TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
-ARCHITECTURES = {"alexnet": "narrow_alexnet", "vgg": "narrow_vgg"}
+ARCHITECTURES = {
+    "alexnet": "narrow_alexnet",
+    "vgg": "narrow_vgg",
+    "held_out": "narrow_alexnet",
+}
 
 
 AUDIO_FIGURES = ("audio_figure2", "audio_beyond")
@@ -98,9 +103,18 @@ def run_style_scripts(files, *, architectures=None, width=16, scale="demo"):
         scale=scale,
     )
     draw("style_figure4", {"timing": files["losses"], **of("losses", "runs", "history")})
-    draw("style_figure7", {**of("paintings", "runs", "images"), **pictures})
     large = {"content": files["contents"][1], "painting": files["paintings"][1]}
     chosen = {"stylised_runs": files["stylised_runs"]}
+    gallery = ("paintings", "sizes")
+    run(
+        "style_draw_gallery",
+        {
+            **{kind: [files[f"{each}_{kind}"] for each in gallery] for kind in ("runs", "images")},
+            **pictures,
+        },
+        named={"figure7": figure_files("style_figure7"), "sizes": figure_files("style_sizes")},
+        scale=scale,
+    )
     draw("style_figure8", {**large, "result": files["stylised"][-1], **chosen})
     draw("style_presets", {**of("presets", "runs", "history", "images"), **pictures})
     run(
@@ -151,6 +165,7 @@ def style_claim_inputs(files):
         "style_stylised_runs": files["stylised_runs"],
         "style_speed": files["speed"],
         "style_properties": files["properties"],
+        "style_flicker": files["flicker"],
     }
 
 

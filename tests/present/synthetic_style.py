@@ -23,6 +23,7 @@ OPTIMIZERS = {
     ("adam", "tuned"): (3e-3, "finished"),
     ("sgd", "tuned"): (2e-2, "diverged"),
 }
+SIZES = {False: (64, 96, 144), True: (128, 512, 1024)}
 ENDS = {"content": 0.62, "noise": 0.21, "style": 0.15}
 
 
@@ -48,7 +49,8 @@ def runs_and_histories(
         "optimizers": [{"optimizer": o, "rates": r} for o, r in OPTIMIZERS],
         "initialisations": [{"initialisation": i} for i in ENDS],
         "presets": [{"preset": p} for p in ("paper", "authors", "tuned")],
-        "paintings": [{"painting": p} for p in PAINTINGS],
+        "paintings": [{"painting": p, "content": c} for p in PAINTINGS for c in CONTENTS],
+        "sizes": [{"backbone": b, "size": s} for b in ("vgg", "alexnet") for s in SIZES[paper]],
     }
     experiments = {}
     for experiment, varied in settings.items():
@@ -95,11 +97,11 @@ def _run_row(
     named = ("alexnet" if alexnet else "vgg19") if paper else f"narrow_{row['backbone']}"
     status = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][1]
     if experiment != "optimizers":
-        status = "finished"
+        status = "diverged" if alexnet and change.get("size") == 1024 else "finished"
     return row | {
         "architecture": named,
         "weights": "imagenet" if paper else "embedded",
-        "size": 512 if paper else 128,
+        "size": change.get("size", 512 if paper else 128),
         "height": 512 if paper else 96,
         "width": 512 if paper else 128,
         "evaluations": evaluations,
@@ -144,7 +146,11 @@ def timing_images(
     """timing/images.csv: seconds in proportion to pixels, with a little noise."""
     random = np.random.default_rng(1)
     rows = []
-    for backbone, per_pixel in (("alexnet", 2e-8), ("vgg", 1e-7), ("network", 2.2e-7)):
+    kinds = (
+        *(("alexnet", 2e-8, "notebook"), ("vgg", 1e-7, "notebook"), ("network", 2.2e-7, "")),
+        *(("alexnet", 1e-8, "ours"), ("vgg", 9e-8, "ours")),
+    )
+    for backbone, per_pixel, settings in kinds:
         for size in sizes:
             for image in range(images):
                 for repeat in range(2 if backbone == "network" else 1):
@@ -160,8 +166,10 @@ def timing_images(
                             "repeat": repeat,
                             "seconds": seconds,
                             "evaluations": count,
+                            "evaluations_done": count,
+                            "settings": settings,
                             "evaluations_stated": 0 if network else stated,
-                            "batch": 1 if network else 4,
+                            "batch": 4 if settings == "ours" else 1,
                             "device": device,
                             "threads": threads,
                             "precision": "float32",
@@ -285,14 +293,17 @@ def quality(experiments: dict[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.Dat
             ssim = ENDS[run["initialisation"]]
             if (run["experiment"], run["optimizer"]) == ("optimizers", "sgd"):
                 ssim = 0.05
-            rows.append((1, run["experiment"], run["run"], run["content"], run["painting"], ssim))
+            style = 0.2 + 0.01 * len(rows) / 30
+            if (run["experiment"], run["optimizer"]) == ("optimizers", "adam"):
+                ssim, style = 0.8, 0.5
+            named = (run["experiment"], run["run"], run["content"], run["painting"])
+            rows.append((1, *named, ssim, style))
     for painting in PAINTINGS[:2]:
         for i, content in enumerate(CONTENTS):
-            rows.append((2, "", "", content, painting, 0.5 + 0.1 * i))
-    keys = ["version", "experiment", "run", "content", "painting", "ssim_luma"]
+            rows.append((2, "", "", content, painting, 0.7 + 0.1 * i, 0.4))
+    keys = ["version", "experiment", "run", "content", "painting", "ssim_luma", "gram_distance"]
     frame = pd.DataFrame(rows, columns=keys)
     frame["edge_correlation"] = frame["ssim_luma"] + 0.1
-    frame["gram_distance"] = 0.2
     frame["colour_distance"] = 0.05
     return frame
 

@@ -30,7 +30,8 @@ SIZES = {"hopper": (11, 3, 6), "walker2d": (17, 6, 9), "halfcheetah": (17, 6, 9)
 """Numbers in an observation, an action, and each of qpos and qvel."""
 
 PIXELS = {"starry_night": (1280, 1014), "the_scream": (2000, 2526), "great_wave": (2859, 1970)}
-"""Width and height, about those of the reproductions."""
+PIXELS |= {"mountain": (1600, 1200), "city": (5000, 3750)}
+"""Width and height, about those of the reproductions; of photographs, no fewer than are needed."""
 
 Sources = dict[str, Any]
 
@@ -119,14 +120,14 @@ def write_d4rl(path: Path, state: int, action: int, joints: int, seed: int) -> N
 
 
 def make_style(folder: Path, address: str) -> tuple[Sources, dict[str, str]]:
-    """COCO's zip file, torchvision's weights and Wikimedia's paintings."""
+    """COCO's zip file, torchvision's weights and Wikimedia's pictures."""
     real = real_sources()
-    made = {name: real[name] for name in ("coco", "backbones", "paintings")}
+    made = {name: real[name] for name in ("coco", "backbones", "wikimedia")}
     write_coco(place(folder, made["coco"]["files"]["train2017"]["url"]))
     for architecture, entry in made["backbones"]["files"].items():
         write_weights(place(folder, entry["url"]), architecture)
-    for number, (painting, entry) in enumerate(made["paintings"]["files"].items()):
-        write_painting(place(folder, entry["url"]), *PIXELS[painting], seed=number)
+    for number, (picture, entry) in enumerate(made["wikimedia"]["files"].items()):
+        write_painting(place(folder, entry["url"]), *PIXELS[picture], seed=number)
     for group in made.values():
         for name, entry in group["files"].items():
             group["files"][name] = stand_in(entry, folder, address)

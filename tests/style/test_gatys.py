@@ -2,6 +2,7 @@
 
 import io
 import math
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -9,11 +10,20 @@ import torch
 from torch import Tensor
 from two_layers import choices, images, small_backbone
 
+from triptych.style.backbones.backbone import (
+    ARCHITECTURES,
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Backbone,
+    normalised,
+)
+from triptych.style.images import resize
+from triptych.style.inputs.prepare import bundled
 from triptych.style.optimisation import gatys
 from triptych.style.optimisation.gatys import Optimisation, images_at_once, initial_images, optimise
 from triptych.style.optimisation.memory import bytes_an_image
 from triptych.style.optimisation.objective import Objective, Terms
-from triptych.style.optimisation.presets import Choices
+from triptych.style.optimisation.presets import Choices, preset
 
 CONTENTS, PAINTINGS = images(3), images(3, seed=2, height=9, width=14)
 
@@ -158,6 +168,33 @@ def test_sgd_far_too_fast_is_stopped_not_shown() -> None:
     assert set(found.statuses) <= {"diverged", "not_finite"}
     assert all(found.reasons)
     assert found.images.isfinite().all()
+
+
+def untrained_vgg19() -> Backbone:
+    """At full width, drawn by He's rule."""
+    generator = torch.Generator().manual_seed(0)
+    weights = {}
+    for key, shape in ARCHITECTURES["vgg19"].shapes().items():
+        drawn = torch.randn(shape, generator=generator)
+        fan = math.prod(shape[1:])
+        weights[key] = drawn * (2 / fan) ** 0.5 if len(shape) == 4 else torch.zeros(shape)
+    architecture = ARCHITECTURES["vgg19"]
+    return Backbone(architecture, weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling="average")
+
+
+def test_the_papers_preset_ends_in_an_image_where_torchs_steps_end_in_no_number() -> None:
+    """The first pair curves downwards here, so that the gradient, of 1e8, would be the step."""
+    content, painting, *others = (
+        resize(bundled(name), 64, "squashed")[None] for name in ("china", "astronaut", "coffee")
+    )
+    backbone = normalised(untrained_vgg19(), [content, painting, *others])
+    ours = preset("paper", "vgg19")
+    found = optimise(content, painting, backbone, ours, 30, seeds=[0])
+    assert found.statuses == ["finished"]
+    totals = found.history["total"]
+    assert totals.iloc[-1] < 0.2 * totals.iloc[0]
+    free = optimise(content, painting, backbone, replace(ours, reach=math.inf), 30, seeds=[0])
+    assert free.statuses == ["not_finite"]
 
 
 @pytest.mark.parametrize("chosen", OPTIMIZERS.values(), ids=OPTIMIZERS)

@@ -209,6 +209,36 @@ def test_several_steps_of_torch_are_one_continuous_history() -> None:
     assert (found - in_steps(forgetting=True)).abs().max() > 1e-3
 
 
+def steep(x: Tensor) -> Tensor:
+    """Curves downwards where it begins, with a gradient of 1e8; and has a minimum, at 1."""
+    return 1e8 * ((x**2 - 1) ** 2).sum()
+
+
+def test_a_reach_bounds_what_torch_leaps_when_the_first_pair_curves_downwards() -> None:
+    begin = 0.05 + 0.01 * starts(1).abs()
+    free = together([steep], begin, 2)
+    assert free.rows.abs().max() > 1e6
+    bound = BatchedLbfgs(begin.clone(), reach=0.5)
+    for _ in range(60):
+        before = bound.rows.clone()
+        bound.step(*evaluate([steep], bound.rows))
+        # A step that is taken back and made anew crosses what it went, and goes a tenth of it.
+        assert (bound.rows - before).abs().max() <= 0.5 * (1 + 1e-12)
+    torch.testing.assert_close(bound.rows.abs(), torch.ones_like(begin), rtol=0, atol=1e-6)
+
+
+def test_a_step_after_which_the_loss_is_far_higher_is_taken_back_to_a_tenth() -> None:
+    optimizer = BatchedLbfgs(torch.zeros(2, 1, dtype=torch.float64), reach=1.0)
+    optimizer.step(torch.tensor([1.0, 1.0]), torch.tensor([[4.0], [4.0]]).double())
+    assert optimizer.rows.flatten().tolist() == [-1.0, -1.0]
+    # The first row's loss has risen; the second's, whose gradient is halved, has not.
+    optimizer.step(torch.tensor([11.0, 0.5]), torch.tensor([[-9.0], [2.0]]).double())
+    assert optimizer.rows.flatten().tolist() == pytest.approx([-0.1, -2.0])
+    optimizer.step(torch.tensor([0.9, 0.1]), torch.tensor([[3.6], [0.0]]).double())
+    # The pair is that of the tenth: curvature (3.6 - 4) / -0.1 = 4, Newton's step -3.6 / 4.
+    assert optimizer.rows[0].item() == pytest.approx(-0.1 - 3.6 / 4)
+
+
 def test_a_row_without_a_number_does_not_touch_the_others() -> None:
     problems: list[Problem] = [rosenbrock, lambda x: (x * float("nan")).sum(), gram_like]
     begin = starts(3)

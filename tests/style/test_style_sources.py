@@ -22,7 +22,7 @@ from triptych.style.backbones.backbone import ARCHITECTURES, load_backbone
 from triptych.style.images import read_image, write_image
 from triptych.style.inputs.prepare import bundled, fitted, prepare_content, prepare_painting
 from triptych.style.inputs.weights import download_weights
-from triptych.style.inputs.wikimedia import download_painting, user_agent
+from triptych.style.inputs.wikimedia import download_picture, user_agent
 
 SOURCES = yaml.safe_load(
     (Path(__file__).parents[2] / "resources" / "sources.yaml").read_text(encoding="utf-8")
@@ -74,7 +74,7 @@ def server() -> Iterator[Server]:
 
 
 def test_a_painting_is_fetched_by_one_who_says_who_asks(server: Server, tmp_path: Path) -> None:
-    download_painting(server.url, tmp_path / "a.jpg", "me@example.org")
+    download_picture(server.url, tmp_path / "a.jpg", "me@example.org")
     assert (tmp_path / "a.jpg").read_bytes() == PICTURE
     (agent,) = set(server.agents)
     assert agent.startswith("Triptych/")
@@ -85,11 +85,11 @@ def test_the_first_fetch_is_recorded_and_a_changed_file_refused(
     server: Server, tmp_path: Path
 ) -> None:
     lock = tmp_path / "locks" / "wave.json"
-    download_painting(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
+    download_picture(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
     assert json.loads(lock.read_text())["sha256"] == hashlib.sha256(PICTURE).hexdigest()
     server.content = PICTURE[::-1]
     with pytest.raises(DownloadError, match="the file has changed at its source"):
-        download_painting(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
+        download_picture(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_the_first_fetch_is_recorded_and_a_changed_file_refused(
 )
 def test_without_a_contact_nothing_is_asked(server: Server, tmp_path: Path, contact: str) -> None:
     with pytest.raises(InputError, match=r"style\.contact is .*403 or 429.*source: path"):
-        download_painting(server.url, tmp_path / "a.jpg", contact)
+        download_picture(server.url, tmp_path / "a.jpg", contact)
     assert server.agents == []
 
 
@@ -217,6 +217,7 @@ def test_a_content_is_a_bundled_photograph_or_a_file(tmp_path: Path) -> None:
         ({"name": "nobody"}, "no bundled photograph is called 'nobody'; there are astronaut"),
         ({"name": "coffee", "height": 64}, "height 64 and width None: expected both"),
         ({"source": "none.jpg"}, "no such file"),
+        ({"name": "china", "height": 300, "width": 641}, "640x427 pixels.* never enlarged"),
     ],
 )
 def test_a_content_that_is_not_there_is_refused(
@@ -279,9 +280,10 @@ def test_cocos_addresses_name_one_file_and_its_size_fits_its_images() -> None:
     assert len(bytes.fromhex(entry["sha256"])) == 32
 
 
-def test_the_papers_three_paintings_come_from_wikimedia() -> None:
-    files = SOURCES["paintings"]["files"]
-    assert list(files) == ["starry_night", "the_scream", "great_wave"]
+def test_the_papers_three_paintings_and_two_photographs_come_from_wikimedia() -> None:
+    files = SOURCES["wikimedia"]["files"]
+    assert list(files) == ["starry_night", "the_scream", "great_wave", "mountain", "city"]
+    assert all(files[name]["licence"] for name in ("mountain", "city"))
     for entry in files.values():
         parts = urlsplit(entry["url"])
         assert (parts.scheme, parts.netloc) == ("https", "upload.wikimedia.org")
@@ -293,7 +295,7 @@ def test_the_papers_three_paintings_come_from_wikimedia() -> None:
             assert folders[3] == f"1280px-{folders[2]}"
 
 
-@pytest.mark.parametrize("group", ["coco", "backbones", "paintings"])
+@pytest.mark.parametrize("group", ["coco", "backbones", "wikimedia"])
 def test_every_source_tells_its_licence_and_homepage(group: str) -> None:
     assert SOURCES[group]["licence"]
     assert urlsplit(SOURCES[group]["homepage"]).scheme == "https"

@@ -29,8 +29,9 @@ def images(count, side=96):
 def test_every_image_size_and_backbone_is_timed_in_batches(backbone):
     choices = preset("tuned", "narrow_alexnet", pooling="max")
     table = optimisation_times(
-        images(3), images(1)[0], {"alexnet": (backbone, choices)}, [64, 80], 2, 700, 2, CPU
+        images(3), images(1)[0], {"alexnet": (backbone, choices)}, [64, 80], 2, 700, 2, "ours", CPU
     )
+    assert set(table["evaluations_done"]) == {2}
     assert table.groupby("size")["image"].apply(sorted).to_dict() == {64: [0, 1, 2], 80: [0, 1, 2]}
     assert table["batch"].tolist() == [2, 2, 1] * 2
     assert set(table["evaluations"]) == {2}

@@ -157,7 +157,7 @@ def test_each_style_stands_above_its_result(files):
 
 def test_a_missing_result_is_named(files):
     long = results_long(pd.read_csv(files["paintings_runs"]), experiment="paintings", scale="demo")
-    with pytest.raises(ValueError, match="no result named 'swirls'; there are: other"):
+    with pytest.raises(ValueError, match="no result named 'swirls-lake'; there are: other"):
         paintings_figure(
             long,
             images={"other": Path("other.png")},

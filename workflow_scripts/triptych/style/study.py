@@ -9,7 +9,7 @@ from triptych.core.files import read_frames
 from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.style.report import claims, claims_speed
+from triptych.style.report import claims, claims_images, claims_speed
 from triptych.style.report.claims import CRITERIA
 from triptych.style.report.page import TITLES, style_sections
 from triptych.style.report.tables_beyond import read_variants
@@ -43,6 +43,10 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         claims.sgd_fails(runs, history, quality),
         claims.content_start_keeps_structure(runs, quality),
         claims_speed.videos_are_batched_and_kept(frames["speed"], frames["properties"]),
+        claims_images.versions_differ(runs, stylised, quality, architectures),
+        claims_images.adam_keeps_content(runs, quality),
+        claims_images.alexnet_fails_when_scaled(runs, history),
+        claims_images.videos_stay_consistent(frames["flicker"], stylised),
     ]
 
 

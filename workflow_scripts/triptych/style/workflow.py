@@ -26,7 +26,7 @@ class Workflow:
 
     figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
-        *("style_presets", "style_initialisations"),
+        *("style_sizes", "style_presets", "style_initialisations"),
         *("style_training", "style_checkpoints", "style_motion"),
     )
     TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
@@ -229,6 +229,7 @@ class Workflow:
             "stylised_runs": self.stylised_runs,
             "speed": self.of_videos("speed.csv"),
             "properties": self.of_videos("properties.csv"),
+            "flicker": self.of_videos("flicker.csv"),
         }
         return files, {"architectures": self.architectures, "timed": self.main}
 
@@ -265,20 +266,20 @@ class Workflow:
         return _pattern(self.config["paintings"], self.generated)
 
     @property
-    def bundled(self) -> list[str]:
-        """Photographs that the repository's packages carry."""
+    def made_here(self) -> list[str]:
+        """Photographs that need no file: bundled ones, and generated landscapes."""
         contents = self.config["contents"].items()
-        return [name for name, each in contents if each["source"] == "embedded"]
+        return [name for name, each in contents if each["source"] in ("embedded", "generated")]
 
     @property
-    def own_contents(self) -> str:
-        """A pattern for the others, the user's own."""
-        return _pattern(self.config["contents"], self.bundled)
+    def other_contents(self) -> str:
+        """A pattern for the others, downloaded or the user's own."""
+        return _pattern(self.config["contents"], self.made_here)
 
-    def content_path(self, wildcards: Any) -> str:
-        """The file of a photograph of the user's own."""
-        path: str = self.config["contents"][wildcards.content]["path"]
-        return path
+    def content_source(self, wildcards: Any) -> str:
+        """The file that a photograph is read from."""
+        content = self.config["contents"][wildcards.content]
+        return content.get("path") or f"results/style/downloads/{wildcards.content}"
 
     def content_size(self, position: int) -> Callable[[Any], int | None]:
         """Input function: height (0) or width (1) that a photograph is cut to, if any is set."""

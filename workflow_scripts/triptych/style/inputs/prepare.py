@@ -41,13 +41,20 @@ def prepare_content(
 ) -> None:
     """Write a photograph to `path` as PNG: the file `source`, or the bundled one called `name`.
 
-    With `height` and `width` it is cropped in the middle to that shape and scaled to that size.
-    Raises InputError for what is no image or no name, or when only one of the two is given.
+    With `height` and `width` it is cropped in the middle to that shape and reduced to that size.
+    Raises InputError for what is no image or no name, when only one of the two is given, and for
+    a photograph that would have to be enlarged.
     """
     if (height is None) != (width is None):
         raise InputError(f"height {height} and width {width}: expected both, or neither")
     image = read_image(source) if source is not None else bundled(name or "")
     if height is not None and width is not None:
+        if image.shape[1] < height or image.shape[2] < width:
+            raise InputError(
+                f"{source or name}: {image.shape[2]}x{image.shape[1]} pixels, to be cut to "
+                f"{width}x{height}; a photograph is never enlarged. Take a larger one, or a "
+                "smaller size under style.contents."
+            )
         image = fitted(image, height, width)
     write_image(path, image)
 

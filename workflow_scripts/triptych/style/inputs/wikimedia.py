@@ -34,9 +34,7 @@ def user_agent(contact: str) -> str:
     return f"Triptych/{release} ({contact}) python-requests/{version('requests')}"
 
 
-def download_painting(
-    url: str, path: str | os.PathLike[str], contact: str, **settings: Any
-) -> None:
+def download_picture(url: str, path: str | os.PathLike[str], contact: str, **settings: Any) -> None:
     """Fetch a file of Wikimedia into `path`, introduced by `contact`.
 
     `settings` are those of `download`. Without a usable contact nothing is asked of the server.

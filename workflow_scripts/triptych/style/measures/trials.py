@@ -21,7 +21,7 @@ from triptych.style.feedforward.training import TrainingRun, initial_network
 from triptych.style.feedforward.training_data import TrainingSettings
 from triptych.style.optimisation.experiments import choices_of, experiment_runs
 from triptych.style.optimisation.gatys import Optimisation
-from triptych.style.optimisation.presets import Choices, preset
+from triptych.style.optimisation.presets import OURS, Choices, timed_choices
 from triptych.style.work import closure_work, forward_work, training_work
 
 Config = Mapping[str, Any]
@@ -73,7 +73,7 @@ def closure_trials(config: Config, device: torch.device) -> Iterator[Trial]:
     yield _closure(largest["architecture"], choices_of(largest), largest["size"], 1, device)
     timing, name = config["timing"], config["backbones"]["vgg"]["architecture"]
     for size in timing["sizes"]:
-        choices = preset("authors", name, clamp="end", history=10)
+        choices = timed_choices(OURS, name)
         yield _closure(name, choices, size, timing["batch"], device)
 
 

@@ -104,6 +104,7 @@ ROW_OPTIMIZERS: dict[str, Callable[[Tensor, Choices], RowOptimizer]] = {
         rows,
         learning_rate=choices.learning_rate,
         history=choices.history,
+        reach=choices.reach,
         tolerance_gradient=0.0,
         tolerance_change=0.0,
     ),

@@ -9,6 +9,7 @@
 Layers bear the backbone's names: "conv1_1" before the ReLU, "relu1_1" after it.
 """
 
+import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -47,7 +48,7 @@ OPTIMIZERS = {
         "L-BFGS",
         "#0072b2",
         authors={"learning_rate": 1.0, "history": 100},
-        tuned={"learning_rate": 1.0, "history": 10},
+        tuned={"learning_rate": 1.0, "history": 10, "reach": 1.0},
     ),
     # With 500 steps of 1e-3 Adam moves a pixel by half its range at most; a tuned step is of a size
     # with the pixels' range, whatever the loss's.
@@ -95,6 +96,9 @@ class Choices:
     """SGD only: each image's gradient is scaled to a root mean square of one."""
     history: int = 10
     """Pairs that L-BFGS remembers, each as large as two images."""
+    reach: float = math.inf
+    """L-BFGS only: how far a pixel moves in a step at most; steps after which the loss is ten times
+    as high are taken back. Infinite as in PyTorch, which has neither bound."""
     by_pixels: bool = False
     """The optimiser is given the loss times the image's number of values, so that a gradient is
     of order one at any size; L-BFGS's constants suppose as much."""
@@ -246,3 +250,12 @@ def _tuned(architecture: str) -> dict[str, Any]:
 
 
 PRESETS = {"paper": _paper, "authors": _authors, "tuned": _tuned}
+
+NOTEBOOK, OURS = "notebook", "ours"
+"""Settings of Version 1 in Table I: the authors' notebook's, one image at a time, or ours."""
+
+
+def timed_choices(settings: str, architecture: str) -> Choices:
+    """The authors' losses on their layers; in `OURS` without their clamp and long history."""
+    ours: dict[str, Any] = {"clamp": "end", "history": 10} if settings == OURS else {}
+    return preset("authors", architecture, **ours)

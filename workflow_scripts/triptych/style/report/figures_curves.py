@@ -1,5 +1,6 @@
 """Figures 2, 4 and 5: losses by backbone and by optimizer, run times by content loss."""
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -53,17 +54,23 @@ def backbones_figure(long: pd.DataFrame) -> Figure:
 
 
 def optimizers_figure(long: pd.DataFrame) -> Figure:
-    """Figure 5: the total loss by optimizer, a panel for the authors' and for tuned rates.
+    """Figure 5: the total loss by optimizer, a panel for the authors' and for tuned rates, and a
+    row of them for each backbone.
 
     long: as `history_long` returns it, for the experiment `optimizers`. A cross marks where
     a run diverged or stopped being finite.
     """
     rates = [name for name in RATES_LABELS if (long["rates"] == name).any()]
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=(1.2 + 3.7 * len(rates), 3.5), layout="constrained")
-        panels = list(figure.subplots(1, len(rates), sharex=True, sharey=True, squeeze=False)[0])
-        for axes, name in zip(panels, rates, strict=True):
+        backbones = list(dict.fromkeys(zip(long["architecture"], long["weights"], strict=True)))
+        size = (1.2 + 3.7 * len(rates), 0.6 + 2.9 * len(backbones))
+        figure = Figure(figsize=size, layout="constrained")
+        grid = figure.subplots(len(backbones), len(rates), sharex=True, sharey=True, squeeze=False)
+        panels = list(grid.flat)
+        shown = itertools.product(backbones, rates)
+        for axes, ((architecture, weights), name) in zip(panels, shown, strict=True):
             totals = long[(long["rates"] == name) & (long["term"] == "total")]
+            totals = totals[totals["architecture"] == architecture]
             for optimizer in OPTIMIZER_LABELS:
                 line = totals[totals["optimizer"] == optimizer]
                 if line.empty:
@@ -74,9 +81,13 @@ def optimizers_figure(long: pd.DataFrame) -> Figure:
                     color=OPTIMIZER_COLOURS[optimizer],
                     label=OPTIMIZER_LABELS[optimizer],
                 )
-            axes.set_title(RATES_LABELS[name].capitalize())
+            title = RATES_LABELS[name].capitalize()
+            several = len(backbones) > 1
+            axes.set_title(f"{backbone_name(architecture, weights)}, {title}" if several else title)
+        for axes in grid[-1]:
             axes.set_xlabel("evaluations")
-        panels[0].set_ylabel(LOSS_LABEL)
+        for axes in grid[:, 0]:
+            axes.set_ylabel(LOSS_LABEL)
         legend_below(figure, panels, columns=4)
     return figure
 

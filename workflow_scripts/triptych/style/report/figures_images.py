@@ -89,19 +89,28 @@ def backbone_images_figure(
 def optimizer_images_figure(
     long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
 ) -> Figure:
-    """Figure 6: a row for the authors' and for tuned rates, a column an optimizer; content and
-    style at their left."""
+    """Figure 6: a row for the authors' and for tuned rates on each backbone, a column an optimizer;
+    content and style at their left."""
     runs = _runs(long)
     sources: list[Panel | None] = [*source_panels(runs.iloc[0], contents, paintings)]
     rates = [name for name in RATES_LABELS if (runs["rates"] == name).any()]
+    backbones = list(dict.fromkeys(zip(runs["architecture"], runs["weights"], strict=True)))
     rows: list[list[Panel | None]] = []
-    for i, name in enumerate(rates):
-        row = [sources[i]] if len(rates) == 2 else [*sources]
-        for optimizer, title in OPTIMIZER_LABELS.items():
-            chosen = runs[(runs["rates"] == name) & (runs["optimizer"] == optimizer)]
-            row.append(None if chosen.empty else result_panel(long, chosen.iloc[0], images, title))
-        rows.append(row)
-    labels = [RATES_LABELS[name].capitalize() for name in rates]
+    labels = []
+    for architecture, weights in backbones:
+        for i, name in enumerate(rates):
+            row = [sources[i]] if len(rates) == 2 else [*sources]
+            of_row = runs[(runs["rates"] == name) & (runs["architecture"] == architecture)]
+            for optimizer, title in OPTIMIZER_LABELS.items():
+                chosen = of_row[of_row["optimizer"] == optimizer]
+                row.append(
+                    None if chosen.empty else result_panel(long, chosen.iloc[0], images, title)
+                )
+            rows.append(row)
+            named = RATES_LABELS[name].capitalize()
+            if len(backbones) > 1:
+                named = f"{backbone_name(architecture, weights)}, {RATES_LABELS[name]}"
+            labels.append(named)
     return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
 
 
@@ -169,6 +178,22 @@ def paintings_figure(
         top.append(Panel(image, "Style", spoken(painting)))
         bottom.append(result_panel(long, run, images, "Version 1"))
     return picture_figure([top, bottom], tallest=2.2)[0]
+
+
+def sizes_figure(long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files) -> Figure:
+    """Results of Version 1 by size, a row a backbone, below the content and the style.
+
+    long: as `results_long` returns it, for the experiment `sizes`. All are shown equally high.
+    """
+    runs = _runs(long)
+    rows: list[list[Panel | None]] = [[*source_panels(runs.iloc[0], contents, paintings)]]
+    for _, of_backbone in runs.groupby("backbone", sort=False):
+        row: list[Panel | None] = []
+        for _, run in of_backbone.sort_values("size").iterrows():
+            name = backbone_name(str(run["architecture"]), str(run["weights"]))
+            row.append(result_panel(long, run, images, f"{name}, {run['size']} pixels"))
+        rows.append(row)
+    return picture_figure(rows, tallest=2.1)[0]
 
 
 def high_resolution_figure(

@@ -26,6 +26,7 @@ TITLES = {
     "style_figure6": "Figure 6. Results by optimizer.",
     "style_figure7": "Figure 7. Version 1: a photograph in several styles.",
     "style_figure8": "Figure 8. Version 2: a large image and a detail.",
+    "style_sizes": "Version 1 at several sizes of the image.",
     "style_presets": "Beyond the paper: its text, its code, and tuned settings.",
     "style_initialisations": "Beyond the paper: what a start keeps.",
     "style_training": "Beyond the paper: training a network.",
@@ -123,7 +124,7 @@ def style_sections(
             [targets_table(targets)],
         ),
         Section("choices", "Text, code and starts", PRESETS, shown("presets", "initialisations")),
-        Section("gallery", "Results", GALLERY, shown("figure7", "figure8")),
+        Section("gallery", "Results", GALLERY, shown("figure7", "sizes", "figure8")),
         Section(
             "networks",
             "Networks and their training",

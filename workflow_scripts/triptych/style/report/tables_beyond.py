@@ -16,6 +16,7 @@ from triptych.style.report.labels import (
     ORIGIN_LABELS,
     VARIANT_LABELS,
 )
+from triptych.style.report.tables import BATCHED
 
 GROUPED = "paintings"
 """Version 1's runs of this experiment differ in their content and count together."""
@@ -27,6 +28,7 @@ EXPERIMENT_LABELS = {
     "optimizers": "optimizer",
     "initialisations": "initialisation",
     "presets": "preset",
+    "sizes": "size",
 }
 
 
@@ -142,7 +144,7 @@ def breakeven_long(
     # `scaled` stands after `run`, so that the last of both is the scaled one where there is one.
     ordered = seconds.sort_values("counts")
     counted = ordered.groupby(["size", "column"], as_index=False).last()
-    first = counted[counted["column"] != "network"]
+    first = counted[counted["column"].isin(BATCHED)]
     network = counted[counted["column"] == "network"].set_index("size")["value"]
     rows = []
     for origin, losses in (("trained", trained), ("shipped", shipped)):

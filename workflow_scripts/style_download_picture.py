@@ -1,10 +1,10 @@
-"""Fetch one painting from Wikimedia Commons; its checksum is recorded at the first time."""
+"""Fetch one picture from Wikimedia Commons; its checksum is recorded at the first time."""
 
 from triptych.core.job import job
-from triptych.style.inputs.wikimedia import download_painting
+from triptych.style.inputs.wikimedia import download_picture
 
 with job(snakemake):
-    download_painting(
+    download_picture(
         snakemake.params.url,
         snakemake.output[0],
         snakemake.params.contact,
