@@ -133,7 +133,7 @@ def test_an_epoch_of_coco_takes_as_many_steps_and_keeps_as_many_networks_as_the_
 
 def test_every_row_of_the_experiments_and_table_1_is_named(paper):
     files = rows(paper)
-    assert files["optimizers sgd-tuned"] == "results/style/optimize/optimizers/runs.csv"
+    assert files["optimizers sgd-tuned-vgg16"] == "results/style/optimize/optimizers/runs.csv"
     assert sum(name.startswith("Table I,") for name in files) == 3
     assert sum(name.startswith("network of") for name in files) == 3
 

@@ -63,6 +63,7 @@ def results(tmp_path_factory: pytest.TempPathFactory):
             precision="float32",
             batch=4,
             speed={"frames": 6, "repeats": 2},
+            painting="swirls",
         )
         run(
             "style_encode",

@@ -8,8 +8,7 @@ summed over tiles: Gram matrices, content losses, total variation, and all their
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from torch import Tensor
+from typing import TYPE_CHECKING
 
 from triptych.style.backbones.architectures import (
     ORIENTED,
@@ -17,6 +16,9 @@ from triptych.style.backbones.architectures import (
     Architecture,
     Convolution,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 PIXELS = "pixels"
 """The image itself, among the names of layers."""
@@ -41,15 +43,15 @@ class Tile:
     rows: Stretch
     columns: Stretch
 
-    def read(self, images: Tensor) -> Tensor:
+    def read(self, images: "Tensor") -> "Tensor":
         """The tile with its surroundings, a view of [N, 3, H, W]."""
         return images[..., self.rows.read, self.columns.read]
 
-    def counted(self, features: Tensor, layer: str) -> Tensor:
+    def counted(self, features: "Tensor", layer: str) -> "Tensor":
         """The tile's own positions of what the network made of `read`."""
         return features[..., self.rows.within[layer], self.columns.within[layer]]
 
-    def owned(self, whole: Tensor, layer: str) -> Tensor:
+    def owned(self, whole: "Tensor", layer: str) -> "Tensor":
         """The tile's own positions of the whole image's layer."""
         return whole[..., self.rows.owned[layer], self.columns.owned[layer]]
 
