@@ -40,7 +40,7 @@ def run(rule: str, given: dict, output: dict, **params: object) -> None:
         output=Named(**output),
         params=Named(**params),
         log=[f"results/logs/{rule}/log.log"],
-        wildcards=Named(),
+        wildcards=Named(painting="swirls"),
         threads=1,
     )
     runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})
