@@ -181,19 +181,24 @@ def paintings_figure(
 
 
 def sizes_figure(long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files) -> Figure:
-    """Results of Version 1 by size, a row a backbone, below the content and the style.
+    """Results of Version 1 by size, a row a backbone, content and style at their left.
 
     long: as `results_long` returns it, for the experiment `sizes`. All are shown equally high.
     """
     runs = _runs(long)
-    rows: list[list[Panel | None]] = [[*source_panels(runs.iloc[0], contents, paintings)]]
-    for _, of_backbone in runs.groupby("backbone", sort=False):
-        row: list[Panel | None] = []
+    sources = source_panels(runs.iloc[0], contents, paintings)
+    backbones = list(runs.groupby("backbone", sort=False))
+    rows: list[list[Panel | None]] = []
+    for number, (_, of_backbone) in enumerate(backbones):
+        row: list[Panel | None] = [sources[number]] if len(backbones) == 2 else [*sources]
         for _, run in of_backbone.sort_values("size").iterrows():
-            name = backbone_name(str(run["architecture"]), str(run["weights"]))
-            row.append(result_panel(long, run, images, f"{name}, {run['size']} pixels"))
+            row.append(result_panel(long, run, images, f"{run['size']} pixels"))
         rows.append(row)
-    return picture_figure(rows, tallest=2.1)[0]
+    names = [
+        backbone_name(str(each["architecture"].iloc[0]), str(each["weights"].iloc[0]))
+        for _, each in backbones
+    ]
+    return picture_figure(rows, row_labels=names, tallest=2.1)[0]
 
 
 def high_resolution_figure(
