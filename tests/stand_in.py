@@ -26,7 +26,7 @@ def run(rule: str, given: dict, output: Named, threads: int = 1, **params: objec
         params=Named(**params),
         resources=Named(),
         log=[f"results/logs/{rule}/log.log"],
-        wildcards=Named(),
+        wildcards=Named(painting="swirls"),
         threads=threads,
     )
     runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})

@@ -32,7 +32,7 @@ AMOUNTS = {
     *("seeds", "updates", "every", "episodes", "last", "repeats", "evaluations", "batches"),
     *("checkpoint_every", "log_every", "held_out", "photographs", "frames", "batch", "queries"),
     *("epochs", "rampdown_epochs", "warmup_epochs", "workers", "checkpoint_minutes"),
-    *("pairs", "members"),
+    *("pairs", "members", "notebook"),
 }
 """What rehearsal.yaml may lower, by the last part of its name."""
 

@@ -16,7 +16,7 @@ from triptych.cli import main
 from triptych.style import catalogue
 from triptych.style.backbones.architectures import ARCHITECTURES, Convolution
 from triptych.style.backbones.backbone import load_backbone
-from triptych.style.inputs.weights import FOLDER
+from triptych.style.inputs.named_weights import FOLDER
 
 
 def torchvision_alexnet() -> bytes:

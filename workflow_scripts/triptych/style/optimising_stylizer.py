@@ -22,9 +22,9 @@ from triptych.style.backbones.backbone import Backbone, load_backbone, normalise
 from triptych.style.enlarging import enlarged
 from triptych.style.feedforward.memory import free_memory, parse_bytes, readable, resident_memory
 from triptych.style.images import resize_to
+from triptych.style.inputs.named_weights import weights_named
 from triptych.style.inputs.photographs import embedded_photographs
 from triptych.style.inputs.prepare import bundled, fitted
-from triptych.style.inputs.weights import weights_named
 from triptych.style.optimisation.memory_plan import FIXED, MemoryPlan, Needs, Size, told
 from triptych.style.optimisation.presets import preset
 from triptych.style.optimisation.scales import CoarseToFine, Scale, scales
