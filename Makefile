@@ -103,14 +103,12 @@ backbones: $(READY) ## train the backbones of resources/style anew (about 20 min
 	$(BIN)/snakemake --cores $(CORES) results/style/backbones/narrow_{vgg,alexnet}.safetensors
 	cp results/style/backbones/narrow_*.{safetensors,csv} resources/style/
 
-networks: $(READY) ## train the networks of resources/style/networks anew (about 30 minutes)
-	$(BIN)/snakemake --cores $(CORES) results/style/networks/{swirls,waves}/plain/network.safetensors \
+networks: $(READY) ## train the network of resources/style/networks anew (about an hour)
+	$(BIN)/snakemake --cores $(CORES) results/style/networks/hands/temporal/network.safetensors \
 	  --configfile config/shipped.yaml
-	for painting in swirls waves; do \
-	  made=results/style/networks/$$painting/plain shipped=resources/style/networks/$$painting; \
+	made=results/style/networks/hands/temporal shipped=resources/style/networks/hands; \
 	  cp $$made/network.safetensors $$shipped.safetensors; cp $$made/losses.csv $$shipped.csv; \
-	  cp $$made/checkpoints.png $$shipped.png; \
-	done
+	  cp $$made/checkpoints.png $$shipped.png
 
 lock: $(READY) ## compile requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --generate-hashes --extra dev --no-header --no-emit-index-url \

@@ -55,6 +55,7 @@ rule style_train:
         index=STYLE.crops("index.csv")[0],
         paintings=STYLE.paintings_learnt,
         backbone=STYLE.backbone("loss"),
+        begun=STYLE.begun,
     output:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
         losses="results/style/networks/{painting}/{variant}/losses.csv",

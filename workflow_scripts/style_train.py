@@ -1,10 +1,13 @@
 """Train a transformation network for a painting, resuming where an interrupted attempt stopped."""
 
+from pathlib import Path
+
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.style.feedforward.learning import begun_from
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import LossSettings
 from triptych.style.feedforward.training import initial_network, train
@@ -27,8 +30,11 @@ with job(snakemake):
         LossSettings.from_table(params.losses),
         device,
     )
+    begun = [Path(file) for file in files.begun]
     trained = train(
-        initial_network(architecture, params.training["seed"]),
+        begun_from(begun[0], architecture)
+        if begun
+        else initial_network(architecture, params.training["seed"]),
         loss,
         Shards(files.crops, files.index),
         TrainingSettings(**training),

@@ -37,7 +37,7 @@ from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import PerceptualLoss
 
 CPU = torch.device("cpu")
-SMALL = Architecture(4, "nearest", residual_blocks=1)
+SMALL = Architecture(4, "nearest", blocks=(0,))
 
 # What came of running out of memory, for docs/reliability.md.
 HALVED = "halved, said so, same result but for rounding"

@@ -5,17 +5,17 @@ import torch
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 
 
-def network(upsampling="nearest", identity_start=False, width=4) -> TransformationNetwork:
+def network(upsampling="nearest", blocks=(0, 0), palette=False, width=4) -> TransformationNetwork:
     """Random weights, biases and affine parts; results of some 100 levels."""
     torch.manual_seed(1)
-    made = TransformationNetwork(Architecture(width, upsampling, 2, identity_start))
+    made = TransformationNetwork(Architecture(width, upsampling, blocks, palette))
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))
-        made.deconv3.conv2d.weight.mul_(30)
-        if made.recolouring is not None:
-            made.recolouring.matrix.add_(0.1 * torch.randn(3, 3))
-            made.recolouring.offset.copy_(torch.rand(3))
+        if made.palette is None:
+            made.deconv3.conv2d.weight.mul_(30)
+        else:
+            made.palette.take([torch.rand(3, 20, 20)])
     return made.eval().requires_grad_(False)
 
 

@@ -72,7 +72,7 @@ TRAINING = TrainingSettings(
 
 def main(folder, stop):
     trained = train(
-        initial_network(Architecture(4, "nearest", residual_blocks=1), TRAINING.seed),
+        initial_network(Architecture(4, "nearest", blocks=(0,)), TRAINING.seed),
         PerceptualLoss(random_backbone(), LOSSES, [painting()]),
         Noise(),
         TRAINING,

@@ -8,14 +8,16 @@ from triptych.core.errors import InputError
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 
-SIZES = [(16, 16), (37, 50), (64, 23)]
+SIZES = [(32, 32), (37, 50), (64, 33)]
+SHAPES = [((0, 0), False), ((0, 0), True), ((0, 1, 2), True)]
+"""Residual blocks, and whether there is a palette."""
 
 
 @pytest.mark.parametrize("upsampling", ["transposed", "nearest"])
-@pytest.mark.parametrize("identity_start", [False, True])
+@pytest.mark.parametrize(("blocks", "palette"), SHAPES)
 @pytest.mark.parametrize("size", SIZES)
-def test_it_is_the_same_function_in_float64(upsampling, identity_start, size):
-    exact = network(upsampling, identity_start).double()
+def test_it_is_the_same_function_in_float64(upsampling, blocks, palette, size):
+    exact = network(upsampling, blocks, palette).double()
     pictures = torch.stack([image(*size), image(*size).flip(-1)]).double()
     prepared = PreparedNetwork(exact, "float64")(pictures)
     torch.testing.assert_close(prepared, exact(pictures), rtol=0, atol=1e-11)

@@ -1,6 +1,6 @@
 """A style learnt by norms alone: what may change does, what may not doesn't, and it resumes."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ def files(tmp_path, monkeypatch):
     """A conditional network of two styles, and the backbone of its loss."""
     monkeypatch.setattr(learning, "SIZE", 24)
     torch.manual_seed(3)
-    shape = Architecture(width=4, residual_blocks=1, identity_start=True, styles=2)
+    shape = Architecture(width=4, blocks=(0,), palette=True, styles=2)
     network = TransformationNetwork(shape)
     for value in network.parameters():
         value.data += 0.1 * torch.randn_like(value)
@@ -65,7 +65,7 @@ def learn(folder, name, stop=None, batches=12):
 
 
 def test_the_norms_alone_are_learnt_and_the_loss_falls(files):
-    learnt, record = load_network(learn(files, "new", batches=40))
+    learnt, record = load_network(learn(files, "new", batches=120))
     begun, _ = load_network(files / "hands.safetensors", "ink+tiles")
     own = learnt.of_styles()
     before = begun.state_dict()
@@ -78,10 +78,10 @@ def test_the_norms_alone_are_learnt_and_the_loss_falls(files):
 
     def total(network):
         with torch.no_grad():
-            terms = loss.terms(network.recoloured(images), network(images))
+            terms = loss.terms(images, network(images))
         return float(sum(terms.values()))
 
-    assert total(learnt) < 0.8 * total(begun)
+    assert total(learnt) < 0.85 * total(begun)
 
 
 def test_one_that_was_stopped_goes_on_to_the_same_bytes(files):
@@ -90,6 +90,22 @@ def test_one_that_was_stopped_goes_on_to_the_same_bytes(files):
         learn(files, "broken", stop=StopAfter(4))
     assert not (files / "broken.safetensors").exists()
     assert learn(files, "broken").read_bytes() == unbroken
+
+
+@pytest.mark.parametrize("styles", [1, 2])
+def test_a_network_begins_in_the_middle_of_anothers_styles(files, styles):
+    shape = Architecture(width=4, blocks=(0,), palette=True, styles=styles)
+    begun = learning.begun_from(files / "hands.safetensors", shape)
+    images = torch.rand(2, 3, 32, 32)
+    ends = [load_network(files / "hands.safetensors", name)[0] for name in ("ink", "tiles")]
+    for network in begun.alone():
+        assert torch.equal(network.res1.conv1.conv2d.weight, ends[0].res1.conv1.conv2d.weight)
+        mean = (ends[0].res1.in1.weight + ends[1].res1.in1.weight) / 2
+        torch.testing.assert_close(network.res1.in1.weight, mean)
+        assert network(images).isfinite().all()
+    assert all(parameter.requires_grad for parameter in begun.parameters())
+    with pytest.raises(InputError, match=r"width=4.*width=8.*make them agree"):
+        learning.begun_from(files / "hands.safetensors", replace(shape, width=8))
 
 
 def test_a_network_of_one_style_is_refused(files):

@@ -16,7 +16,7 @@ from triptych.style.feedforward.selection import held_out_losses, select, throug
 from triptych.style.feedforward.sheets import columns_for, contact_sheet, write_sheet
 
 CPU = torch.device("cpu")
-SMALL = Architecture(4, "nearest", residual_blocks=1)
+SMALL = Architecture(4, "nearest", blocks=(0,))
 
 
 class Crops(job.Noise):

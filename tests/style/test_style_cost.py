@@ -21,9 +21,9 @@ from triptych.style.work import closure_work, forward_work, network_parameters, 
 
 ROOT = Path(__file__).parents[2]
 NETWORKS = [
-    {"width": 32, "upsampling": "transposed", "identity_start": False},
-    {"width": 16, "upsampling": "nearest", "identity_start": True},
-    {"width": 8, "upsampling": "transposed", "identity_start": True, "residual_blocks": 2},
+    {"width": 32, "upsampling": "transposed", "palette": False, "blocks": [0] * 5},
+    {"width": 16, "upsampling": "nearest", "palette": True, "blocks": [0, 1]},
+    {"width": 8, "upsampling": "transposed", "palette": True, "blocks": [0, 2]},
 ]
 PLAIN = {"painting": "great_wave", "variant": "plain"}
 

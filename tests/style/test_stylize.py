@@ -26,7 +26,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def plain():
-    return network(identity_start=True)
+    return network(palette=True)
 
 
 @pytest.mark.parametrize("size", [(16, 16), (33, 50), (17, 90)])

@@ -15,13 +15,17 @@ from triptych.style.feedforward.tiling import stylise_tiled, tiled_bytes
 
 
 @pytest.mark.parametrize("upsampling", ["transposed", "nearest"])
-@pytest.mark.parametrize("identity_start", [False, True])
+@pytest.mark.parametrize(
+    ("blocks", "palette"), [((0, 0), False), ((0,), True), ((0, 1, 2), True), ((2, 1), False)]
+)
 @pytest.mark.parametrize(
     ("height", "width", "tile"),
-    [(16, 16, 4), (37, 50, 20), (45, 23, 32), (24, 61, 7), (20, 20, 99)],
+    [(32, 32, 4), (37, 50, 20), (45, 33, 32), (34, 61, 7), (40, 40, 99)],
 )
-def test_tiles_equal_one_pass_in_float64(upsampling, identity_start, height, width, tile):
-    exact = network(upsampling, identity_start).double()
+def test_tiles_equal_one_pass_in_float64(
+    upsampling, blocks, palette, height, width, tile
+):
+    exact = network(upsampling, blocks, palette).double()
     picture = image(height, width).double()
     tiled = stylise_tiled(PreparedNetwork(exact, "float64"), picture, tile=tile)
     assert tiled.shape == picture.shape
@@ -56,7 +60,7 @@ def test_half_storage_costs_the_last_digits_only(storage, largest):
 
 def test_a_network_without_residual_blocks_can_be_tiled():
     torch.manual_seed(0)
-    bare = TransformationNetwork(Architecture(4, residual_blocks=0)).eval().requires_grad_(False)
+    bare = TransformationNetwork(Architecture(4, blocks=())).eval().requires_grad_(False)
     picture = image(32, 40)
     tiled = stylise_tiled(bare, picture, tile=12)
     torch.testing.assert_close(tiled, bare(picture[None])[0], rtol=0, atol=1e-6)

@@ -27,7 +27,7 @@ from triptych.style.feedforward.training_files import (
 from triptych.style.images import write_image
 
 CPU = torch.device("cpu")
-SMALL = Architecture(4, "nearest", residual_blocks=1, identity_start=True)
+SMALL = Architecture(4, "nearest", blocks=(0,), palette=True)
 STYLE = Style("swirls", "plain")
 RECORD = {"origin": "trained in this run", "training": {"batches": 7}}
 

@@ -459,7 +459,7 @@ def test_reading_numbers_frames_and_fills_batches(clip: Path) -> None:
 
 def test_a_network_as_stylist_gives_what_it_gives_by_itself_rounded() -> None:
     torch.manual_seed(0)
-    network = TransformationNetwork(Architecture(width=4, residual_blocks=1)).eval()
+    network = TransformationNetwork(Architecture(width=4, blocks=(0,))).eval()
     with torch.no_grad():  # an untrained network's picture is all but black
         network.deconv3.conv2d.weight.mul_(200)
         network.deconv3.conv2d.bias.fill_(128)

@@ -52,7 +52,7 @@ def results(tmp_path_factory: pytest.TempPathFactory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         torch.manual_seed(0)
-        network = TransformationNetwork(Architecture(width=4, residual_blocks=1))
+        network = TransformationNetwork(Architecture(width=4, blocks=(0,)))
         save_network("network.safetensors", network, {"origin": "shipped"})
         run("style_film", {"video": []}, {"video": "source.mp4"}, film=FILM)
         run(

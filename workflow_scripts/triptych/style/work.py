@@ -127,11 +127,20 @@ def _layers(network: Mapping[str, Any]) -> list[_Layer]:
         _Layer(3, narrow, 9, 1, 1),
         _Layer(narrow, middle, 3, 2, 2),
         _Layer(middle, wide, 3, 2, 4),
-        *[_Layer(wide, wide, 3, 1, 4)] * (2 * network.get("residual_blocks", 5)),
+        *[layer for halvings in network["blocks"] for layer in _block(wide, halvings)],
         _Layer(wide, middle, 3, 1, 2, True),
         _Layer(middle, narrow, 3, 1, 1, True),
         _Layer(narrow, 3, 9, 1, 1),
     ]
+
+
+def _block(wide: int, halvings: int) -> list[_Layer]:
+    """A residual block's convolutions."""
+    if not halvings:
+        return [_Layer(wide, wide, 3, 1, 4)] * 2
+    sizes = [8 << number for number in range(halvings)]
+    down = [_Layer(wide, wide, 3, 2, size) for size in sizes]
+    return down + [_Layer(wide, wide, 3, 1, size // 2, True) for size in reversed(sizes)]
 
 
 def network_parameters(network: Mapping[str, Any]) -> int:
@@ -144,10 +153,11 @@ def network_parameters(network: Mapping[str, Any]) -> int:
 def network_work(
     network: Mapping[str, Any], images: int, height: int, width: int, back: bool
 ) -> Work:
-    """Images through Version 2's network, of sides that are multiples of 4; and back."""
-    height, width = (-(-side // 4) * 4 for side in (height, width))
+    """Images through Version 2's network, of any sides; and back."""
+    multiple = 4 << max(network["blocks"], default=0)
+    height, width = (-(-side // multiple) * multiple for side in (height, width))
     pixels, ways = images * height * width, 1 + back
-    work = moved(3 * pixels, (30 if network["identity_start"] else 4) * ways, 10 * ways)
+    work = moved(3 * pixels, (14 if network["palette"] else 4) * ways, 10 * ways)
     transposed = network["upsampling"] == "transposed"
     *normed, last = _layers(network)
     for number, layer in enumerate([*normed, last]):

@@ -103,6 +103,12 @@ class Workflow:
         """The paintings that a network is trained for."""
         return self.paintings(self.styles(wildcards.painting))
 
+    @property
+    def begun(self) -> list[str]:
+        """The shipped network of several styles that trainings begin from; none from chance."""
+        begin = self.config["networks"]["begin"]
+        return [f"resources/style/networks/{begin}.safetensors"] if begin else []
+
     def network_named(self, wildcards: Any) -> str:
         """The network of the wildcards' painting and variant."""
         return self.network(wildcards.painting, wildcards.variant)

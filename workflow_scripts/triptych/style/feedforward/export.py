@@ -1,7 +1,7 @@
 """The transformation network as ONNX, with a batch, height and width of any size.
 
-The file holds the padding to a multiple of 4 and the cropping, so it takes what the network
-takes: float32 [N, 3, H, W] in [0, 1], 16 pixels or more each way.
+The file holds the padding to a multiple of some pixels and the cropping, so it takes what the
+network takes: float32 [N, 3, H, W] in [0, 1], of `Architecture.smallest` pixels or more each way.
 """
 
 import contextlib

@@ -20,15 +20,14 @@ from torch.nn import functional
 from triptych.core.errors import InputError
 from triptych.style.feedforward.moments import Norm, at_least_float32, normalised
 from triptych.style.feedforward.network import (
-    CALM,
     FULL,
-    SMALLEST,
-    STRIDE,
     InstanceNorm,
     NearestConvolution,
+    Palette,
     ReflectedConvolution,
     TransformationNetwork,
     TransposedConvolution,
+    padded_to_multiple,
 )
 
 Precision = Literal["float32", "bf16", "fp16", "float64"]
@@ -129,75 +128,42 @@ class PreparedNetwork:
             _reflected(network.conv3, network.in3, dtype),
         ]
         self.blocks = [
-            (_reflected(block.conv1, block.in1, dtype), _reflected(block.conv2, block.in2, dtype))
+            [_stage(convolution, norm, dtype) for convolution, norm in block.branch]
             for block in network.blocks
         ]
         self.exit = [
             _doubled(network.deconv1, network.in4, dtype),
             _doubled(network.deconv2, network.in5, dtype),
         ]
-        self.last = _last(network.deconv3, dtype)
-        self._recolouring = network.recolouring
+        self.last = _last(network.deconv3, network.palette, dtype)
 
     def __call__(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
         with torch.no_grad(), exact_convolutions(self.precision):
-            x = padded_to_stride(self.recoloured(images))
+            x = padded_to_multiple(images, self.architecture)
             return self._transform(x)[..., :height, :width].contiguous()
 
     def _transform(self, images: Tensor) -> Tensor:
         x = self.enter(images)
         for stage in self.entry:
             x = stage.normalise(stage.convolve(stage.pad(x))).relu_()
-        for first, second in self.blocks:
-            y = first.normalise(first.convolve(first.pad(x))).relu_()
-            x = second.normalise(second.convolve(second.pad(y))).add_(x)
+        for *inner, last in self.blocks:
+            y = x
+            for stage in inner:
+                y = stage.normalise(stage.convolve(stage.pad(y))).relu_()
+            x = last.normalise(last.convolve(last.pad(y))).add_(x)
         for stage in self.exit:
             x = stage.normalise(stage.convolve(stage.pad(x))).relu_()
-        return self.leave(self.last.convolve(self.last.pad(x)), images)
-
-    def recoloured(self, images: Tensor) -> Tensor:
-        """Whole images [N, 3, H, W] as `enter` and `leave` take them, on their own device.
-
-        `Recolouring` as one linear map of each image, with no copies but the result.
-        """
-        if self._recolouring is None:
-            return images
-        images = images.to(self.statistics)
-        mean, variance = images.mean((2, 3)), images.var((2, 3), correction=0)
-        matrix = self._recolouring.matrix.to(images) * torch.rsqrt(variance + CALM)[:, None]
-        offset = self._recolouring.offset.to(images) - (matrix * mean[:, None]).sum(2)
-        result = images[:, :1] * matrix[:, :, :1, None]
-        for channel in (1, 2):
-            values = images[:, channel : channel + 1]
-            result.addcmul_(values, matrix[:, :, channel : channel + 1, None])
-        return result.add_(offset[:, :, None, None])
+        return self.leave(self.last.convolve(self.last.pad(x)))
 
     def enter(self, images: Tensor) -> Tensor:
         """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last."""
         scaled = images.to(self.device, self.statistics) * FULL
         return scaled.to(self.dtype, memory_format=torch.channels_last)
 
-    def leave(self, raw: Tensor, images: Tensor) -> Tensor:
+    def leave(self, raw: Tensor) -> Tensor:
         """The last stage's result as the network's: about [0, 1], planes again."""
-        stylised = raw.to(self.statistics, memory_format=torch.contiguous_format) / FULL
-        return stylised.add_(images.to(stylised)) if self.architecture.identity_start else stylised
-
-
-def padded_to_stride(images: Tensor) -> Tensor:
-    """[N, 3, H, W] with height and width multiples of 4, by reflection at the bottom and right.
-
-    Raises InputError for less than 16 pixels a side.
-    """
-    height, width = images.shape[-2:]
-    if min(height, width) < SMALLEST:
-        raise InputError(
-            f"the image is {width}x{height} pixels; expected at least {SMALLEST} each way"
-        )
-    down, right = -height % STRIDE, -width % STRIDE
-    if not (down or right):
-        return images
-    return functional.pad(images, (0, right, 0, down), mode="reflect")
+        return raw.to(self.statistics, memory_format=torch.contiguous_format)
 
 
 @contextlib.contextmanager
@@ -228,6 +194,15 @@ def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dt
         stride=(stride, stride),
         down=stride,
     )
+
+
+def _stage(
+    module: ReflectedConvolution | TransposedConvolution | NearestConvolution,
+    norm: InstanceNorm,
+    dtype: torch.dtype,
+) -> Stage:
+    reflected = isinstance(module, ReflectedConvolution)
+    return _reflected(module, norm, dtype) if reflected else _doubled(module, norm, dtype)
 
 
 def _doubled(
@@ -264,10 +239,19 @@ def _doubled(
     )
 
 
-def _last(module: ReflectedConvolution, dtype: torch.dtype) -> Stage:
-    """The last convolution, as one with a stride that makes several pixels of a row at once."""
-    weight, bias = module.conv2d.weight.detach(), module.conv2d.bias
-    assert bias is not None
+def _last(module: ReflectedConvolution, palette: Palette | None, dtype: torch.dtype) -> Stage:
+    """The last convolution, as one with a stride that makes several pixels of a row at once.
+
+    With what follows it multiplied in: the palette, or the division by 255.
+    """
+    assert module.conv2d.bias is not None
+    weight, bias = module.conv2d.weight.detach().double(), module.conv2d.bias.detach().double()
+    if palette is None:
+        weight, bias = weight / FULL, bias / FULL
+    else:
+        matrix = palette.matrix.double()
+        weight = torch.einsum("oc,cikl->oikl", matrix, weight)
+        bias = matrix @ bias + palette.offset
     outputs, inputs, side, _ = weight.shape
     spare = 1 if dtype == torch.bfloat16 and inputs in WRONG_ON_AMX else 0
     wide = weight.new_zeros(NEIGHBOURS, outputs, inputs, side, side + NEIGHBOURS - 1 + spare)
@@ -275,7 +259,7 @@ def _last(module: ReflectedConvolution, dtype: torch.dtype) -> Stage:
         wide[pixel, ..., pixel : pixel + side] = weight
     return Stage(
         weight=_laid_out(wide.flatten(0, 1), dtype),
-        bias=bias.detach().repeat(NEIGHBOURS).to(dtype),
+        bias=bias.repeat(NEIGHBOURS).to(dtype),
         norm=None,
         border="reflect",
         before=module.margin,

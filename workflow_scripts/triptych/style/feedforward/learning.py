@@ -6,6 +6,7 @@ for another one, whose scales and shifts of the norms are then few numbers, lear
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import Stop
 from triptych.style.backbones.backbone import load_backbone
 from triptych.style.catalogue import styles_of
-from triptych.style.feedforward.network import TransformationNetwork
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.network_files import load_network, save_network
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
 from triptych.style.feedforward.training import train
@@ -90,6 +91,29 @@ def learn_style(
     origin = f"learnt by the norms of {network.name}"
     own_record = {"painting": name, "variant": "learned", "styles": [name], "batches": batches}
     save_network(to, begun, {**record, **own_record, "origin": origin, "training": vars(schedule)})
+
+
+def begun_from(path: Path, architecture: Architecture) -> TransformationNetwork:
+    """A network to be trained, each style the mean of those that the file's conditional one has.
+
+    Raises InputError for a file of one style, or of another architecture but for the styles.
+    """
+    one, _ = _middle(path)
+    if replace(architecture, styles=1) != one.architecture:
+        raise InputError(
+            f"{path} has {one.architecture}, the configuration's style.network {architecture}; "
+            'make them agree, or begin from chance (style.networks.begin: "")'
+        )
+    several = () if architecture.styles == 1 else (architecture.styles,)
+    own = one.of_styles()
+    network = TransformationNetwork(architecture)
+    network.load_state_dict(
+        {
+            name: value.expand(*several, *value.shape) if name in own else value
+            for name, value in one.state_dict().items()
+        }
+    )
+    return network
 
 
 def _middle(path: Path) -> tuple[TransformationNetwork, Mapping[str, Any]]:

@@ -18,16 +18,10 @@ from triptych.core.errors import InputError
 Upsampling = Literal["transposed", "nearest"]
 
 STRIDE = 4
-"""Two convolutions of stride 2: height and width inside are multiples of this."""
+"""Two convolutions of stride 2: the residual blocks work on a quarter of the height and width."""
 
 SMALLEST = 16
 """Pixels; below this the reflection in the 9x9 convolutions and the blocks has no room."""
-
-CALM = 1e-3
-"""Added to a colour channel's variance; images in [0, 1], so 8 of 255 levels."""
-
-SHADES = 0.3
-"""Added to the variances of normalised colours; they are near one."""
 
 FULL = 255.0
 """Images are 0 to 255 inside the network, as in the published checkpoints."""
@@ -39,24 +33,26 @@ class Architecture:
 
     `width` is the channels of the first layer (the paper's 32); the others are 2 and 4 times as
     many. `upsampling` is the paper's transposed convolution 3x3 of stride 2 or, as in
-    pytorch/examples, nearest neighbours x2 and a 3x3 convolution. With `identity_start` the
-    photograph is recoloured first (see Recolouring), the network's output is added to that, and
-    the last convolution starts at zero: training starts from the photograph itself. A network of
-    several `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions,
-    and each has scales and shifts of the norms, and a recolouring, of its own.
+    pytorch/examples, nearest neighbours x2 and a 3x3 convolution. `blocks` says of each residual
+    block how often its branch halves the size and doubles it again: none of the paper's five does,
+    and those that do paint what is larger than a stroke. With a `palette` the three channels of
+    the last layer are mixed into the painting's colours (see Palette). A network of several
+    `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and
+    each has scales and shifts of the norms, and a palette, of its own.
     """
 
     width: int = 32
     upsampling: Upsampling = "transposed"
-    residual_blocks: int = 5
-    identity_start: bool = False
+    blocks: tuple[int, ...] = (0,) * 5
+    palette: bool = False
     styles: int = 1
 
     def __post_init__(self) -> None:
-        if self.width < 1 or self.residual_blocks < 0:
+        object.__setattr__(self, "blocks", tuple(self.blocks))  # a file or a config has a list
+        if self.width < 1 or min(self.blocks, default=0) < 0:
             raise InputError(
-                f"width {self.width} with {self.residual_blocks} residual blocks; expected a "
-                "width of at least 1 and no negative number of blocks"
+                f"width {self.width} with the residual blocks {list(self.blocks)}; expected a "
+                "width of at least 1, and of each block how often it halves the size, 0 or more"
             )
         if self.styles < 1:
             raise InputError(f"styles is {self.styles}; expected at least 1")
@@ -64,6 +60,16 @@ class Architecture:
             raise InputError(
                 f"upsampling is {self.upsampling!r}; expected 'transposed' or 'nearest'"
             )
+
+    @property
+    def multiple(self) -> int:
+        """Height and width inside are multiples of this, in pixels."""
+        return STRIDE << max(self.blocks, default=0)
+
+    @property
+    def smallest(self) -> int:
+        """The least side of an image, in pixels: reflection and norms need two positions."""
+        return max(SMALLEST, 2 * self.multiple)
 
 
 class ReflectedConvolution(nn.Module):
@@ -104,13 +110,15 @@ class NearestConvolution(nn.Module):
         return self.conv2d(functional.pad(enlarged, (1, 1, 1, 1), mode="reflect"))
 
 
-class Recolouring(nn.Module):
-    """Gives a photograph about the painting's mean and covariance of colours.
+Convolution = ReflectedConvolution | TransposedConvolution | NearestConvolution
 
-    Each image's channels are normalised over the image and mapped linearly, by a map that isn't
-    trained. Behind a network with instance norms, which take each image's brightness away,
-    adding the photograph as it is would bring that back, and the Gram matrices of a white sky
-    could never become a night's.
+
+class Palette(nn.Module):
+    """Mixes the last layer's three channels into a painting's colours.
+
+    By the square root of the covariance of the painting's colours, and with their mean: channels of
+    mean zero, variance one and no correlation get these moments. The map isn't trained. A network
+    that must find its colours by itself first paints in one hue, and for long.
     """
 
     matrix: Tensor
@@ -122,45 +130,23 @@ class Recolouring(nn.Module):
         self.register_buffer("matrix", (0.25 * torch.eye(3)).repeat(*several, 1, 1))
         self.register_buffer("offset", torch.full((*several, 3), 0.5))
 
-    def forward(self, images: Tensor) -> Tensor:
-        """[N, 3, H, W] in [0, 1] -> the same shape, mostly within [0, 1]; at least float32."""
-        with torch.autocast(images.device.type, enabled=False):
-            x = normalised_colours(images)
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, 3, H, W] -> the same shape, mostly within [0, 1]; at least float32."""
+        with torch.autocast(x.device.type, enabled=False):
+            x = x if x.dtype == torch.float64 else x.float()
             # Written out: a matrix product of 3x3 may be rounded to TF32 on a GPU.
             matrix, offset = self.matrix.to(x), self.offset.to(x)
             terms = [x[:, i : i + 1] * _each(matrix[..., i]) for i in range(3)]
             return terms[0] + terms[1] + terms[2] + _each(offset)
 
     @torch.no_grad()
-    def start_from(self, paintings: Sequence[Tensor], photographs: Tensor) -> None:
-        """Set the map that gives `photographs` [N, 3, H, W] each style's colours.
-
-        paintings: one [3, H, W] a style.
-
-        A painting's mean, and its covariance by C_p^(1/2) (C_x + SHADES)^(-1/2): photographs'
-        channels are nearly equal, and without the summand their small differences would turn
-        garish.
-        """
-        of_photographs = torch.cov(
-            normalised_colours(photographs.double()).transpose(0, 1).flatten(1), correction=0
-        )
-        tamed = of_photographs + SHADES * torch.eye(3, dtype=torch.float64)
+    def take(self, paintings: Sequence[Tensor]) -> None:
+        """Set the map of each style from its painting [3, H, W] in [0, 1]."""
         for number, painting in enumerate(paintings):
             colours = painting.flatten(1).double()
-            matrix = _root(torch.cov(colours, correction=0)) @ torch.linalg.inv(_root(tamed))
-            self.matrix.view(-1, 3, 3)[number] = matrix
+            root = _root(torch.cov(colours, correction=0))
+            self.matrix.view(-1, 3, 3)[number] = root
             self.offset.view(-1, 3)[number] = colours.mean(1)
-
-
-def normalised_colours(images: Tensor) -> Tensor:
-    """Each channel of each image [N, 3, H, W] with mean zero and standard deviation near one.
-
-    A nearly uniform channel stays so: CALM is added to its variance.
-    """
-    images = images if images.dtype == torch.float64 else images.float()
-    mean = images.mean((2, 3), keepdim=True)
-    variance = images.var((2, 3), correction=0, keepdim=True)
-    return (images - mean) * torch.rsqrt(variance + CALM)
 
 
 class InstanceNorm(nn.Module):
@@ -190,22 +176,47 @@ def _each(values: Tensor) -> Tensor:
 
 
 class ResidualBlock(nn.Module):
-    """Two 3x3 convolutions beside the identity; no ReLU after the sum (Gross and Wilber)."""
+    """Convolutions beside the identity; no ReLU after the sum (Gross and Wilber).
 
-    def __init__(self, channels: int, styles: int = 1) -> None:
+    Two 3x3 ones, or as many as halve the size `halvings` times and double it again.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        styles: int,
+        halvings: int,
+        doubled: type[TransposedConvolution | NearestConvolution],
+    ) -> None:
         super().__init__()
-        self.conv1 = ReflectedConvolution(channels, channels, 3)
-        self.in1 = InstanceNorm(channels, styles)
-        self.conv2 = ReflectedConvolution(channels, channels, 3)
-        self.in2 = InstanceNorm(channels, styles)
+        down = [ReflectedConvolution(channels, channels, 3, 2) for _ in range(halvings)]
+        up = [doubled(channels, channels) for _ in range(halvings)]
+        two = [] if halvings else [ReflectedConvolution(channels, channels, 3) for _ in range(2)]
+        self._count = len([*down, *up, *two])
+        for number, convolution in enumerate([*down, *up, *two], 1):
+            self.add_module(f"conv{number}", convolution)
+            self.add_module(f"in{number}", InstanceNorm(channels, styles))
+
+    @property
+    def branch(self) -> list[tuple[Convolution, InstanceNorm]]:
+        """Convolutions and the norms behind them, in order; ReLUs lie between."""
+        numbers = range(1, self._count + 1)
+        return [
+            (self.get_submodule(f"conv{number}"), self.get_submodule(f"in{number}"))  # type: ignore[misc]
+            for number in numbers
+        ]
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, H, W] -> the same shape"""
-        return x + self.in2(self.conv2(functional.relu(self.in1(self.conv1(x)))))
+        *inner, (convolution, norm) = self.branch
+        y = x
+        for each, its_norm in inner:
+            y = functional.relu(its_norm(each(y)))
+        return x + norm(convolution(y))
 
 
 class TransformationNetwork(nn.Module):
-    """The network of Johnson et al. 2016 with instance normalisation; any size of 16 or more."""
+    """The network of Johnson et al. 2016 with instance normalisation."""
 
     def __init__(self, architecture: Architecture | None = None) -> None:
         super().__init__()
@@ -216,20 +227,16 @@ class TransformationNetwork(nn.Module):
         self.conv2 = ReflectedConvolution(narrow, middle, 3, 2)
         self.in2 = InstanceNorm(middle, styles)
         self.conv3, self.in3 = ReflectedConvolution(middle, wide, 3, 2), InstanceNorm(wide, styles)
-        self._blocks = [f"res{number}" for number in range(1, architecture.residual_blocks + 1)]
-        for name in self._blocks:
-            self.add_module(name, ResidualBlock(wide, styles))
         doubled: type[TransposedConvolution | NearestConvolution] = (
             TransposedConvolution if architecture.upsampling == "transposed" else NearestConvolution
         )
+        self._blocks = [f"res{number}" for number in range(1, len(architecture.blocks) + 1)]
+        for name, halvings in zip(self._blocks, architecture.blocks, strict=True):
+            self.add_module(name, ResidualBlock(wide, styles, halvings, doubled))
         self.deconv1, self.in4 = doubled(wide, middle), InstanceNorm(middle, styles)
         self.deconv2, self.in5 = doubled(middle, narrow), InstanceNorm(narrow, styles)
         self.deconv3 = ReflectedConvolution(narrow, 3, 9)
-        self.recolouring = Recolouring(styles) if architecture.identity_start else None
-        if architecture.identity_start:
-            nn.init.zeros_(self.deconv3.conv2d.weight)
-            assert self.deconv3.conv2d.bias is not None
-            nn.init.zeros_(self.deconv3.conv2d.bias)
+        self.palette = Palette(styles) if architecture.palette else None
 
     @property
     def blocks(self) -> list[ResidualBlock]:
@@ -239,32 +246,17 @@ class TransformationNetwork(nn.Module):
     def forward(self, images: Tensor) -> Tensor:
         """Stylised images of the shape of `images`, [N, 3, H, W] in [0, 1]; not clamped.
 
-        Sizes that aren't multiples of 4 are padded at the bottom and the right by reflection and
-        cropped afterwards. Raises InputError for less than 16 pixels a side.
+        Sizes that aren't multiples of `Architecture.multiple` are padded at the bottom and the
+        right by reflection and cropped afterwards. Raises InputError for less than
+        `Architecture.smallest` pixels a side.
         """
         height, width = images.shape[-2:]
-        if min(height, width) < SMALLEST:
-            raise InputError(
-                f"the image is {width}x{height} pixels; expected at least {SMALLEST} each way. "
-                "Enlarge it first."
-            )
-        x = self.recoloured(images)
-        down, right = -height % STRIDE, -width % STRIDE
-        if down or right:
-            x = functional.pad(x, (0, right, 0, down), mode="reflect")
-        return self.transform(x)[..., :height, :width]
-
-    def recoloured(self, images: Tensor) -> Tensor:
-        """Where the network starts from, and what its content is compared with in training.
-
-        The images themselves without `identity_start`: the photographs, as in Eq. 5.
-        """
-        return images if self.recolouring is None else self.recolouring(images)
+        return self.transform(padded_to_multiple(images, self.architecture))[..., :height, :width]
 
     def of_styles(self) -> dict[str, Tensor]:
         """What each style has of its own, by name: [S, ...], or [...] where there is but one."""
         norms = [name for name, module in self.named_modules() if isinstance(module, InstanceNorm)]
-        owners = [*norms, *(["recolouring"] if self.recolouring else [])]
+        owners = [*norms, *(["palette"] if self.palette else [])]
         tensors = {**dict(self.named_parameters()), **dict(self.named_buffers())}
         return {n: value for n, value in tensors.items() if n.rpartition(".")[0] in owners}
 
@@ -281,7 +273,7 @@ class TransformationNetwork(nn.Module):
         return Styled(self, functional.one_hot(styles, self.architecture.styles))
 
     def transform(self, images: Tensor) -> Tensor:
-        """`forward` behind the recolouring, for sizes that are multiples of 4."""
+        """`forward` for sizes that are such multiples."""
         x = functional.relu(self.in1(self.conv1(images * FULL)))
         x = functional.relu(self.in2(self.conv2(x)))
         x = functional.relu(self.in3(self.conv3(x)))
@@ -289,8 +281,8 @@ class TransformationNetwork(nn.Module):
             x = block(x)
         x = functional.relu(self.in4(self.deconv1(x)))
         x = functional.relu(self.in5(self.deconv2(x)))
-        stylised = self.deconv3(x) / FULL
-        return images + stylised if self.architecture.identity_start else stylised
+        x = self.deconv3(x)
+        return x / FULL if self.palette is None else self.palette(x)
 
 
 class Styled:
@@ -308,24 +300,29 @@ class Styled:
         """As `TransformationNetwork.forward`."""
         return torch.func.functional_call(self._network, self._tensors, (images,))
 
-    def recoloured(self, images: Tensor) -> Tensor:
-        """As `TransformationNetwork.recoloured`."""
-        recolouring = self._network.recolouring
-        if recolouring is None:
-            return images
-        own = {
-            name.removeprefix("recolouring."): value
-            for name, value in self._tensors.items()
-            if name.startswith("recolouring.")
-        }
-        return torch.func.functional_call(recolouring, own, (images,))
-
     def alone(self) -> TransformationNetwork:
         """A network of this mixture [S] alone, for inference."""
         state = {**self._network.state_dict(), **self._tensors}
         network = TransformationNetwork(replace(self._network.architecture, styles=1))
         network.to(state["conv1.conv2d.weight"]).load_state_dict(state)
         return network.eval().requires_grad_(False)
+
+
+def padded_to_multiple(images: Tensor, architecture: Architecture) -> Tensor:
+    """[N, 3, H, W] with height and width multiples of the architecture's, by reflection.
+
+    At the bottom and the right. Raises InputError for sides below its smallest.
+    """
+    height, width = images.shape[-2:]
+    if min(height, width) < architecture.smallest:
+        raise InputError(
+            f"the image is {width}x{height} pixels; expected at least {architecture.smallest} "
+            "each way. Enlarge it first."
+        )
+    down, right = -height % architecture.multiple, -width % architecture.multiple
+    if not (down or right):
+        return images
+    return functional.pad(images, (0, right, 0, down), mode="reflect")
 
 
 def parameter_count(network: nn.Module) -> int:

@@ -111,7 +111,7 @@ def infer_architecture(state: Mapping[str, Tensor], where: str) -> Architecture:
     return Architecture(
         width=first.shape[0],
         upsampling="transposed" if transposed else "nearest",
-        residual_blocks=len(blocks),
+        blocks=(0,) * len(blocks),
     )
 
 

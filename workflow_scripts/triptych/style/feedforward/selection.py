@@ -91,7 +91,7 @@ def held_out_losses(
             for style, alone in enumerate(of_styles):
                 styles = torch.full((len(images),), style, device=device)
                 with torch.no_grad(), training_precision(device, precision):
-                    terms = loss.terms(alone.recoloured(images), alone(images), styles)
+                    terms = loss.terms(images, alone(images), styles)
                 values = {name: float(value) * len(some) for name, value in terms.items()}
                 sums["content"] += values["content"]
                 sums["style"] += values["style"]

@@ -12,7 +12,7 @@ from triptych.core.errors import InputError
 from triptych.core.portion import NoRoomError, Portion
 from triptych.style.feedforward.fast import Precision, PreparedNetwork
 from triptych.style.feedforward.memory import free_memory, readable
-from triptych.style.feedforward.network import SMALLEST, TransformationNetwork
+from triptych.style.feedforward.network import TransformationNetwork
 from triptych.style.feedforward.tiling import Storage, stylise_tiled, tiled_bytes
 from triptych.style.images import LUMA
 
@@ -80,7 +80,8 @@ def stylise(
         network if isinstance(network, PreparedNetwork) else PreparedNetwork(network, precision)
     )
     height, width = images.shape[-2:]
-    down, right = max(0, SMALLEST - height), max(0, SMALLEST - width)
+    smallest = prepared.architecture.smallest
+    down, right = max(0, smallest - height), max(0, smallest - width)
     if down or right:
         images = functional.pad(images, (0, right, 0, down), mode="replicate")
     plan = plan_for(prepared, images.shape[-2], images.shape[-1], memory_bytes)

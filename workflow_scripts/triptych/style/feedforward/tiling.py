@@ -22,10 +22,13 @@ from triptych.style.feedforward.fast import (
     PreparedNetwork,
     Stage,
     exact_convolutions,
-    padded_to_stride,
 )
 from triptych.style.feedforward.moments import KnownNorm, Moments
-from triptych.style.feedforward.network import STRIDE, TransformationNetwork
+from triptych.style.feedforward.network import (
+    STRIDE,
+    TransformationNetwork,
+    padded_to_multiple,
+)
 
 Storage = Literal["same", "bf16", "fp16"]
 
@@ -86,8 +89,11 @@ def tiled_bytes(network: PreparedNetwork, height: int, width: int, storage: Stor
     kept = network.dtype.itemsize if storage == "same" else DTYPES[storage].itemsize
     # Three layers of the blocks, 4 * channels / 16 each; later one of them, deconv1 and the result.
     layers = max(3 * channels // 4 * kept, channels // 2 * kept + planes)
-    # The image once more, where it is padded to a multiple of 4 or recoloured.
-    changed = height % STRIDE or width % STRIDE or network.architecture.identity_start
+    if any(network.architecture.blocks):  # a block's layers at an eighth of the size and less
+        layers += channels // 4 * kept
+    # The image once more, where it is padded.
+    multiple = network.architecture.multiple
+    changed = height % multiple or width % multiple
     # As many copies of a layer at full resolution as were seen at work at once, with halos.
     at_work = WORKING_COPIES * channels * network.dtype.itemsize * (TILE + 12) ** 2
     return height * width * (layers + (planes if changed else 0)) + at_work
@@ -102,18 +108,18 @@ def stylise_tiled(
 ) -> Tensor:
     """What the network makes of `image` [3, H, W] in [0, 1], in one pass's accuracy; not clamped.
 
-    tile: pixels of a tile's side, rounded up to a multiple of 4. storage: the type in which
+    tile: pixels of a tile's side, rounded up to the architecture's multiple. storage: the type in which
     layers lie in memory, the precision's own by default; with bf16 the result is as far from
     float32's as bf16's own. Returns the shape of `image`, on its device.
     """
     prepared = network if isinstance(network, PreparedNetwork) else PreparedNetwork(network)
     if tile < 1:
         raise InputError(f"a tile of {tile} pixels; expected at least 1")
-    tile += -tile % STRIDE
+    tile += -tile % prepared.architecture.multiple
     kept = prepared.dtype if storage == "same" else DTYPES[storage]
     height, width = image.shape[-2:]
     with torch.no_grad(), exact_convolutions(prepared.precision):
-        padded = padded_to_stride(prepared.recoloured(image[None]))
+        padded = padded_to_multiple(image[None], prepared.architecture)
         result = _Run(prepared, kept, tile).stylise(padded)
     return result[:, :height, :width]
 
@@ -141,7 +147,7 @@ class _Run:
         result = torch.empty(image.shape[1:], dtype=network.statistics, device=image.device)
         for box in _boxes(x.height, x.width, tile):
             raw = _convolved(x, network.last, box)
-            _view(result[None], box)[:] = network.leave(raw, _view(image, box))
+            _view(result[None], box)[:] = network.leave(raw)
         return result
 
     def _residual(self, wide: Stored) -> Stored:
@@ -152,9 +158,13 @@ class _Run:
         x = Stored(wide.values, wide.dtype)
         size = x.values.shape[1], x.height, x.width
         memory = [_memory(*size, self.kept, self.network.device) for _ in "yz"]
-        for first, second in self.network.blocks:
-            inner = self._stored(x, first, tile, memory[0])
-            branch = self._stored(inner, second, tile, memory[1])
+        for *inner, last in self.network.blocks:
+            branch, side = x, tile
+            for number, stage in enumerate(inner):
+                side = side * stage.up // stage.down
+                where = memory[0] if (stage.up, stage.down) == (1, 1) else None
+                branch = self._stored(branch, stage, side, where)
+            branch = self._stored(branch, last, tile, memory[1])
             assert branch.norm is not None
             for box in _boxes(x.height, x.width, tile):
                 _view(x.values, box).add_(branch.norm.apply(_view(branch.values, box), x.dtype))

@@ -32,7 +32,6 @@ from triptych.style.feedforward.training_data import (
     Prefetched,
     TrainingSettings,
     batch_styles,
-    load_batch,
 )
 from triptych.style.feedforward.update import Updates
 
@@ -43,9 +42,6 @@ POLL = 10
 
 WARM_UP = 0.25
 """Share of a one-cycle schedule in which the learning rate rises."""
-
-COLOURS_FROM = 64
-"""Photographs, at least, that the colours at the start are fitted on."""
 
 CPU = torch.device("cpu")
 
@@ -101,7 +97,7 @@ def train(
     rhythm = Rhythm(settings.batches, ("batch", "batches"), POLL, advice=advice)
     loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
     if not loop.restore(device):
-        run.start(crops)
+        run.start()
     with Prefetched(crops, settings) as fetch:
         name = f"{settings.batch} x {settings.size} px"
         loop.run(name, lambda: run.step(fetch(run.done)))
@@ -134,14 +130,10 @@ class TrainingRun:
         self._styles: Tensor | None = None
         self._seconds, self._clock = 0.0, time.perf_counter()
 
-    def start(self, crops: Crops) -> None:
-        """Give a network that starts from the photograph the painting's colours."""
-        if self._network.recolouring is None:
-            return
-        first = range(-(-COLOURS_FROM // self._settings.batch))
-        images = torch.cat([load_batch(crops, self._settings, number) for number in first])
-        paintings = [painting.cpu() for painting in self._paintings]
-        self._network.recolouring.start_from(paintings, images / 255)
+    def start(self) -> None:
+        """Give a network with a palette the paintings' colours."""
+        if self._network.palette is not None:
+            self._network.palette.take([painting.cpu() for painting in self._paintings])
 
     def step(self, crops: Tensor) -> None:
         """Update the weights once on uint8 images [N, 3, S, S]."""

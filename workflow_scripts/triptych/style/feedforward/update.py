@@ -15,6 +15,10 @@ from triptych.style.feedforward.training_data import TrainingSettings
 
 CPU = torch.device("cpu")
 
+OWN_RATE = 6.0
+"""Times the learning rate for what styles that share a network have of their own: scales of one and
+shifts of zero at first, which at the convolutions' rate, the same for all, take long to part."""
+
 ADVICE = (
     "Lower style.training.schedule.size or style.network.width, or take a GPU with more memory; "
     "precision bf16 halves what an image takes."
@@ -37,8 +41,20 @@ class Updates:
     ) -> None:
         self._network, self._loss = network, loss
         self._settings, self._device = settings, device
-        learnt = [each for each in network.parameters() if each.requires_grad]
-        self._adam = torch.optim.Adam(learnt, settings.learning_rate, fused=True)
+        own = network.of_styles() if network.architecture.styles > 1 else {}
+        groups = [
+            {
+                "params": [
+                    value
+                    for name, value in network.named_parameters()
+                    if value.requires_grad and (name in own) == of_a_style
+                ],
+                "times": OWN_RATE if of_a_style else 1.0,
+            }
+            for of_a_style in (False, True)
+        ]
+        groups = [group for group in groups if group["params"]]
+        self._adam = torch.optim.Adam(groups, settings.learning_rate, fused=True)
         self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
         self._portion = Portion(settings.batch, "images", ADVICE)
 
@@ -48,7 +64,7 @@ class Updates:
         styles: the number of each image's style, [N], where the network has several.
         """
         for group in self._adam.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         disturbance = None
         if self._loss.settings.temporal_weight:
             generator = keyed_generator(CPU, "disturbed", self._settings.seed, number)
@@ -84,7 +100,7 @@ class Updates:
         with training_precision(self._device, self._settings.precision):
             network = self._network if styles is None else self._network.of_each(styles)
             stylised = network(images)
-            terms = self._loss.terms(network.recoloured(images), stylised, styles)
+            terms = self._loss.terms(images, stylised, styles)
             if disturbance is not None:
                 terms["temporal"] = self._loss.temporal(network, images, stylised, disturbance)
             return terms, torch.stack(list(terms.values())).sum()
