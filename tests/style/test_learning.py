@@ -21,6 +21,8 @@ from triptych.style.images import resize
 
 CPU = torch.device("cpu")
 
+LOSSES = replace(job.LOSSES, temporal_weight=0.0)  # crops of noise flicker whatever is learnt
+
 
 class Noise(job.Noise):
     """Crops as large as learning wants them."""
@@ -40,7 +42,7 @@ def files(tmp_path, monkeypatch):
     network = TransformationNetwork(shape)
     for value in network.parameters():
         value.data += 0.1 * torch.randn_like(value)
-    record = {"styles": ["ink", "tiles"], "losses": asdict(job.LOSSES), "painting_size": 24}
+    record = {"styles": ["ink", "tiles"], "losses": asdict(LOSSES), "painting_size": 24}
     save_network(tmp_path / "hands.safetensors", network, record)
     save_backbone(tmp_path / "judge.safetensors", job.random_backbone(), weights="x", origin={})
     return tmp_path
@@ -65,7 +67,7 @@ def learn(folder, name, stop=None, batches=12):
 
 
 def test_the_norms_alone_are_learnt_and_the_loss_falls(files):
-    learnt, record = load_network(learn(files, "new", batches=120))
+    learnt, record = load_network(learn(files, "new", batches=40))
     begun, _ = load_network(files / "hands.safetensors", "ink+tiles")
     own = learnt.of_styles()
     before = begun.state_dict()
@@ -73,7 +75,7 @@ def test_the_norms_alone_are_learnt_and_the_loss_falls(files):
         assert torch.equal(value, before[name]) == (name not in own), name
     assert (record["painting"], record["variant"], record["styles"]) == ("oil", "learned", ["oil"])
     painting = resize(job.painting(), 24)
-    loss = PerceptualLoss(job.random_backbone(), job.LOSSES, [painting])
+    loss = PerceptualLoss(job.random_backbone(), LOSSES, [painting])
     images = Noise().batch(range(100, 104)).float() / 255
 
     def total(network):
@@ -81,6 +83,7 @@ def test_the_norms_alone_are_learnt_and_the_loss_falls(files):
             terms = loss.terms(images, network(images))
         return float(sum(terms.values()))
 
+    begun.palette.take([painting])
     assert total(learnt) < 0.85 * total(begun)
 
 

@@ -211,8 +211,9 @@ class _Jobs:
     def style_quality(self) -> Cost:
         images = [size**2 for size in self._runs()["size"]]
         networks = self._config["networks"]
-        shown = len(networks["shipped"]) + len(networks["trained"])
-        images += shown * [height * width for height, width in self._sizes()]
+        files = [*networks["shipped"], *networks["trained"]]
+        shown = {style for name in files for style in networks["conditional"].get(name, [name])}
+        images += len(shown) * [height * width for height, width in self._sizes()]
         return Cost(
             cpu_seconds=sum(images) * MEASURE_SECONDS / 1e6, memory=PIXEL_MEASURED * max(images)
         )
