@@ -101,7 +101,7 @@ rule style_breakeven:
 
 
 rule style_draw_results:
-    """Results measured and side by side: Figure 1, initialisations, the table of quality."""
+    """Results measured and side by side: every style, Figure 1, initialisations, quality."""
     input:
         quality=["results/style/quality.csv"],
         stylised_runs=STYLE.stylised_runs,
@@ -111,8 +111,9 @@ rule style_draw_results:
         initialisations_runs="results/style/optimize/initialisations/runs.csv",
         initialisations_images="results/style/optimize/initialisations/images",
         contents=STYLE.experiment_contents(),
-        paintings=STYLE.experiment_paintings(),
+        paintings=STYLE.all_paintings,
     output:
+        styles=figure("style_styles", "Styles", "paintings, photographs in each style"),
         figure1=figure("style_figure1", "Figure 1", "both versions side by side"),
         initialisations=figure(
             "style_initialisations", "Initialisations", "results from each start"
@@ -127,7 +128,7 @@ rule style_draw_results:
     resources:
         **REQUESTED,
     params:
-        content=STYLE.config["stylised"]["contents"][0],
+        contents=STYLE.config["stylised"]["contents"],
         painting=STYLE.main,
         scale=SCALE,
         code=code("style_draw_results"),

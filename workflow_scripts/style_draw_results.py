@@ -6,16 +6,26 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.present.palette import write_figure
 from triptych.present.tables import write_table
-from triptych.style.report.figures_images import initialisations_figure, versions_figure
+from triptych.style.report.figures_images import (
+    initialisations_figure,
+    styles_figure,
+    versions_figure,
+)
 from triptych.style.report.figures_panels import chosen_file, files_by_stem, stylised_by_pair
 from triptych.style.report.tables_beyond import quality_long, quality_table
-from triptych.style.report.tables_results import results_long, versions_long
+from triptych.style.report.tables_results import results_long, styles_long, versions_long
 
 with job(snakemake):
     given, output, params = snakemake.input, snakemake.output, snakemake.params
-    content, painting, scale = params.content, params.painting, params.scale
+    content, painting, scale = params.contents[0], params.painting, params.scale
     quality, stylised_runs = read_frames(given.quality), read_frames(given.stylised_runs)
     contents, paintings = files_by_stem(given.contents), files_by_stem(given.paintings)
+
+    stylised = stylised_by_pair(given.stylised)
+
+    styles = styles_long(stylised_runs, params.contents, scale=scale)
+    figure = styles_figure(styles, stylised=stylised, paintings=paintings)
+    write_figure(figure, styles, output.styles, photographs=True)
 
     versions = versions_long(
         read_frames(given.paintings_runs),
@@ -29,7 +39,7 @@ with job(snakemake):
     figure = versions_figure(
         versions,
         version_1=chosen_file(images, str(versions["run"].iloc[0]), "result"),
-        version_2=stylised_by_pair(given.stylised)[painting, content],
+        version_2=stylised[painting, content],
         content=chosen_file(contents, content, "content"),
         painting=chosen_file(paintings, painting, "painting"),
     )

@@ -14,7 +14,13 @@ ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
 FIGURES = (
     *(f"style_figure{number}" for number in range(1, 9)),
-    *("style_presets", "style_initialisations", "style_training", "style_checkpoints"),
+    *(
+        "style_styles",
+        "style_presets",
+        "style_initialisations",
+        "style_training",
+        "style_checkpoints",
+    ),
     *(
         "style_motion",
         "audio_figure2",

@@ -11,6 +11,7 @@ TABLES, FIGURES = Path("results/tables"), Path("results/figures")
 
 STYLE_FIGURES = (
     *(f"style_figure{n}" for n in range(1, 9)),
+    "style_styles",
     "style_sizes",
     "style_presets",
     "style_initialisations",
@@ -129,11 +130,12 @@ def run_style_scripts(files, *, architectures=None, width=16, scale="demo"):
             **pictures,
         },
         named={
+            "styles": figure_files("style_styles"),
             "figure1": figure_files("style_figure1"),
             "initialisations": figure_files("style_initialisations"),
             "scores": table_files("style_scores"),
         },
-        content="lake",
+        contents=["lake"],
         painting="swirls",
         scale=scale,
     )

@@ -174,9 +174,7 @@ def test_wrong_files_are_told_apart(tmp_path):
         assert name in str(error.value)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"width": 0}, {"upsampling": "bicubic"}, {"blocks": (0, -1)}]
-)
+@pytest.mark.parametrize("wrong", [{"width": 0}, {"upsampling": "bicubic"}, {"blocks": (0, -1)}])
 def test_an_impossible_architecture_is_refused(wrong):
     with pytest.raises(InputError):
         Architecture(**wrong)

@@ -38,9 +38,7 @@ def test_a_tensor_left_behind_is_found():
 @pytest.mark.parametrize("palette", [False, True])
 @pytest.mark.parametrize("upsampling", ["nearest", "transposed"])
 def test_a_prepared_network_stays_on_the_gpu(upsampling, palette, precision):
-    prepared = PreparedNetwork(
-        network(upsampling=upsampling, palette=palette), precision
-    )
+    prepared = PreparedNetwork(network(upsampling=upsampling, palette=palette), precision)
     stylised = prepared(images(2, 3, 64, 72))
     assert (stylised.device.type, stylised.shape) == ("cuda", (2, 3, 64, 72))
 

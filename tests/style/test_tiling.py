@@ -22,9 +22,7 @@ from triptych.style.feedforward.tiling import stylise_tiled, tiled_bytes
     ("height", "width", "tile"),
     [(32, 32, 4), (37, 50, 20), (45, 33, 32), (34, 61, 7), (40, 40, 99)],
 )
-def test_tiles_equal_one_pass_in_float64(
-    upsampling, blocks, palette, height, width, tile
-):
+def test_tiles_equal_one_pass_in_float64(upsampling, blocks, palette, height, width, tile):
     exact = network(upsampling, blocks, palette).double()
     picture = image(height, width).double()
     tiled = stylise_tiled(PreparedNetwork(exact, "float64"), picture, tile=tile)

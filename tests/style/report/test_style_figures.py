@@ -17,8 +17,10 @@ from triptych.style.report.figures_curves import (
 )
 from triptych.style.report.figures_images import (
     busiest_window,
+    cropped,
     optimizer_images_figure,
     paintings_figure,
+    styles_figure,
 )
 from triptych.style.report.figures_network import checkpoints_figure, checkpoints_long, sheet_rows
 from triptych.style.report.figures_panels import (
@@ -27,9 +29,10 @@ from triptych.style.report.figures_panels import (
     picture_figure,
     read_picture,
     shrunk,
+    stylised_by_pair,
 )
 from triptych.style.report.tables_history import history_long
-from triptych.style.report.tables_results import results_long, versions_long
+from triptych.style.report.tables_results import results_long, styles_long, versions_long
 from triptych.style.report.tables_times import loss_times_long
 
 
@@ -237,3 +240,28 @@ def test_tall_sheets_stand_side_by_side_and_wide_ones_below_each_other():
 
 def test_names_are_written_as_a_reader_does():
     assert spoken("great_wave") == "Great wave"
+
+
+def test_each_photograph_stands_below_the_painting_that_its_network_learned_from(files):
+    runs = pd.concat([pd.read_csv(path) for path in files["stylised_runs"]])
+    contents = list(dict.fromkeys(runs["content"]))
+    long = styles_long(runs, contents, scale="demo")
+    pairs = stylised_by_pair(files["stylised"])
+    figure = styles_figure(long, stylised=pairs, paintings=files_by_stem(files["paintings"]))
+    assert list(zip(long["painting"], long["content"], strict=True)) == [
+        ("swirls", contents[0]),
+        ("waves", contents[1]),
+    ]
+    shown = [np.asarray(axes.get_images()[0].get_array()) for axes in figure.axes]
+    for result, (_, row) in zip(shown[2:], long.iterrows(), strict=True):
+        given = read_picture(pairs[row["painting"], row["content"]])
+        np.testing.assert_array_equal(result, given)
+    assert [text for text in texts(figure) if text in ("Swirls", "Waves")] == ["Swirls", "Waves"]
+    assert any(text.startswith("trained in this run") for text in texts(figure))
+
+
+def test_a_painting_is_cut_in_its_middle_to_the_results_proportions():
+    picture = np.arange(40 * 60 * 3, dtype=np.uint8).reshape(40, 60, 3)
+    square, low = np.zeros((8, 8, 3), np.uint8), np.zeros((10, 40, 3), np.uint8)
+    np.testing.assert_array_equal(cropped(picture, square), picture[:, 10:50])
+    assert cropped(picture, low).shape == (15, 60, 3)

@@ -26,7 +26,7 @@ class Workflow:
 
     figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
-        *("style_sizes", "style_presets", "style_initialisations"),
+        *("style_styles", "style_sizes", "style_presets", "style_initialisations"),
         *("style_training", "style_checkpoints", "style_motion"),
     )
     TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")

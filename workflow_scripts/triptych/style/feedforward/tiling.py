@@ -108,8 +108,8 @@ def stylise_tiled(
 ) -> Tensor:
     """What the network makes of `image` [3, H, W] in [0, 1], in one pass's accuracy; not clamped.
 
-    tile: pixels of a tile's side, rounded up to the architecture's multiple. storage: the type in which
-    layers lie in memory, the precision's own by default; with bf16 the result is as far from
+    tile: pixels of a tile's side, rounded up to the architecture's multiple. storage: the type in
+    which layers lie in memory, the precision's own by default; with bf16 the result is as far from
     float32's as bf16's own. Returns the shape of `image`, on its device.
     """
     prepared = network if isinstance(network, PreparedNetwork) else PreparedNetwork(network)
@@ -160,7 +160,7 @@ class _Run:
         memory = [_memory(*size, self.kept, self.network.device) for _ in "yz"]
         for *inner, last in self.network.blocks:
             branch, side = x, tile
-            for number, stage in enumerate(inner):
+            for stage in inner:
                 side = side * stage.up // stage.down
                 where = memory[0] if (stage.up, stage.down) == (1, 1) else None
                 branch = self._stored(branch, stage, side, where)

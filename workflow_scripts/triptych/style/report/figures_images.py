@@ -31,6 +31,9 @@ from triptych.style.report.tables_history import backbone_name
 from triptych.style.report.tables_results import measured
 
 Files = Mapping[str, Path]
+Pairs = Mapping[tuple[str, str], Path]
+
+STYLES_IN_A_ROW = 4
 
 DETAIL_SHARE = 6
 """An enlarged detail is a sixth of the image's width and height."""
@@ -58,6 +61,35 @@ def versions_figure(
         Panel(read_picture(version_2), f"Version 2 ({origin})", notes[2]),
     ]
     return picture_figure([row])[0]
+
+
+def styles_figure(long: pd.DataFrame, *, stylised: Pairs, paintings: Files) -> Figure:
+    """Version 2 in every style: each painting, and below it a photograph stylised towards it.
+
+    long: as `styles_long` returns it.
+    """
+    above, below = [], []
+    for _, row in long.iterrows():
+        painting, content = str(row["painting"]), str(row["content"])
+        picture = read_picture(chosen_file(paintings, painting, "painting"))
+        result = read_picture(stylised[painting, content])
+        above.append(Panel(cropped(picture, result), spoken(painting)))
+        note = f"{label(ORIGIN_LABELS, str(row['origin']))}, {duration(float(row['value']))}"
+        below.append(Panel(result, spoken(content), note))
+    rows = []
+    for first in range(0, len(above), STYLES_IN_A_ROW):
+        part = slice(first, first + STYLES_IN_A_ROW)
+        rows += [above[part], below[part]]
+    return picture_figure(rows, tallest=2.1)[0]
+
+
+def cropped(picture: Picture, like: Picture) -> Picture:
+    """The middle of a picture, of another one's proportions."""
+    height, width = picture.shape[:2]
+    aspect = like.shape[1] / like.shape[0]
+    high, wide = min(height, round(width / aspect)), min(width, round(height * aspect))
+    top, left = (height - high) // 2, (width - wide) // 2
+    return picture[top : top + high, left : left + wide]
 
 
 def source_panels(run: pd.Series, contents: Files, paintings: Files) -> list[Panel]:

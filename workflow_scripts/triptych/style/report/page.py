@@ -18,6 +18,7 @@ from triptych.style.report.tables_beyond import (
 from triptych.style.report.tables_times import targets_table
 
 TITLES = {
+    "style_styles": "Version 2: photographs in every style of this run, each in one pass.",
     "style_figure1": "Figure 1. Both versions of the same content and style.",
     "style_figure2": "Figure 2. Loss history by backbone.",
     "style_figure3": "Figure 3. Results by backbone.",
@@ -63,8 +64,9 @@ PRESETS = (
 GALLERY = "All images lie in full size under `results/style`."
 TRAINING = (
     "**Shipped and trained are never the same network.** Shipped ones come with the repository; "
-    "those *trained in this run* start from nothing, and a short run ends unfinished. A "
-    "checkpoint is picked by its loss on held-out images."
+    "those *trained in this run* start from chance or, where the configuration says so, as a short "
+    "run needs, from the mean of a shipped one's styles. A checkpoint is picked by its loss on "
+    "held-out images."
 )
 VIDEO = (
     "Frames are stylised in batches and written with the source's frame times and sound. Flicker: "
@@ -111,7 +113,7 @@ def style_sections(
             "versions",
             "Both versions",
             f"{VERSIONS}\n\n{EMBEDDED}" if embedded else VERSIONS,
-            shown("figure1"),
+            shown("styles", "figure1"),
             [table1_table(table1), breakeven_table(breakeven)],
         ),
         Section("backbones", "Backbones", BACKBONES, shown("figure2", "figure3")),

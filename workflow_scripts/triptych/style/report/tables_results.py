@@ -1,5 +1,8 @@
 """What is written under the images of Versions 1 and 2: losses, times and quality, long."""
 
+import itertools
+from collections.abc import Sequence
+
 import pandas as pd
 
 from triptych.present.tables import with_cells
@@ -73,6 +76,21 @@ def versions_long(
     first.insert(0, "version", 1)
     cells.insert(0, "version", 2)
     return pd.concat([first, cells], ignore_index=True)
+
+
+def styles_long(stylised: pd.DataFrame, contents: Sequence[str], *, scale: str) -> pd.DataFrame:
+    """Seconds of one photograph in each style; the photographs take turns.
+
+    stylised: rows of stylised/*/runs.csv.
+    """
+    rows = [
+        _of_pair(stylised, {"painting": painting, "content": content}, "Version 2").head(1)
+        for painting, content in zip(
+            dict.fromkeys(stylised["painting"]), itertools.cycle(contents), strict=False
+        )
+    ]
+    long = pd.concat(rows, ignore_index=True).rename(columns={"seconds": "value"})
+    return with_cells(long, unit="seconds", scale=scale)
 
 
 def stylised_long(
