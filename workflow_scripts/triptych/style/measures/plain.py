@@ -1,8 +1,9 @@
 """The network, its losses and Version 1's closure as one would write them first.
 
-What the bench compares with, as it is and by what one tries next: compiled, and in bf16. Written after the PyTorch example implementation of Johnson et al.
-(github.com/pytorch/examples, fast_neural_style) and PyTorch's tutorial of Gatys et al., on
-torchvision's own networks, and used for nothing else.
+What the bench compares with, as it is and by what one tries next: compiled, and in bf16. Written
+after the PyTorch example implementation of Johnson et al. (github.com/pytorch/examples,
+fast_neural_style) and PyTorch's tutorial of Gatys et al., on torchvision's own networks, and used
+for nothing else.
 """
 
 from collections.abc import Sequence
@@ -131,7 +132,7 @@ def training_loss(
 ) -> Tensor:
     """Johnson's loss of a batch of images [N, 3, H, W] in [0, 255].
 
-    targets: Gram matrices [1, C, C] a layer; with `styles` [N] the painting's of each image, [N, C, C].
+    targets: a Gram matrix [1, C, C] a layer; with `styles` [N] those of each image, [N, C, C].
     """
     stylised = network(images, styles)
     of_stylised = features_at(vgg16, standardised(stylised / 255), VGG16_STYLE)
