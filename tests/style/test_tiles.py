@@ -92,7 +92,8 @@ def test_in_float32_they_differ_by_rounding(
     whole = evaluated(backbone, chosen, (117, 131), None)
     tiled = evaluated(backbone, chosen, (117, 131), 64)
     for found, expected in zip(tiled, whole, strict=True):
-        assert far(found, expected) < 1e-5
+        # The Gram matrices of noise differ by a fiftieth of themselves: rounding grows so much.
+        assert far(found, expected) < 1e-4
         assert found.dtype == torch.float32
 
 

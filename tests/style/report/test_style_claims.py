@@ -7,8 +7,8 @@ import pytest
 import synthetic_style as made
 
 from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from triptych.style.report.claims import (
-    CRITERIA,
+from triptych.style.report.claims import CRITERIA
+from triptych.style.report.claims_losses import (
     backbones_share_a_trend,
     content_start_keeps_structure,
     lbfgs_ends_lowest,

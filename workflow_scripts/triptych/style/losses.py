@@ -24,6 +24,10 @@ CONTENT_LOSSES: dict[str, Callable[..., Tensor]] = {
 }
 
 
+BAND = 4096
+"""Positions that float32 sums one after another; whole images would cost a digit."""
+
+
 def gram_matrix(features: Tensor) -> Tensor:
     """Inner products of the filters over all positions, [N, C, C] of [N, C, H, W] (Eq. 4).
 
@@ -105,23 +109,37 @@ def variation_sum(horizontal: Tensor, vertical: Tensor, height: int, width: int)
 
 
 class _Gram(torch.autograd.Function):
-    """F·Fᵀ with one product in its backward pass, where autograd would take two."""
+    """F·Fᵀ with one product in its backward pass, where autograd would take two.
+
+    That product is in the features' precision, to which it is rounded in any case; but not in
+    fp16, which the gradient's range exceeds.
+    """
 
     @staticmethod
     def forward(ctx: Any, features: Tensor) -> Tensor:
         ctx.save_for_backward(features)
         with torch.autocast(features.device.type, enabled=False):
-            flat = _widened(features).flatten(2)
-            return flat @ flat.mT
+            flat = _positions(features)
+            # A GPU sums in a tree, a CPU one position after another.
+            size = flat.shape[1] if flat.device.type == "cuda" else BAND
+            bands = [_widened(band) for band in flat.split(size, dim=1)]
+            return torch.stack([band.mT @ band for band in bands]).sum(0)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (features,) = ctx.saved_tensors
+        n, channels, height, width = features.shape
         with torch.autocast(features.device.type, enabled=False):
-            flat = _widened(features).flatten(2)
-            product = (gradient + gradient.mT) @ flat
-        return product.view(features.shape).to(features.dtype)
+            flat = _positions(features)
+            flat = _widened(flat) if flat.dtype == torch.float16 else flat
+            product = flat @ (gradient + gradient.mT).to(flat.dtype)
+        return product.to(features.dtype).view(n, height, width, channels).permute(0, 3, 1, 2)
+
+
+def _positions(features: Tensor) -> Tensor:
+    """[N, C, H, W] as [N, H W, C], with no copy where channels lie last in memory."""
+    return features.permute(0, 2, 3, 1).flatten(1, 2)
 
 
 def _widened(values: Tensor) -> Tensor:

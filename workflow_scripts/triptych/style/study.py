@@ -9,7 +9,7 @@ from triptych.core.files import read_frames
 from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
 from triptych.present.verdicts import Verdict
-from triptych.style.report import claims, claims_images, claims_speed
+from triptych.style.report import claims_images, claims_losses, claims_speed
 from triptych.style.report.claims import CRITERIA
 from triptych.style.report.page import TITLES, style_sections
 from triptych.style.report.tables_beyond import read_variants
@@ -37,11 +37,11 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         claims_speed.network_is_faster(timing, architectures, timed),
         claims_speed.large_images_take_seconds(stylised),
         claims_speed.alexnet_is_faster(timing, architectures),
-        claims.backbones_share_a_trend(runs, history),
+        claims_losses.backbones_share_a_trend(runs, history),
         claims_speed.loss_functions_differ_in_time(frames["loss_timing"], runs, history),
-        claims.lbfgs_ends_lowest(runs),
-        claims.sgd_fails(runs, history, quality),
-        claims.content_start_keeps_structure(runs, quality),
+        claims_losses.lbfgs_ends_lowest(runs),
+        claims_losses.sgd_fails(runs, history, quality),
+        claims_losses.content_start_keeps_structure(runs, quality),
         claims_speed.videos_are_batched_and_kept(frames["speed"], frames["properties"]),
         claims_images.versions_differ(runs, stylised, quality, architectures),
         claims_images.adam_keeps_content(runs, quality),

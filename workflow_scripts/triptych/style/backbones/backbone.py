@@ -66,12 +66,15 @@ class Backbone(torch.nn.Module):
         self.register_buffer("_std", torch.tensor(std, dtype=dtype).view(3, 1, 1))
         self.register_buffer("_oriented", oriented_filters().to(dtype))
         for key in architecture.shapes():
-            self.register_buffer(key.replace(".", "_"), weights[key].detach().clone())
+            weight = weights[key].detach()
+            layout = torch.channels_last if weight.ndim == 4 else torch.contiguous_format
+            self.register_buffer(key.replace(".", "_"), weight.clone(memory_format=layout))
 
     @property
     def weights(self) -> dict[str, Tensor]:
         """Weights and biases by the keys of `Architecture.shapes`."""
-        return {key: self.get_buffer(key.replace(".", "_")) for key in self.architecture.shapes()}
+        keys = self.architecture.shapes()
+        return {key: self.get_buffer(key.replace(".", "_")).contiguous() for key in keys}
 
     def forward(self, images: Tensor, layers: Sequence[str]) -> dict[str, Tensor]:
         """Activations [N, C, H', W'] of `layers`, by name, of images [N, 3, H, W] in [0, 1].
@@ -96,7 +99,8 @@ class Backbone(torch.nn.Module):
 
     def _walk(self, images: Tensor) -> Iterator[tuple[str, Tensor]]:
         """Every layer's name and activation; lazily, so that a reader may stop early."""
-        x = (images - self._mean) / self._std
+        # Channels last in memory: a pooling takes a twentieth of its time on a processor.
+        x = ((images - self._mean) / self._std).contiguous(memory_format=torch.channels_last)
         for layer in self.architecture.layers:
             if isinstance(layer, Pooling):
                 pool = functional.max_pool2d if self.pooling == "max" else functional.avg_pool2d
@@ -192,7 +196,7 @@ def save_backbone(
         "weights": weights,
         "origin": dict(origin),
     }
-    tensors = {key: value.cpu().contiguous() for key, value in backbone.weights.items()}
+    tensors = {key: value.cpu() for key, value in backbone.weights.items()}
     # One metadata key: safetensors writes several in an order that changes from run to run.
     with atomic_path(path) as temporary:
         save_file(tensors, temporary, {"backbone": json.dumps(record, sort_keys=True)})

@@ -1,8 +1,9 @@
-"""The network, its losses and Version 1's closure as one would write them first: eager float32.
+"""The network, its losses and Version 1's closure as one would write them first.
 
-What the bench compares with. Written after the PyTorch example implementation of Johnson et al.
-(github.com/pytorch/examples, fast_neural_style) and PyTorch's tutorial of Gatys et al., on
-torchvision's own networks, and used for nothing else.
+What the bench compares with, as it is and by what one tries next: compiled, and in bf16. Written
+after the PyTorch example implementation of Johnson et al. (github.com/pytorch/examples,
+fast_neural_style) and PyTorch's tutorial of Gatys et al., on torchvision's own networks, and used
+for nothing else.
 """
 
 from collections.abc import Sequence
@@ -35,53 +36,65 @@ class PlainConvolution(nn.Module):
         return self.conv2d(F.pad(x, [self.padding] * 4, mode="reflect"))
 
 
+class PlainNorm(nn.Module):
+    """Instance normalisation; of several styles (Dumoulin et al. 2017) with weights for each."""
+
+    def __init__(self, channels: int, styles: int):
+        super().__init__()
+        shape = (channels,) if styles == 1 else (styles, channels)
+        self.weight, self.bias = nn.Parameter(torch.ones(shape)), nn.Parameter(torch.zeros(shape))
+
+    def forward(self, x: Tensor, styles: Tensor | None) -> Tensor:
+        """[N, C, H, W] -> the same; styles: each image's number [N], where there are several."""
+        if styles is None:
+            return F.instance_norm(x, weight=self.weight, bias=self.bias)
+        scale, shift = self.weight[styles][:, :, None, None], self.bias[styles][:, :, None, None]
+        return F.instance_norm(x) * scale + shift
+
+
 class PlainBlock(nn.Module):
     """A residual block: two convolutions with instance norms (Johnson et al. 2016)."""
 
-    def __init__(self, channels: int):
+    def __init__(self, channels: int, styles: int):
         super().__init__()
         self.conv1 = PlainConvolution(channels, channels, 3, 1)
-        self.in1 = nn.InstanceNorm2d(channels, affine=True)
+        self.in1 = PlainNorm(channels, styles)
         self.conv2 = PlainConvolution(channels, channels, 3, 1)
-        self.in2 = nn.InstanceNorm2d(channels, affine=True)
+        self.in2 = PlainNorm(channels, styles)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, styles: Tensor | None) -> Tensor:
         """[N, C, H, W] -> the same."""
-        return x + self.in2(self.conv2(F.relu(self.in1(self.conv1(x)))))
+        y = F.relu(self.in1(self.conv1(x), styles))
+        return x + self.in2(self.conv2(y), styles)
 
 
 class PlainNetwork(nn.Module):
     """The transformation network, nearest up-sampling, images in and out in [0, 255]."""
 
-    def __init__(self, width: int):
+    def __init__(self, width: int, styles: int = 1):
         super().__init__()
         w = width
-        self.conv1, self.in1 = PlainConvolution(3, w, 9, 1), nn.InstanceNorm2d(w, affine=True)
-        self.conv2, self.in2 = (
-            PlainConvolution(w, 2 * w, 3, 2),
-            nn.InstanceNorm2d(2 * w, affine=True),
-        )
-        self.conv3, self.in3 = (
-            PlainConvolution(2 * w, 4 * w, 3, 2),
-            nn.InstanceNorm2d(4 * w, affine=True),
-        )
+        self.conv1, self.in1 = PlainConvolution(3, w, 9, 1), PlainNorm(w, styles)
+        self.conv2, self.in2 = PlainConvolution(w, 2 * w, 3, 2), PlainNorm(2 * w, styles)
+        self.conv3, self.in3 = PlainConvolution(2 * w, 4 * w, 3, 2), PlainNorm(4 * w, styles)
         for number in range(1, 6):
-            setattr(self, f"res{number}", PlainBlock(4 * w))
-        self.deconv1 = PlainConvolution(4 * w, 2 * w, 3, 1, 2)
-        self.in4 = nn.InstanceNorm2d(2 * w, affine=True)
-        self.deconv2 = PlainConvolution(2 * w, w, 3, 1, 2)
-        self.in5 = nn.InstanceNorm2d(w, affine=True)
+            setattr(self, f"res{number}", PlainBlock(4 * w, styles))
+        self.deconv1, self.in4 = PlainConvolution(4 * w, 2 * w, 3, 1, 2), PlainNorm(2 * w, styles)
+        self.deconv2, self.in5 = PlainConvolution(2 * w, w, 3, 1, 2), PlainNorm(w, styles)
         self.deconv3 = PlainConvolution(w, 3, 9, 1)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """[N, 3, H, W] -> the same where H and W are multiples of 4."""
-        y = F.relu(self.in1(self.conv1(x)))
-        y = F.relu(self.in2(self.conv2(y)))
-        y = F.relu(self.in3(self.conv3(y)))
+    def forward(self, x: Tensor, styles: Tensor | None = None) -> Tensor:
+        """[N, 3, H, W] -> the same where H and W are multiples of 4.
+
+        styles: the number of each image's style, [N], where there are several.
+        """
+        y = F.relu(self.in1(self.conv1(x), styles))
+        y = F.relu(self.in2(self.conv2(y), styles))
+        y = F.relu(self.in3(self.conv3(y), styles))
         for number in range(1, 6):
-            y = getattr(self, f"res{number}")(y)
-        y = F.relu(self.in4(self.deconv1(y)))
-        y = F.relu(self.in5(self.deconv2(y)))
+            y = getattr(self, f"res{number}")(y, styles)
+        y = F.relu(self.in4(self.deconv1(y), styles))
+        y = F.relu(self.in5(self.deconv2(y), styles))
         return self.deconv3(y)
 
 
@@ -110,24 +123,25 @@ def features_at(layers: nn.Sequential, images: Tensor, indices: Sequence[int]) -
     return [found[index] for index in indices]
 
 
-def train_step(
+def training_loss(
     network: nn.Module,
     vgg16: nn.Sequential,
     targets: Sequence[Tensor],
-    optimizer: torch.optim.Optimizer,
     images: Tensor,
-) -> None:
-    """One batch of Johnson's training: images [N, 3, H, W] in [0, 255]."""
-    optimizer.zero_grad()
-    stylised = network(images)
+    styles: Tensor | None,
+) -> Tensor:
+    """Johnson's loss of a batch of images [N, 3, H, W] in [0, 255].
+
+    targets: a Gram matrix [1, C, C] a layer; with `styles` [N] those of each image, [N, C, C].
+    """
+    stylised = network(images, styles)
     of_stylised = features_at(vgg16, standardised(stylised / 255), VGG16_STYLE)
     of_images = features_at(vgg16, standardised(images / 255), VGG16_STYLE)
     content = VGG16_STYLE.index(VGG16_CONTENT)
     loss = 1e5 * F.mse_loss(of_stylised[content], of_images[content])
     for features, target in zip(of_stylised, targets, strict=True):
         loss = loss + 1e10 * F.mse_loss(gram(features), target.expand(len(images), -1, -1))
-    loss.backward()
-    optimizer.step()
+    return loss
 
 
 def closure_loss(

@@ -1,6 +1,6 @@
 """The claims of the style-transfer paper that seconds and video files decide.
 
-The criteria stand in `claims_style.CRITERIA`.
+The criteria stand in `claims.CRITERIA`.
 """
 
 from collections.abc import Mapping
