@@ -7,10 +7,9 @@ import torch
 from numpy.typing import NDArray
 
 from triptych.audio.data.shards import Store
-from triptych.audio.embedding import embed_captions, embed_clips
+from triptych.audio.embedding import Model, embed_captions, embed_clips
 from triptych.audio.embedding_files import Split
 from triptych.audio.models.losses import nt_xent
-from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training.corpus import Queries
 from triptych.audio.training.settings import TrainingSettings
@@ -18,7 +17,7 @@ from triptych.audio.training.trainer import Validation
 
 
 def embed_splits(
-    model: RetrievalModel,
+    model: Model,
     splits: Mapping[str, Queries],
     store: Store,
     device: torch.device,
