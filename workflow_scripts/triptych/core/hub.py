@@ -62,8 +62,7 @@ def list_hub(
 
 def download_hub(file: HubFile, path: Path, **settings: Any) -> None:
     """Fetch a file that the hub lists into `path`, checked. Raises DownloadError."""
-    known = {"size": file.size, "sha256": file.sha256, "git_blob": file.git_blob}
-    download(file.url, path, **known, **settings)
+    download(file.url, path, file.size, file.sha256, git_blob=file.git_blob, **settings)
 
 
 def _file(item: dict, url: str) -> HubFile:

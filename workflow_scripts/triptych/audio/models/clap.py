@@ -77,7 +77,7 @@ class Clap(nn.Module):
             raise InputError(
                 f"CLAP needs the library transformers ({error}): pip install transformers"
             ) from error
-        made = ClapConfig.from_dict(dict(config))
+        made: Any = ClapConfig.from_dict(dict(config))
         if made.audio_config.enable_fusion:
             raise InputError("config.json: a CLAP that fuses features; expected one that doesn't")
         self.model = ClapModel(made)
