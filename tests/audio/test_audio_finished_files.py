@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny_corpus
 import torch
 import yaml
 
@@ -15,10 +16,14 @@ pytest.importorskip("transformers")
 from download_server import Behaviour, serving
 from hub_site import REVISION, hub_site
 from small_sounds import write_sound
+from stand_in import Named, run
 from theirs import lightning_file, made, make_small
 
+from triptych.audio.data.shards import ClipStore
+from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.models.model_files import open_model
 from triptych.audio.search import trained
+from triptych.audio.search.embedder import Embedder
 from triptych.audio.search.finished_models import FOLDER
 from triptych.cli import main
 
@@ -180,3 +185,40 @@ def test_a_name_that_nothing_bears_is_refused(
     assert indexed("two") == 2
     said = capsys.readouterr().err
     assert "two is no trained model" in said and "--model published" in said
+
+
+def test_the_rules_fetch_a_model_and_embed_what_it_is_scored_by(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_corpus.write(Path("corpus"))
+    folder = FOLDER / "one"
+    with serving(Behaviour(files=files("salsa", 2))) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        listed(checkout, address, "salsa", parts=2)
+        said = yaml.safe_load((checkout / "resources/sources.yaml").read_text())["audio"]
+        run(
+            "audio_finished_model",
+            {},
+            Named(str(folder)),
+            source=said["finished"]["files"]["one"],
+            text_models=said["text_models"]["files"],
+            lock="locks/finished-one",
+        )
+    assert sorted(path.name for path in Path("locks").iterdir()) == [
+        "finished-one-1.json",
+        "finished-one-2.json",
+    ]
+    log = Path("results/logs/audio_finished_model/log.log").read_text()
+    assert log.index("licence: its licence") < log.index("recorded size and checksum")
+    given = {"model": str(folder), "manifest": "corpus/manifest.csv"}
+    given |= {"captions": ["corpus/captions.csv"], "shards": ["corpus/shards"]}
+    target = "results/audio/embeddings/one/embeddings.npz"
+    run("audio_embed_finished", given, Named(target), longest_seconds=30, device="cpu")
+    splits = read_embeddings(target)
+    assert set(splits) == {"validation", "evaluation"}
+    embedder, split = Embedder(folder, "cpu"), splits["evaluation"]
+    assert split.audio.shape == (3, 40) and split.text.shape == (6, 40)
+    assert split.text[0] == pytest.approx(embedder.text(split.captions[0]), abs=1e-5)
+    store = ClipStore(["corpus/shards"])
+    for clip, row in zip(split.clips, split.audio, strict=True):
+        assert row == pytest.approx(embedder.sounds([store.read(clip)])[0], abs=1e-5)
