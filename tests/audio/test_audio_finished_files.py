@@ -25,7 +25,9 @@ from triptych.audio.models.model_files import open_model
 from triptych.audio.search import trained
 from triptych.audio.search.embedder import Embedder
 from triptych.audio.search.finished_models import FOLDER
+from triptych.audio.workflow import Workflow
 from triptych.cli import main
+from triptych.core.config import ConfigError
 
 CAPTIONS = ["a low tone hums", "a high tone whistles"]
 TEXT = {"text": {"repository": "some/roberta", "revision": REVISION}}
@@ -222,3 +224,16 @@ def test_the_rules_fetch_a_model_and_embed_what_it_is_scored_by(
     store = ClipStore(["corpus/shards"])
     for clip, row in zip(split.clips, split.audio, strict=True):
         assert row == pytest.approx(embedder.sounds([store.read(clip)])[0], abs=1e-5)
+
+
+def test_a_finished_model_that_nothing_is_known_of_is_refused_by_key(
+    paper_config: dict[str, Any], sources: dict[str, Any]
+) -> None:
+    def rows(names: list[str]) -> list[dict[str, Any]]:
+        audio = {**paper_config["audio"], "finished": names}
+        return Workflow({**paper_config, "audio": audio}, sources).finished
+
+    folders = [row["folder"] for row in rows(["salsa", "clap"])]
+    assert folders == [f"results/audio/embeddings/{name}" for name in ("salsa", "clap")]
+    with pytest.raises(ConfigError, match=r"audio.finished names 'other'; allowed are dcase2025"):
+        rows(["other"])
