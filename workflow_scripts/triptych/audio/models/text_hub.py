@@ -91,8 +91,6 @@ def fetch_hub_files(
     """
     if not re.fullmatch("[0-9a-f]{40}", revision):
         raise ValueError(f"{repository}: revision {revision!r} is not a commit's 40 digits")
-    if all((folder / name).exists() for name in names):
-        return
     listed = {
         file.path: file for file in list_hub("models", repository, revision, folder, **settings)
     }
