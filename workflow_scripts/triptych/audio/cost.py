@@ -51,6 +51,10 @@ ROWS_A_SECOND, ROW_BYTES = 10_000, 2_000
 """Of clips and captions that are listed: assumed."""
 SCORED_BYTES = 1e8
 """Of similarities that a core ranks in a second, every measure of theirs: assumed."""
+CLAP_NUMBERS, JOINT_NUMBERS = 153.5e6, 443e6
+"""Of finished models of others: CLAP's, and those of PaSST with RoBERTa-large."""
+FINISHED_SECONDS = 10
+"""Seconds of sound that a core embeds in a second by PaSST without overlap: about."""
 BENCH_SECONDS = 900.0
 """Of the bench: about."""
 
@@ -147,6 +151,18 @@ class _Jobs:
         # The published files hold the head that they were trained with as well.
         size = self._sources["text_models"]["files"][name]["size"]
         return replace(download(size, FLOAT * 1.01 * numbers), memory=3 * FLOAT * numbers)
+
+    def audio_finished_model(self) -> Cost:
+        entry = self._sources["finished"]["files"][self._wildcards["finished"]]
+        numbers = CLAP_NUMBERS if "repository" in entry else JOINT_NUMBERS
+        # Lightning keeps Adam's two moments beside the weights.
+        size = FLOAT * numbers * (1 if "repository" in entry else 3)
+        return replace(download(entry.get("size"), size), memory=3 * FLOAT * numbers)
+
+    def audio_embed_finished(self) -> Cost:
+        clips = clips_of(self._config, "clotho")
+        seconds = sum(each.total_seconds for each in clips.values())
+        return Cost(cpu_seconds=seconds / FINISHED_SECONDS, memory=6 * GB, about=True)
 
     def audio_unpack_clotho(self) -> Cost:
         seconds = CLOTHO[self._wildcards["split"]].total_seconds

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from triptych.audio.experiments import finished_run
 from triptych.core.config import ConfigError
 
 SYNTHESISED = "results/audio/synthesised"
@@ -178,6 +179,39 @@ class Inputs:
     def passt(self, key: str) -> Callable[[Any], Any]:
         """Input function: a value of a published PaSST in resources/sources.yaml."""
         return lambda wildcards: self._files["passt"][wildcards.variant].get(key)
+
+    def finished_source(self, wildcards: Any) -> dict[str, Any]:
+        """A finished model in resources/sources.yaml."""
+        found: dict[str, Any] = self._files["finished"][wildcards.finished]
+        return found
+
+    @property
+    def finished(self) -> list[dict[str, Any]]:
+        """Rows of the finished models of others that are scored beside ours."""
+        known = self._files["finished"]
+        if unknown := [name for name in self.config["finished"] if name not in known]:
+            raise ConfigError(
+                f"config: audio.finished names {unknown[0]!r}; allowed are {', '.join(known)}"
+            )
+        return [finished_run(name) for name in self.config["finished"]]
+
+    @property
+    def finished_models(self) -> dict[str, dict[str, Any]]:
+        """What tables must know of them, by their names."""
+        both = {"weights": "none", "segment_seconds": 10.0, "overlap": None}
+        sources = self._files["finished"]
+        return {name: {"label": sources[name]["label"], **both} for name in self.config["finished"]}
+
+    @property
+    def text_sources(self) -> dict[str, Any]:
+        """Text models in resources/sources.yaml."""
+        found: dict[str, Any] = self._files["text_models"]
+        return found
+
+    @property
+    def finished_names(self) -> str:
+        """A pattern for the names of finished models."""
+        return "|".join(self._files["finished"])
 
     def clotho_archive(self, wildcards: Any) -> str:
         """The archive that holds a split's recordings."""

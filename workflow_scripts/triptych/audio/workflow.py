@@ -187,7 +187,8 @@ class Workflow(Inputs):
                     "overlap": settings.audio.overlap,
                 }
                 for name, settings in self._audio_models.items()
-            },
+            }
+            | self.finished_models,
             "text_models": {
                 name: {
                     "label": text[name],

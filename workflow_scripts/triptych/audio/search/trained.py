@@ -14,7 +14,8 @@ CHECKOUT = Path(__file__).resolve().parents[4]
 SCORES, MODELS = Path("results/audio/metrics.csv"), Path("results/audio/models")
 _HOW = (
     "train one with make demo (minutes, small, knows only synthesised sounds) or with "
-    "snakemake audio --configfile config/paper.yaml, or give --model FOLDER"
+    "snakemake audio --configfile config/paper.yaml, give --model FOLDER, or have a finished one "
+    "fetched with --model published"
 )
 
 
