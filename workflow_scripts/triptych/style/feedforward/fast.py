@@ -201,8 +201,9 @@ def _stage(
     norm: InstanceNorm,
     dtype: torch.dtype,
 ) -> Stage:
-    reflected = isinstance(module, ReflectedConvolution)
-    return _reflected(module, norm, dtype) if reflected else _doubled(module, norm, dtype)
+    if isinstance(module, ReflectedConvolution):
+        return _reflected(module, norm, dtype)
+    return _doubled(module, norm, dtype)
 
 
 def _doubled(
