@@ -48,6 +48,18 @@ def only_synthesised(folder: Path) -> bool:
     return sources == {"synthesised"}
 
 
+def segment_seconds(folder: Path) -> float:
+    """How much sound a model hears at once. Raises InputError."""
+    settings = read_model_table(folder).get("settings", {})
+    try:
+        return float(settings["segment_seconds"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{folder}: not a trained model, its model.json doesn't tell the seconds of its "
+            "segments"
+        ) from error
+
+
 def model_folder(row: pd.Series) -> Path:
     """Where the model of a row of metrics.csv lies, below the results' root."""
     stage = {
