@@ -119,7 +119,7 @@ def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
 
     torch.manual_seed(0)
     model = Model().eval()
-    write_text_side(model, model.text, "abc", tmp_path / "i.text")
+    write_text_side(model, "abc", tmp_path / "i.text")
     assert says_model(tmp_path / "i.text") == "abc"
     assert not list(tmp_path.glob(".partial*"))
     sounds = np.random.default_rng(0).standard_normal((200, 16)).astype(np.float32)
@@ -144,5 +144,5 @@ def test_a_text_side_that_says_something_else_is_not_kept(tmp_path, monkeypatch)
     built = build_model(SMALL, tmp_path / "t", None, 0).eval()
     monkeypatch.setattr(text_export.TextSide, "text", lambda self, text: np.zeros(16, np.float32))
     with pytest.raises(InputError, match="differs from PyTorch's"):
-        text_export.write_text_side(built, built.text, "abc", tmp_path / "i.text")
+        text_export.write_text_side(built, "abc", tmp_path / "i.text")
     assert not (tmp_path / "i.text").exists()

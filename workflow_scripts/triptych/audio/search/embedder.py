@@ -46,5 +46,5 @@ class Embedder:
         from triptych.audio.search.text_export import write_text_side  # takes seconds to import
 
         model = self._model.cpu()
-        write_text_side(model, model.text, model_sha256, folder)
+        write_text_side(model, model_sha256, folder)
         model.to(self._device)

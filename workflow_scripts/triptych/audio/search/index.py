@@ -205,8 +205,9 @@ def _mapped(path: Path) -> NDArray[np.float16]:
 
 def _entries(files: list[list[Any]], embeddings: NDArray[np.float16]) -> list[Entry]:
     entries, row = [], 0
-    for *told, segments in files:
-        entries.append(Entry(*told, embeddings[row : row + segments]))
+    for path, size, modified_ns, sha256, problem, seconds, segments in files:
+        rows = embeddings[row : row + segments]
+        entries.append(Entry(path, size, modified_ns, sha256, problem, seconds, rows))
         row += segments
     if row != len(embeddings):
         raise ValueError(f"{len(embeddings)} embeddings of {row} segments")

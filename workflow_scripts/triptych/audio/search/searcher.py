@@ -55,11 +55,9 @@ class Searcher:
         if not path.is_file():
             raise InputError(f"{path}: there is no such file")
         digest = sha256_of(path)
-        known = (entry.embeddings for entry in self.index.entries if entry.sha256 == digest)
-        rows = next(known, None)
-        if rows is None:
-            rows = embed(path, self.index.segment_seconds)
-        return 1.0, combined([(1.0, row) for row in np.asarray(rows, np.float32)])
+        known = [entry.embeddings for entry in self.index.entries if entry.sha256 == digest]
+        rows = known[0].astype(np.float32) if known else embed(path, self.index.segment_seconds)
+        return 1.0, combined([(1.0, row) for row in rows])
 
     def segment(self, row: int) -> Weighted:
         """A segment of the index as a part of a query. Raises InputError for a wrong number."""

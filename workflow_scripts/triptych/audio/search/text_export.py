@@ -6,9 +6,9 @@ import logging
 import shutil
 import tempfile
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -47,31 +47,43 @@ class Tokenises(Protocol):
         """`input_ids` and `attention_mask`, [captions, tokens]."""
 
 
+class TextModel(Protocol):
+    """What of a model, which is a module of PyTorch, is written."""
+
+    @property
+    def text(self) -> Tokenises:
+        """Its text side."""
+
+    def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """What `text.tokenize` gave to unit vectors [captions, D]."""
+
+
 class _Text(nn.Module):
     """Tokens to unit vectors, as a network of two inputs."""
 
-    def __init__(self, model: nn.Module) -> None:
+    def __init__(self, model: TextModel) -> None:
         super().__init__()
-        self.model = model
+        self.model: Any = model
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         return self.model.embed_text({"input_ids": ids, "attention_mask": mask})
 
 
-def write_text_side(model: nn.Module, text: Tokenises, model_sha256: str, folder: Path) -> None:
+def write_text_side(model: TextModel, model_sha256: str, folder: Path) -> None:
     """Write the text side of a model (on the CPU, in evaluation mode) into a folder, whole.
 
-    text: the model's. Raises InputError where the written network says otherwise than PyTorch.
+    Raises InputError where the written network says otherwise than PyTorch.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=partial_prefix(folder)) as made:
         written = Path(made) / folder.name
         written.mkdir()
         _export(_Text(model), written / NETWORK)
+        text = model.text
         text.tokenizer.save(str(written / TOKENIZER), pretty=False)
         table = {"model_sha256": model_sha256, "cleans": text.cleans, "longest": text.longest}
         (written / TABLE).write_text(json.dumps(table) + "\n", encoding="utf-8")
-        _compare(TextSide(written), model, text)
+        _compare(TextSide(written), model)
         if folder.exists():
             shutil.rmtree(folder)
         written.rename(folder)
@@ -98,10 +110,10 @@ def _export(network: nn.Module, path: Path) -> None:
         program.save(path, external_data=True)
 
 
-def _compare(written: TextSide, model: nn.Module, text: Tokenises) -> None:
+def _compare(written: TextSide, model: TextModel) -> None:
     for each in TRIED:
         with torch.inference_mode():
-            expected = model.embed_text(text.tokenize([each]))[0].numpy()
+            expected = model.embed_text(model.text.tokenize([each]))[0].numpy()
         apart = float(np.abs(written.text(each) - expected).max())
         if not apart <= TOLERANCE:
             raise InputError(
