@@ -31,6 +31,7 @@ PACKAGES = {
         "tokenizers",
         "torch",
         "tqdm",
+        "transformers",
     ],
     "captions": ["numpy", "openai", "pandas", "tqdm"],
     "rl": [

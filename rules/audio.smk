@@ -119,10 +119,39 @@ rule audio_distill:
         "../workflow_scripts/audio_distill.py"
 
 
+rule audio_embed_finished:
+    """Embed what a finished model of somebody else's is judged by."""
+    input:
+        model="results/audio/finished/{finished}",
+        manifest=f"results/audio/corpora/{AUDIO.config['evaluated']}/manifest.csv",
+        captions=AUDIO.data("captions.csv"),
+        shards=AUDIO.shards,
+    output:
+        "results/audio/embeddings/{finished}/embeddings.npz",
+    log:
+        "results/logs/audio_embed_finished/{finished}.log",
+    benchmark:
+        "results/benchmarks/audio_embed_finished/{finished}.tsv"
+    wildcard_constraints:
+        finished=AUDIO.finished_names,
+    conda:
+        "../envs/audio.yaml"
+    resources:
+        **REQUESTED,
+        gpu=GPU,
+    params:
+        longest_seconds=AUDIO.stages["pretraining"]["longest_seconds"],
+        device=config["device"],
+        code=code("audio_embed_finished"),
+    script:
+        "../workflow_scripts/audio_embed_finished.py"
+
+
 rule audio_score:
     """Score every model, ensemble and baseline on validation and evaluation."""
     input:
         models=AUDIO.models(AUDIO.scored),
+        finished=[f"{run['folder']}/embeddings.npz" for run in AUDIO.finished],
         clips="results/audio/data/clotho/clips.csv",
         relevance="results/audio/data/clotho/relevance.csv",
         scenes=AUDIO.scenes_folder,
@@ -141,6 +170,7 @@ rule audio_score:
         **REQUESTED,
     params:
         runs=run_records(AUDIO.scored),
+        finished=AUDIO.finished,
         members=AUDIO.config["ensemble"]["members"],
         scenes=AUDIO.scenes,
         seed=0,

@@ -342,3 +342,28 @@ rule audio_text_model:
         code=code("audio_text_model"),
     script:
         "../workflow_scripts/audio_text_model.py"
+
+
+rule audio_finished_model:
+    """Download a finished model of somebody else's, as a folder that search reads."""
+    output:
+        directory("results/audio/finished/{finished}"),
+    log:
+        "results/logs/audio_finished_model/{finished}.log",
+    benchmark:
+        "results/benchmarks/audio_finished_model/{finished}.tsv"
+    wildcard_constraints:
+        finished=AUDIO.finished_names,
+    retries: RETRIES
+    localrule: True
+    conda:
+        "../envs/audio.yaml"
+    resources:
+        **REQUESTED,
+    params:
+        source=AUDIO.finished_source,
+        text_models=AUDIO.text_sources,
+        lock="resources/locks/finished-{finished}",
+        code=code("audio_finished_model"),
+    script:
+        "../workflow_scripts/audio_finished_model.py"

@@ -290,7 +290,12 @@ def test_the_hub_is_told_no_token(monkeypatch, tmp_path):
         ("some/absent", {}, DownloadError, f"404.*some/absent at {REVISION}: if there is none"),
         ("some/whole", {"class_": "roberta"}, InputError, "class is bert, the config says roberta"),
         ("some/liar", {}, DownloadError, r"model\.safetensors: expected sha256"),
-        ("some/liar", {"sha256": "beef"}, DownloadError, "expected weights with sha256 beef"),
+        (
+            "some/liar",
+            {"sha256": "beef"},
+            DownloadError,
+            "expected model.safetensors with sha256 beef",
+        ),
     ],
 )
 def test_a_model_that_cannot_be_used_says_why(hub, tmp_path, repository, settings, error, says):

@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ machine can open. It reads the index once, takes no uploads, and stops with Ctrl
 EXAMPLES = """\
 examples:
   triptych index ~/sounds
+  triptych index ~/sounds --model published
   triptych search "rain on a tin roof" --index ~/sounds
   triptych search "rain + thunder - wind" --index ~/sounds -n 3 --json
   triptych search --like bark.wav --index ~/sounds --html hits.html
@@ -103,7 +104,11 @@ def add_commands(commands: Any) -> None:
         (search, "the one that made the index; only --like needs it"),
     ):
         parser.add_argument(
-            "--model", type=Path, metavar="FOLDER", help=f"a trained model (default: {default})"
+            "--model",
+            type=Path,
+            metavar="FOLDER",
+            help="a trained model, or the name of a finished one that is fetched once: published "
+            f"(dcase2025), salsa, clap (default: {default})",
         )
         parser.add_argument(
             "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
@@ -223,8 +228,12 @@ def _model_for(index: "Index | None", wanted: Path | None) -> tuple[Path, str]:
 
     Raises InputError where the index was made by another one: its scores would mean nothing.
     """
-    from triptych.audio.search.trained import best_model, checked_model
+    from triptych.audio.search.finished_models import finished_model
+    from triptych.audio.search.trained import CHECKOUT, best_model, checked_model
 
+    if wanted is not None and not wanted.exists():
+        say = partial(print, file=sys.stderr)
+        wanted = finished_model(str(wanted), CHECKOUT, say) or wanted
     if index is None:
         if wanted is None:
             wanted, description = best_model()

@@ -5,10 +5,10 @@ Here clips go by length, so that hardly anything is padded, and the model skips 
 padding.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -17,7 +17,6 @@ from torch import Tensor
 
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
-from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import stacked
 from triptych.core.device import training_precision
 from triptych.core.portion import Portion
@@ -32,8 +31,32 @@ T = TypeVar("T")
 ADVICE = "Shorten the clips, choose a smaller model, or set device: cpu."
 
 
+class Tokenises(Protocol):
+    """The text side of a model."""
+
+    def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
+        """Captions to what `embed_text` takes, by rows."""
+
+
+class Model(Protocol):
+    """What embeds: a `RetrievalModel`, or another one behind the same interface."""
+
+    @property
+    def text(self) -> Tokenises:
+        """Its text side."""
+
+    def embed_audio(self, waveforms: Tensor, lengths: Tensor) -> Tensor:
+        """[B, samples] at 32 kHz, and how many samples are real, to unit vectors [B, D]."""
+
+    def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """What `text.tokenize` gave to unit vectors [captions, D]."""
+
+    def eval(self) -> Any:
+        """To evaluation mode."""
+
+
 def embed_clips(
-    model: RetrievalModel,
+    model: Model,
     store: Store,
     clips: Sequence[str],
     device: torch.device,
@@ -63,7 +86,7 @@ def embed_clips(
 
 
 def embed_captions(
-    model: RetrievalModel,
+    model: Model,
     captions: Sequence[str],
     device: torch.device,
     precision: str,
@@ -100,7 +123,7 @@ def by_length(frames: Sequence[int], room: int) -> list[list[int]]:
 
 
 def _embedded(
-    model: RetrievalModel,
+    model: Model,
     groups: Sequence[Sequence[int]],
     read: Callable[[Sequence[int]], T],
     embed: Callable[[T, slice], Tensor],

@@ -23,6 +23,10 @@ KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
 CAPTIONS = ("human", "gpt")
 MODELS = "results/audio/models"
 """Where the folder of every model lies."""
+FINISHED = "finished"
+"""Stage of the models of others that stand beside ours."""
+EMBEDDED = "results/audio/embeddings"
+"""Where the embeddings of their test sets lie."""
 
 Pair = tuple[str, str]
 
@@ -78,6 +82,16 @@ def audio_runs(config: Mapping[str, Any]) -> pd.DataFrame:
 
     table = pd.DataFrame(rows, columns=list(COLUMNS)).drop_duplicates("run", ignore_index=True)
     return table.assign(main=table["pair"] == pair_name(main))
+
+
+def finished_run(name: str) -> dict[str, Any]:
+    """What scoring asks of a row, for a finished model of somebody else's.
+
+    It is of no corpus of the study; its embeddings lie in `folder`.
+    """
+    row = dict.fromkeys(COLUMNS, "")
+    folder = f"{EMBEDDED}/{name}"
+    return row | {"run": f"finished/{name}", "folder": folder, "stage": FINISHED, "audio_model": name}
 
 
 def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:

@@ -179,6 +179,22 @@ class Inputs:
         """Input function: a value of a published PaSST in resources/sources.yaml."""
         return lambda wildcards: self._files["passt"][wildcards.variant].get(key)
 
+    def finished_source(self, wildcards: Any) -> dict[str, Any]:
+        """A finished model in resources/sources.yaml."""
+        found: dict[str, Any] = self._files["finished"][wildcards.finished]
+        return found
+
+    @property
+    def text_sources(self) -> dict[str, Any]:
+        """Text models in resources/sources.yaml."""
+        found: dict[str, Any] = self._files["text_models"]
+        return found
+
+    @property
+    def finished_names(self) -> str:
+        """A pattern for the names of finished models."""
+        return "|".join(self._files["finished"])
+
     def clotho_archive(self, wildcards: Any) -> str:
         """The archive that holds a split's recordings."""
         name = {"retrieval_audio": "retrieval_audio.7z"}.get(

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.experiments import audio_runs, run_records
+from triptych.audio.experiments import audio_runs, finished_run, run_records
 from triptych.audio.inputs import Inputs
 from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
@@ -105,6 +105,16 @@ class Workflow(Inputs):
         return self._runs[self._runs["corpus"] != self.config["submitted"]]
 
     @property
+    def finished(self) -> list[dict[str, Any]]:
+        """Rows of the finished models of others that are scored beside ours."""
+        known = self._files["finished"]
+        if unknown := [name for name in self.config["finished"] if name not in known]:
+            raise ConfigError(
+                f"config: audio.finished names {unknown[0]!r}; allowed are {', '.join(known)}"
+            )
+        return [finished_run(name) for name in self.config["finished"]]
+
+    @property
     def page_run(self) -> pd.DataFrame:
         """The search page's row: the main pair, fine-tuned with new captions, first seed."""
         runs = self._runs[self._runs["corpus"] == self.config["evaluated"]]
@@ -187,6 +197,15 @@ class Workflow(Inputs):
                     "overlap": settings.audio.overlap,
                 }
                 for name, settings in self._audio_models.items()
+            }
+            | {
+                run["audio_model"]: {
+                    "label": self._files["finished"][run["audio_model"]]["label"],
+                    "weights": "none",
+                    "segment_seconds": 10.0,
+                    "overlap": None,
+                }
+                for run in self.finished
             },
             "text_models": {
                 name: {

@@ -31,7 +31,7 @@ from triptych.core.transfer import (
     size_of,
 )
 
-__all__ = ["DownloadError", "download", "public_address"]
+__all__ = ["DownloadError", "download", "public_address", "write_lock"]
 
 logger = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ def download(
     part.replace(target)
     sidecar(part).unlink(missing_ok=True)
     if lock is not None and sha256 is None and not Path(lock).exists():
-        _write_lock(lock, address, target)
+        write_lock(lock, address, target)
 
 
 def _with_lock(published: Expected, lock: str | os.PathLike[str] | None) -> Expected:
@@ -106,7 +106,8 @@ def _with_lock(published: Expected, lock: str | os.PathLike[str] | None) -> Expe
     )
 
 
-def _write_lock(lock: str | os.PathLike[str], address: str, target: Path) -> None:
+def write_lock(lock: str | os.PathLike[str], address: str, target: Path) -> None:
+    """Record what a first download brought, so that every later one is held to it."""
     record = {
         "url": public_address(address),
         "size": target.stat().st_size,

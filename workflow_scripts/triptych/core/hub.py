@@ -7,7 +7,7 @@ is used; HF_ENDPOINT in the environment may name a mirror.
 import json
 import os
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 from triptych.core.download import DownloadError, download, public_address
@@ -29,17 +29,19 @@ def list_hub(
     revision: str,
     room: Path,
     folder: str = "",
+    **settings: Any,
 ) -> list[HubFile]:
     """The files right in `folder` of a repository; the list lies in `room` while it comes.
 
-    Up to 1000 files, which the hub tells in one answer. Raises DownloadError.
+    Up to 1000 files, which the hub tells in one answer. settings: of `download`. Raises
+    DownloadError.
     """
     hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     commit = quote(revision, safe="")
     address = f"{hub}/api/{kind}/{repository}/tree/{commit}/{quote(folder, safe='')}".rstrip("/")
     answer = room / "tree.json"
     try:
-        download(address, answer)
+        download(address, answer, **settings)
     except DownloadError as error:
         raise DownloadError(
             f"{error}\n(It was the hub's list of {folder or 'the files'} of {repository} at "
@@ -58,9 +60,9 @@ def list_hub(
         answer.unlink()
 
 
-def download_hub(file: HubFile, path: Path) -> None:
+def download_hub(file: HubFile, path: Path, **settings: Any) -> None:
     """Fetch a file that the hub lists into `path`, checked. Raises DownloadError."""
-    download(file.url, path, size=file.size, sha256=file.sha256, git_blob=file.git_blob)
+    download(file.url, path, file.size, file.sha256, git_blob=file.git_blob, **settings)
 
 
 def _file(item: dict, url: str) -> HubFile:

@@ -1,11 +1,23 @@
 """PyTorch's files of weights, read without running what a pickle may hold."""
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.serialization import safe_globals
 
 from triptych.core.errors import InputError
+
+STAND_INS: list[Any] = [
+    (dict, "sacred.config.custom_containers.ReadOnlyDict"),
+    (list, "sacred.config.custom_containers.ReadOnlyList"),
+    (dict, "lightning.fabric.utilities.data.AttributeDict"),
+    (dict, "lightning_fabric.utilities.data.AttributeDict"),
+    (dict, "pytorch_lightning.utilities.parsing.AttributeDict"),
+]
+"""What a Lightning file may name beside torch's own: containers of settings, read as plain ones."""
 
 
 def read_state_dict(path: str | os.PathLike[str], expected: str) -> dict[str, Tensor]:
@@ -14,12 +26,58 @@ def read_state_dict(path: str | os.PathLike[str], expected: str) -> dict[str, Te
     Nothing in the file is executed. Raises InputError, saying what was `expected`, for any file
     that is damaged or holds more than tensors.
     """
+    return _only_tensors(_loaded(path, expected), path, expected)
+
+
+def read_lightning(path: str | os.PathLike[str], expected: str) -> dict[str, Tensor]:
+    """The tensors by name in `state_dict` of a checkpoint that Lightning wrote, on the CPU.
+
+    They stay in the file until they are used, so that the optimiser's, twice as many, cost no
+    memory. Nothing in the file is executed: beside tensors and plain values it may name STAND_INS
+    alone. Raises InputError, saying what was `expected`, for any other file.
+    """
+    with safe_globals(STAND_INS):
+        whole = _loaded(path, expected, mmap=True)
+    if not isinstance(whole, dict) or "state_dict" not in whole:
+        raise InputError(f"{path}: holds no state_dict; expected {expected}")
+    return _only_tensors(whole["state_dict"], path, expected)
+
+
+def differences(
+    found: Mapping[str, tuple[int, ...]], expected: Mapping[str, tuple[int, ...]]
+) -> str:
+    """How tensors by name and shape differ from those expected, in words; "" where they don't."""
+    reshaped = [
+        f"{name} {found[name]} instead of {expected[name]}"
+        for name in sorted(found.keys() & expected.keys())
+        if found[name] != expected[name]
+    ]
+    return "; ".join(
+        f"{len(names)} {what} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
+        for what, names in (
+            ("missing", sorted(expected.keys() - found.keys())),
+            ("unknown", sorted(found.keys() - expected.keys())),
+            ("of another shape", reshaped),
+        )
+        if names
+    )
+
+
+def shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
+    """Of tensors by name."""
+    return {name: tuple(tensor.shape) for name, tensor in state.items()}
+
+
+def _loaded(path: str | os.PathLike[str], expected: str, **how: Any) -> Any:
     try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
+        return torch.load(path, map_location="cpu", weights_only=True, **how)
     except Exception as error:  # torch raises many kinds for a damaged file
         raise InputError(
             f"{path}: cannot be read as plain weights ({_reason(error)}); expected {expected}"
         ) from error
+
+
+def _only_tensors(state: Any, path: str | os.PathLike[str], expected: str) -> dict[str, Tensor]:
     if not isinstance(state, dict) or not all(
         isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items()
     ):

@@ -8,14 +8,14 @@ folder with `model.json` is whole.
 import json
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
-from triptych.audio.models.model_table import read_model_table
+from triptych.audio.models.model_table import CLAP, read_model_table
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import ModelSettings
@@ -23,6 +23,9 @@ from triptych.audio.models.text_files import read_tokenizer
 from triptych.audio.models.weights import load_passt
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, link_or_copy
+
+if TYPE_CHECKING:
+    from triptych.audio.models.clap import Clap
 
 StrPath = str | os.PathLike[str]
 
@@ -78,8 +81,8 @@ def load_model(folder: StrPath, device: torch.device | str = "cpu") -> Retrieval
     table = read_model_table(folder)
     try:
         settings = ModelSettings.from_table(table["settings"])
-        text = SentenceEncoder(table["text"], read_tokenizer(folder), settings.text_dropout)
         with torch.device("meta"):  # its weights come from the file
+            text = SentenceEncoder(table["text"], read_tokenizer(folder), settings.text_dropout)
             audio = settings.audio.network()
         model = RetrievalModel(settings, audio, text)
         model.load_state_dict(load_file(folder / "model.safetensors"), assign=True)
@@ -89,3 +92,12 @@ def load_model(folder: StrPath, device: torch.device | str = "cpu") -> Retrieval
             f"project ({type(error).__name__}: {error}). Make the model again."
         ) from error
     return model.to(device).eval()
+
+
+def open_model(folder: StrPath, device: torch.device | str = "cpu") -> "RetrievalModel | Clap":
+    """A model of any kind, in evaluation mode. Raises InputError for another folder."""
+    if read_model_table(folder).get("kind") != CLAP:
+        return load_model(folder, device)
+    from triptych.audio.models.clap import load_clap
+
+    return load_clap(folder, device)

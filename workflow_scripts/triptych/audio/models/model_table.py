@@ -7,9 +7,15 @@ from typing import Any
 
 from triptych.core.errors import InputError
 
+CLAP = "clap"
+"""What `kind` of a CLAP's folder says; that of a `RetrievalModel` says nothing."""
+
 
 def read_model_table(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """`model.json`: settings, text, about. Raises InputError where `folder` isn't a model."""
+    """`model.json`: settings, text, about; of a CLAP its own settings instead of the first two.
+
+    Raises InputError where `folder` isn't a model.
+    """
     path = Path(folder) / "model.json"
     try:
         table = json.loads(path.read_text(encoding="utf-8"))

@@ -15,7 +15,7 @@ from triptych.audio.models.passt import Passt
 from triptych.core.download import download
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.core.weights import read_state_dict
+from triptych.core.weights import differences, read_state_dict, shapes
 
 StrPath = str | os.PathLike[str]
 
@@ -63,24 +63,9 @@ def load_passt(network: nn.Module, path: StrPath) -> None:
 
 def check_passt(state: Mapping[str, Tensor], settings: PasstSettings, source: str) -> None:
     """Raise InputError, naming what differs, unless `state` fits a network of `settings`."""
-    found = {name: tuple(tensor.shape) for name, tensor in state.items()}
-    expected = _shapes(settings)
+    found, expected = shapes(state), _shapes(settings)
     if found == expected:
         return
-    reshaped = [
-        f"{name} {found[name]} instead of {expected[name]}"
-        for name in sorted(found.keys() & expected.keys())
-        if found[name] != expected[name]
-    ]
-    problems = [
-        f"{len(names)} {what} ({', '.join(names[:3])}{', ...' if len(names) > 3 else ''})"
-        for what, names in (
-            ("missing", sorted(expected.keys() - found.keys())),
-            ("unknown", sorted(found.keys() - expected.keys())),
-            ("of another shape", reshaped),
-        )
-        if names
-    ]
     fits = [name for name, other in PUBLISHED.items() if found == _shapes(other)]
     advice = (
         f"They are those of {fits[0]}: take that variant's stride and frames."
@@ -90,7 +75,7 @@ def check_passt(state: Mapping[str, Tensor], settings: PasstSettings, source: st
     raise InputError(
         f"{source}: expected {len(expected)} tensors of a PaSST with stride "
         f"{list(settings.stride)}, {settings.frames} frames and {settings.depth} blocks of "
-        f"{settings.dim}; found {len(found)}, of which {'; '.join(problems)}. {advice}"
+        f"{settings.dim}; found {len(found)}, of which {differences(found, expected)}. {advice}"
     )
 
 
@@ -102,5 +87,4 @@ def _published(variant: str) -> PasstSettings:
 
 def _shapes(settings: PasstSettings) -> dict[str, tuple[int, ...]]:
     with torch.device("meta"):
-        state = Passt(settings).state_dict()
-    return {name: tuple(tensor.shape) for name, tensor in state.items()}
+        return shapes(Passt(settings).state_dict())

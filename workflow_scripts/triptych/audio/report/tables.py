@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from triptych.audio.experiments import FINISHED
 from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
     KEYS,
@@ -24,6 +25,8 @@ from triptych.audio.report.rows import (
 from triptych.present.tables import DASH, MINUS, Table, number, with_cells
 
 RUN, PUBLISHED = "run", "published"
+ITS_OWN = "its README"
+"""How the source begins of what a finished model's makers say of it."""
 YES, NO = "yes", "no"
 
 
@@ -89,6 +92,8 @@ def _comparable(row: Mapping[str, Any], study: AudioStudy, ensembles: pd.DataFra
         pairs = [str(member).split("/")[0].split("-") for member in members]
         paper = all(study.as_published(audio, text) for audio, text in pairs)
         return row["audio_model"] == "published" and len(pairs) == PAPER_MEMBERS and paper
+    if row["stage"] == FINISHED:
+        return True
     first = row["stage"] != "finetuned" or row["seed"] == study.first_seed
     return first and study.as_published(row["audio_model"], row["text_model"])
 
@@ -106,6 +111,10 @@ def _described(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) ->
         of = f"Ensemble of {members[name]}" if name in members else "Ensemble"
         return {"audio": f"{of}, {chosen.get(name, name)}", **empty, "shown_seed": ""}
     audio, text = study.audio.get(row["audio_model"]), study.text.get(row["text_model"])
+    if row["stage"] == FINISHED:
+        seconds = audio.segment_seconds if audio else np.nan
+        name = f"{study.pair_label(row['audio_model'], '')}, finished"
+        return {"audio": name, **empty, "segment_seconds": seconds, "shown_seed": ""}
     remark = {"untrained": ", untrained", "distilled": ", distilled"}.get(row["stage"], "")
     return {
         "audio": (audio.label if audio else str(row["audio_model"])) + remark,
@@ -123,6 +132,8 @@ def _join_key(
 ) -> tuple[object, ...]:
     if row["system"] == "ensemble":
         return ("ensemble", "", "", "")
+    if row["stage"] == FINISHED:
+        return (study.pair_label(row["audio_model"], ""), FINISHED, "", "")
     if row["stage"] not in ("finetuned", "pretrained"):
         return (row["stage"], "", "", "")
     gpt = YES if row["captions"] == "gpt" and study.backend != "template" else NO
@@ -135,12 +146,15 @@ def _published_cells(published: pd.DataFrame) -> dict[tuple[object, ...], float]
     """Published numbers by audio model, text model, fine-tuned, GPT captions, and metric."""
     cells: dict[tuple[object, ...], float] = {}
     for _, row in published.fillna({"text_model": ""}).iterrows():
-        ensemble = str(row["audio_model"]).startswith("ensemble of")
-        if not ensemble and row["source"] != "this report":
-            continue
         key = (row["audio_model"], row["text_model"], row["finetuned"], row["gpt_augmented"])
+        if str(row["audio_model"]).startswith("ensemble of"):
+            key = ("ensemble", "", "", "")
+        elif str(row["source"]).startswith(ITS_OWN):
+            key = (row["audio_model"], FINISHED, "", "")
+        elif row["source"] != "this report":
+            continue
         for metric in METRICS:
-            cells[("ensemble", "", "", "", metric) if ensemble else (*key, metric)] = row[metric]
+            cells[(*key, metric)] = row[metric]
     return cells
 
 
@@ -249,7 +263,8 @@ def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
             "Percent, one run each, without intervals; members of the ensemble and the report's "
             "four submissions are numbered. The report trained on all of WavCaps, which "
             "holds recordings of the split that it tests on. PaSST-S15 is printed as having no "
-            "overlap; its stride is 10 of 16 in the text and in the code."
+            "overlap; its stride is 10 of 16 in the text and in the code. Rows from a README are "
+            "finished models of others."
             + ("" if beside else " Not comparable with this run.")
         ),
         columns=tuple(

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triptych.audio.embedding import BATCH_SECONDS, embed_clips
-from triptych.audio.models.model_files import load_model
+from triptych.audio.models.model_files import open_model
 from triptych.core.device import choose_device
 
 PRECISION = "tf32"  # float32 on a CPU
@@ -33,7 +33,7 @@ class Embedder:
     def __init__(self, folder: Path, device: str) -> None:
         """device: "auto", "cpu" or "cuda"."""
         self._device = choose_device(device)
-        self._model = load_model(folder, self._device)
+        self._model = open_model(folder, self._device)
         self.batch_seconds = BATCH_SECONDS[self._device.type]
 
     def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:

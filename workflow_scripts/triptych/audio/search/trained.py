@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.audio.data.tables import read_table
-from triptych.audio.models.model_table import read_model_table
+from triptych.audio.models.model_table import CLAP, read_model_table
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
@@ -14,7 +14,8 @@ CHECKOUT = Path(__file__).resolve().parents[4]
 SCORES, MODELS = Path("results/audio/metrics.csv"), Path("results/audio/models")
 _HOW = (
     "train one with make demo (minutes, small, knows only synthesised sounds) or with "
-    "snakemake audio --configfile config/paper.yaml, or give --model FOLDER"
+    "snakemake audio --configfile config/paper.yaml, give --model FOLDER, or have a finished one "
+    "fetched with --model published"
 )
 
 
@@ -50,9 +51,11 @@ def only_synthesised(folder: Path) -> bool:
 
 def segment_seconds(folder: Path) -> float:
     """How much sound a model hears at once. Raises InputError."""
-    settings = read_model_table(folder).get("settings", {})
+    table = read_model_table(folder)
     try:
-        return float(settings["segment_seconds"])
+        if table.get("kind") == CLAP:
+            return float(table["preprocessor_config"]["max_length_s"])
+        return float(table["settings"]["segment_seconds"])
     except (KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{folder}: not a trained model, its model.json doesn't tell the seconds of its "

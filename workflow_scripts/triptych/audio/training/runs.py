@@ -187,7 +187,13 @@ def _train_run(
     pairs = read_pairs(corpus.manifest, corpus.captions, plan.datasets, variations)
     splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
     model = plan.start.model(seed).to(group.device)
-    embed = partial(embed_splits, store=store, device=group.device, settings=settings)
+    embed = partial(
+        embed_splits,
+        store=store,
+        device=group.device,
+        longest_seconds=settings.longest_seconds,
+        precision=settings.precision,
+    )
 
     def interrupt() -> None:
         if stop.reason:

@@ -7,26 +7,27 @@ import torch
 from numpy.typing import NDArray
 
 from triptych.audio.data.shards import Store
-from triptych.audio.embedding import embed_captions, embed_clips
+from triptych.audio.embedding import Model, embed_captions, embed_clips
 from triptych.audio.embedding_files import Split
 from triptych.audio.models.losses import nt_xent
-from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training.corpus import Queries
-from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.trainer import Validation
 
 
 def embed_splits(
-    model: RetrievalModel,
+    model: Model,
     splits: Mapping[str, Queries],
     store: Store,
     device: torch.device,
-    settings: TrainingSettings,
-    interrupt: Callable[[], None],
+    longest_seconds: float,
+    precision: str,
+    interrupt: Callable[[], None] = lambda: None,
 ) -> dict[str, Split]:
-    """Embeddings of all clips and captions of some splits, in the order of each split."""
-    longest, precision = settings.longest_seconds, settings.precision
+    """Embeddings of all clips and captions of some splits, in the order of each split.
+
+    Of a clip that is longer than `longest_seconds` the beginning is heard.
+    """
     return {
         name: Split(
             np.array(split.clips, np.str_),
@@ -36,7 +37,7 @@ def embed_splits(
                 split.clips,
                 device,
                 precision,
-                longest_seconds=longest,
+                longest_seconds=longest_seconds,
                 interrupt=interrupt,
             ),
             np.array(split.captions, np.str_),

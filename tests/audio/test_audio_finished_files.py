@@ -1,0 +1,182 @@
+"""`triptych index --model NAME`: finished models from a server here, fetched once and searched."""
+
+import hashlib
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import yaml
+
+pytest.importorskip("transformers")
+
+from download_server import Behaviour, serving
+from hub_site import REVISION, hub_site
+from small_sounds import write_sound
+from theirs import lightning_file, made, make_small
+
+from triptych.audio.models.model_files import open_model
+from triptych.audio.search import trained
+from triptych.audio.search.finished_models import FOLDER
+from triptych.cli import main
+
+CAPTIONS = ["a low tone hums", "a high tone whistles"]
+TEXT = {"text": {"repository": "some/roberta", "revision": REVISION}}
+KEPT = ["model.json", "model.safetensors", "tokenizer.json"]
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that stands for the checkout; the working directory has a folder of sounds."""
+    here = tmp_path / "checkout"
+    (here / "resources").mkdir(parents=True)
+    monkeypatch.setattr(trained, "CHECKOUT", here)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+    make_small(monkeypatch, tmp_path / "text", CAPTIONS)
+    write_sound(tmp_path / "sounds" / "low.wav", "low")
+    write_sound(tmp_path / "sounds" / "high.wav", "high")
+    return here
+
+
+def files(kind: str, parts: int) -> dict[str, bytes]:
+    """A checkpoint of that kind in so many pieces, and what the hub has of its text model."""
+    lightning_file(made(kind, Path("text")), Path("a.ckpt"), {})
+    content = Path("a.ckpt").read_bytes()
+    size = -(-len(content) // parts)
+    pieces = [content[start : start + size] for start in range(0, len(content), size)]
+    text = {name: Path("text", name).read_bytes() for name in ("config.json", "tokenizer.json")}
+    return {f"/{n}.ckpt": piece for n, piece in enumerate(pieces, 1)} | hub_site(
+        "models", "some/roberta", text
+    )
+
+
+def listed(
+    checkout: Path, address: str, kind: str, parts: int = 1, name: str = "one", **known: Any
+) -> None:
+    """What the checkout says of where the model comes from."""
+    source = {
+        **{key: f"its {key}" for key in ("label", "homepage", "citation", "licence", "room")},
+        "layout": kind,
+        "text": "text",
+        "parts": [
+            {"url": f"{address}/{n}.ckpt", "size": None, "sha256": None, **known}
+            for n in range(1, parts + 1)
+        ],
+    }
+    audio = {"finished": {"files": {name: source}}, "text_models": {"files": TEXT}}
+    (checkout / "resources/sources.yaml").write_text(yaml.safe_dump({"audio": audio}))
+
+
+def indexed(name: str) -> int:
+    return main(["index", "sounds", "--device", "cpu", "--model", name])
+
+
+def test_the_first_model_is_fetched_once_converted_and_searched(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    behaviour = Behaviour(files=files("dcase2025", 1))
+    with serving(behaviour) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        listed(checkout, address, "dcase2025")
+        assert indexed("published") == 0
+        told = capsys.readouterr()
+        assert "2 files in 2 windows" in told.out
+        asked = len(behaviour.requests)
+        assert main(["search", "hum", "--index", "sounds", "--model", "one", "--json"]) == 0
+        assert indexed("published") == 0
+        assert len(behaviour.requests) == asked
+    # The licence stands before the answer.
+    assert told.err.startswith("its label (its homepage; its citation)\nlicence: its licence\n")
+    assert f"fetched once from {address}/1.ckpt" in told.err
+    found = json.loads(capsys.readouterr().out.partition("]")[0] + "]")
+    assert {Path(each["file"]).name for each in found} == {"low.wav", "high.wav"}
+    assert sorted(path.name for path in (checkout / FOLDER / "one").iterdir()) == KEPT
+    assert [path.name for path in (checkout / FOLDER).iterdir()] == ["one"]
+    about = json.loads((checkout / FOLDER / "one/model.json").read_text())["about"]
+    assert about["licence"] == "its licence"
+
+
+def test_parts_are_joined_in_their_order_and_pinned(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = files("salsa", 5)
+    with serving(Behaviour(files=content)) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        listed(checkout, address, "salsa", parts=5)
+        assert indexed("one") == 0
+    expected = made("salsa", Path("text")).project_audio[0].weight
+    model = open_model(checkout / FOLDER / "one")
+    assert torch.equal(model.project_audio[0].weight, expected)
+    for number in range(1, 6):
+        lock = json.loads((checkout / f"resources/locks/finished-one-{number}.json").read_text())
+        assert lock["sha256"] == hashlib.sha256(content[f"/{number}.ckpt"]).hexdigest()
+
+
+def test_other_bytes_than_came_first_are_refused(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with serving(Behaviour(files=files("dcase2025", 1))) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        listed(checkout, address, "dcase2025")
+        lock = checkout / "resources/locks/finished-one-1.json"
+        lock.parent.mkdir()
+        lock.write_text(json.dumps({"size": None, "sha256": "0" * 64}))
+        assert indexed("one") == 2
+    said = capsys.readouterr().err
+    assert f"expected sha256 {'0' * 64}, found" in said and "Traceback" not in said
+    assert not (checkout / FOLDER / "one").exists()
+
+
+def test_a_file_that_is_no_such_model_is_neither_kept_nor_pinned(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    right = files("salsa", 2)
+    behaviour = Behaviour(files=right | {"/2.ckpt": b"<html>Not today</html>"})
+    with serving(behaviour) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        listed(checkout, address, "salsa", parts=2)
+        assert indexed("one") == 2
+        assert "cannot be read as plain weights" in capsys.readouterr().err
+        assert not (checkout / "resources/locks").exists()
+        behaviour.files = right
+        assert indexed("one") == 0
+    assert sorted(path.name for path in (checkout / FOLDER / "one").iterdir()) == KEPT
+
+
+def test_of_a_checkout_that_cannot_be_written_it_goes_to_the_cache(
+    checkout: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Permissions don't stop root, as whom tests may run.
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+    with serving(Behaviour(files=files("dcase2025", 1))) as address:
+        monkeypatch.setenv("HF_ENDPOINT", address)
+        listed(checkout, address, "dcase2025")
+        assert indexed("one") == 0
+    assert (Path("cache/triptych/one") / "model.json").is_file()
+    assert not (checkout / "results").exists() and not (checkout / "resources/locks").exists()
+
+
+def test_without_a_connection_it_says_what_can_be_done(
+    checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+    with socket.socket() as closed:  # bound, and nobody listens
+        closed.bind(("127.0.0.1", 0))
+        listed(checkout, f"http://127.0.0.1:{closed.getsockname()[1]}", "dcase2025")
+        assert indexed("one") == 2
+    said = capsys.readouterr().err
+    assert "--model one: it cannot be fetched" in said and "licence: its licence" in said
+    assert "On a machine with a connection" in said and "Traceback" not in said
+    assert not Path("sounds/triptych-index.npz").exists()
+
+
+def test_a_name_that_nothing_bears_is_refused(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed(checkout, "http://127.0.0.1:1", "dcase2025")
+    assert indexed("two") == 2
+    said = capsys.readouterr().err
+    assert "two is no trained model" in said and "--model published" in said
