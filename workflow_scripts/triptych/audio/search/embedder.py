@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.audio.embedding import BATCH_SECONDS, embed_clips
+from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
 from triptych.audio.models.model_files import open_model
 from triptych.core.device import choose_device
 
@@ -40,6 +40,10 @@ class Embedder:
         """Normalised embeddings [W, D] of waveforms, each float32 [frames] at 32 kHz."""
         names = [str(number) for number in range(len(waveforms))]
         return embed_clips(self._model, _Waveforms(waveforms), names, self._device, PRECISION)
+
+    def text(self, text: str) -> NDArray[np.float32]:
+        """Normalised embedding [D] of a text, as the text side beside an index gives it, too."""
+        return embed_captions(self._model, [text], self._device, PRECISION)[0]
 
     def write_text(self, model_sha256: str, folder: Path) -> None:
         """Write the model's text side for searches, which need it alone. Raises InputError."""

@@ -148,7 +148,10 @@ class _Handler(BaseHTTPRequestHandler):
 def serve(searcher: Searcher, port: int) -> int:
     """Answer until Ctrl-C. Raises InputError where the port can't be had."""
     with SearchServer(searcher, port) as server:
-        print(f"{server.address} searches {printable(str(searcher.index.root))}; Ctrl-C stops it")
+        print(
+            f"{server.address} searches {printable(str(searcher.index.root))}; Ctrl-C stops it",
+            flush=True,
+        )
         try:
             server.serve_forever()
         except KeyboardInterrupt:
