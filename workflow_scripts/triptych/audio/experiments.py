@@ -91,7 +91,12 @@ def finished_run(name: str) -> dict[str, Any]:
     """
     row = dict.fromkeys(COLUMNS, "")
     folder = f"{EMBEDDED}/{name}"
-    return row | {"run": f"finished/{name}", "folder": folder, "stage": FINISHED, "audio_model": name}
+    return row | {
+        "run": f"finished/{name}",
+        "folder": folder,
+        "stage": FINISHED,
+        "audio_model": name,
+    }
 
 
 def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:

@@ -264,8 +264,7 @@ def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
             "four submissions are numbered. The report trained on all of WavCaps, which "
             "holds recordings of the split that it tests on. PaSST-S15 is printed as having no "
             "overlap; its stride is 10 of 16 in the text and in the code. Rows from a README are "
-            "finished models of others."
-            + ("" if beside else " Not comparable with this run.")
+            "finished models of others." + ("" if beside else " Not comparable with this run.")
         ),
         columns=tuple(
             ("", header)
