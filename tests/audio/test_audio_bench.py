@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from triptych.audio.embedding import embed_clips
-from triptych.audio.measures import bench, bench_worker, loading, plain
+from triptych.audio.measures import bench, bench_worker, loading, plain, searching
 from triptych.audio.models import products
 from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.mel import LogMel, Masks
@@ -154,6 +154,8 @@ def test_the_table_has_ratios_of_every_task(monkeypatch):
 
     monkeypatch.setattr(bench, "Worker", Fake)
     monkeypatch.setattr(bench, "clips_per_second", lambda files, rounds: RATES)
+    seconds = {"plain": [4.0, 6.0, 8.0], "ours": [1.0, 3.0, 2.0]}
+    monkeypatch.setattr(bench, "search_seconds", lambda segments, rounds: seconds)
     settings = {
         "models": ["passt_n", "passt_s15"],
         "clips": 3,
@@ -164,7 +166,7 @@ def test_the_table_has_ratios_of_every_task(monkeypatch):
         "rounds": 3,
     }
     table = bench.bench(settings, "cpu", 2)
-    computed = table[table["what"] != "loader"]
+    computed = table[~table["what"].isin(("loader", "search"))]
     both = ["forward", "forward", "step", "embedding"]
     assert computed["what"].tolist() == ["front_end", *(what for what in both for _ in range(2))]
     assert computed["model"].tolist()[3:7:2] == ["passt_s15", "passt_n"]
@@ -176,6 +178,19 @@ def test_the_table_has_ratios_of_every_task(monkeypatch):
     slow = loader.loc["int16 shards, mp3 files"]
     assert slow["ratio"] == pytest.approx(10) and slow["ratio_maximum"] == pytest.approx(20)
     assert (slow["clips_per_second_plain"], slow["clips_per_second"]) == (10, 100)
+
+    search = table[table["what"] == "search"].set_index("size")
+    assert search["ratio"].to_dict() == {"segments=100000": 4, "segments=1000000": 4}
+    assert search["ratio_minimum"].tolist() == [2, 2]
+
+
+def test_both_searches_find_the_same_segment_first():
+    index, query = searching.made_up(5_000, 64)
+    found = [hit.row for hit in searching.best_hits(index, query, 10)]
+    assert found[0] == searching.plain(index.embeddings, query)
+    assert len(index.entries) == 14 and index.firsts[-1] == 5_000
+    measured = searching.search_seconds(400, 2)
+    assert {side: len(seconds) for side, seconds in measured.items()} == {"plain": 2, "ours": 2}
 
 
 RATES = {

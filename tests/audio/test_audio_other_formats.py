@@ -7,8 +7,8 @@ import soundfile
 from sound_files import tone
 
 from triptych.audio.data.decoding import AudioProblem
-from triptych.audio.search.indexing import windows
-from triptych.audio.search.other_formats import stream_other
+from triptych.audio.search.indexing import segments
+from triptych.audio.search.other_formats import stream_any, stream_other
 
 CODECS = {
     "a.m4a": "aac",
@@ -64,14 +64,31 @@ def test_what_was_encoded_comes_back_mono_at_32_khz(tmp_path, name):
 def test_long_wav_formats_are_read(tmp_path, suffix, form):
     path = tmp_path / f"a.{suffix}"
     soundfile.write(path, tone(1.0, 32_000), 32_000, format=form, subtype="FLOAT")
-    ((start, found),) = windows(path)
+    ((start, found),) = segments(stream_any(path), 10.0)
     assert start == 0
     np.testing.assert_allclose(found, tone(1.0, 32_000), atol=1e-6)
 
 
-def test_a_long_file_is_cut_into_windows(tmp_path):
+def test_a_long_file_is_cut_into_segments(tmp_path):
     encode(tmp_path / "a.m4a", tone(65.0, 32_000)[None], 32_000, "aac")
-    assert [start for start, _ in windows(tmp_path / "a.m4a")] == [0, 30, 60]
+    cut = segments(stream_any(tmp_path / "a.m4a"), 30.0)
+    assert [start for start, _ in cut] == [0, 30, pytest.approx(35, abs=0.1)]
+
+
+@pytest.mark.parametrize("name", ["a.m4a", "a.mka", "a.wma", "a.aac", "a.wv", "a.flac"])
+@pytest.mark.parametrize("start", [0.5, 12.0])
+def test_a_window_is_where_the_whole_file_has_it(tmp_path, name, start):
+    """The pitch rises by 10 Hz a second, so that a place is known by its pitch."""
+    times = np.arange(20 * 32_000) / 32_000
+    samples = 0.5 * np.sin(2 * np.pi * (500 * times + 5 * times**2))
+    if name == "a.flac":
+        soundfile.write(tmp_path / name, samples, 32_000)
+    else:
+        encode(tmp_path / name, samples[None], 32_000, CODECS[name])
+    found = np.concatenate(list(stream_any(tmp_path / name, start, 2.0)))
+    assert len(found) == 64_000
+    power = np.abs(np.fft.rfft(found[:32_000] * np.hanning(32_000)))
+    assert power.argmax() == pytest.approx(500 + 10 * (start + 0.5), abs=2)  # to 0.2 s
 
 
 def video(path, tmp_path):

@@ -1,9 +1,9 @@
-"""The console commands `triptych index` and `triptych search`."""
+"""The console commands `triptych index`, `triptych search` and `triptych serve`."""
 
 import argparse
 import json
 import sys
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,9 @@ from triptych.core.errors import InputError
 from triptych.core.options import positive
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from triptych.audio.search.embedder import Embedder
     from triptych.audio.search.index import Index
 
@@ -18,13 +21,19 @@ INDEX = """\
 Make a folder of sounds searchable by text.
 
 Every sound file below the folder (wav, flac, mp3, ogg, opus, aiff, m4a, wma and others, and the
-sound of videos) is embedded by a trained model, long ones in windows of 30 seconds. Run it again
-after a change: files that are the same are not embedded again, removed ones are dropped. What
-cannot be read, and linked folders, are listed and skipped.
+sound of videos) is embedded by a trained model, in segments of the length that the model hears at
+once. Run it again after a change: files that are the same are not embedded again, removed ones are
+dropped. What cannot be read is listed and skipped; linked folders are followed, each once.
 """
 
 SEARCH = """\
-Find sounds by a text in a folder that triptych index has indexed.
+Find sounds in a folder that triptych index has indexed, by a text, by a sound, or by several: what
+stands behind a + counts for a sound, what stands behind a - against it.
+"""
+
+SERVE = """\
+The same search as a page with a search box, players and spectrograms, at an address that only this
+machine can open. It reads the index once, takes no uploads, and stops with Ctrl-C.
 """
 
 EXAMPLES = """\
@@ -32,7 +41,9 @@ examples:
   triptych index ~/sounds
   triptych index ~/sounds --model published
   triptych search "rain on a tin roof" --index ~/sounds
-  triptych search "a dog barks twice, far away" --index ~/sounds -n 3 --json
+  triptych search "rain + thunder - wind" --index ~/sounds -n 3 --json
+  triptych search --like bark.wav --index ~/sounds --html hits.html
+  triptych serve --index ~/sounds
 """
 
 
@@ -51,20 +62,46 @@ def add_commands(commands: Any) -> None:
     )
     index.set_defaults(run=_index)
 
-    search = _parser(commands, "search", "find sounds in an indexed folder by a text", SEARCH)
-    search.add_argument("text", metavar="TEXT", help="what is to be heard, in plain English")
+    search = _parser(commands, "search", "find sounds in an indexed folder", SEARCH)
     search.add_argument(
-        "--index", type=Path, required=True, metavar="FILE", help="the index, or its folder"
+        "text",
+        metavar="TEXT",
+        nargs="*",
+        help="what is to be heard, in plain English; several with + and - between them",
     )
     search.add_argument(
-        "-n", type=positive, default=10, metavar="N", dest="count", help="files (default: 10)"
+        "--like",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a sound that hits resemble; may be given several times, and beside a TEXT",
     )
-    search.add_argument("--json", action="store_true", help="write the results as JSON")
+    search.add_argument(
+        "-n", type=positive, default=10, metavar="N", dest="count", help="hits (default: 10)"
+    )
+    search.add_argument(
+        "--each", type=positive, default=3, metavar="N", help="hits in one file (default: 3)"
+    )
+    search.add_argument("--json", action="store_true", help="write the hits as JSON")
+    search.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page on which they are seen and heard"
+    )
     search.set_defaults(run=_search)
 
+    serve = _parser(commands, "serve", "search an indexed folder in a browser", SERVE)
+    serve.add_argument(
+        "--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one"
+    )
+    serve.set_defaults(run=_serve)
+
+    for parser in (search, serve):
+        parser.add_argument(
+            "--index", type=Path, required=True, metavar="FILE", help="the index, or its folder"
+        )
     for parser, default in (
         (index, "the index's own, at first the best one that the workflow trained"),
-        (search, "the one that made the index"),
+        (search, "the one that made the index; only --like needs it"),
     ):
         parser.add_argument(
             "--model",
@@ -91,7 +128,8 @@ def _parser(commands: Any, name: str, summary: str, description: str) -> Any:
 def _index(options: argparse.Namespace) -> int:
     from triptych.audio.search.index import NAME, printable, read_index, write_index
     from triptych.audio.search.indexing import sound_files, update_index
-    from triptych.audio.search.trained import only_synthesised
+    from triptych.audio.search.text_side import says_model, text_folder
+    from triptych.audio.search.trained import only_synthesised, segment_seconds
     from triptych.core.stopping import StopRequest
 
     if not options.folder.is_dir():
@@ -100,11 +138,8 @@ def _index(options: argparse.Namespace) -> int:
     path = options.index or folder / NAME
     if path.suffix != ".npz":
         raise InputError(f"--index {path}: an index is a file *.npz")
-    if not any(not (folder / path).is_dir() for path in sound_files(folder)):
-        raise InputError(
-            f"{folder}: there are no sound files in it or below it (linked folders are not looked "
-            "into)"
-        )
+    if not sound_files(folder):
+        raise InputError(f"{folder}: there are no sound files in it or below it")
     earlier = None if options.rebuild or not path.exists() else read_index(path)
     if earlier and earlier.root != folder and earlier.root.is_dir():
         raise InputError(
@@ -116,20 +151,21 @@ def _index(options: argparse.Namespace) -> int:
             "this model has heard only synthesised scenes: expect little of it on recordings",
             file=sys.stderr,
         )
+    embedder = cache(lambda: _embedder(model, options.device))
     request = StopRequest()
     index, update = update_index(
         folder,
         earlier,
-        (str(model), sha256),
-        lambda: _embedder(model, options.device),
+        (str(model), sha256, segment_seconds(model)),
+        embedder,
         lambda current: write_index(current, path),
         lambda: request.reason,
     )
     for entry in index.problems:
         print(f"skipped {printable(entry.path)}: {printable(entry.problem)}", file=sys.stderr)
-    windows = sum(len(entry.starts) for entry in index.entries)
     print(
-        f"{path}: {len(index.entries) - len(index.problems)} files in {windows} windows "
+        f"{path}: {len(index.entries) - len(index.problems)} files in "
+        f"{index.firsts[-1]} segments of {index.segment_seconds:g} s "
         f"({update.new} new, {update.moved} moved or copied, {update.kept} as before, "
         f"{update.removed} removed, {len(index.problems)} skipped); listed in "
         f"{path.with_suffix('.csv')}"
@@ -137,27 +173,47 @@ def _index(options: argparse.Namespace) -> int:
     if update.stopped:
         print(f"stopped by {update.stopped}; run it again to go on", file=sys.stderr)
         return 130
+    if says_model(text_folder(path)) != sha256:
+        embedder().write_text(sha256, text_folder(path))
     return 0
 
 
 def _search(options: argparse.Namespace) -> int:
-    from triptych.audio.search.index import index_path, read_index
-    from triptych.audio.search.query import as_records, best_files, table
+    from triptych.audio.search.query import as_records, table
+    from triptych.audio.search.searcher import Searcher
 
-    if not options.text.strip():
-        raise InputError("the TEXT is empty: what shall be searched for?")
-    path = index_path(options.index)
-    if not path.exists():
-        raise InputError(f"there is no index {path}: make one with triptych index FOLDER")
-    index = read_index(path)
-    model, _ = _model_for(index, options.model)
-    text = _embedder(model, options.device).text(options.text)
-    results = best_files(index, text, options.count)
-    if options.json:
-        print(json.dumps(as_records(results), indent=1))
-    else:
-        print(table(results))
+    text = " ".join(options.text)
+    searcher = Searcher(options.index)
+    if options.model:
+        _model_for(searcher.index, options.model)
+    asked = searcher.texts(text) if text.strip() or not options.like else []
+
+    def embed(path: Path, seconds: float) -> "NDArray[np.float32]":
+        from triptych.audio.search.indexing import segments
+        from triptych.audio.search.other_formats import stream_any
+
+        cut = [waveform for _, waveform in segments(stream_any(path), seconds)]
+        if not cut:
+            raise InputError(f"{path}: holds no samples")
+        model, _ = _model_for(searcher.index, options.model)
+        return _embedder(model, options.device).sounds(cut)
+
+    asked += [searcher.sound(path, embed) for path in options.like]
+    hits = searcher.best(asked, options.count, options.each)
+    if options.html:
+        from triptych.audio.search.hits_page import write_page
+
+        query = " ".join([text, *(f"like {path.name}" for path in options.like)]).strip()
+        write_page(options.html, searcher.index, query, hits)
+    print(json.dumps(as_records(hits), indent=1) if options.json else table(hits))
     return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from triptych.audio.search.searcher import Searcher
+    from triptych.audio.search.server import serve
+
+    return serve(Searcher(options.index), options.port)
 
 
 def _embedder(model: Path, device: str) -> "Embedder":

@@ -11,6 +11,7 @@ import torch
 
 from triptych.audio.measures.bench_worker import SEGMENT_SECONDS
 from triptych.audio.measures.loading import FILES, SHARDS, clips_per_second
+from triptych.audio.measures.searching import SEGMENTS, search_seconds
 from triptych.core.device import choose_device, describe_device
 from triptych.core.worker import Worker
 
@@ -32,7 +33,8 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
     front_end (`batch` segments to spectrograms), forward (of one segment, for each of `models`),
     step (a training step of the audio side with `batch` segments and the report's patchout and
     masks, text embeddings given), embedding (`clips` clips of 15 to 30 s: `captions` times each,
-    padded, on the plain side, once each on ours), and loader (one process; `files` clips).
+    padded, on the plain side, once each on ours), loader (one process; `files` clips) and search
+    (of SEGMENTS, against NumPy's own float16).
 
     Columns: what, model, size, precision (for the loader the kind of shard and the files that it
     is compared with), seconds_plain and seconds_ours (median over rounds; for the loader of one
@@ -43,6 +45,7 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
     rounds = settings["rounds"]
     rows = list(compared(tasks_of(settings), settings["precisions"], rounds, chosen, threads))
     rows += _loading(settings["files"], rounds)
+    rows += [_searching(segments, rounds) for segments in SEGMENTS]
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(chosen), threads
     return table
@@ -122,6 +125,14 @@ def _loading(files: int, rounds: int) -> list[dict[str, Any]]:
             )
             logger.info("%s", rows[-1])
     return rows
+
+
+def _searching(segments: int, rounds: int) -> dict[str, Any]:
+    measured = search_seconds(segments, rounds)
+    row = {"what": "search", "model": "", "size": f"segments={segments}", "precision": "float16"}
+    row |= _ratios(measured["plain"], measured["ours"])
+    logger.info("%s", row)
+    return row
 
 
 def _ratios(plain: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:

@@ -41,14 +41,17 @@ StrPath = str | os.PathLike[str]
 class _Texts:
     """Texts as they stand, to tokens: CLAP has learnt capitals and punctuation."""
 
+    cleans = False
+    longest = LONGEST_TOKENS
+
     def __init__(self, tokenizer: Tokenizer, padding: int) -> None:
-        self._tokenizer = tokenizer
+        self.tokenizer = tokenizer
         tokenizer.enable_truncation(LONGEST_TOKENS)
         tokenizer.enable_padding(pad_id=padding, pad_token=tokenizer.id_to_token(padding))
 
     def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """`input_ids` and `attention_mask`, [captions, tokens], padded to the longest."""
-        encodings = self._tokenizer.encode_batch(list(captions))
+        encodings = self.tokenizer.encode_batch(list(captions))
         return {
             "input_ids": torch.tensor([one.ids for one in encodings]),
             "attention_mask": torch.tensor([one.attention_mask for one in encodings]),

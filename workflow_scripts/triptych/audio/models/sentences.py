@@ -26,6 +26,9 @@ KEEPS_END = "keeps_end"
 class SentenceEncoder(nn.Module):
     """Captions to embeddings. Its tokenizer is part of it."""
 
+    cleans = True  # a caption loses capitals and punctuation
+    longest = LONGEST_TOKENS
+
     def __init__(self, config: Mapping[str, Any], tokenizer: Tokenizer, dropout: float) -> None:
         """An encoder with random weights. config: what `config.json` holds.
 
@@ -67,9 +70,9 @@ class SentenceEncoder(nn.Module):
         """
         encodings = self.tokenizer.encode_batch([clean_caption(caption) for caption in captions])
         return {
-            "input_ids": torch.tensor([one.ids[:LONGEST_TOKENS] for one in encodings]),
+            "input_ids": torch.tensor([one.ids[: self.longest] for one in encodings]),
             "attention_mask": torch.tensor(
-                [one.attention_mask[:LONGEST_TOKENS] for one in encodings]
+                [one.attention_mask[: self.longest] for one in encodings]
             ),
         }
 

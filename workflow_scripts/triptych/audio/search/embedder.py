@@ -42,5 +42,13 @@ class Embedder:
         return embed_clips(self._model, _Waveforms(waveforms), names, self._device, PRECISION)
 
     def text(self, text: str) -> NDArray[np.float32]:
-        """Normalised embedding [D] of a text."""
+        """Normalised embedding [D] of a text, as the text side beside an index gives it, too."""
         return embed_captions(self._model, [text], self._device, PRECISION)[0]
+
+    def write_text(self, model_sha256: str, folder: Path) -> None:
+        """Write the model's text side for searches, which need it alone. Raises InputError."""
+        from triptych.audio.search.text_export import write_text_side  # takes seconds to import
+
+        model = self._model.cpu()
+        write_text_side(model, model_sha256, folder)
+        model.to(self._device)

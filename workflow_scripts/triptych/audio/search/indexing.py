@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -11,22 +11,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, stream_audio
+from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem
 from triptych.audio.search.index import Entry, Index
-from triptych.audio.search.other_formats import SUFFIXES, stream_other
+from triptych.audio.search.other_formats import READ, SUFFIXES, stream_any
 from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 
-READ = (
-    *(".wav", ".flac", ".mp3", ".ogg", ".oga", ".opus", ".aif", ".aiff", ".aifc", ".au", ".caf"),
-    *(".w64", ".rf64"),
-)
-"""What libsndfile decodes; `other_formats` has the rest."""
-WINDOW_SECONDS = 30.0
 SHORTEST_SECONDS = 1.0
-"""What is left behind the last window goes into it when it is shorter than this."""
+"""What is left behind the last whole segment is not heard when it is shorter than this."""
 SAVE_SECONDS = 30.0
-"""How much work a kill may cost."""
+"""How much work a kill may cost, beside that of the file at hand."""
 
 Waveform = NDArray[np.float32]
 
@@ -54,53 +48,65 @@ class Update:
 def sound_files(folder: Path) -> list[str]:
     """All sound files below a folder, by their paths with /, sorted; nothing hidden.
 
-    Linked folders stand among them: they are not looked into, lest a sound be found twice or a
-    circle be walked for ever, and are to be told like what cannot be read.
+    Each folder is walked once, however many links lead to it, and by its own path if it has one
+    below `folder`; so no sound is found twice and no circle is walked for ever.
     """
-    found = []
-    for where, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        linked = [name for name in folders if Path(where, name).is_symlink()]
-        sounds = [name for name in names if Path(name).suffix.lower() in (*READ, *SUFFIXES)]
-        for name in (*linked, *sounds):
-            if not name.startswith("."):
-                found.append(Path(where, name).relative_to(folder).as_posix())
+    found: list[str] = []
+    waiting, seen = [folder], set()
+    while waiting:
+        links = []
+        for where, folders, names in os.walk(waiting.pop(0)):
+            about = os.stat(where)
+            if (about.st_dev, about.st_ino) in seen:
+                folders.clear()
+                continue
+            seen.add((about.st_dev, about.st_ino))
+            below = [Path(where, name) for name in sorted(folders) if not name.startswith(".")]
+            links += [path for path in below if path.is_symlink()]  # os.walk doesn't enter them
+            folders[:] = [path.name for path in below if not path.is_symlink()]
+            for name in names:
+                if Path(name).suffix.lower() in (*READ, *SUFFIXES) and not name.startswith("."):
+                    found.append(Path(where, name).relative_to(folder).as_posix())
+        waiting += links
     return sorted(found)
 
 
-def windows(path: Path) -> Iterator[tuple[float, Waveform]]:
-    """A file cut into windows of WINDOW_SECONDS: start in seconds, samples. Raises AudioProblem.
+def segments(blocks: Iterable[Waveform], seconds: float) -> Iterator[tuple[float, Waveform]]:
+    """A sound, block by block at 32 kHz, cut into segments: start in seconds, samples.
 
-    Never more than a window is in memory. The last one is between SHORTEST_SECONDS and
-    WINDOW_SECONDS + SHORTEST_SECONDS long, or as short as the file.
+    Never more than two segments and a block are in memory. All are `seconds` long, but for a sound
+    that is shorter itself. The last one ends with the sound and so overlaps the one before it; a
+    rest under SHORTEST_SECONDS is left out.
     """
-    length = round(WINDOW_SECONDS * SAMPLE_RATE)
-    needed = length + round(SHORTEST_SECONDS * SAMPLE_RATE)
-    blocks: list[Waveform] = []
-    held = start = 0
-    other = path.suffix.lower() in SUFFIXES
-    for block in stream_other(path) if other else stream_audio(path):
-        blocks.append(block)
-        held += len(block)
-        if held >= needed:
-            joined = np.concatenate(blocks)
-            while len(joined) >= needed:
-                yield start / SAMPLE_RATE, joined[:length]
-                joined = joined[length:]
-                start += length
-            blocks, held = [joined], len(joined)
-    if held:
-        yield start / SAMPLE_RATE, np.concatenate(blocks)
+    length = round(seconds * SAMPLE_RATE)
+    before = np.zeros(0, np.float32)  # the last whole segment
+    held, start = [], 0
+    for block in blocks:
+        held.append(block)
+        if sum(map(len, held)) < length:
+            continue
+        joined = np.concatenate(held)
+        while len(joined) >= length:
+            before, joined = joined[:length], joined[length:]
+            yield start / SAMPLE_RATE, before
+            start += length
+        held = [joined.copy()]  # not a view, which would keep all of `joined`
+    rest = np.concatenate([np.zeros(0, np.float32), *held])
+    if not start and len(rest):
+        yield 0.0, rest
+    elif len(rest) >= round(SHORTEST_SECONDS * SAMPLE_RATE):
+        overlap = length - len(rest)
+        yield (start - overlap) / SAMPLE_RATE, np.concatenate([before[-overlap:], rest])
 
 
 class _Batches:
-    """Gathers windows of several files into batches; a file is done when all of it is embedded."""
+    """Gathers segments of several files into batches; a file is done when all of it is embedded."""
 
     def __init__(self, load: Callable[[], Model]) -> None:
         self._load = cache(load)  # loading takes seconds, and often nothing is to be embedded
         self._waiting: list[tuple[str, Waveform]] = []
-        self._rows: dict[str, list[NDArray[np.float32]]] = {}
-        self._whole: dict[str, Entry] = {}
+        self._rows: dict[str, list[NDArray[np.float16]]] = {}
+        self._whole: dict[str, tuple[Entry, int]] = {}
 
     def add(self, path: str, waveform: Waveform) -> None:
         self._waiting.append((path, waveform))
@@ -108,8 +114,8 @@ class _Batches:
         if held >= self._load().batch_seconds * SAMPLE_RATE:
             self.flush()
 
-    def finish(self, entry: Entry) -> None:
-        self._whole[entry.path] = entry
+    def finish(self, entry: Entry, segments: int) -> None:
+        self._whole[entry.path] = entry, segments
 
     def drop(self, path: str) -> None:
         self._waiting = [(p, waveform) for p, waveform in self._waiting if p != path]
@@ -119,18 +125,18 @@ class _Batches:
         if self._waiting:
             embedded = self._load().sounds([waveform for _, waveform in self._waiting])
             for (path, _), row in zip(self._waiting, embedded, strict=True):
-                self._rows.setdefault(path, []).append(np.asarray(row, np.float32))
+                self._rows.setdefault(path, []).append(np.asarray(row, np.float16))
             self._waiting = []
 
     def done(self) -> list[Entry]:
         """The entries that have become whole since this was last asked."""
         ready = [
             path
-            for path, entry in self._whole.items()
-            if len(self._rows.get(path, ())) == len(entry.starts)
+            for path, (_, segments) in self._whole.items()
+            if len(self._rows.get(path, ())) == segments
         ]
         return [
-            replace(self._whole.pop(path), embeddings=np.stack(self._rows.pop(path)))
+            replace(self._whole.pop(path)[0], embeddings=np.stack(self._rows.pop(path)))
             for path in ready
         ]
 
@@ -138,7 +144,7 @@ class _Batches:
 def update_index(
     folder: Path,
     earlier: Index | None,
-    model: tuple[str, str],
+    model: tuple[str, str, float],
     load: Callable[[], Model],
     save: Callable[[Index], None],
     stop: Callable[[], str | None] = lambda: None,
@@ -147,9 +153,9 @@ def update_index(
 
     earlier: the index so far, made by the same model. A file of the same size and time of change
     is taken over from it; so is one of the same content, wherever it was. Files that could not be
-    read are tried again. model: its folder and the SHA-256 of its weights; `load` is called when
-    the first sound is to be embedded. `stop` is asked between files and windows; a reason ends
-    the work, and what was done is saved.
+    read are tried again. model: its folder, the SHA-256 of its weights and the seconds of its
+    segments; `load` is called when the first sound is to be embedded. `stop` is asked between
+    files and segments; a reason ends the work, and what was done is saved.
     """
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
@@ -174,7 +180,7 @@ def update_index(
         for entry in fresh:
             if stopped := stop():
                 break
-            done, same = _read(folder, entry, by_content, batches, stop)
+            done, same = _read(folder, entry, model[2], by_content, batches, stop)
             moved += same
             for one in [*done, *batches.done()]:
                 entries[one.path] = one
@@ -201,9 +207,6 @@ def update_index(
 
 
 def _looked_at(folder: Path, path: str) -> Entry:
-    if (folder / path).is_dir():
-        leads_to = os.path.realpath(folder / path)
-        return Entry(path, 0, 0, problem=f"a linked folder, not looked into: index {leads_to}")
     if odd := not_a_file(folder / path):
         return Entry(path, 0, 0, problem=odd)
     try:
@@ -220,6 +223,7 @@ def _unchanged(one: Entry, other: Entry) -> bool:
 def _read(
     folder: Path,
     entry: Entry,
+    segment_seconds: float,
     by_content: dict[str, Entry],
     batches: _Batches,
     stop: Callable[[], str | None],
@@ -232,17 +236,15 @@ def _read(
         entry = replace(entry, sha256=sha256_of(path))
         same = by_content.get(entry.sha256)
         if same:
-            told = (same.starts, same.seconds, same.embeddings)
-            return [replace(entry, starts=told[0], seconds=told[1], embeddings=told[2])], True
-        starts, seconds = [], []
-        for start, waveform in windows(path):
+            return [replace(entry, seconds=same.seconds, embeddings=same.embeddings)], True
+        count, end = 0, 0.0
+        for start, waveform in segments(stream_any(path), segment_seconds):
             if stop():
                 batches.drop(entry.path)
                 return [], False
             batches.add(entry.path, waveform)
-            starts.append(start)
-            seconds.append(len(waveform) / SAMPLE_RATE)
-        if not starts:
+            count, end = count + 1, start + len(waveform) / SAMPLE_RATE
+        if not count:
             raise AudioProblem(f"{path}: holds no samples")
     except (AudioProblem, OSError, UnicodeEncodeError) as problem:
         batches.drop(entry.path)
@@ -250,5 +252,5 @@ def _read(
         if isinstance(problem, UnicodeEncodeError):
             message = "its name is not valid in this system's encoding; rename it"
         return [replace(entry, sha256="", problem=message)], False
-    batches.finish(replace(entry, starts=tuple(starts), seconds=tuple(seconds)))
+    batches.finish(replace(entry, seconds=end), count)
     return [], False

@@ -6,10 +6,8 @@ request. The queries are chosen by a rule, not by hand.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import jinja2
 import numpy as np
 import pandas as pd
 from markupsafe import Markup
@@ -20,8 +18,8 @@ from triptych.audio.data.shards import Store
 from triptych.audio.embedding_files import Split
 from triptych.audio.scoring.metrics import best_columns, columns_of, ranks, similarities
 from triptych.audio.search.pictures import mp3_address, spectrogram_address
+from triptych.audio.search.rendering import render
 
-TEMPLATES = Path(__file__).parent / "templates"
 BEST = 10
 HEARD_SECONDS = 10.0
 KINDS = ("at rank 1", "at ranks 2 to 10", "not among the ten best")
@@ -128,12 +126,9 @@ def search_page(
                 ],
             )
         )
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
-    )
-    return environment.get_template("search.html.j2").render(
+    return render(
+        "search.html.j2",
         style=Markup(style),
-        own_style=Markup((TEMPLATES / "search.css").read_text(encoding="utf-8")),
         run=run,
         scale=scale,
         shown=shown,

@@ -1,4 +1,4 @@
-"""A sound as a page can show it: a spectrogram in PNG and a player's MP3, as data addresses."""
+"""A sound as a page can show it: a spectrogram in PNG and a player's MP3."""
 
 import base64
 import io
@@ -38,7 +38,12 @@ _SHADES = np.array(
 
 
 def mp3_address(waveform: NDArray[np.float32]) -> str:
-    """data: address of an MP3 of a waveform [frames] at 32 kHz, no louder than full scale."""
+    """data: address of `mp3`."""
+    return _address("audio/mpeg", mp3(waveform))
+
+
+def mp3(waveform: NDArray[np.float32]) -> bytes:
+    """An MP3 of a waveform [frames] at 32 kHz, no louder than full scale."""
     stream = io.BytesIO()
     soundfile.write(
         stream,
@@ -49,17 +54,22 @@ def mp3_address(waveform: NDArray[np.float32]) -> str:
         compression_level=MP3_QUALITY,
         bitrate_mode="VARIABLE",
     )
-    return _address("audio/mpeg", stream.getvalue())
+    return stream.getvalue()
 
 
 def spectrogram_address(waveform: NDArray[np.float32]) -> str:
-    """data: address of a PNG of the spectrogram, drawn from left to right, low pitches below."""
+    """data: address of `spectrogram_png`."""
+    return _address("image/png", spectrogram_png(waveform))
+
+
+def spectrogram_png(waveform: NDArray[np.float32]) -> bytes:
+    """A PNG of the spectrogram, drawn from left to right, low pitches below."""
     shades = np.round(levels(spectrogram(waveform)) * (LEVELS - 1)).astype(np.uint8)
     image = Image.fromarray(shades[::-1], mode="P")
     image.putpalette(palette().tobytes())
     stream = io.BytesIO()
     image.save(stream, format="PNG", optimize=True, bits=5)
-    return _address("image/png", stream.getvalue())
+    return stream.getvalue()
 
 
 def spectrogram(waveform: NDArray[np.float32]) -> NDArray[np.float64]:

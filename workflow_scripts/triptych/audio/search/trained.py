@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.audio.data.tables import read_table
-from triptych.audio.models.model_table import read_model_table
+from triptych.audio.models.model_table import CLAP, read_model_table
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
@@ -47,6 +47,20 @@ def only_synthesised(folder: Path) -> bool:
     about = read_model_table(folder)["about"]
     sources = set(about.get("sources", {}).values()) - {"none"}
     return sources == {"synthesised"}
+
+
+def segment_seconds(folder: Path) -> float:
+    """How much sound a model hears at once. Raises InputError."""
+    table = read_model_table(folder)
+    try:
+        if table.get("kind") == CLAP:
+            return float(table["preprocessor_config"]["max_length_s"])
+        return float(table["settings"]["segment_seconds"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{folder}: not a trained model, its model.json doesn't tell the seconds of its "
+            "segments"
+        ) from error
 
 
 def model_folder(row: pd.Series) -> Path:
