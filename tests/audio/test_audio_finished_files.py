@@ -90,7 +90,7 @@ def test_the_first_model_is_fetched_once_converted_and_searched(
         listed(checkout, address, "dcase2025")
         assert indexed("published") == 0
         told = capsys.readouterr()
-        assert "2 files in 2 windows" in told.out
+        assert "2 files in 2 segments" in told.out
         asked = len(behaviour.requests)
         assert main(["search", "hum", "--index", "sounds", "--model", "one", "--json"]) == 0
         assert indexed("published") == 0
