@@ -1,12 +1,9 @@
 """Writing a model's text side as ONNX, for `text_side`."""
 
-import contextlib
 import json
-import logging
 import shutil
 import tempfile
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -26,8 +23,8 @@ from triptych.audio.search.text_side import (
 )
 from triptych.core.errors import InputError
 from triptych.core.files import partial_prefix
+from triptych.core.onnx_export import exported
 
-OPSET = 20
 TRIED = ("rain", "A dog barks twice, far away; then somebody shuts a heavy door.", "", "wind " * 90)
 """Texts of which the written network must say what PyTorch says: short, long, empty, cut."""
 
@@ -92,22 +89,10 @@ def write_text_side(model: TextModel, model_sha256: str, folder: Path) -> None:
 def _export(network: nn.Module, path: Path) -> None:
     ids = torch.ones(2, 9, dtype=torch.int64)  # no size of which is special
     sizes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
-    with warnings.catch_warnings(), _quiet():
-        warnings.simplefilter("ignore")
-        program = torch.onnx.export(
-            network,
-            (ids, torch.ones_like(ids)),
-            input_names=list(INPUTS),
-            output_names=[OUTPUT],
-            dynamic_shapes=(sizes, sizes),
-            opset_version=OPSET,
-            dynamo=True,
-            verbose=False,
-        )
-        assert program is not None
-        for node in program.model.graph:
-            node.metadata_props.clear()  # traces, which name this machine's folders
-        program.save(path, external_data=True)
+    program = exported(network, (ids, torch.ones_like(ids)), INPUTS, OUTPUT, (sizes, sizes))
+    for node in program.model.graph:
+        node.metadata_props.clear()  # traces
+    program.save(path, external_data=True)
 
 
 def _compare(written: TextSide, model: TextModel) -> None:
@@ -120,14 +105,3 @@ def _compare(written: TextSide, model: TextModel) -> None:
                 f"the text side as ONNX differs from PyTorch's by {apart:.1e} for {each[:40]!r}, "
                 f"at most {TOLERANCE:.0e} is allowed: report this with the model's name"
             )
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """The exporter narrates on every level; what matters is whether `_compare` passes."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)

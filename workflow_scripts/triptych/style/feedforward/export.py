@@ -4,11 +4,8 @@ The file holds the padding to a multiple of some pixels and the cropping, so it 
 network takes: float32 [N, 3, H, W] in [0, 1], of `Architecture.smallest` pixels or more each way.
 """
 
-import contextlib
-import logging
 import os
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +15,11 @@ import torch
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
+from triptych.core.onnx_export import exported
 from triptych.core.sampling import keyed_generator
 from triptych.style.feedforward.network import TransformationNetwork
 
 INPUT, OUTPUT = "photograph", "stylised"
-
-OPSET = 20
 
 TOLERANCE = 1e-3
 """Largest allowed difference to PyTorch's float32 output, images in [0, 1]: a quarter level."""
@@ -37,20 +33,8 @@ def export_onnx(path: str | os.PathLike[str], network: TransformationNetwork) ->
     network = network.cpu().eval()
     example = torch.rand(2, 3, 70, 93)  # no size of which is special: 1 or a multiple of 4
     sizes = {0: torch.export.Dim.DYNAMIC, 2: torch.export.Dim.DYNAMIC, 3: torch.export.Dim.DYNAMIC}
-    # The exporter narrates on every level; what matters is whether the parity test passes.
-    with atomic_path(path) as temporary, warnings.catch_warnings(), _quiet():
-        warnings.simplefilter("ignore")
-        program = torch.onnx.export(
-            network,
-            (example,),
-            input_names=[INPUT],
-            output_names=[OUTPUT],
-            dynamic_shapes=(sizes,),
-            opset_version=OPSET,
-            dynamo=True,
-            verbose=False,
-        )
-        assert program is not None
+    program = exported(network, (example,), [INPUT], OUTPUT, (sizes,))
+    with atomic_path(path) as temporary:
         _save_without_traces(program.model_proto, temporary)
 
 
@@ -112,14 +96,3 @@ def _save_without_traces(model: Any, path: Path) -> None:
         for item in part:
             item.ClearField("metadata_props")
     path.write_bytes(model.SerializeToString(deterministic=True))
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Nothing below an error is logged while the block runs."""
-    before = logging.root.manager.disable
-    logging.disable(logging.WARNING)
-    try:
-        yield
-    finally:
-        logging.disable(before)
