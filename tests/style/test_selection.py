@@ -144,3 +144,8 @@ def test_the_table_is_plain_data(loss):
     table = select({10: weights(0)}, SMALL, loss, Crops(), 4, "float32", CPU).losses
     assert pd.api.types.is_bool_dtype(table["chosen"])
     assert pd.api.types.is_integer_dtype(table["batch"])
+
+
+def test_wide_images_stand_in_fewer_columns():
+    assert columns_for(15, aspect=8) == 1
+    assert columns_for(18, aspect=2) == 3

@@ -55,9 +55,12 @@ def write_sheet(path: str | os.PathLike[str], sheet: Image.Image) -> None:
         sheet.save(temporary, "PNG", optimize=True)
 
 
-def columns_for(count: int, widest: int = 8) -> int:
-    """Columns that make `count` images a sheet about as wide as it is tall, at most `widest`."""
-    return max(1, min(widest, round(count**0.5)))
+def columns_for(count: int, widest: int = 8, aspect: float = 1.0) -> int:
+    """Columns that make `count` images a sheet about as wide as it is tall, at most `widest`.
+
+    aspect: an image's width over its height.
+    """
+    return max(1, min(widest, round((count / aspect) ** 0.5)))
 
 
 def _pil(image: Tensor) -> Image.Image:

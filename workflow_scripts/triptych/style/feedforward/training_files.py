@@ -169,5 +169,6 @@ def select_network(
         for number, total in zip(table["batch"], table["total"], strict=True)
     ]
     marked = table["chosen"].tolist().index(True)
-    write_sheet(sheet, contact_sheet(images, captions, columns_for(len(images)), marked))
+    columns = columns_for(len(images), aspect=architecture.styles)
+    write_sheet(sheet, contact_sheet(images, captions, columns, marked))
     return chosen

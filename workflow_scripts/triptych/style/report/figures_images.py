@@ -73,7 +73,7 @@ def styles_figure(long: pd.DataFrame, *, stylised: Pairs, paintings: Files) -> F
         painting, content = str(row["painting"]), str(row["content"])
         picture = read_picture(chosen_file(paintings, painting, "painting"))
         result = read_picture(stylised[painting, content])
-        above.append(Panel(cropped(picture, result), spoken(painting)))
+        above.append(Panel(cropped(picture, result), spoken(painting), "painting"))
         note = f"{label(ORIGIN_LABELS, str(row['origin']))}, {duration(float(row['value']))}"
         below.append(Panel(result, spoken(content), note))
     rows = []
