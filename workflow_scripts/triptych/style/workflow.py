@@ -329,6 +329,8 @@ class Workflow:
 
         schedule = config["training"]["schedule"]
         trained = ", ".join(f"{painting} ({variant})" for painting, variant in self.trained)
+        begin = config["networks"]["begin"]
+        begun = f", from the mean of the styles of {begin} (shipped)" if begin else ""
         return {
             "Version 1": f"{len(self._runs)} images, "
             f"{config['optimize']['evaluations']} evaluations at {config['optimize']['size']} "
@@ -336,8 +338,11 @@ class Workflow:
             "Backbones": f"{named('vgg')}, {named('alexnet')}",
             "Loss network of Version 2": named("loss"),
             "Trained in this run": f"{trained}: {schedule['batches']:,} batches of "
-            f"{schedule['batch']} at {schedule['size']} pixels",
-            "Shipped with the repository": ", ".join(config["networks"]["shipped"]) or "none used",
+            f"{schedule['batch']} at {schedule['size']} pixels{begun}",
+            "Shipped with the repository": ", ".join(
+                f"{name} ({', '.join(self.styles(name))})" for name in config["networks"]["shipped"]
+            )
+            or "none used",
             "Photographs": f"{config['photographs']['source']}",
             "Judge of results": named("held_out"),
         }
