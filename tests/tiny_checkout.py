@@ -48,6 +48,7 @@ TINY = {
         "calibration": 4,
         "painting_size": [96, 96],
         "optimize": {"size": 64, "evaluations": 4, "painting": "mosaic"},
+        "networks": {"begin": ""},
         "network": {"width": 4},
         "training": {
             "painting_size": 64,
