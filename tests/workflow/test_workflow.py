@@ -50,7 +50,7 @@ def test_the_paper_scale_trains_on_coco_with_imagenet_weights(fresh):
 @pytest.mark.parametrize(
     ("overlay", "message"),
     [
-        ({"networks": {"main": "dots"}}, "style.networks.main names dots; allowed are"),
+        ({"networks": {"main": "the_scream"}}, "style.networks.main names the_scream; allowed are"),
         ({"optimize": {"content": "cat"}}, "names cat; allowed are china"),
         ({"experiments": {"losses": {"colour": 1}}}, "style.experiments.losses has no key colour"),
         ({"experiments": {"losses": {"vary": {"content_loss": ["l3"]}}}}, "content_loss is 'l3'"),

@@ -136,6 +136,7 @@ class PreparedNetwork:
             _doubled(network.deconv2, network.in5, dtype),
         ]
         self.last = _last(network.deconv3, network.palette, dtype)
+        self._offset = None if network.palette is None else network.palette.offset
 
     def __call__(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
@@ -162,8 +163,14 @@ class PreparedNetwork:
         return scaled.to(self.dtype, memory_format=torch.channels_last)
 
     def leave(self, raw: Tensor) -> Tensor:
-        """The last stage's result as the network's: about [0, 1], planes again."""
-        return raw.to(self.statistics, memory_format=torch.contiguous_format)
+        """The last stage's result as the network's: about [0, 1], planes again.
+
+        A palette's mean colour is added here, since half precision is finest about zero.
+        """
+        stylised = raw.to(self.statistics, memory_format=torch.contiguous_format)
+        if self._offset is None:
+            return stylised
+        return stylised.add_(self._offset.to(stylised)[:, None, None])
 
 
 @contextlib.contextmanager
@@ -243,7 +250,7 @@ def _doubled(
 def _last(module: ReflectedConvolution, palette: Palette | None, dtype: torch.dtype) -> Stage:
     """The last convolution, as one with a stride that makes several pixels of a row at once.
 
-    With what follows it multiplied in: the palette, or the division by 255.
+    With what follows it multiplied in: the palette (not its mean), or the division by 255.
     """
     assert module.conv2d.bias is not None
     weight, bias = module.conv2d.weight.detach().double(), module.conv2d.bias.detach().double()
@@ -252,7 +259,7 @@ def _last(module: ReflectedConvolution, palette: Palette | None, dtype: torch.dt
     else:
         matrix = palette.matrix.double()
         weight = torch.einsum("oc,cikl->oikl", matrix, weight)
-        bias = matrix @ bias + palette.offset
+        bias = matrix @ bias
     outputs, inputs, side, _ = weight.shape
     spare = 1 if dtype == torch.bfloat16 and inputs in WRONG_ON_AMX else 0
     wide = weight.new_zeros(NEIGHBOURS, outputs, inputs, side, side + NEIGHBOURS - 1 + spare)
