@@ -51,10 +51,11 @@ def prepared_stages() -> Found:
     for width in WIDTHS:
         for upsampling in ("nearest", "transposed"):
             torch.manual_seed(width)
-            network = TransformationNetwork(Architecture(width, upsampling, (0,))).eval()
+            network = TransformationNetwork(Architecture(width, upsampling, (0, 1))).eval()
             for precision, dtype in DTYPES.items():
                 prepared = PreparedNetwork(network, precision)
                 stages = {f"exit {n}": stage for n, stage in enumerate(prepared.exit)}
+                stages |= {f"halving block {n}": s for n, s in enumerate(prepared.blocks[1])}
                 if upsampling == "nearest":  # the others are the same
                     stages |= {f"entry {n}": stage for n, stage in enumerate(prepared.entry)}
                     stages |= {"block": prepared.blocks[0][0], "last": prepared.last}
