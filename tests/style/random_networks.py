@@ -6,9 +6,10 @@ from triptych.style.feedforward.network import Architecture, TransformationNetwo
 
 
 def network(upsampling="nearest", blocks=(0, 0), palette=False, width=4) -> TransformationNetwork:
-    """Random weights, biases and affine parts; results of some 100 levels."""
+    """Random weights, biases and affine parts; results of some 100 levels. With a palette, grain."""
     torch.manual_seed(1)
-    made = TransformationNetwork(Architecture(width, upsampling, blocks, palette))
+    grain = 2 if palette else 0
+    made = TransformationNetwork(Architecture(width, upsampling, blocks, palette, grain))
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))

@@ -17,7 +17,7 @@ from triptych.style.feedforward.network import Architecture, TransformationNetwo
 
 def network(upsampling="nearest", blocks=(0, 2), palette=True, seed=0):
     torch.manual_seed(seed)
-    made = TransformationNetwork(Architecture(4, upsampling, blocks, palette))
+    made = TransformationNetwork(Architecture(4, upsampling, blocks, palette, 2 * palette))
     torch.nn.init.normal_(made.deconv3.conv2d.weight)
     return made.eval()
 

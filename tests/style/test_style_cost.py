@@ -21,9 +21,9 @@ from triptych.style.work import closure_work, forward_work, network_parameters, 
 
 ROOT = Path(__file__).parents[2]
 NETWORKS = [
-    {"width": 32, "upsampling": "transposed", "palette": False, "blocks": [0] * 5},
-    {"width": 16, "upsampling": "nearest", "palette": True, "blocks": [0, 1]},
-    {"width": 8, "upsampling": "transposed", "palette": True, "blocks": [0, 2]},
+    {"width": 32, "upsampling": "transposed", "palette": False, "grain": 0, "blocks": [0] * 5},
+    {"width": 16, "upsampling": "nearest", "palette": True, "grain": 3, "blocks": [0, 1]},
+    {"width": 8, "upsampling": "transposed", "palette": True, "grain": 1, "blocks": [0, 2]},
 ]
 PLAIN = {"painting": "great_wave", "variant": "plain"}
 

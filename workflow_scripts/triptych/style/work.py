@@ -1,5 +1,6 @@
 """What the style study's steps ask of a processor, in closed form."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -17,6 +18,10 @@ from triptych.style.optimisation.presets import Choices
 
 HALF = 0.9
 """Of float32's traffic, in half precision: there is less to move, and more to cast."""
+
+
+GRAIN_WAVES = 64
+"""That a channel of the grain is the sum of."""
 
 
 class Read(NamedTuple):
@@ -124,7 +129,7 @@ def _layers(network: Mapping[str, Any]) -> list[_Layer]:
     narrow = network["width"]
     middle, wide = 2 * narrow, 4 * narrow
     return [
-        _Layer(3, narrow, 9, 1, 1),
+        _Layer(3 + network["grain"], narrow, 9, 1, 1),
         _Layer(narrow, middle, 3, 2, 2),
         _Layer(middle, wide, 3, 2, 4),
         *[layer for halvings in network["blocks"] for layer in _block(wide, halvings)],
@@ -158,6 +163,8 @@ def network_work(
     height, width = (-(-side // multiple) * multiple for side in (height, width))
     pixels, ways = images * height * width, 1 + back
     work = moved(3 * pixels, (14 if network["palette"] else 4) * ways, 10 * ways)
+    work += product(height * width, 2 * GRAIN_WAVES, network["grain"])
+    work += moved(network["grain"] * height * width, 4, 12)
     transposed = network["upsampling"] == "transposed"
     *normed, last = _layers(network)
     for number, layer in enumerate([*normed, last]):
@@ -167,11 +174,13 @@ def network_work(
         if layer.doubles and transposed:
             # A transposed convolution multiplies each of its inputs, not of its outputs.
             work += product(positions / 4, 9 * layer.inputs, layer.outputs, times)
+        elif layer.doubles:  # Four convolutions 2x2 at the low resolution, put in each other's gaps.
+            low = images * math.prod(side // (2 * layer.reduced) + 1 for side in (height, width))
+            work += product(low, 4 * layer.inputs, 4 * layer.outputs, times)
+            work += moved(low * layer.inputs, 2 * ways, ways) + moved(made, 2 * ways, ways)
         else:
             work += product(positions, layer.kernel**2 * layer.inputs, layer.outputs, times)
             work += moved(seen, 2 * (ways if number else 1), ways)  # the padding
-            if layer.doubles:
-                work += moved(seen, 1.25 * ways, ways)
         if layer is not last:
             # The norm, and behind it a ReLU, or after each second one of a block the sum.
             work += moved(made, 4 + 6 * back, 5 + 9 * back)

@@ -21,6 +21,7 @@ from triptych.core.errors import InputError
 from triptych.style.feedforward.moments import Norm, at_least_float32, normalised
 from triptych.style.feedforward.network import (
     FULL,
+    NEAREST,
     InstanceNorm,
     NearestConvolution,
     Palette,
@@ -28,6 +29,7 @@ from triptych.style.feedforward.network import (
     TransformationNetwork,
     TransposedConvolution,
     padded_to_multiple,
+    sub_pixel,
 )
 
 Precision = Literal["float32", "bf16", "fp16", "float64"]
@@ -42,6 +44,10 @@ DTYPES = {
 
 NEIGHBOURS = 4
 """Pixels of a row that the last convolution makes at once; widths are multiples of it."""
+
+TRANSPOSED = (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0)))
+"""As NEAREST for a transposed 3-tap filter of stride 2, with x[i] and x[i + 1]: an even pixel is
+x[i] w1; an odd one x[i] w2 + x[i + 1] w0."""
 
 WRONG_ON_AMX = range(9, 32)
 """Input channels at which the last convolution in bf16, 12 columns wide, gives garbage by oneDNN's
@@ -136,6 +142,7 @@ class PreparedNetwork:
             _doubled(network.deconv2, network.in5, dtype),
         ]
         self.last = _last(network.deconv3, network.palette, dtype)
+        self._with_grain = network.with_grain
         self._offset = None if network.palette is None else network.palette.offset
 
     def __call__(self, images: Tensor) -> Tensor:
@@ -157,9 +164,13 @@ class PreparedNetwork:
             x = stage.normalise(stage.convolve(stage.pad(x))).relu_()
         return self.leave(self.last.convolve(self.last.pad(x)))
 
-    def enter(self, images: Tensor) -> Tensor:
-        """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last."""
-        scaled = images.to(self.device, self.statistics) * FULL
+    def enter(self, images: Tensor, top: int = 0, left: int = 0) -> Tensor:
+        """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last.
+
+        With its grain, for which top and left say where in the whole picture it lies, in pixels.
+        """
+        corners = torch.tensor([[top, left]])
+        scaled = self._with_grain(images.to(self.device, self.statistics), corners) * FULL
         return scaled.to(self.dtype, memory_format=torch.channels_last)
 
     def leave(self, raw: Tensor) -> Tensor:
@@ -219,23 +230,15 @@ def _doubled(
     """Either enlargement as one convolution 2x2 that makes the four pixels of each position."""
     weight = module.conv2d.weight.detach().double()
     if isinstance(module, TransposedConvolution):
-        # An even pixel is x[i] w1; an odd one x[i] w2 + x[i + 1] w0.
-        weight = weight.transpose(0, 1)
-        taps = torch.zeros(2, 2, 3)  # [parity, which of the two inputs, which weight]
-        taps[0, 0, 1] = taps[1, 0, 2] = taps[1, 1, 0] = 1
+        weight, taps = weight.transpose(0, 1), TRANSPOSED
         border, before, crop = "constant", 0, 0
     else:
-        # Reflected at full resolution the enlarged image repeats its outermost low pixel. From
-        # x[i - 1] and x[i] come the odd pixel 2i - 1 and the even one 2i, in this order; the
-        # outermost of either kind falls away.
-        taps = torch.zeros(2, 2, 3)
-        taps[0, 0, 0] = taps[0, 0, 1] = taps[0, 1, 2] = 1
-        taps[1, 0, 0] = taps[1, 1, 1] = taps[1, 1, 2] = 1
+        # The odd pixel 2i - 1 and the even one 2i, in this order; the outermost of either kind
+        # falls away.
+        taps = NEAREST
         border, before, crop = "replicate", 1, 1
-    taps = taps.to(weight)
-    combined = torch.einsum("oikl,pak,qbl->pqoiab", weight, taps, taps)
     return Stage(
-        weight=_laid_out(combined.flatten(0, 2), dtype),
+        weight=_laid_out(sub_pixel(weight, taps).flatten(0, 2), dtype),
         bias=None,
         norm=Norm.of(norm, dtype),
         border=border,  # type: ignore[arg-type]

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from triptych.core.errors import InputError
+from triptych.style.feedforward.grain import Grain
 
 Upsampling = Literal["transposed", "nearest"]
 
@@ -26,6 +27,10 @@ SMALLEST = 16
 FULL = 255.0
 """Images are 0 to 255 inside the network, as in the published checkpoints."""
 
+NEAREST = (((1.0, 1.0, 0.0), (0.0, 0.0, 1.0)), ((1.0, 0.0, 0.0), (0.0, 1.0, 1.0)))
+"""Of a 3-tap filter after nearest-neighbour doubling, which taps meet x[i - 1] and which x[i], for
+the odd pixel 2i - 1 and the even one 2i: [parity, input, tap]."""
+
 
 @dataclass(frozen=True)
 class Architecture:
@@ -36,8 +41,8 @@ class Architecture:
     pytorch/examples, nearest neighbours x2 and a 3x3 convolution. `blocks` says of each residual
     block how often its branch halves the size and doubles it again: none of the paper's five does,
     and those that do paint what is larger than a stroke. With a `palette` the three channels of
-    the last layer are mixed into the painting's colours (see Palette). A network of several
-    `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and
+    the last layer are mixed into the painting's colours (see Palette). `grain` is the channels of
+    noise beside the photograph's three (see Grain), none in the paper. A network of several `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and
     each has scales and shifts of the norms, and a palette, of its own.
     """
 
@@ -45,6 +50,7 @@ class Architecture:
     upsampling: Upsampling = "transposed"
     blocks: tuple[int, ...] = (0,) * 5
     palette: bool = False
+    grain: int = 0
     styles: int = 1
 
     def __post_init__(self) -> None:
@@ -54,8 +60,11 @@ class Architecture:
                 f"width {self.width} with the residual blocks {list(self.blocks)}; expected a "
                 "width of at least 1, and of each block how often it halves the size, 0 or more"
             )
-        if self.styles < 1:
-            raise InputError(f"styles is {self.styles}; expected at least 1")
+        if self.styles < 1 or self.grain < 0:
+            raise InputError(
+                f"styles is {self.styles} and grain {self.grain}; expected at least 1 style, and 0 "
+                "or more channels of grain"
+            )
         if self.upsampling not in ("transposed", "nearest"):
             raise InputError(
                 f"upsampling is {self.upsampling!r}; expected 'transposed' or 'nearest'"
@@ -98,7 +107,11 @@ class TransposedConvolution(nn.Module):
 
 
 class NearestConvolution(nn.Module):
-    """Doubles the size by nearest neighbours and convolves 3x3: fewer checkerboards."""
+    """Doubles the size by nearest neighbours and convolves 3x3: fewer checkerboards.
+
+    As four convolutions 2x2 at the low resolution, with 4/9 of the products and the same values
+    and gradients up to rounding (Shi et al. 2016, sub-pixel convolution).
+    """
 
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__()
@@ -106,8 +119,23 @@ class NearestConvolution(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, H, W] -> [N, C', 2H, 2W]"""
-        enlarged = functional.interpolate(x, scale_factor=2.0, mode="nearest")
-        return self.conv2d(functional.pad(enlarged, (1, 1, 1, 1), mode="reflect"))
+        weight, bias = sub_pixel(self.conv2d.weight, NEAREST), self.conv2d.bias
+        assert bias is not None
+        # Reflected at full resolution the enlarged image repeats its outermost low pixel.
+        padded = functional.pad(x, (1, 1, 1, 1), mode="replicate")
+        weight = weight.permute(2, 0, 1, 3, 4, 5).flatten(0, 2)
+        pixels = functional.conv2d(padded, weight, bias.repeat_interleave(4))
+        return functional.pixel_shuffle(pixels, 2)[..., 1:-1, 1:-1]
+
+
+def sub_pixel(weight: Tensor, taps: Sequence[Sequence[Sequence[float]]]) -> Tensor:
+    """A doubling's filters at the low resolution: [2, 2, C', C, 2, 2] of [C', C, 3, 3].
+
+    taps: as NEAREST. The first two dimensions are a pixel's place among four.
+    """
+    with torch.autocast(weight.device.type, enabled=False):
+        places = torch.tensor(taps, dtype=weight.dtype, device=weight.device)
+        return torch.einsum("oikl,pak,qbl->pqoiab", weight, places, places)
 
 
 Convolution = ReflectedConvolution | TransposedConvolution | NearestConvolution
@@ -223,7 +251,9 @@ class TransformationNetwork(nn.Module):
         self.architecture = architecture = architecture or Architecture()
         narrow, styles = architecture.width, architecture.styles
         middle, wide = 2 * narrow, 4 * narrow
-        self.conv1, self.in1 = ReflectedConvolution(3, narrow, 9), InstanceNorm(narrow, styles)
+        self.grain = Grain(architecture.grain) if architecture.grain else None
+        self.conv1 = ReflectedConvolution(3 + architecture.grain, narrow, 9)
+        self.in1 = InstanceNorm(narrow, styles)
         self.conv2 = ReflectedConvolution(narrow, middle, 3, 2)
         self.in2 = InstanceNorm(middle, styles)
         self.conv3, self.in3 = ReflectedConvolution(middle, wide, 3, 2), InstanceNorm(wide, styles)
@@ -243,15 +273,25 @@ class TransformationNetwork(nn.Module):
         """The residual blocks, in order."""
         return [self.get_submodule(name) for name in self._blocks]  # type: ignore[misc]
 
-    def forward(self, images: Tensor) -> Tensor:
+    def forward(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
         """Stylised images of the shape of `images`, [N, 3, H, W] in [0, 1]; not clamped.
 
+        corners: where in the grain each image lies, [N, 2]; all at its beginning if not given.
         Sizes that aren't multiples of `Architecture.multiple` are padded at the bottom and the
         right by reflection and cropped afterwards. Raises InputError for less than
         `Architecture.smallest` pixels a side.
         """
         height, width = images.shape[-2:]
-        return self.transform(padded_to_multiple(images, self.architecture))[..., :height, :width]
+        seen = self.with_grain(padded_to_multiple(images, self.architecture), corners)
+        return self.transform(seen)[..., :height, :width]
+
+    def with_grain(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
+        """What the first layer sees, [N, 3 + grain, H, W], at the `corners` as in `forward`."""
+        if self.grain is None:
+            return images
+        if corners is None:
+            corners = torch.zeros(1, 2, device=images.device)
+        return torch.cat([images, self.grain(images, corners).to(images)], 1)
 
     def of_styles(self) -> dict[str, Tensor]:
         """What each style has of its own, by name: [S, ...], or [...] where there is but one."""
@@ -273,7 +313,7 @@ class TransformationNetwork(nn.Module):
         return Styled(self, functional.one_hot(styles, self.architecture.styles))
 
     def transform(self, images: Tensor) -> Tensor:
-        """`forward` for sizes that are such multiples."""
+        """`forward` for sizes that are such multiples, with their grain."""
         x = functional.relu(self.in1(self.conv1(images * FULL)))
         x = functional.relu(self.in2(self.conv2(x)))
         x = functional.relu(self.in3(self.conv3(x)))
@@ -296,9 +336,9 @@ class Styled:
             for name, value in network.of_styles().items()
         }
 
-    def __call__(self, images: Tensor) -> Tensor:
+    def __call__(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
         """As `TransformationNetwork.forward`."""
-        return torch.func.functional_call(self._network, self._tensors, (images,))
+        return torch.func.functional_call(self._network, self._tensors, (images, corners))
 
     def alone(self) -> TransformationNetwork:
         """A network of this mixture [S] alone, for inference."""

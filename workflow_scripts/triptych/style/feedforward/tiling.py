@@ -202,7 +202,7 @@ class _Pixels:
         self.height, self.width = image.shape[-2:]
 
     def read(self, box: Box) -> Tensor:
-        return self.network.enter(_view(self.image, box))
+        return self.network.enter(_view(self.image, box), box.top, box.left)
 
 
 def _memory(

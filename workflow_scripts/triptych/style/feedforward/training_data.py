@@ -15,6 +15,7 @@ from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.core.sampling import keyed_generator
+from triptych.style.feedforward.grain import REACH
 
 CPU = torch.device("cpu")
 
@@ -98,6 +99,12 @@ def batch_styles(styles: int, settings: TrainingSettings, number: int) -> Tensor
         return None
     generator = keyed_generator(CPU, "styles", settings.seed, number)
     return torch.randint(styles, (settings.batch,), generator=generator)
+
+
+def batch_corners(settings: TrainingSettings, number: int) -> Tensor:
+    """Where in the grain each image of a batch lies, [batch, 2] in pixels."""
+    generator = keyed_generator(CPU, "corners", settings.seed, number)
+    return torch.randint(REACH, (settings.batch, 2), generator=generator)
 
 
 def batch_indices(count: int, batch: int, seed: int, number: int) -> list[int]:

@@ -1,5 +1,6 @@
 """One update of a transformation network's weights, in portions that the memory holds."""
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from triptych.core.portion import Portion
 from triptych.core.sampling import keyed_generator
 from triptych.style.feedforward.network import TransformationNetwork
 from triptych.style.feedforward.perceptual import TERMS, Disturbance, PerceptualLoss
-from triptych.style.feedforward.training_data import TrainingSettings
+from triptych.style.feedforward.training_data import TrainingSettings, batch_corners
 
 CPU = torch.device("cpu")
 
@@ -69,13 +70,21 @@ class Updates:
         if self._loss.settings.temporal_weight:
             generator = keyed_generator(CPU, "disturbed", self._settings.seed, number)
             disturbance = self._loss.disturbance(images, generator)
-        values = self._portion.run(lambda size: self._gradients(images, styles, disturbance, size))
+        corners = batch_corners(self._settings, number)
+        values = self._portion.run(
+            lambda size: self._gradients(images, styles, corners, disturbance, size)
+        )
         self._scaler.step(self._adam)
         self._scaler.update()
         return values
 
     def _gradients(
-        self, images: Tensor, styles: Tensor | None, disturbance: Disturbance | None, size: int
+        self,
+        images: Tensor,
+        styles: Tensor | None,
+        corners: Tensor,
+        disturbance: Disturbance | None,
+        size: int,
     ) -> Tensor:
         self._adam.zero_grad()
         values = torch.zeros(len(TERMS), device=self._device)
@@ -84,6 +93,7 @@ class Updates:
             terms, total = self._terms(
                 images[part],
                 None if styles is None else styles[part],
+                corners[part],
                 disturbance.of(part) if disturbance else None,
             )
             share = len(images[part]) / len(images)
@@ -94,11 +104,17 @@ class Updates:
         return values
 
     def _terms(
-        self, images: Tensor, styles: Tensor | None, disturbance: Disturbance | None
+        self,
+        images: Tensor,
+        styles: Tensor | None,
+        corners: Tensor,
+        disturbance: Disturbance | None,
     ) -> tuple[dict[str, Tensor], Tensor]:
         """The terms of some images, means over these, and their sum."""
         with training_precision(self._device, self._settings.precision):
-            network = self._network if styles is None else self._network.of_each(styles)
+            of_styles = self._network if styles is None else self._network.of_each(styles)
+            # Of a film's frames, too, the grain stays while what they show moves.
+            network = partial(of_styles, corners=corners)
             stylised = network(images)
             terms = self._loss.terms(images, stylised, styles)
             if disturbance is not None:
