@@ -6,7 +6,7 @@ from triptych.style.feedforward.network import Architecture, TransformationNetwo
 
 
 def network(upsampling="nearest", blocks=(0, 0), palette=False, width=4) -> TransformationNetwork:
-    """Random weights, biases and affine parts; results of some 100 levels. With a palette, grain."""
+    """Random weights, biases and affine parts; results of some 100 levels. Grain with a palette."""
     torch.manual_seed(1)
     grain = 2 if palette else 0
     made = TransformationNetwork(Architecture(width, upsampling, blocks, palette, grain))

@@ -25,7 +25,7 @@ CONTENT_LOSSES: dict[str, Callable[..., Tensor]] = {
 
 
 BAND = 4096
-"""Positions that float32 sums one after another; whole images would cost a digit."""
+"""Positions that float32 sums one after another; whole images would cost a digit or two."""
 
 
 def gram_matrix(features: Tensor) -> Tensor:

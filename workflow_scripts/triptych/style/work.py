@@ -174,7 +174,8 @@ def network_work(
         if layer.doubles and transposed:
             # A transposed convolution multiplies each of its inputs, not of its outputs.
             work += product(positions / 4, 9 * layer.inputs, layer.outputs, times)
-        elif layer.doubles:  # Four convolutions 2x2 at the low resolution, put in each other's gaps.
+        elif layer.doubles:
+            # Four convolutions 2x2 at the low resolution, put in each other's gaps.
             low = images * math.prod(side // (2 * layer.reduced) + 1 for side in (height, width))
             work += product(low, 4 * layer.inputs, 4 * layer.outputs, times)
             work += moved(low * layer.inputs, 2 * ways, ways) + moved(made, 2 * ways, ways)

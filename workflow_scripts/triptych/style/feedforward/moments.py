@@ -8,9 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.style.feedforward.network import InstanceNorm
-
-BAND = 4096
-"""Pixels that float32 sums one after another; whole images would cost two digits."""
+from triptych.style.losses import BAND
 
 
 def at_least_float32(dtype: torch.dtype) -> torch.dtype:

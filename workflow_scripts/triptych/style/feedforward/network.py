@@ -42,7 +42,8 @@ class Architecture:
     block how often its branch halves the size and doubles it again: none of the paper's five does,
     and those that do paint what is larger than a stroke. With a `palette` the three channels of
     the last layer are mixed into the painting's colours (see Palette). `grain` is the channels of
-    noise beside the photograph's three (see Grain), none in the paper. A network of several `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and
+    noise beside the photograph's three (see Grain), none in the paper. A network of several
+    `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and
     each has scales and shifts of the norms, and a palette, of its own.
     """
 
