@@ -113,6 +113,14 @@ def _add_network_options(group: argparse._ArgumentGroup) -> None:
         default="auto",
         help="auto takes bf16 or fp16 where the device gains, and prints the error (default: auto)",
     )
+    group.add_argument(
+        "--steady",
+        type=_part,
+        default=0.6,
+        metavar="SHARE",
+        help="of a video's frames: how much each keeps of the one before, moved as the film moved, "
+        "against flicker; 0 for frames on their own (default: %(default)s)",
+    )
 
 
 def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:

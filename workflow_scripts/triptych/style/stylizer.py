@@ -35,6 +35,7 @@ from triptych.style.images import (
     to_bytes,
     write_image,
 )
+from triptych.style.video.steadying import Steadied
 from triptych.style.video.transfer import Stylist, stylise_to_mp4
 from triptych.style.work_list import Item
 
@@ -185,7 +186,9 @@ class NetworkStylizer(Stylizer):
 
     def film(self, item: Item) -> None:
         """Stylise a video, frame by frame, as mp4 with its sound."""
-        stylise_to_mp4(item.source, item.target, self._stylist(), self.batch)
+        stylist, share = self._stylist(), self.options.steady
+        stylist = Steadied(stylist, share) if share else stylist
+        stylise_to_mp4(item.source, item.target, stylist, self.batch)
 
     def _stylist(self) -> Stylist:
         def stylist(frames: np.ndarray) -> np.ndarray:

@@ -73,9 +73,9 @@ def flicker_of(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> pd.DataFrame:
     """As `flicker`, for pairs of a source frame and its stylised one, uint8 [H, W, 3] RGB."""
     rows = []
     before: tuple[np.ndarray, np.ndarray] | None = None
-    with _one_thread():
+    with on_one_thread():
         for number, (source, stylised) in enumerate(pairs):
-            now = _limited(source), _limited(stylised)
+            now = limited(source), limited(stylised)
             if before is not None:
                 flow = flow_between(before[0], now[0])
                 source_error, stylised_error = (
@@ -140,7 +140,8 @@ def _positions(offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return columns + offsets[..., 0], rows + offsets[..., 1]
 
 
-def _limited(frame: np.ndarray) -> np.ndarray:
+def limited(frame: np.ndarray) -> np.ndarray:
+    """The frame [H, W, 3], averaged down to LONGEST_SIDE where it is larger."""
     import cv2
 
     scale = LONGEST_SIDE / max(frame.shape[:2])
@@ -159,7 +160,7 @@ def _counted(
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def on_one_thread() -> Iterator[None]:
     """OpenCV on one thread: its flow's stripes, and with them its result, follow their number."""
     import cv2
 
