@@ -16,6 +16,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
 
 from stops import Never
 
+from triptych.audio.adapting import settings
 from triptych.audio.adapting.adapting import adapt
 from triptych.audio.adapting.recordings import read_recordings
 from triptych.audio.adapting.settings import Wish
@@ -60,38 +61,34 @@ def write_recordings(folder: Path, each: int, seconds: float = 0.4) -> Path:
 
 
 def write_model(folder: Path, **about: object) -> Path:
-    """A model of this study with random weights, of four blocks and three layers."""
-    text = BertSettings(16, 80, 3, 2)
+    """A model of this study with random weights, of three blocks and three layers."""
+    text = BertSettings(32, 80, 3, 2)
     write_scratch_model(folder.with_name("text"), text.config(), "words", list(KINDS))
-    entry = {"segment_seconds": 0.5, "stride": [16, 16], "frames": 50, "dim": 24, "depth": 4}
+    entry = {"segment_seconds": 0.5, "stride": [16, 16], "frames": 50, "dim": 64, "depth": 3}
     entry |= {"heads": 2, "patchout": [1, 1]}
     joint = {"projection": 16, "temperature": 0.1, "learn_temperature": True}
-    settings = ModelSettings.from_config(entry, joint, 0.1)
-    model = build_model(settings, folder.with_name("text"), None, 0)
-    with torch.no_grad():  # also where weights begin as 0 and 1
-        for parameter in model.parameters():
-            parameter.add_(0.02 * torch.randn(parameter.shape, generator=torch.manual_seed(1)))
+    sizes = ModelSettings.from_config(entry, joint, 0.0)
+    model = build_model(sizes, folder.with_name("text"), None, 0)
+    generator = torch.manual_seed(1)
+    with torch.no_grad():  # or captions would be all but the same to it
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.add_((0.3 if name.startswith("text") else 0.05) * noise)
     save_model(model, folder, dict(about))
     return folder
 
 
 def run(folder: Path, to: str = "adapted", stop=None, **wish: object):
     """Adapt `folder`/model with `folder`'s recordings."""
-    wanted = Wish(**{"blocks": 2, "epochs": 6, "learning_rate": 5e-3, **wish})
+    wanted = Wish(**{"blocks": 2, "epochs": 6, "learning_rate": 1e-3, **wish})
     recordings = read_recordings(folder / "pairs.csv", folder / "sounds")
     device = torch.device("cpu")
-    return adapt(
-        folder / "model",
-        folder / "sounds",
-        recordings,
-        folder / to,
-        wanted,
-        device,
-        stop or Never(),
-    )
+    places = folder / "model", folder / "sounds"
+    return adapt(*places, recordings, folder / to, wanted, device, stop or Never())
 
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)
     torch.set_num_threads(1)
-    run(Path(sys.argv[1]), sys.argv[2], StopRequest(), epochs=30)
+    settings.CHECKPOINT_MINUTES = 0
+    run(Path(sys.argv[1]), sys.argv[2], StopRequest())

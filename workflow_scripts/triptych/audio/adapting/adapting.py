@@ -35,7 +35,7 @@ from triptych.audio.search.trained import checked_model
 from triptych.audio.training.batches import Batches, Pair, crop
 from triptych.audio.training.corpus import Queries
 from triptych.audio.training.parallel import Alone
-from triptych.audio.training.settings import WIDE, TrainingSettings, kind_of_work
+from triptych.audio.training.settings import MACHINE, WIDE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Draw, Learner, Objective
 from triptych.audio.training.validation import embed_splits, figures
@@ -131,7 +131,7 @@ def adapt(
             "model": sha256,
             "recordings": [asdict(each) for each in recordings],
             "wish": asdict(wish),
-            "training": asdict(settings),
+            "training": {k: v for k, v in asdict(settings).items() if k not in MACHINE},
             "device": device.type,
         }
         assert task.validate is not None

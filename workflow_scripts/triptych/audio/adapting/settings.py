@@ -11,6 +11,7 @@ BLOCKS = 2
 EPOCHS = 20
 BATCH = 32
 LONGEST_SECONDS = 30.0
+CHECKPOINT_MINUTES = 2.0
 LEARNING_RATE = 2e-5
 """The report's, for models whose makers' rate isn't known."""
 
@@ -57,5 +58,5 @@ def training_settings(
         chunk=None,
         workers=readers,
         devices=1,
-        checkpoint_minutes=2,
+        checkpoint_minutes=CHECKPOINT_MINUTES,
     )
