@@ -10,6 +10,8 @@ BLOCKS = 2
 """Of either encoder, that a processor trains."""
 EPOCHS = 20
 BATCH = 32
+WARM_UP_BATCHES = 4
+"""Of an epoch, below which there is no warm-up: its first batch changes nothing."""
 LONGEST_SECONDS = 30.0
 CHECKPOINT_MINUTES = 2.0
 LEARNING_RATE = 2e-5
@@ -42,7 +44,7 @@ def training_settings(
     return TrainingSettings(
         schedule=Schedule(
             epochs=wish.epochs,
-            warmup_epochs=min(1, wish.epochs / 2),
+            warmup_epochs=int(wish.epochs > 1 and pairs >= WARM_UP_BATCHES * BATCH),
             rampdown_epochs=wish.epochs,
             learning_rate=wish.learning_rate
             or own.get("schedule", {}).get("learning_rate", LEARNING_RATE),
