@@ -2,14 +2,18 @@
 
 import argparse
 import logging
+import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triptych.audio.adapting.settings import BLOCKS, EPOCHS, Wish
 from triptych.core.errors import InputError
 from triptych.core.options import positive
+
+if TYPE_CHECKING:
+    from triptych.audio.adapting.adapting import Adapted
 
 DESCRIPTION = """\
 Fine-tune a model on your own recordings with captions, so that the search finds more of them.
@@ -89,6 +93,8 @@ def _adapt(options: argparse.Namespace) -> int:
     to = options.output or options.folder / NAME
     if to.exists():
         raise InputError(f"{to} is there already: give another place with -o, or remove it")
+    if to.absolute().parent.is_dir() and not os.access(to.absolute().parent, os.W_OK):
+        raise InputError(f"{to.absolute().parent} cannot be written to: give another place with -o")
     if options.learning_rate is not None and not 0 < options.learning_rate < 1:
         raise InputError(f"--learning-rate {options.learning_rate}: expected between 0 and 1")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
@@ -103,8 +109,8 @@ def _adapt(options: argparse.Namespace) -> int:
     model = chosen_model(options.model, say)
 
     from triptych.audio.adapting.adapting import adapt  # imports PyTorch
-    from triptych.audio.adapting.held_out import as_text, verdict
     from triptych.core.device import choose_device
+    from triptych.core.divergence import DivergedError
     from triptych.core.stopping import Stopped, StopRequest
 
     try:
@@ -121,11 +127,20 @@ def _adapt(options: argparse.Namespace) -> int:
     except Stopped as stopped:
         say(f"stopped by {stopped.reason}; run it again to go on")
         return 130
-    before, after = done.validation
-    print(as_text(done.scores))
-    print(verdict(done.scores))
-    print(
-        f"epoch {done.epoch} of {options.epochs}: validation mAP@10 {after:.3f}, was {before:.3f}"
-    )
+    except DivergedError as problem:
+        raise InputError(f"{problem} Here that is --learning-rate.") from problem
+    _tell(done, options.epochs)
     print(f"{to}: triptych index FOLDER --model {to} --rebuild")
     return 0
+
+
+def _tell(done: "Adapted", epochs: int) -> None:
+    from triptych.audio.adapting.held_out import as_text, verdict
+
+    print(as_text(done.scores))
+    print(verdict(done.scores))
+    before, after = done.validation
+    chosen = f"epoch {done.epoch} of {epochs}, by the validation part"
+    print(f"{chosen}: mAP@10 {after:.3f}, before {before:.3f}")
+    if after <= before:
+        print("No epoch was better there than the model as it was: rather keep that one.")
