@@ -116,10 +116,10 @@ def adapt(
     Stopped after saving when `stop` asks.
     """
     parts = split(recordings)
+    _refuse(to)
     work = to.with_name(f".adapting-{to.name}")
     with owning(work / "lease"):
-        if to.exists():
-            raise InputError(f"{to} is there already: give another place with -o, or remove it")
+        _refuse(to)  # again, if another process was at it
         model, sha256 = checked_model(model)
         held_out = HeldOut(folder, parts["held out"])
         scores = partial(held_out.scores, device=device.type, stop=lambda: stop.reason)
@@ -148,6 +148,12 @@ def adapt(
     chosen = _chosen(trained)
     validation = (first.map_at_10, float(chosen["validation_map_at_10"]))
     return Adapted(table, validation, int(chosen["epoch"]))
+
+
+def _refuse(to: Path) -> None:
+    """Raise InputError where something is in the result's place."""
+    if to.exists():
+        raise InputError(f"{to} is there already: give another place with -o, or remove it")
 
 
 def _interrupt(stop: Stop) -> None:

@@ -71,7 +71,7 @@ def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
         for path in sorted(captions):
             try:
                 found = _read(folder, path, captions[path])
-            except (AudioProblem, OSError) as problem:
+            except (AudioProblem, OSError, ValueError) as problem:  # a name with \0 in it, say
                 told = str(problem).removeprefix(f"{folder / path}: ")
                 problems.append(f"{printable(path)}: {printable(told)}")
             else:
