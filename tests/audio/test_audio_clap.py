@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import captioned_sounds
 import numpy as np
 import pytest
 import soxr
@@ -10,6 +11,7 @@ import torch
 import yaml
 from download_server import Behaviour, serving
 from hub_site import REVISION, hub_site
+from safetensors.torch import load_file
 from small_sounds import write_sound
 
 from triptych.audio.models import clap
@@ -161,3 +163,40 @@ def test_it_is_fetched_from_the_hub_and_searched(hub, tmp_path, monkeypatch, cap
     assert f"some/clap at {REVISION}" in capsys.readouterr().err
     assert main(["search", "low", "--index", "sounds", "--device", "cpu", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)[0]["file"].endswith("low.wav")
+
+
+LAST = tuple(
+    f"{side}_model.{name}."
+    for side, name in (
+        ("audio", "audio_encoder.layers.1.blocks"),
+        ("audio", "audio_encoder.norm"),
+        ("text", "encoder.layer.0"),
+        ("text", "pooler"),
+    )
+)
+"""Of this small one, what `--blocks 1` trains beside the projections."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blocks", ["1", "all"])
+def test_it_learns_a_persons_recordings_and_is_searched(converted, tmp_path, capsys, blocks):
+    place = captioned_sounds.write_recordings(tmp_path, 8)
+    given = [str(place / "pairs.csv"), str(place / "sounds"), "--model", str(converted)]
+    options = ["--epochs", "2", "--blocks", blocks, "--device", "cpu"]
+    assert main(["adapt", *given, *options]) == 0
+    assert "mAP@10" in capsys.readouterr().out
+    adapted = place / "sounds" / "triptych-model"
+    before, after = (load_file(each / "model.safetensors") for each in (converted, adapted))
+    changed = {name for name, value in before.items() if not torch.equal(value, after[name])}
+    assert set(before) == set(after)
+    assert {name for name in before if "projection" in name and "weight" in name} <= changed
+    if blocks == "1":
+        assert not {n for n in changed if not n.startswith((*LAST, "audio_proj", "text_proj"))}
+    else:
+        assert any("word_embeddings" in name for name in changed)
+    still = ("running_mean", "running_var", "logit_scale_a", "logit_scale_t")
+    assert not [name for name in changed if name.endswith(still)]
+    assert main(["index", str(place / "sounds"), "--model", str(adapted), "--device", "cpu"]) == 0
+    capsys.readouterr()
+    assert main(["search", "a deep hum", "--index", str(place / "sounds"), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == 10

@@ -1,4 +1,4 @@
-"""The console commands `triptych index`, `triptych search` and `triptych serve`."""
+"""The console commands `triptych index`, `search` and `serve`; `adapt` has its own file."""
 
 import argparse
 import json
@@ -7,6 +7,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from triptych.audio import adapt_command
 from triptych.core.errors import InputError
 from triptych.core.options import positive
 
@@ -94,6 +95,8 @@ def add_commands(commands: Any) -> None:
         "--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one"
     )
     serve.set_defaults(run=_serve)
+
+    adapt_command.add_command(commands)
 
     for parser in (search, serve):
         parser.add_argument(
@@ -228,16 +231,12 @@ def _model_for(index: "Index | None", wanted: Path | None) -> tuple[Path, str]:
 
     Raises InputError where the index was made by another one: its scores would mean nothing.
     """
-    from triptych.audio.search.finished_models import finished_model
-    from triptych.audio.search.trained import CHECKOUT, best_model, checked_model
+    from triptych.audio.search.trained import checked_model, chosen_model
 
-    if wanted is not None and not wanted.exists():
-        say = partial(print, file=sys.stderr)
-        wanted = finished_model(str(wanted), CHECKOUT, say) or wanted
+    if wanted is not None or index is None:
+        wanted = chosen_model(wanted, partial(print, file=sys.stderr))
     if index is None:
-        if wanted is None:
-            wanted, description = best_model()
-            print(description, file=sys.stderr)
+        assert wanted is not None
         return checked_model(wanted)
     given = wanted or Path(index.model)
     anew = "run triptych index FOLDER --rebuild to embed the folder anew"

@@ -57,12 +57,36 @@ class Encoder(nn.Module):
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """ids, mask: [N, tokens], where the mask is 0 for padding. Returns [N, hidden_size]."""
-        x = self.embeddings(ids)
-        seen = mask.bool()[:, None, None]
-        *layers, last = self.encoder.layer
-        for layer in layers:
+        return self.upper(self.lower(ids, mask, 0), mask, 0)
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return len(self.encoder.layer)
+
+    def lower(self, ids: Tensor, mask: Tensor, layers: int) -> Tensor:
+        """Tokens [N, tokens, hidden_size] behind the first `layers` layers, not all of them."""
+        x, seen = self.embeddings(ids), _seen(mask)
+        for layer in self.encoder.layer[:layers]:
+            x = layer(x, x, seen)
+        return x
+
+    def upper(self, x: Tensor, mask: Tensor, layers: int) -> Tensor:
+        """What `lower` gave to embeddings [N, hidden_size], by the other layers."""
+        *others, last = self.encoder.layer[layers:]
+        seen = _seen(mask)
+        for layer in others:
             x = layer(x, x, seen)
         return last(x[:, :1], x, seen)[:, 0]
+
+    def upper_modules(self, layers: int) -> list[nn.Module]:
+        """What `upper` computes by."""
+        return list(self.encoder.layer[layers:])
+
+
+def _seen(mask: Tensor) -> Tensor:
+    """[N, tokens] as attention wants it, [N, 1, 1, tokens]."""
+    return mask.bool()[:, None, None]
 
 
 class _Embeddings(nn.Module):

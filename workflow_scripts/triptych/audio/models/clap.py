@@ -118,15 +118,20 @@ def convert_clap(hub: StrPath, folder: StrPath, about: Mapping[str, Any]) -> Non
 
     Raises InputError, naming tensors, for weights that are damaged or of another model.
     """
-    hub, folder = Path(hub), Path(folder)
+    hub = Path(hub)
     tables = {name: _read_json(hub / f"{name}.json") for name in ("config", "preprocessor_config")}
     clap = Clap(tables["config"], tables["preprocessor_config"], read_tokenizer(hub))
     expected = "CLAP's weights as the hub has them (docs/audio-models.md)"
     state = read_state_dict(hub / WEIGHTS, expected)
     _load(clap.model, state, f"{hub / WEIGHTS}: expected {expected}")
+    save_clap(clap, folder, {"kind": CLAP, **tables, "about": dict(about)}, hub / "tokenizer.json")
+
+
+def save_clap(clap: Clap, folder: StrPath, table: Mapping[str, Any], tokenizer: StrPath) -> None:
+    """Write a model's folder. table: of its `model.json`; tokenizer: a file."""
+    folder = Path(folder)
     save_weights(clap.model, folder / "model.safetensors")
-    link_or_copy(hub / "tokenizer.json", folder / "tokenizer.json")
-    table = {"kind": CLAP, **tables, "about": dict(about)}
+    link_or_copy(tokenizer, folder / "tokenizer.json")
     with atomic_path(folder / "model.json") as temporary:
         temporary.write_text(json.dumps(table, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 

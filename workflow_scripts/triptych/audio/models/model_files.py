@@ -8,12 +8,11 @@ folder with `model.json` is whole.
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import nn
 
 from triptych.audio.models.model_table import CLAP, read_model_table
 from triptych.audio.models.retrieval import RetrievalModel
@@ -48,7 +47,14 @@ def build_model(
     return model
 
 
-def save_weights(model: nn.Module, path: StrPath) -> None:
+class HasWeights(Protocol):
+    """A module of PyTorch, as far as its weights go."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Tensors by name."""
+
+
+def save_weights(model: HasWeights, path: StrPath) -> None:
     """Write a model's weights alone, as `save_model` and a training's checkpoint hold them."""
     tensors = {name: value.cpu().contiguous() for name, value in model.state_dict().items()}
     with atomic_path(path) as temporary:

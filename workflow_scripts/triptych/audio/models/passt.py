@@ -84,14 +84,33 @@ class Passt(nn.Module):
         Shorter spectrograms than the model's take its first positions in time. Raises ValueError
         for longer ones.
         """
+        return self.upper(self.lower(mel, 0, kept), 0)
+
+    @property
+    def depth(self) -> int:
+        """How many blocks there are."""
+        return len(self.blocks)
+
+    def lower(self, mel: Tensor, blocks: int, kept: Kept | None = None) -> Tensor:
+        """Tokens [B, 2 + patches, dim] behind the first `blocks` blocks, not all of them."""
         tokens = self._patches(mel, kept)
         special = torch.cat([self.cls_token, self.dist_token], dim=1) + self.new_pos_embed
         tokens = torch.cat([special.expand(len(mel), -1, -1), tokens], dim=1)
-        *blocks, last = self.blocks
-        for block in blocks:
+        for block in self.blocks[:blocks]:
+            tokens = block(tokens)
+        return tokens
+
+    def upper(self, tokens: Tensor, blocks: int) -> Tensor:
+        """What `lower` gave to embeddings [B, dim], by the other blocks."""
+        *others, last = self.blocks[blocks:]
+        for block in others:
             tokens = block(tokens)
         tokens = last(tokens, outputs=SPECIAL_TOKENS)  # nobody reads its other tokens
         return self.norm(tokens).mean(dim=1)
+
+    def upper_modules(self, blocks: int) -> list[nn.Module]:
+        """What `upper` computes by."""
+        return [*self.blocks[blocks:], self.norm]
 
     def _patches(self, mel: Tensor, kept: Kept | None) -> Tensor:
         """Tokens [B, rows * columns, dim], row by row, of the patches that are kept."""

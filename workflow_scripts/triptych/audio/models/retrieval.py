@@ -116,15 +116,24 @@ class RetrievalModel(nn.Module):
         counted = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
         segments, owners = segments_with_audio(waveforms, counted, self.settings.segment_samples)
         mel = self.mel(segments, draws.band, draws.masks)
-        embedded = (self.audio(mel) if draws.kept is None else self.audio(mel, draws.kept)).float()
-        sums = embedded.new_zeros(len(counted), embedded.shape[1]).index_add(0, owners, embedded)
-        counts = torch.bincount(owners, minlength=len(counted))
-        return _unit(self.project_audio(sums / counts[:, None]))
+        embedded = self.audio(mel) if draws.kept is None else self.audio(mel, draws.kept)
+        return self.joined(embedded, owners, len(counted))
+
+    def joined(self, embedded: Tensor, owners: Tensor, recordings: int) -> Tensor:
+        """The audio encoder's embeddings of segments, [M, dim], as `embed_audio` returns them.
+
+        owners: the recording that each belongs to, [M], of so many.
+        """
+        embedded = embedded.float()
+        sums = embedded.new_zeros(recordings, embedded.shape[1]).index_add(0, owners, embedded)
+        counts = torch.bincount(owners, minlength=recordings)
+        return unit_vectors(self.project_audio(sums / counts[:, None]))
 
     def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """What `text.tokenize` gave to unit vectors [captions, projection], float32."""
-        return _unit(self.project_sentence(self.text(tokens)))
+        return unit_vectors(self.project_sentence(self.text(tokens)))
 
 
-def _unit(vectors: Tensor) -> Tensor:
+def unit_vectors(vectors: Tensor) -> Tensor:
+    """Rows of length one, float32."""
     return functional.normalize(vectors.float(), dim=1)

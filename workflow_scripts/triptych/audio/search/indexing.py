@@ -148,6 +148,7 @@ def update_index(
     load: Callable[[], Model],
     save: Callable[[Index], None],
     stop: Callable[[], str | None] = lambda: None,
+    only: Sequence[str] | None = None,
 ) -> tuple[Index, Update]:
     """The folder's index; `save` is called with it now and then, and at the end.
 
@@ -155,11 +156,12 @@ def update_index(
     is taken over from it; so is one of the same content, wherever it was. Files that could not be
     read are tried again. model: its folder, the SHA-256 of its weights and the seconds of its
     segments; `load` is called when the first sound is to be embedded. `stop` is asked between
-    files and segments; a reason ends the work, and what was done is saved.
+    files and segments; a reason ends the work, and what was done is saved. only: paths below the
+    folder, where not all of its sounds are wanted.
     """
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
-    paths = sound_files(folder)
+    paths = sound_files(folder) if only is None else sorted(only)
     entries: dict[str, Entry] = {}
     fresh: list[Entry] = []
     for path in paths:

@@ -1,12 +1,14 @@
 """Which of the trained models searches a person's own sounds."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
 from triptych.audio.data.tables import read_table
 from triptych.audio.models.model_table import CLAP, read_model_table
+from triptych.audio.search.finished_models import finished_model
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
@@ -32,6 +34,18 @@ def best_model() -> tuple[Path, str]:
             if found:
                 return found
     raise InputError(f"there is no trained model yet ({SCORES} names none): {_HOW}")
+
+
+def chosen_model(wanted: Path | None, say: Callable[[str], None]) -> Path:
+    """The folder of the model that is asked for by its folder or by a finished one's name.
+
+    None asks for the best one. say: is told which that is, and what is fetched. Raises InputError.
+    """
+    if wanted is None:
+        folder, description = best_model()
+        say(description)
+        return folder
+    return wanted if wanted.exists() else finished_model(str(wanted), CHECKOUT, say) or wanted
 
 
 def checked_model(folder: Path) -> tuple[Path, str]:

@@ -27,7 +27,7 @@ from triptych.audio.training.launching import launch
 from triptych.audio.training.parallel import Group
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
-from triptych.audio.training.update import Objective
+from triptych.audio.training.update import Learner, Objective
 from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
@@ -266,7 +266,7 @@ def _objective(
 
 
 def contrastive(
-    model: RetrievalModel, pairs: Sequence[Pair], targets: Literal["identity", "same_audio"]
+    model: Learner, pairs: Sequence[Pair], targets: Literal["identity", "same_audio"]
 ) -> Objective:
     """NT-Xent on a batch, with the report's or its code's idea of what matches."""
     clips = torch.from_numpy(np.unique([pair.clip for pair in pairs], return_inverse=True)[1])

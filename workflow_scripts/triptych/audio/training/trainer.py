@@ -15,12 +15,11 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from triptych.audio.models.model_files import save_weights
-from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import Batch, Batches, load
 from triptych.audio.training.parallel import Group
 from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import TrainingSettings
-from triptych.audio.training.update import Draw, Objective, Updates
+from triptych.audio.training.update import Draw, Learner, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.divergence import exploded
 from triptych.core.memory import keep_freed_memory
@@ -72,7 +71,7 @@ class Task:
     validate: None where there is nothing to choose by; the last weights are then taken
     """
 
-    model: RetrievalModel
+    model: Learner
     batches: Batches
     objective: Objective
     draw: Draw

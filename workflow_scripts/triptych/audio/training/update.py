@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
+from torch.nn import Parameter
 
-from triptych.audio.models.retrieval import Draws, RetrievalModel
+from triptych.audio.embedding import Model
+from triptych.audio.models.retrieval import Draws
 from triptych.audio.training.batches import Batch
 from triptych.audio.training.gradient_cache import backward
 from triptych.audio.training.parallel import Group
@@ -31,6 +33,29 @@ ADVICE = (
 )
 
 
+class Learner(Model, Protocol):
+    """What learns: a `RetrievalModel`, or a part of a model behind the same interface."""
+
+    @property
+    def temperature(self) -> Tensor:
+        """[1], what similarities are divided by before a softmax."""
+
+    def embed_audio(self, waveforms: Tensor, lengths: Tensor, draws: Draws | None = None) -> Tensor:
+        """As `RetrievalModel.embed_audio`."""
+
+    def parameters(self) -> Iterator[Parameter]:
+        """What is learnt, and what stays as it is where that has no gradient."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Its tensors by name."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> Any:
+        """Take them back."""
+
+    def train(self) -> Any:
+        """To training mode."""
+
+
 class Updates:
     """A model's optimiser, and how many pairs go through the model at a time.
 
@@ -41,7 +66,7 @@ class Updates:
 
     def __init__(
         self,
-        model: RetrievalModel,
+        model: Learner,
         objective: Objective,
         draw: Draw,
         settings: TrainingSettings,

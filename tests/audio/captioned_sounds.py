@@ -1,0 +1,94 @@
+"""Recordings whose captions are easily learnt, and small finished models of random weights.
+
+Run as a script it adapts such a model in a process of its own, to be killed by a test.
+"""
+
+import logging
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import soundfile
+import torch
+
+sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
+
+from stops import Never
+
+from triptych.audio.adapting import settings
+from triptych.audio.adapting.adapting import adapt
+from triptych.audio.adapting.recordings import read_recordings
+from triptych.audio.adapting.settings import Wish
+from triptych.audio.models.model_files import build_model, save_model
+from triptych.audio.models.sentence_encoders import BertSettings
+from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.text_files import write_scratch_model
+from triptych.core.stopping import StopRequest
+
+KINDS = {
+    "a deep hum": 150.0,
+    "a low drone": 400.0,
+    "a clear note": 1000.0,
+    "a shrill whistle": 2500.0,
+    "a piercing hiss": 6000.0,
+}
+"""Captions, and what is to be heard, in Hz."""
+WORDS = ("{}", "{} is heard", "somebody listens to {}", "{} in a quiet room")
+
+
+def sound(hertz: float, seed: int, seconds: float) -> np.ndarray:
+    """A tone of a chance pitch nearby, level and phase, in noise: float64 at 32 kHz."""
+    random = np.random.default_rng(seed)
+    time = np.arange(round(seconds * 32000)) / 32000
+    tone = np.sin(2 * np.pi * (hertz * random.uniform(0.95, 1.05) * time + random.random()))
+    noise = 0.02 * random.standard_normal(len(time))
+    return np.asarray(random.uniform(0.1, 0.4) * tone + noise)
+
+
+def write_recordings(folder: Path, each: int, seconds: float = 0.4) -> Path:
+    """`each` recordings of each kind in `folder`/sounds, and the table of their captions."""
+    (folder / "sounds").mkdir(parents=True)
+    rows = []
+    for kind, (caption, hertz) in enumerate(KINDS.items()):
+        for number in range(each):
+            file = f"{kind}-{number}.wav"
+            samples = sound(hertz, 1000 * kind + number, seconds)
+            soundfile.write(folder / "sounds" / file, samples, 32000)
+            rows.append((file, WORDS[number % len(WORDS)].format(caption)))
+    pd.DataFrame(rows, columns=["file", "caption"]).to_csv(folder / "pairs.csv", index=False)
+    return folder
+
+
+def write_model(folder: Path, **about: object) -> Path:
+    """A model of this study with random weights, of three blocks and three layers."""
+    text = BertSettings(32, 80, 3, 2)
+    write_scratch_model(folder.with_name("text"), text.config(), "words", list(KINDS))
+    entry = {"segment_seconds": 0.5, "stride": [16, 16], "frames": 50, "dim": 64, "depth": 3}
+    entry |= {"heads": 2, "patchout": [1, 1]}
+    joint = {"projection": 16, "temperature": 0.1, "learn_temperature": True}
+    sizes = ModelSettings.from_config(entry, joint, 0.0)
+    model = build_model(sizes, folder.with_name("text"), None, 0)
+    generator = torch.manual_seed(1)
+    with torch.no_grad():  # or captions would be all but the same to it
+        for name, parameter in model.named_parameters():
+            noise = torch.randn(parameter.shape, generator=generator)
+            parameter.add_((0.3 if name.startswith("text") else 0.05) * noise)
+    save_model(model, folder, dict(about))
+    return folder
+
+
+def run(folder: Path, to: str = "adapted", stop=None, **wish: object):
+    """Adapt `folder`/model with `folder`'s recordings."""
+    wanted = Wish(**{"blocks": 2, "epochs": 6, "learning_rate": 1e-3, **wish})
+    recordings = read_recordings(folder / "pairs.csv", folder / "sounds")
+    device = torch.device("cpu")
+    places = folder / "model", folder / "sounds"
+    return adapt(*places, recordings, folder / to, wanted, device, stop or Never())
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO)
+    torch.set_num_threads(1)
+    settings.CHECKPOINT_MINUTES = 0
+    run(Path(sys.argv[1]), sys.argv[2], StopRequest())
