@@ -271,6 +271,7 @@ rule audio_caption:
         published=AUDIO.published_folder,
     output:
         variations="results/audio/captions/variations.csv",
+        unfiltered="results/audio/captions/unfiltered.csv",
         rejected="results/audio/captions/rejected.csv",
         usage="results/audio/captions/usage.csv",
         example="results/audio/captions/example.json",

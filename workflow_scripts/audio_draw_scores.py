@@ -16,16 +16,17 @@ from triptych.present.tables import write_table
 with job(snakemake):
     given, output, params = snakemake.input, snakemake.output, snakemake.params
     study, scale = AudioStudy.read(**params.study), params.scale
-    metrics = read_rows(given.metrics)
+    metrics, queries = read_rows(given.metrics), read_rows(given.queries)
+    published = pd.read_csv(given.published)
     table2 = table2_long(
-        metrics, read_rows(given.ensembles), pd.read_csv(given.published), study, scale=scale
+        metrics, queries, read_rows(given.ensembles), published, study, scale=scale
     )
     write_table(table2, table2_tables(table2), Path(output.table2[0]).with_suffix(""))
     figure2 = finetuning_long(read_rows(given.history), metrics, study, scale=scale)
     write_figure(finetuning_figure(figure2), figure2, output.figure2)
     leaks = leaks_long(
         metrics,
-        read_rows(given.queries),
+        queries,
         read_corpora(given.removed),
         read_corpora(given.counts),
         read_rows(given.clips),

@@ -262,7 +262,7 @@ class Files(Named):
     def __iter__(self):
         return iter(self.values())
 
-outputs = {n: f"results/{n}.csv" for n in ("variations", "rejected", "usage")}
+outputs = {n: f"results/{n}.csv" for n in ("variations", "unfiltered", "rejected", "usage")}
 snakemake = SimpleNamespace(
     rule="audio_caption",
     input=Files(clips="clips.csv", captions="captions.csv"),

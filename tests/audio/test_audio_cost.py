@@ -20,7 +20,7 @@ from triptych.core.config import merged
 from triptych.core.cost import GPUS
 
 ROOT = Path(__file__).parents[2]
-MAIN = {"pair": "passt_n-roberta_large", "corpus": "clean"}
+MAIN = {"pair": "passt_n-roberta_large", "corpus": "leak_free"}
 
 
 @pytest.fixture(scope="module")
@@ -175,6 +175,6 @@ def test_downloads_of_wavcaps_are_about_as_large_as_the_hub_says(paper, sources)
 
 def test_the_demos_jobs_can_be_costed_too(sources):
     demo = yaml.safe_load((ROOT / "config.yaml").read_text())["audio"]
-    pair = {"pair": "mini_n-mini_roberta", "corpus": "clean"}
+    pair = {"pair": "mini_n-mini_roberta", "corpus": "leak_free"}
     costs = [job_cost(demo, sources, rule, pair) for rule in ("audio_pretrain", "audio_finetune")]
     assert all(cost.operations > 0 and not cost.ahead for cost in costs)

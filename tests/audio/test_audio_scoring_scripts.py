@@ -41,6 +41,7 @@ def folder(tmp_path_factory) -> Path:
             metrics="metrics.csv",
             queries="queries.csv",
             ensembles="ensembles.csv",
+            subsets="subsets.csv",
             history="history.csv",
         ),
         runs=runs,

@@ -14,8 +14,8 @@ from triptych.audio.report.rows import (
     of_study,
     records,
     system_label,
+    with_interval,
 )
-from triptych.audio.report.tables import with_interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number, with_cells
 

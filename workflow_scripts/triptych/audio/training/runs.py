@@ -46,7 +46,8 @@ class Corpus:
     """Files of what is trained on and asked about.
 
     captions: of all data sets; queries: the challenge's; shards: folders; variations: captions
-    that GPT wrote, for runs whose captions are "gpt"
+    that GPT wrote, for runs whose captions are "gpt"; one_caption: data sets of whose captions a
+    training clip has its first one alone
     """
 
     manifest: StrPath
@@ -54,6 +55,7 @@ class Corpus:
     shards: Sequence[StrPath]
     queries: StrPath | None = None
     variations: StrPath | None = None
+    one_caption: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -184,7 +186,9 @@ def _train_run(
 ) -> None:
     corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
     variations = corpus.variations if run["captions"] == "gpt" else None
-    pairs = read_pairs(corpus.manifest, corpus.captions, plan.datasets, variations)
+    pairs = read_pairs(
+        corpus.manifest, corpus.captions, plan.datasets, variations, corpus.one_caption
+    )
     splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
     model = plan.start.model(seed).to(group.device)
     embed = partial(
