@@ -5,6 +5,12 @@ from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
 AUDIO = WINGS["audio"]
 
 
+def _kept(file):
+    """What was downloaded or unpacked, deleted after its last use where the config says so."""
+    return file if AUDIO.config["keep_downloads"] else temp(file)
+
+
+
 wildcard_constraints:
     dataset="clotho|audiocaps|wavcaps",
     corpus="[a-z][a-z0-9_]*",
@@ -35,7 +41,7 @@ rule audio_synthesise:
 rule audio_download:
     """Download one file of the audio study's sources, checked."""
     output:
-        f"{DOWNLOADS}/{{set}}/{{file}}",
+        _kept(f"{DOWNLOADS}/{{set}}/{{file}}"),
     log:
         "results/logs/audio_download/{set}-{file}.log",
     benchmark:
@@ -92,7 +98,7 @@ rule audio_unpack_clotho:
     input:
         archive=AUDIO.clotho_archive,
     output:
-        directory("results/audio/sound/clotho/{split}"),
+        _kept(directory("results/audio/sound/clotho/{split}")),
     log:
         "results/logs/audio_unpack_clotho/{split}.log",
     benchmark:
@@ -229,7 +235,7 @@ rule audio_shard:
         **REQUESTED,
     params:
         audio=AUDIO.sound_of,
-        kind=lambda wildcards: "flac" if wildcards.dataset == "wavcaps" else "int16",
+        kind=AUDIO.shard_kind,
         checkpoint="results/checkpoints/audio_shard/{dataset}",
         code=code("audio_shard"),
     script:

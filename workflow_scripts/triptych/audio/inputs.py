@@ -68,6 +68,11 @@ class Inputs:
         """The same for the wildcards' data set."""
         return self.sound(wildcards.dataset)
 
+    def shard_kind(self, wildcards: Any) -> str:
+        """How the wildcards' data set is kept for training."""
+        kind: str = self.config["sources"][wildcards.dataset]["shards"]
+        return kind
+
     def downloads(self, group: str) -> list[str]:
         """The downloaded files of a group in resources/sources.yaml."""
         return [f"{DOWNLOADS}/{group}/{name}" for name in self._files[group]]

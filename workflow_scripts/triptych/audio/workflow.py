@@ -21,7 +21,8 @@ CHANGES_NOTHING = (
     *(f"audio.captions.{key}" for key in ("base_url", "requests_per_minute")),
     *(f"audio.captions.{key}" for key in ("open_requests", "timeout_seconds", "attempts")),
     *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
-    "audio.sources.audiocaps.path",
+    # Where sound lies: FLAC gives the same samples as int16.
+    *("audio.sources.audiocaps.path", "audio.sources.*.shards", "audio.keep_downloads"),
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
@@ -179,6 +180,7 @@ class Workflow(Inputs):
             "asked": ["results/audio/data/clotho/queries.csv"],
             "published": ["resources/published/audio_table2.csv"],
             "variations": ["results/audio/captions/variations.csv"],
+            "unfiltered": ["results/audio/captions/unfiltered.csv"],
             "usage": ["results/audio/captions/usage.csv"],
         }
         return files, {"study": self.study, "trained": self.trained}
