@@ -124,6 +124,9 @@ def test_a_bad_answer_is_repaired_by_one_more_request(tmp_path):
         run(tmp_path, base_url=server.url)
     assert len(server.prompts) == 4
     assert len(read(tmp_path, "variations")) == 15
+    first = read(tmp_path, "unfiltered")
+    assert sorted(first.groupby("clip").size()) == [3, 5, 5]
+    assert "The bark is heard." in list(first["caption"])
     assert read(tmp_path, "rejected").empty
     assert read(tmp_path, "usage").iloc[0]["repaired"] == "1"
 
@@ -394,6 +397,7 @@ def test_published_captions_that_break_the_rules_are_listed(tmp_path):
     run(tmp_path, backend="authors", published=path)
     assert list(read(tmp_path, "variations")["caption"]) == GOOD[:3]
     assert list(read(tmp_path, "rejected")["problem"]) == ["banned word (heard)"]
+    assert list(read(tmp_path, "unfiltered")["caption"]) == lines
     usage = read(tmp_path, "usage").iloc[0]
     assert (usage["backend"], usage["requests"], usage["captions"]) == ("authors", "0", "3")
 

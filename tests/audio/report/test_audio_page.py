@@ -13,6 +13,7 @@ from triptych.audio.report.rows import read_rows
 from triptych.audio.report.tables import table2_long
 from triptych.audio.report.tables_beyond import beyond_long
 from triptych.audio.report.tables_captions import table1_long, table1_table
+from triptych.audio.report.tables_ensembles import ensembles_long
 from triptych.audio.report.tables_leaks import leaks_long, read_corpora
 from triptych.present.markdown import inline
 from triptych.present.page import Section, page_figures
@@ -50,7 +51,15 @@ def run(request, tmp_path_factory):
             {name: f"Caption of {name}." for name in TITLES},
         ),
         table1=table1_long(made.example(), scale="x"),
-        table2=table2_long(scores, read_rows(files["ensembles"]), published, study, scale="x"),
+        table2=table2_long(
+            scores,
+            read_rows(files["queries"]),
+            read_rows(files["ensembles"]),
+            published,
+            study,
+            scale="x",
+        ),
+        ensembles=ensembles_long(read_rows(files["subsets"]), study, scale="x"),
         leaks=leaks,
         beyond=beyond_long(scores, study, scale="x"),
         usage=pd.read_csv(files["usage"]),
