@@ -116,6 +116,26 @@ rule audio_unpack_clotho:
         "../workflow_scripts/audio_unpack_clotho.py"
 
 
+rule audio_unpack_mp3:
+    """Unpack the MP3 copy of AudioCaps or WavCaps."""
+    input:
+        archives=AUDIO.mp3_archives,
+    output:
+        _kept(directory("results/audio/sound/mp3/{dataset}")),
+    log:
+        "results/logs/audio_unpack_mp3/{dataset}.log",
+    benchmark:
+        "results/benchmarks/audio_unpack_mp3/{dataset}.tsv"
+    conda:
+        "../envs/audio.yaml"
+    resources:
+        **REQUESTED,
+    params:
+        code=code("audio_unpack_mp3"),
+    script:
+        "../workflow_scripts/audio_unpack_mp3.py"
+
+
 rule audio_fetch_audiocaps:
     """Fetch AudioCaps' recordings from YouTube by yt-dlp."""
     input:

@@ -43,6 +43,8 @@ FLAC_BYTES = 34_500
 WAV_BYTES, INT16_BYTES = 2 * 44_100, 2 * MelSettings.sample_rate
 PACKED = 0.7
 """Of the bytes of Clotho's files in its archives: about."""
+MP3_AUDIOCAPS, MP3_WAVCAPS = 2.8e9, 157e9
+"""Of the MP3 copies of these sets, the latter in 15 parts: about, as their makers say."""
 VIDEOS_A_SECOND = 1.0
 """AudioCaps from YouTube, four at a time: assumed."""
 SYNTHESISED_SECONDS = 180
@@ -133,6 +135,8 @@ class _Jobs:
                 about = PACKED * CLOTHO[split].total_seconds * WAV_BYTES
         if "gpt" in name or name == "variations.json":
             about = 34.3e6
+        if group == "mp3":
+            about = MP3_AUDIOCAPS if name.endswith(".zip") else MP3_WAVCAPS / 15
         cost = download(self._sources[group]["files"][name]["size"], about)
         return replace(cost, **{"disk": 0.0, **self._unless_temporary(cost.disk)})
 
@@ -172,6 +176,10 @@ class _Jobs:
         size = seconds * WAV_BYTES
         return Cost(cpu_seconds=size / 20e6, memory=GB, **self._unless_temporary(size))
 
+    def audio_unpack_mp3(self) -> Cost:
+        size = MP3_AUDIOCAPS if self._wildcards["dataset"] == "audiocaps" else MP3_WAVCAPS
+        return Cost(cpu_seconds=size / 20e6, memory=GB, about=True, **self._unless_temporary(size))
+
     def _unless_temporary(self, size: float) -> dict[str, float]:
         """Bytes that stay, or that are there for a while where downloads aren't kept."""
         return {"disk" if self._config["keep_downloads"] else "scratch": size}
@@ -194,8 +202,11 @@ class _Jobs:
     def audio_shard(self) -> Cost:
         dataset = self._wildcards["dataset"]
         seconds = sum(each.total_seconds for each in clips_of(self._config, dataset).values())
-        flac = self._config["sources"][dataset]["shards"] == "flac"
+        source = self._config["sources"][dataset]
+        flac = source["shards"] == "flac"
         size = seconds * (FLAC_BYTES if flac else INT16_BYTES)
+        if flac and source["source"] == "mp3":
+            size = MP3_AUDIOCAPS if dataset == "audiocaps" else MP3_WAVCAPS
         return Cost(cpu_seconds=seconds / DECODED_SECONDS, cores=2, disk=size, memory=GB)
 
     def audio_list_clotho(self) -> Cost:

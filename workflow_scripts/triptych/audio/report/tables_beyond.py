@@ -33,6 +33,7 @@ SOURCE_LABELS = {
     "synthesised": "synthesised here",
     "download": "downloaded",
     "youtube": "fetched from YouTube",
+    "mp3": "an MP3 copy, downloaded",
     "path": "a folder of the user",
 }
 
