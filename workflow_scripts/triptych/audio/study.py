@@ -70,5 +70,5 @@ def sections(
         clips=read_rows(files["clips"]),
         study=AudioStudy.read(**settings["study"]),
         figures=figures,
-        submitted=bool(files["submissions"]),
+        submitted=bool(files.get("submissions")),
     )
