@@ -282,7 +282,7 @@ sys.exit(" ".join({"torch", "transformers", "openai"} & set(sys.modules)) or 0)
 """
 
 
-def test_the_script_writes_its_four_files_without_loading_torch_or_openai(tmp_path):
+def test_the_script_writes_its_five_files_without_loading_torch_or_openai(tmp_path):
     in_other_words(tmp_path, tables(tmp_path, {"development": 1}))
     library = HERE.parents[1] / "workflow_scripts"
     script = str(library / "audio_caption.py")
@@ -290,7 +290,7 @@ def test_the_script_writes_its_four_files_without_loading_torch_or_openai(tmp_pa
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "results").iterdir() if path.is_file()} == {
-        "variations.csv", "rejected.csv", "usage.csv", "example.json",
+        "variations.csv", "unfiltered.csv", "rejected.csv", "usage.csv", "example.json",
     }  # fmt: skip
     assert len(read(tmp_path / "results", "variations")) == 10
     log = (tmp_path / "results/logs/audio_caption/log.log").read_text(encoding="utf-8")

@@ -121,6 +121,7 @@ def test_the_same_inputs_give_the_same_bytes(folder, tmp_path):
             metrics=tmp_path / "m.csv",
             queries=tmp_path / "q.csv",
             ensembles=tmp_path / "e.csv",
+            subsets=tmp_path / "s.csv",
             history=tmp_path / "h.csv",
         ),
         runs=runs,

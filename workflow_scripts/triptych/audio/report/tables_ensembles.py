@@ -67,10 +67,14 @@ def _changed(row: dict[str, object], listed: list[str], study: AudioStudy) -> st
 
 def ensembles_tables(long: pd.DataFrame) -> list[Table]:
     """Lay out `ensembles_long`: of each corpus the best, the listed one and its neighbours."""
-    return [_table(str(name), part) for name, part in long.groupby("corpus", sort=False)]
+    parts = long.groupby("corpus", sort=False)
+    names = ["audio_ensembles", "audio_ensembles_replicated"]
+    return [
+        _table(name, str(corpus), part) for name, (corpus, part) in zip(names, parts, strict=False)
+    ]
 
 
-def _table(corpus: str, long: pd.DataFrame) -> Table:
+def _table(name: str, corpus: str, long: pd.DataFrame) -> Table:
     others = long[(long["removed"] > 0) | (long["added"] > 0)]
     near = (long["removed"] + long["added"]) <= 1
     chosen = long["validation"] == long["validation"].max()
@@ -90,7 +94,7 @@ def _table(corpus: str, long: pd.DataFrame) -> Table:
     worse = int((others["points_high"] < 0).sum())
     better = int((others["points_low"] > 0).sum())
     return Table(
-        name=f"audio_ensembles_{corpus}",
+        name=name,
         title=f"Every other ensemble, corpus {corpus}: {long['data'].iloc[0]}, "
         f"{long['scale'].iloc[0]} scale.",
         caption=(
