@@ -103,9 +103,9 @@ def _table(name: str, corpus: str, long: pd.DataFrame) -> Table:
             "evaluation split in percent, with 95% intervals over recordings; points: minus the "
             f"listed one, with intervals that hold for all {len(others):,} comparisons at once "
             f"(the bootstrap's largest deviation). So {worse} are worse beyond chance and "
-            f"{better} better. The best of so many is ahead by chance too; the one that is best "
-            "on the validation split was not chosen so. Shown are the best, those with one model "
-            "fewer or more and validation's choice; all stand in audio_ensembles.csv."
+            f"{better} better. The best of so many is ahead by chance too; whoever may not look at "
+            "the evaluation split takes the one that is best on validation. Shown are the best, "
+            "that one, and those with one model fewer or more; all are in audio_ensembles.csv."
         ),
         columns=tuple(
             ("", header)
