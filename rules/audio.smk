@@ -181,35 +181,33 @@ rule audio_score:
         "../workflow_scripts/audio_score.py"
 
 
-if AUDIO.submissions:
-
-    rule audio_submit:
-        """The four submission files of the challenge."""
-        input:
-            models=AUDIO.models(AUDIO.submitted),
-            clips="results/audio/data/clotho/clips.csv",
-            metrics="results/audio/metrics.csv",
-        output:
-            tables=AUDIO.submissions,
-            about=[
-                name.replace("_output.csv", ".meta.yaml") for name in AUDIO.submissions
-            ],
-        log:
-            "results/logs/audio_submit/audio_submit.log",
-        benchmark:
-            "results/benchmarks/audio_submit/audio_submit.tsv"
-        conda:
-            "../envs/audio.yaml"
-        resources:
-            **REQUESTED,
-        params:
-            runs=run_records(AUDIO.submitted),
-            members=AUDIO.config["ensemble"]["members"],
-            corpus=AUDIO.config["submitted"],
-            evaluated=AUDIO.config["evaluated"],
-            code=code("audio_submit"),
-        script:
-            "../workflow_scripts/audio_submit.py"
+rule audio_submit:
+    """The four submission files of the challenge."""
+    input:
+        models=AUDIO.models(AUDIO.submitted),
+        clips="results/audio/data/clotho/clips.csv",
+        metrics="results/audio/metrics.csv",
+    output:
+        tables=AUDIO.submissions,
+        about=[
+            name.replace("_output.csv", ".meta.yaml") for name in AUDIO.submissions
+        ],
+    log:
+        "results/logs/audio_submit/audio_submit.log",
+    benchmark:
+        "results/benchmarks/audio_submit/audio_submit.tsv"
+    conda:
+        "../envs/audio.yaml"
+    resources:
+        **REQUESTED,
+    params:
+        runs=run_records(AUDIO.submitted),
+        members=AUDIO.config["ensemble"]["members"],
+        corpus=AUDIO.config["submitted"],
+        evaluated=AUDIO.config["evaluated"],
+        code=code("audio_submit"),
+    script:
+        "../workflow_scripts/audio_submit.py"
 
 
 rule audio_search_page:

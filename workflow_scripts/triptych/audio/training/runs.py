@@ -57,6 +57,11 @@ class Corpus:
     variations: StrPath | None = None
     one_caption: Sequence[str] = ()
 
+    def pairs(self, datasets: Sequence[str] | None, captions: str) -> list[Pair]:
+        """What is trained on: of these data sets (None for all), with new captions for "gpt"."""
+        new = self.variations if captions == "gpt" else None
+        return read_pairs(self.manifest, self.captions, datasets, new, self.one_caption)
+
 
 @dataclass(frozen=True)
 class FromParts:
@@ -185,10 +190,7 @@ def _train_run(
     stop: Stop,
 ) -> None:
     corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
-    variations = corpus.variations if run["captions"] == "gpt" else None
-    pairs = read_pairs(
-        corpus.manifest, corpus.captions, plan.datasets, variations, corpus.one_caption
-    )
+    pairs = corpus.pairs(plan.datasets, run["captions"])
     splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
     model = plan.start.model(seed).to(group.device)
     embed = partial(
