@@ -189,9 +189,7 @@ rule audio_submit:
         metrics="results/audio/metrics.csv",
     output:
         tables=AUDIO.submissions,
-        about=[
-            name.replace("_output.csv", ".meta.yaml") for name in AUDIO.submissions
-        ],
+        about=[name.replace("_output.csv", ".meta.yaml") for name in AUDIO.submissions],
     log:
         "results/logs/audio_submit/audio_submit.log",
     benchmark:

@@ -5,12 +5,6 @@ from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
 AUDIO = WINGS["audio"]
 
 
-def _kept(file):
-    """What was downloaded or unpacked, deleted after its last use where the config says so."""
-    return file if AUDIO.config["keep_downloads"] else temp(file)
-
-
-
 wildcard_constraints:
     dataset="clotho|audiocaps|wavcaps",
     corpus="[a-z][a-z0-9_]*",
@@ -41,7 +35,7 @@ rule audio_synthesise:
 rule audio_download:
     """Download one file of the audio study's sources, checked."""
     output:
-        _kept(f"{DOWNLOADS}/{{set}}/{{file}}"),
+        kept(f"{DOWNLOADS}/{{set}}/{{file}}", AUDIO.config["keep_downloads"]),
     log:
         "results/logs/audio_download/{set}-{file}.log",
     benchmark:
@@ -98,7 +92,10 @@ rule audio_unpack_clotho:
     input:
         archive=AUDIO.clotho_archive,
     output:
-        _kept(directory("results/audio/sound/clotho/{split}")),
+        kept(
+            directory("results/audio/sound/clotho/{split}"),
+            AUDIO.config["keep_downloads"],
+        ),
     log:
         "results/logs/audio_unpack_clotho/{split}.log",
     benchmark:
@@ -121,7 +118,10 @@ rule audio_unpack_mp3:
     input:
         archives=AUDIO.mp3_archives,
     output:
-        _kept(directory("results/audio/sound/mp3/{dataset}")),
+        kept(
+            directory("results/audio/sound/mp3/{dataset}"),
+            AUDIO.config["keep_downloads"],
+        ),
     log:
         "results/logs/audio_unpack_mp3/{dataset}.log",
     benchmark:
