@@ -184,6 +184,10 @@ class AudioScores:
 
     def pairs(self) -> list[tuple[str, str]]:
         """Audio and text model of every pair that was fine-tuned with new captions."""
+        return list(self._pairs)
+
+    @cached_property
+    def _pairs(self) -> list[tuple[str, str]]:
         rows = self.queries[self.queries["kind"] == "finetuned_gpt"]
         named = rows[["audio_model", "text_model"]].drop_duplicates().to_numpy().tolist()
         return [(str(audio), str(text)) for audio, text in named]
@@ -241,18 +245,15 @@ class AudioScores:
 
     def data_obstacles(self) -> list[str]:
         """Why these recordings, captions and epochs cannot test a claim on Clotho."""
-        return list(self._data_obstacles)
-
-    @cached_property
-    def _data_obstacles(self) -> list[str]:
-        return self._obstacles(DATASETS)
+        return self.data.obstacles(self.study.sources) + self._scored_obstacles
 
     def clotho_obstacles(self) -> list[str]:
         """The same for a claim that Clotho alone can test."""
-        return self._obstacles(["clotho"])
+        return self.data.obstacles(self.study.sources, ["clotho"]) + self._scored_obstacles
 
-    def _obstacles(self, datasets: Collection[str]) -> list[str]:
-        found = self.data.obstacles(self.study.sources, datasets)
+    @cached_property
+    def _scored_obstacles(self) -> list[str]:
+        found = []
         for column, published in CLOTHO_EVALUATION.items():
             found += self._few_scored(column, published)
         return found + self._few_epochs()
