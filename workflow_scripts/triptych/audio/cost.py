@@ -137,8 +137,7 @@ class _Jobs:
             about = 34.3e6
         if group == "mp3":
             about = MP3_AUDIOCAPS if name.endswith(".zip") else MP3_WAVCAPS / 15
-        cost = download(self._sources[group]["files"][name]["size"], about)
-        return replace(cost, **{"disk": 0.0, **self._unless_temporary(cost.disk)})
+        return self._kept(download(self._sources[group]["files"][name]["size"], about))
 
     def audio_download_wavcaps(self) -> Cost:
         size = WAVCAPS[self._wildcards["part"]].total_seconds * FLAC_BYTES
@@ -174,15 +173,15 @@ class _Jobs:
     def audio_unpack_clotho(self) -> Cost:
         seconds = CLOTHO[self._wildcards["split"]].total_seconds
         size = seconds * WAV_BYTES
-        return Cost(cpu_seconds=size / 20e6, memory=GB, **self._unless_temporary(size))
+        return self._kept(Cost(cpu_seconds=size / 20e6, memory=GB, disk=size))
 
     def audio_unpack_mp3(self) -> Cost:
         size = MP3_AUDIOCAPS if self._wildcards["dataset"] == "audiocaps" else MP3_WAVCAPS
-        return Cost(cpu_seconds=size / 20e6, memory=GB, about=True, **self._unless_temporary(size))
+        return self._kept(Cost(cpu_seconds=size / 20e6, memory=GB, about=True, disk=size))
 
-    def _unless_temporary(self, size: float) -> dict[str, float]:
-        """Bytes that stay, or that are there for a while where downloads aren't kept."""
-        return {"disk" if self._config["keep_downloads"] else "scratch": size}
+    def _kept(self, cost: Cost) -> Cost:
+        """What stays on disk is there for a while only where downloads aren't kept."""
+        return cost if self._config["keep_downloads"] else replace(cost, disk=0, scratch=cost.disk)
 
     def audio_fetch_audiocaps(self) -> Cost:
         clips = AUDIOCAPS["all"]

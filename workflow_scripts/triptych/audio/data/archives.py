@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO, cast
 
 import multivolumefile
 import py7zr
@@ -93,7 +94,7 @@ def _opened(
         raise InputError(f"{paths[0]}: expected its {len(paths)} parts by name, {', '.join(named)}")
     with (
         multivolumefile.open(whole[0], mode="rb") as joined,
-        py7zr.SevenZipFile(joined) as members,
+        py7zr.SevenZipFile(cast(BinaryIO, joined)) as members,
     ):
         yield members, [_of_7z(info) for info in members.files]
 

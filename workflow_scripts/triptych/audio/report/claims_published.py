@@ -112,7 +112,7 @@ def no_other_ensemble_is_better(run: AudioScores) -> Verdict:
             interval="",
         )
     better = int((others["difference"] > 0).sum())
-    best = others.loc[others["difference"].idxmax()]
+    best = others.iloc[int(others["difference"].argmax())]
     surely = {
         word: int(chosen.sum())
         for word, chosen in (
