@@ -233,16 +233,19 @@ class _Jobs:
         return Cost(money=caption_money(self._config), waits=waits)
 
     def audio_score(self) -> Cost:
-        clips = max(clips_of(self._config, "clotho").values(), key=lambda each: each.captions)
-        similarities = 8.0 * clips.count * clips.captions
+        splits = clips_of(self._config, "clotho")
+        similarities = max(
+            8.0 * splits[name].count * splits[name].captions
+            for name in ("validation", "evaluation")
+        )
         runs = audio_runs(self._config)
         tuned = runs[runs["captions"] == "gpt"].drop_duplicates(["pair", "corpus"])
         pools = tuned[tuned["corpus"] != self._config["submitted"]]["corpus"].value_counts()
         members = len(self._config["ensemble"]["members"])
         sets = sum(2**members + 2 ** (int(pairs) - members) - 2 for pairs in pools)
         return Cost(
-            cpu_seconds=(len(runs) + sets) * similarities / SCORED_BYTES,
-            memory=(len(tuned) + 6) * similarities,
+            cpu_seconds=2 * (len(runs) + sets) * similarities / SCORED_BYTES,
+            memory=GB + (len(tuned) + 6) * similarities,
         )
 
     def audio_bench(self) -> Cost:
