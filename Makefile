@@ -12,7 +12,7 @@ READY  := .venv/ready
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal cluster lint format bench gpu gpu_part gpu_docs plan house experts backbones networks lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs plan house experts backbones networks lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -50,6 +50,10 @@ faults: $(READY) ## what can go wrong, tried; the table of docs/reliability.md (
 
 rehearsal: $(READY) ## the paper scale's every rule at full shapes, on synthetic inputs
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
+
+clotho: $(READY) ## the same of config/clotho.yaml and config/projection.yaml alone
+	$(BIN)/python tests/rehearsal/run.py results/rehearsal_clotho --cores $(CORES) \
+	  --overlay config/clotho.yaml --overlay config/projection.yaml audio
 
 cluster: $(READY) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
 	rm -rf results/reliability/cluster

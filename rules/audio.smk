@@ -39,9 +39,10 @@ rule audio_pretrain:
         runs=AUDIO.rows("pretrained"),
         audio_model=AUDIO.audio_model,
         model=AUDIO.model,
-        training=AUDIO.stages["pretraining"],
+        training=AUDIO.training("pretraining"),
         text_dropout=AUDIO.config["model"]["text_dropout"],
         untrained=AUDIO.untrained,
+        one_caption=AUDIO.one_caption,
         sources=AUDIO.sources,
         device=config["device"],
         checkpoint="results/checkpoints/audio_pretrain/{pair}-{corpus}",
@@ -58,7 +59,7 @@ rule audio_finetune:
         queries="results/audio/data/clotho/queries.csv",
         shards=AUDIO.shards,
         pretrained="results/audio/models/{pair}/{corpus}/pretrained",
-        variations="results/audio/captions/variations.csv",
+        variations=AUDIO.variations,
     output:
         directory("results/audio/models/{pair}/{corpus}/finetuned"),
     log:
@@ -74,7 +75,7 @@ rule audio_finetune:
         **AUDIO.training_resources,
     params:
         runs=AUDIO.rows("finetuned"),
-        training=AUDIO.stages["finetuning"],
+        training=AUDIO.training("finetuning"),
         targets=AUDIO.model["targets"],
         sources=AUDIO.sources,
         device=config["device"],
@@ -109,7 +110,7 @@ rule audio_distill:
     params:
         runs=AUDIO.rows("distilled"),
         teachers=AUDIO.teacher_models,
-        training=AUDIO.stages["distillation"],
+        training=AUDIO.training("distillation"),
         teacher_temperature=AUDIO.config["distillation"]["teacher_temperature"],
         sources=AUDIO.sources,
         device=config["device"],
@@ -159,6 +160,7 @@ rule audio_score:
         metrics="results/audio/metrics.csv",
         queries="results/audio/queries.csv",
         ensembles="results/audio/ensembles.csv",
+        subsets="results/audio/subsets.csv",
         history="results/audio/history.csv",
     log:
         "results/logs/audio_score/audio_score.log",

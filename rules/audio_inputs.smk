@@ -35,7 +35,7 @@ rule audio_synthesise:
 rule audio_download:
     """Download one file of the audio study's sources, checked."""
     output:
-        f"{DOWNLOADS}/{{set}}/{{file}}",
+        kept(f"{DOWNLOADS}/{{set}}/{{file}}", AUDIO.config["keep_downloads"]),
     log:
         "results/logs/audio_download/{set}-{file}.log",
     benchmark:
@@ -92,7 +92,10 @@ rule audio_unpack_clotho:
     input:
         archive=AUDIO.clotho_archive,
     output:
-        directory("results/audio/sound/clotho/{split}"),
+        kept(
+            directory("results/audio/sound/clotho/{split}"),
+            AUDIO.config["keep_downloads"],
+        ),
     log:
         "results/logs/audio_unpack_clotho/{split}.log",
     benchmark:
@@ -108,6 +111,29 @@ rule audio_unpack_clotho:
         code=code("audio_unpack_clotho"),
     script:
         "../workflow_scripts/audio_unpack_clotho.py"
+
+
+rule audio_unpack_mp3:
+    """Unpack the MP3 copy of AudioCaps or WavCaps."""
+    input:
+        archives=AUDIO.mp3_archives,
+    output:
+        kept(
+            directory("results/audio/sound/mp3/{dataset}"),
+            AUDIO.config["keep_downloads"],
+        ),
+    log:
+        "results/logs/audio_unpack_mp3/{dataset}.log",
+    benchmark:
+        "results/benchmarks/audio_unpack_mp3/{dataset}.tsv"
+    conda:
+        "../envs/audio.yaml"
+    resources:
+        **REQUESTED,
+    params:
+        code=code("audio_unpack_mp3"),
+    script:
+        "../workflow_scripts/audio_unpack_mp3.py"
 
 
 rule audio_fetch_audiocaps:
@@ -229,7 +255,7 @@ rule audio_shard:
         **REQUESTED,
     params:
         audio=AUDIO.sound_of,
-        kind=lambda wildcards: "flac" if wildcards.dataset == "wavcaps" else "int16",
+        kind=AUDIO.shard_kind,
         checkpoint="results/checkpoints/audio_shard/{dataset}",
         code=code("audio_shard"),
     script:
@@ -271,6 +297,7 @@ rule audio_caption:
         published=AUDIO.published_folder,
     output:
         variations="results/audio/captions/variations.csv",
+        unfiltered="results/audio/captions/unfiltered.csv",
         rejected="results/audio/captions/rejected.csv",
         usage="results/audio/captions/usage.csv",
         example="results/audio/captions/example.json",

@@ -29,6 +29,7 @@ rule audio_draw_scores:
         queries="results/audio/queries.csv",
         history="results/audio/history.csv",
         ensembles="results/audio/ensembles.csv",
+        subsets="results/audio/subsets.csv",
         clips=AUDIO.data("clips.csv"),
         removed=expand(
             "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO.corpora
@@ -37,6 +38,9 @@ rule audio_draw_scores:
         published="resources/published/audio_table2.csv",
     output:
         table2=table("audio_table2", "Table 2", "retrieval by every system"),
+        ensembles=table(
+            "audio_ensembles", "Ensembles", "every other ensemble of these models"
+        ),
         figure2=figure(
             "audio_figure2", "Figure 2", "validation loss during fine-tuning"
         ),

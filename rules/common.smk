@@ -81,6 +81,11 @@ def table(name, product, shows):
     return _in_report(name, table_files(name), product, shows)
 
 
+def kept(file, keep):
+    """A file that is only a step towards others: deleted after its last use where it isn't kept."""
+    return file if keep else temp(file)
+
+
 def _in_report(name, files, product, shows):
     TARGETS[name] = f"{product}: {shows}.", files
     category, labels = NAMES[name.split("_")[0]], {"product": product, "shows": shows}

@@ -1,4 +1,4 @@
-"""Table 2, Figure 2, results with and without leaks, and those beyond the paper."""
+"""Table 2, other ensembles, Figure 2, results with and without leaks, those beyond the paper."""
 
 from pathlib import Path
 
@@ -8,6 +8,7 @@ from triptych.audio.report.figures import beyond_figure, finetuning_figure, fine
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.audio.report.tables import table2_long, table2_tables
 from triptych.audio.report.tables_beyond import beyond_long, beyond_table
+from triptych.audio.report.tables_ensembles import ensembles_long, ensembles_tables
 from triptych.audio.report.tables_leaks import leaks_long, leaks_tables, read_corpora
 from triptych.core.job import job
 from triptych.present.palette import save_figure, write_figure
@@ -16,16 +17,19 @@ from triptych.present.tables import write_table
 with job(snakemake):
     given, output, params = snakemake.input, snakemake.output, snakemake.params
     study, scale = AudioStudy.read(**params.study), params.scale
-    metrics = read_rows(given.metrics)
+    metrics, queries = read_rows(given.metrics), read_rows(given.queries)
+    published = pd.read_csv(given.published)
     table2 = table2_long(
-        metrics, read_rows(given.ensembles), pd.read_csv(given.published), study, scale=scale
+        metrics, queries, read_rows(given.ensembles), published, study, scale=scale
     )
     write_table(table2, table2_tables(table2), Path(output.table2[0]).with_suffix(""))
+    ensembles = ensembles_long(read_rows(given.subsets), study, scale=scale)
+    write_table(ensembles, ensembles_tables(ensembles), Path(output.ensembles[0]).with_suffix(""))
     figure2 = finetuning_long(read_rows(given.history), metrics, study, scale=scale)
     write_figure(finetuning_figure(figure2), figure2, output.figure2)
     leaks = leaks_long(
         metrics,
-        read_rows(given.queries),
+        queries,
         read_corpora(given.removed),
         read_corpora(given.counts),
         read_rows(given.clips),

@@ -10,7 +10,13 @@ with job(snakemake):
     params, files = snakemake.params, snakemake.input
     settings = ModelSettings.from_config(params.audio_model, params.model, params.text_dropout)
     plan = Plan(
-        Corpus(files.manifest, files.captions, files.shards, files.queries),
+        Corpus(
+            files.manifest,
+            files.captions,
+            files.shards,
+            files.queries,
+            one_caption=params.one_caption,
+        ),
         FromParts(settings, files.text, files.audio_weights or None),
         TrainingSettings.from_table(params.training),
         targets=params.model["targets"],

@@ -18,4 +18,5 @@ with job(snakemake):
     write_csv(scores.metrics, output.metrics)
     write_csv(scores.queries, output.queries)
     write_csv(scores.ensembles, output.ensembles)
+    write_csv(scores.subsets, output.subsets)
     write_csv(read_histories(params.runs), output.history)

@@ -39,7 +39,10 @@ def run(
         CaptionSettings.from_table(table),
         splits,
         {
-            **{name: folder / f"{name}.csv" for name in ("variations", "rejected", "usage")},
+            **{
+                name: folder / f"{name}.csv"
+                for name in ("variations", "unfiltered", "rejected", "usage")
+            },
             "example": folder / "example.json",
         },
         published=published,

@@ -1,13 +1,15 @@
-"""Clotho's 7z archives unpacked whole or not at all."""
+"""Clotho's archives and the MP3 copies unpacked whole or not at all."""
 
 import shutil
+import stat
+import zipfile
 from collections import namedtuple
 from pathlib import Path
 
 import py7zr
 import pytest
 
-from triptych.audio.data.archives import unpack_7z
+from triptych.audio.data.archives import unpack
 from triptych.core.errors import InputError
 
 FILES = {" leading space.wav": b"one", "two; and more.wav": b"2" * 5000, "d\u00e9j\u00e0.wav": b"3"}
@@ -32,21 +34,56 @@ def refused(source: Path, match: str, files: int | None = None) -> None:
     """Unpacking fails with this message and leaves nothing behind."""
     before = sorted(source.parent.rglob("*"))
     with pytest.raises(InputError, match=match):
-        unpack_7z(source, source.parent / "target", files)
+        unpack(source, source.parent / "target", files)
     assert sorted(source.parent.rglob("*")) == before
 
 
 def test_names_and_bytes_survive(tmp_path: Path) -> None:
-    unpack_7z(archive(tmp_path / "a.7z", FILES), tmp_path / "target", 3)
+    unpack(archive(tmp_path / "a.7z", FILES), tmp_path / "target", 3)
     assert content(tmp_path / "target") == FILES
 
 
 def test_a_single_folder_around_all_is_left_out(tmp_path: Path) -> None:
     inside = {f"development/{name}": data for name, data in FILES.items()}
     (tmp_path / "target").mkdir()  # as Snakemake may do
-    unpack_7z(archive(tmp_path / "a.7z", inside), tmp_path / "target")
+    unpack(archive(tmp_path / "a.7z", inside), tmp_path / "target")
     assert content(tmp_path / "target") == FILES
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.7z", "target"]
+
+
+def test_the_parts_of_an_archive_are_read_as_one(tmp_path: Path) -> None:
+    """As WavCaps' MP3 copy comes."""
+    inside = {f"WavCaps_mp3/{name}": data for name, data in FILES.items()}
+    whole = archive(tmp_path / "a.7z", inside)
+    data = whole.read_bytes()
+    parts = [tmp_path / f"b.7z.{number:03d}" for number in (1, 2, 3)]
+    for start, part in zip(range(0, len(data), len(data) // 3 + 1), parts, strict=True):
+        part.write_bytes(data[start : start + len(data) // 3 + 1])
+    unpack(parts, tmp_path / "target")
+    assert content(tmp_path / "target") == FILES
+    with pytest.raises(InputError, match=r"its 2 parts by name, .*b\.7z\.001, .*b\.7z\.002"):
+        unpack([parts[0], parts[2]], tmp_path / "other")
+    parts[2].unlink()
+    with pytest.raises(InputError, match="not a whole archive"):
+        unpack(parts[:2], tmp_path / "other")
+
+
+def test_zips_are_unpacked_by_the_same_rules(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as target:
+        for name, data in FILES.items():
+            target.writestr(f"AUDIOCAPS/{name}", data)
+    unpack(tmp_path / "a.zip", tmp_path / "target")
+    assert content(tmp_path / "target") == FILES
+    with zipfile.ZipFile(tmp_path / "out.zip", "w") as target:
+        target.writestr("../out.mp3", b"x")
+    refused(tmp_path / "out.zip", "outside")
+    with zipfile.ZipFile(tmp_path / "link.zip", "w") as target:
+        link = zipfile.ZipInfo("a.mp3")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        target.writestr(link, "/etc/passwd")
+    refused(tmp_path / "link.zip", "a link or a device")
+    (tmp_path / "cut.zip").write_bytes((tmp_path / "a.zip").read_bytes()[:-40])
+    refused(tmp_path / "cut.zip", "not a whole archive")
 
 
 def test_another_number_of_files_is_refused(tmp_path: Path) -> None:
@@ -84,7 +121,7 @@ def test_a_cut_archive_is_refused(tmp_path: Path, share: float) -> None:
     source = archive(tmp_path / "a.7z", {"a.wav": bytes(range(256)) * 400})
     data = source.read_bytes()
     source.write_bytes(data[: int(share * len(data))])
-    refused(source, "not a whole 7z archive")
+    refused(source, "not a whole archive")
 
 
 def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
@@ -92,7 +129,7 @@ def test_changed_bytes_are_noticed(tmp_path: Path) -> None:
     data = bytearray(source.read_bytes())
     data[60] ^= 0xFF
     source.write_bytes(data)
-    refused(source, "not a whole 7z archive")
+    refused(source, "not a whole archive")
 
 
 def test_too_little_room_is_noticed_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

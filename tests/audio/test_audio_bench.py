@@ -89,6 +89,32 @@ def test_a_training_step_has_the_same_loss_and_gradients(models):
         assert difference <= 2e-3 * gradients[name].grad.norm() + 1e-7, name
 
 
+def test_fused_attention_is_the_written_one_and_the_front_end_keeps_its_precision(models):
+    theirs = models[1]
+    waveforms, lengths = 0.1 * torch.randn(3, 40_000), [40_000, 30_000, 8_000]
+    with torch.no_grad():
+        written = theirs(waveforms, lengths)
+        for block in theirs.audio.blocks:
+            block.attn.fused = True
+        torch.testing.assert_close(theirs(waveforms, lengths), written, atol=1e-5, rtol=1e-5)
+        spectrogram = plain.log_mel(waveforms)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert torch.equal(plain.log_mel(waveforms), spectrogram)
+            half = theirs(waveforms, lengths).float()
+    assert torch.nn.functional.cosine_similarity(half, written).min() > 0.99
+
+
+def test_a_tuned_plain_side_embeds_each_clip_once(monkeypatch):
+    seen = []
+    monkeypatch.setattr(bench_worker.plain, "embed_split", lambda *given: seen.append(given[2]))
+    monkeypatch.setattr(bench_worker, "PUBLISHED", {"passt_n": SMALL.audio})
+    monkeypatch.setattr(bench_worker, "_settings", lambda name: SMALL)
+    for side in ("plain", "plain sdpa", "plain sdpa bf16"):
+        tasks = bench_worker.PlainSide(CPU, **bench_worker.PLAIN_SIDES[side])
+        tasks.embedding("passt_n", {"clips": 2, "captions": 5})()
+    assert seen == [5, 1, 1]
+
+
 @pytest.mark.parametrize("shape", [(5, 7, 24), (3, 24)])
 def test_products_by_onednn_are_those_of_pytorch_with_their_gradients(shape):
     torch.manual_seed(0)
@@ -138,7 +164,10 @@ def test_the_loader_is_compared_on_the_same_sound(tmp_path, monkeypatch):
 def test_the_table_has_ratios_of_every_task(monkeypatch):
     class Fake:
         def __init__(self, module, side, device, threads):
-            self.seconds = {"plain": 6.0, "float32": 2.0, "bf16": 1.0}[side]
+            self.side = side
+            own = {"plain sdpa": 4.0, "plain sdpa bf16": 3.0, "compiled sdpa": 5.0}
+            own |= {"plain": 6.0, "float32": 2.0, "bf16": 1.0}
+            self.seconds = own.get(side)  # one can't be compiled
             self.runs = collections.Counter()
 
         def __enter__(self):
@@ -150,7 +179,8 @@ def test_the_table_has_ratios_of_every_task(monkeypatch):
         def ask(self, task):
             """Rounds differ; the ratios within one don't."""
             self.runs[str(task)] += 1
-            return self.seconds * 1.5 ** self.runs[str(task)]
+            assert self.side not in bench.OTHERS or task[0] in ("forward", "embedding")
+            return self.seconds and self.seconds * 1.5 ** self.runs[str(task)]
 
     monkeypatch.setattr(bench, "Worker", Fake)
     monkeypatch.setattr(bench, "clips_per_second", lambda files, rounds: RATES)
@@ -167,6 +197,13 @@ def test_the_table_has_ratios_of_every_task(monkeypatch):
     }
     table = bench.bench(settings, "cpu", 2)
     computed = table[~table["what"].isin(("loader", "search"))]
+    others = computed[computed["precision"].isin(bench.OTHERS)]
+    assert others["precision"].tolist() == ["plain sdpa", "plain sdpa bf16", "compiled sdpa"] * 3
+    assert others["ratio"].tolist() == [1.5, 2.0, 1.2] * 3 and others["ahead"].isna().all()
+    computed = computed[~computed["precision"].isin(bench.OTHERS)]
+    ahead = computed[computed["what"].isin(["forward", "embedding"])]
+    assert ahead["ahead"].tolist() == [1.5, 3.0] * 3  # the fastest plain side takes 3
+    assert computed["ahead"].notna().sum() == len(ahead)
     both = ["forward", "forward", "step", "embedding"]
     assert computed["what"].tolist() == ["front_end", *(what for what in both for _ in range(2))]
     assert computed["model"].tolist()[3:7:2] == ["passt_s15", "passt_n"]

@@ -124,6 +124,9 @@ def test_a_bad_answer_is_repaired_by_one_more_request(tmp_path):
         run(tmp_path, base_url=server.url)
     assert len(server.prompts) == 4
     assert len(read(tmp_path, "variations")) == 15
+    first = read(tmp_path, "unfiltered")
+    assert sorted(first.groupby("clip").size()) == [3, 5, 5]
+    assert "The bark is heard." in list(first["caption"])
     assert read(tmp_path, "rejected").empty
     assert read(tmp_path, "usage").iloc[0]["repaired"] == "1"
 
@@ -262,7 +265,7 @@ class Files(Named):
     def __iter__(self):
         return iter(self.values())
 
-outputs = {n: f"results/{n}.csv" for n in ("variations", "rejected", "usage")}
+outputs = {n: f"results/{n}.csv" for n in ("variations", "unfiltered", "rejected", "usage")}
 snakemake = SimpleNamespace(
     rule="audio_caption",
     input=Files(clips="clips.csv", captions="captions.csv"),
@@ -279,7 +282,7 @@ sys.exit(" ".join({"torch", "transformers", "openai"} & set(sys.modules)) or 0)
 """
 
 
-def test_the_script_writes_its_four_files_without_loading_torch_or_openai(tmp_path):
+def test_the_script_writes_its_five_files_without_loading_torch_or_openai(tmp_path):
     in_other_words(tmp_path, tables(tmp_path, {"development": 1}))
     library = HERE.parents[1] / "workflow_scripts"
     script = str(library / "audio_caption.py")
@@ -287,7 +290,7 @@ def test_the_script_writes_its_four_files_without_loading_torch_or_openai(tmp_pa
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert {path.name for path in (tmp_path / "results").iterdir() if path.is_file()} == {
-        "variations.csv", "rejected.csv", "usage.csv", "example.json",
+        "variations.csv", "unfiltered.csv", "rejected.csv", "usage.csv", "example.json",
     }  # fmt: skip
     assert len(read(tmp_path / "results", "variations")) == 10
     log = (tmp_path / "results/logs/audio_caption/log.log").read_text(encoding="utf-8")
@@ -394,6 +397,7 @@ def test_published_captions_that_break_the_rules_are_listed(tmp_path):
     run(tmp_path, backend="authors", published=path)
     assert list(read(tmp_path, "variations")["caption"]) == GOOD[:3]
     assert list(read(tmp_path, "rejected")["problem"]) == ["banned word (heard)"]
+    assert list(read(tmp_path, "unfiltered")["caption"]) == lines
     usage = read(tmp_path, "usage").iloc[0]
     assert (usage["backend"], usage["requests"], usage["captions"]) == ("authors", "0", "3")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from triptych.audio.embedding_files import Split, read_embeddings, write_embeddings
-from triptych.audio.experiments import KEYS, audio_runs, run_records
+from triptych.audio.experiments import KEYS, audio_runs, run_records, training_of
 from triptych.core.errors import InputError
 
 CONFIG = {
@@ -49,6 +49,27 @@ def test_the_runs_are_those_of_table_2_figure_2_and_section_4():
         "n-roberta/all/finetuned/gpt-seed3",
         "n-roberta/all/finetuned/human-seed3",
     }
+
+
+def test_a_replicated_corpus_has_the_rows_of_table_2_from_the_first_seed():
+    corpora = {**CONFIG["corpora"], "theirs": {}}
+    added = labels(changed(corpora=corpora, replicated="theirs")) - labels()
+    assert added == {
+        *(f"{pair}/theirs/pretrained" for pair in ("n-bert", "n-roberta", "s-bert")),
+        *(f"{pair}/theirs/finetuned/gpt-seed3" for pair in ("n-bert", "n-roberta", "s-bert")),
+        "n-roberta/theirs/finetuned/human-seed3",
+    }
+    with pytest.raises(ValueError, match=r"audio.replicated is 'ours'"):
+        audio_runs(changed(replicated="ours"))
+
+
+def test_a_corpus_may_have_a_precision_of_its_own():
+    stages = {"common": {"batch": 8, "precision": "bf16"}, "finetuning": {"epochs": 2}}
+    config = changed(stages=stages, corpora={"clean": {}, "theirs": {"precision": "fp16"}})
+    assert training_of(config, "clean", "finetuning") == {
+        "batch": 8, "precision": "bf16", "epochs": 2,
+    }  # fmt: skip
+    assert training_of(config, "theirs", "finetuning")["precision"] == "fp16"
 
 
 def test_every_run_has_its_own_keys_and_starts_from_an_earlier_row_of_its_pair_and_corpus():

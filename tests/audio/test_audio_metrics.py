@@ -1,5 +1,6 @@
 """Metrics against plain loops, scikit-learn, simulation and values worked out by hand."""
 
+import statistics
 from itertools import permutations
 
 import numpy as np
@@ -178,6 +179,30 @@ def test_the_interval_holds_the_truth_about_as_often_as_it_says(random):
         interval = ClusterResamples(np.repeat(np.arange(60), 5), resamples=500).interval(values)
         held += interval.low <= 0 <= interval.high
     assert 0.89 <= held / 200 <= 0.99
+
+
+def test_simultaneous_intervals_are_as_wide_as_independent_means_need(random):
+    """Of 20 independent means the normal's quantile is that of Sidak, 3.02 and not 1.96."""
+    values = random.standard_normal((20, 1000))
+    resamples = ClusterResamples(np.arange(1000))
+    errors = values.std(axis=1, ddof=1) / np.sqrt(1000)
+    reach = statistics.NormalDist().inv_cdf((1 + 0.95 ** (1 / 20)) / 2)
+    for mean, error, interval in zip(
+        values.mean(axis=1), errors, resamples.simultaneous(values), strict=True
+    ):
+        assert interval.estimate == pytest.approx(mean)
+        assert interval.high - interval.low == pytest.approx(2 * reach * error, rel=0.1)
+    (alone,) = resamples.simultaneous(values[:1])
+    assert alone.high - alone.low == pytest.approx(2 * 1.96 * errors[0], rel=0.1)
+
+
+def test_simultaneous_intervals_of_the_same_mean_many_times_are_those_of_one(random):
+    values = random.random(200)
+    resamples = ClusterResamples(np.repeat(np.arange(40), 5))
+    many = resamples.simultaneous([values, values, np.full(200, 0.5)])
+    (one,) = resamples.simultaneous([values])
+    assert many[0] == many[1] == one
+    assert (many[2].low, many[2].high) == (0.5, 0.5)  # what has no spread moves nowhere
 
 
 def test_one_clip_alone_has_no_interval_and_equal_seeds_give_equal_ones(random):

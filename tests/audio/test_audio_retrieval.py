@@ -9,7 +9,7 @@ import torch
 from audio_small_models import SMALL, small_model
 from torch.nn import functional
 
-from triptych.audio.models.retrieval import Draws, draw, segments_with_audio
+from triptych.audio.models.retrieval import Draws, RetrievalModel, draw, segments_with_audio
 from triptych.audio.models.settings import ModelSettings
 
 SEGMENT = 16000  # samples
@@ -70,6 +70,26 @@ def test_an_embedding_is_the_projected_mean_over_segments(model):
         layer = model.project_audio[0]
         expected = layer(sum(parts) / 3)
     assert torch.allclose(embed(model, recording), expected / expected.norm(), atol=1e-5)
+
+
+def test_a_projection_with_a_hidden_layer_is_two_products_with_a_relu_between(model):
+    settings = replace(model.settings, projection_hidden=7)
+    deep = RetrievalModel(settings, model.audio, model.text)
+    for projection, width in (
+        (deep.project_audio, model.settings.audio.dim),
+        (deep.project_sentence, model.text.config["hidden_size"]),
+    ):
+        given = torch.randn(3, width)
+        one, two = projection[0], projection[2]
+        hidden = (given @ one.weight.T + one.bias).clamp(min=0)
+        assert hidden.shape == (3, 7)
+        assert torch.allclose(projection(given), hidden @ two.weight.T + two.bias, atol=1e-6)
+    assert len(model.project_audio) == 1  # the report's is linear
+    assert ModelSettings.from_table(settings.to_table()) == settings
+    old = {k: v for k, v in settings.to_table().items() if k != "projection_hidden"}
+    assert ModelSettings.from_table(old).projection_hidden == 0
+    with pytest.raises(ValueError, match="projection_hidden -1"):
+        replace(settings, projection_hidden=-1)
 
 
 def test_an_embedding_does_not_depend_on_the_rest_of_the_batch(model):

@@ -217,6 +217,15 @@ def test_pairs_are_the_training_clips_with_their_captions(corpus):
     assert all(told[pair.clip, pair.position] == pair.caption for pair in pairs)
 
 
+def test_of_a_data_set_with_one_caption_a_clip_only_the_first_is_trained_on(corpus):
+    files = [corpus / "captions.csv"]
+    pairs = read_pairs(corpus / "manifest.csv", files, one_caption=["clotho"])
+    every = read_pairs(corpus / "manifest.csv", files)
+    first = [each for each in every if each.clip.startswith("wavcaps") or each.position == 0]
+    assert pairs == first and len(first) == 12
+    assert read_pairs(corpus / "manifest.csv", files, one_caption=["audiocaps"]) == every
+
+
 def test_variations_belong_to_one_caption_of_one_clip(corpus):
     pairs = read_pairs(
         corpus / "manifest.csv", [corpus / "captions.csv"], ["clotho"], corpus / "variations.csv"

@@ -155,6 +155,38 @@ def test_ensembles_hold_gpt_models_and_are_chosen_on_validation_alone(scores, ru
     pd.testing.assert_frame_equal(again.ensembles, scores.ensembles)
 
 
+def test_every_corpus_has_ensembles_of_its_own_models(folder, runs, scores):
+    """As one that is trained as the paper was, beside the evaluated one."""
+    rows = [row for row in runs if row["corpus"] == "clean" and row["stage"] == "finetuned"]
+    again = []
+    for number, row in enumerate(rows):
+        named = {key: row[key].replace("clean", "theirs") for key in ("run", "corpus")}
+        again.append(
+            write_model(folder, {**row, **named, "folder": named["run"]}, 1.0, 50 + number)
+        )
+    both = score_runs([*runs, *again], MEMBERS, clips_table(), NO_LABELS)
+    corpora = both.ensembles.groupby("corpus")["member"].apply(list)
+    assert all("/theirs/" in member for member in corpora["theirs"])
+    pd.testing.assert_frame_equal(
+        both.ensembles[both.ensembles["corpus"] == "clean"].reset_index(drop=True),
+        scores.ensembles,
+    )
+    wanted = {"system": "ensemble", "audio_model": "published", "metric": "map_at_10", **ALL}
+    ours, theirs = (one(both.metrics, corpus=name, **wanted) for name in ("clean", "theirs"))
+    assert theirs["value"] > ours["value"]  # of less noise
+
+
+def test_the_sets_of_members_are_compared_with_the_listed_ensemble(scores):
+    listed = scores.subsets[(scores.subsets["removed"] + scores.subsets["added"]) == 0].iloc[0]
+    row = one(scores.metrics, system="ensemble", audio_model="published", metric="map_at_10", **ALL)
+    assert listed["map_at_10"] == pytest.approx(row["value"], abs=1e-6)
+    assert list(scores.subsets["place"]) == sorted(scores.subsets["place"])
+    alone = scores.subsets[scores.subsets["members"] == "n-bert/clean/finetuned/gpt-seed0"].iloc[0]
+    single = one(scores.metrics, metric="map_at_10", **MAIN, **ALL)
+    assert alone["map_at_10"] == pytest.approx(single["value"], abs=1e-6)
+    assert len(scores.subsets) == 3 + 1  # two members, one other pair
+
+
 def test_baselines_stand_beside(scores):
     keywords = one(scores.metrics, audio_model="keywords", metric="map_at_10", **ALL)
     assert keywords["system"] == "baseline"

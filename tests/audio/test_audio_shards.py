@@ -118,6 +118,21 @@ def test_a_flac_that_fits_is_stored_as_it_is(tmp_path: Path) -> None:
     assert shard.read_bytes() == first.read_bytes() + second.read_bytes()
 
 
+def test_mp3_at_32_khz_stays_as_it_is_and_is_read_by_windows(tmp_path: Path) -> None:
+    """A decoder that begins in the middle is off by a step now and then, and never in time."""
+    samples = noise(96_000)
+    for name in ("a.mp3", "b.mp3"):
+        soundfile.write(tmp_path / name, samples, 32_000, format="MP3", subtype="MPEG_LAYER_III")
+    write_shards(table("a.mp3", "b.mp3"), tmp_path, tmp_path / "shards", "flac")
+    stored = (tmp_path / "shards" / "00000-00.flacs").read_bytes()
+    assert stored == (tmp_path / "a.mp3").read_bytes() + (tmp_path / "b.mp3").read_bytes()
+    store = ClipStore([tmp_path / "shards"])
+    whole, _ = soundfile.read(tmp_path / "b.mp3", dtype="float32")
+    for start, frames in ((0, 96_000), (1, 500), (40_001, 32_000), (95_000, 1000)):
+        window = store.read("toy/train/b.mp3", start, frames)
+        assert np.abs(window - whole[start : start + frames]).max() <= 2 * STEP
+
+
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_clip_that_cannot_be_read_is_listed_and_harms_no_other(
     tmp_path: Path, kind: str, name: str

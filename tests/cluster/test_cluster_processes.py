@@ -21,8 +21,8 @@ from test_cluster import HERE, ROOT, cluster, environment  # noqa: F401
 from tiny_checkout import copy_checkout
 from torch.testing import assert_close
 
-MODEL = "results/audio/models/mini_n-mini_bert/clean/pretrained"
-ATTEMPTS = "results/checkpoints/audio_pretrain/mini_n-mini_bert-clean/attempts.log"
+MODEL = "results/audio/models/mini_n-mini_bert/leak_free/pretrained"
+ATTEMPTS = "results/checkpoints/audio_pretrain/mini_n-mini_bert-leak_free/attempts.log"
 CONFIG = {
     "device": "cpu",
     "audio": {
@@ -45,7 +45,7 @@ def checkout(tmp_path_factory):
     made = tiny_corpus.write(root / "made")
     audio = root / "results" / "audio"
     for name, place in (
-        ("manifest.csv", "corpora/clean/manifest.csv"),
+        ("manifest.csv", "corpora/leak_free/manifest.csv"),
         ("captions.csv", "data/clotho/captions.csv"),
         ("queries.csv", "data/clotho/queries.csv"),
         ("shards", "shards/clotho"),

@@ -192,9 +192,9 @@ def test_no_protected_recording_is_in_a_strict_manifest() -> None:
         pd.read_csv(path, dtype=str, keep_default_na=False)
         for path in (RESULTS / "audio" / "data").glob("*/clips.csv")
     ).set_index("clip")
-    for corpus, trained_on in (("clean", {"development"}), ("challenge", set())):
+    for corpus, trained_on in (("leak_free", {"development"}), ("challenge", set())):
         judged = clips[clips["dataset"] == "clotho"]
-        if corpus == "clean":
+        if corpus == "leak_free":
             judged = judged[~judged["split"].isin(trained_on)]
         else:
             judged = judged[judged["split"] == "challenge"]

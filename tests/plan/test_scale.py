@@ -52,7 +52,7 @@ def test_the_shipped_values_have_their_scale_whatever_they_call_it(scale: str) -
         ("style.training.schedule.checkpoint_every", 1000),
         ("audio.sources.wavcaps.parts", ["SoundBible"]),
         ("audio.sources.audiocaps.source", "none"),
-        ("audio.corpora.clean.exclude", "none"),
+        ("audio.corpora.leak_free.exclude", "none"),
         ("audio.captions.backend", "template"),
         ("audio.stages.common.precision", "fp16"),
         ("audio.finetuning.seeds", [0]),

@@ -9,7 +9,7 @@ import synthetic
 import synthetic_style
 from paper_runs import Run
 
-from triptych.present.verdicts import NOT_TESTABLE, SEEN
+from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, SEEN
 
 SCORES = ("rl-bc-95", "rl-bcq-95")
 OURS = ("rl-ours-sensors", "rl-ours-shuffled")
@@ -21,8 +21,16 @@ SCALED = ("style-alexnet-1024",)
 BY_NETWORK = ("style-versions-differ", "style-video-consistency")
 MAIN_PAIR = ("audio-finetune-helps", "audio-gpt-helps")
 CONTRASTS = ("audio-larger-text", "audio-no-overlap")
-BY_GPT = ("audio-best-single", "audio-gpt-helps", *CONTRASTS, "audio-ensemble")
+ENSEMBLES = ("audio-ensemble", "audio-ensemble-members")
+OF_ENSEMBLE = ("audio-baseline-gain", "audio-2022-gain")
+GAINS = ("audio-recall-gain", *OF_ENSEMBLE)
+LINEAR = ("audio-linear-projection",)
+COMPARED = ("audio-best-single", "audio-gpt-helps", *CONTRASTS, *ENSEMBLES)
+BY_GPT = (*COMPARED, *GAINS)
 AUDIO = ("audio-finetune-helps", *BY_GPT)
+ON_CLOTHO = (*AUDIO, *LINEAR)
+SEEN_ON_SCENES = ("audio-finetune-helps", *COMPARED, *LINEAR)
+DATA = ("audio-data-clotho", "audio-data-audiocaps", "audio-data-wavcaps")
 
 _OF_AUDIO = {"audio_queries", "audio_history", "audio_counts", "audio_manifest", "audio_captions"}
 _OF_AUDIO |= {"audio", "audio_trained"}
@@ -44,8 +52,15 @@ INPUTS: dict[str, set[str]] = {
     "style-alexnet-1024": {"style_runs", "style_history"},
     "style-video-consistency": {"style_flicker", "style_stylised_runs"},
     "audio-finetune-helps": _OF_AUDIO,
-    **dict.fromkeys(BY_GPT, _OF_GPT),
+    **dict.fromkeys((*BY_GPT, *LINEAR), _OF_GPT),
     "audio-ensemble": _OF_GPT | {"audio_ensembles"},
+    "audio-ensemble-members": _OF_GPT | {"audio_ensembles", "audio_subsets"},
+    "audio-recall-gain": _OF_GPT | {"audio_published"},
+    **dict.fromkeys(OF_ENSEMBLE, _OF_GPT | {"audio_ensembles", "audio_published"}),
+    **{each: {"audio", "audio_clips", "audio_captions"} for each in DATA},
+    "audio-data-clotho": {
+        *("audio", "audio_clips", "audio_captions", "audio_asked", "audio_unfiltered")
+    },
     **{each: {"scores", "trained_layers", "datasets", "rl_precision"} for each in OF_SCORES},
     "rl-last-layer": {"layers", "datasets"},
     "rl-memory-4x": {"sizes", "layers"},
@@ -258,19 +273,19 @@ STYLE = [
 
 AUDIO_MUTATIONS = [
     _M(
-        *("few clips", "audio_queries", AUDIO, "900 of 1,045 evaluation clips"),
+        *("few clips", "audio_queries", ON_CLOTHO, "900 of 1,045 evaluation clips"),
         kept(lambda f: f["clip"] < "clotho/evaluation/scene 0900"),
     ),
     _M(
-        *("one caption a clip", "audio_queries", AUDIO, "1,045 of 5,225 evaluation queries"),
+        *("one caption a clip", "audio_queries", ON_CLOTHO, "1,045 of 5,225 evaluation queries"),
         kept(lambda f: f["query"] % 5 == 0),
     ),
     _M(
-        *("one system cut", "audio_queries", AUDIO, "1,000 of 5,225 evaluation queries"),
+        *("one system cut", "audio_queries", ON_CLOTHO, "1,000 of 5,225 evaluation queries"),
         kept(lambda f: (f["stage"] != "pretrained") | (f["query"] < 1000)),
     ),
-    _M("another split", "audio_queries", AUDIO, "0 of 1,045", said(split="validation")),
-    _M("another corpus", "audio_queries", AUDIO, "0 epochs of", said(corpus="leaky")),
+    _M("another split", "audio_queries", ON_CLOTHO, "0 of 1,045", said(split="validation")),
+    _M("another corpus", "audio_queries", ON_CLOTHO, "0 epochs of", said(corpus="leaky")),
     _M(
         *("pairs", "audio_queries", BY_GPT[:1], "8 of the 10 pairs"),
         kept(lambda f: f["audio_model"] != "passt_s15"),
@@ -287,9 +302,9 @@ AUDIO_MUTATIONS = [
         *("no ensemble", "audio_queries", ("audio-ensemble",), "not scored query by query"),
         kept(lambda f: f["system"] != "ensemble"),
     ),
-    _M("cut", "audio_history", AUDIO, "4 epochs of", kept(lambda f: f["epoch"] < 5)),
+    _M("cut", "audio_history", ON_CLOTHO, "4 epochs of", kept(lambda f: f["epoch"] < 5)),
     _M(
-        *("of one model", "audio_history", AUDIO, "0 epochs of pretraining"),
+        *("of one model", "audio_history", ON_CLOTHO, "0 epochs of pretraining"),
         kept(lambda f: _without(f, stage="pretrained", text_model="bert_base")),
     ),
     _M(
@@ -305,37 +320,83 @@ AUDIO_MUTATIONS = [
         said_where(lambda f: f["split"] == "train", train=38_530),
     ),
     _M(
-        *("half of Clotho", "audio_counts", AUDIO, "1,900 of the 3,839 published"),
+        *("half of Clotho", "audio_counts", ON_CLOTHO, "1,900 of the 3,839 published"),
         said_where(lambda f: f["split"] == "development", train=1900),
     ),
-    _M("leaks", "audio_counts", AUDIO, "judged by were trained on", said(leaked=1)),
+    _M("leaks", "audio_counts", ON_CLOTHO, "judged by were trained on", said(leaked=1)),
     _M(
-        *("half", "audio_manifest", AUDIO, "published captions of WavCaps"),
+        *("half", "audio_manifest", ON_CLOTHO, "published captions of (Clotho|WavCaps)"),
         lambda f: f[::2],
     ),
     _M(
-        *("none of AudioCaps", "audio_captions", AUDIO, "0 of the 57,188 published captions"),
+        *("none of AudioCaps", "audio_captions", AUDIO, "0 of the 51,308 published captions"),
         kept(lambda f: ~f["clip"].str.startswith("audiocaps")),
     ),
     _M(
-        *("other leaks", "audio_trained", AUDIO, "leak policy was dcase"),
+        *("none of Clotho", "audio_captions", (*LINEAR, DATA[0]), "captions of Clotho|left out"),
+        kept(lambda f: ~f["clip"].str.startswith("clotho")),
+    ),
+    *(
+        _M(
+            *(f"none of {name}", "audio_captions", (claim,), "was left out"),
+            kept(lambda f, name=name: ~f["clip"].str.startswith(name)),
+        )
+        for name, claim in zip(("audiocaps", "wavcaps"), DATA[1:], strict=True)
+    ),
+    _M("half", "audio_clips", DATA, "published recordings were there", lambda f: f[::2]),
+    _M(
+        *("seven words", "audio_captions", DATA, "words"),
+        *(said(caption="a dog barks at two of them"), NOT_REPRODUCED),
+    ),
+    _M(
+        *("half", "audio_asked", DATA[:1], "captions of the leaderboard split 500, stated 1,000"),
+        *(lambda f: f[::2], NOT_REPRODUCED),
+    ),
+    _M("few", "audio_unfiltered", DATA[:1], "95,975 published new captions", lambda f: f[::3]),
+    *(
+        _M(f"no {name}", "audio", (claim,), "left out", with_source(name, "none"))
+        for name, claim in zip(("clotho", "audiocaps", "wavcaps"), DATA, strict=True)
+    ),
+    _M(
+        *("other leaks", "audio_trained", ON_CLOTHO, "leak policy was dcase"),
         lambda trained: {**trained, "exclude": "dcase"},
     ),
     _M(
-        *("a device's precision", "audio_trained", AUDIO, "precision was auto"),
+        *("a device's precision", "audio_trained", ON_CLOTHO, "precision was auto"),
         lambda trained: {**trained, "precisions": ["bf16", "auto"]},
     ),
     _M("none of WavCaps", "audio", AUDIO, "WavCaps was left out", with_source("wavcaps", "none")),
     _M(
-        *("scenes for Clotho", "audio", AUDIO, "in place of Clotho"),
+        *("scenes for Clotho", "audio", SEEN_ON_SCENES, "in place of Clotho"),
         *(with_source("clotho", "synthesised"), SEEN),
     ),
+    _M(
+        *("scenes for Clotho", "audio", GAINS, "Clotho's evaluation split, which was not scored"),
+        with_source("clotho", "synthesised"),
+    ),
+    _M(
+        *("no twin", "audio", LINEAR, "no pair was run with a non-linear projection"),
+        with_model("audio_models", "passt_n_mlp", projection_hidden=0),
+    ),
+    _M(
+        *("no numbers of others", "audio_published", GAINS, "as published has no"),
+        kept(lambda f: f["source"] == "this report"),
+    ),
+    _M(
+        *("some subsets", "audio_subsets", ENSEMBLES[1:], "of 254 ensembles of fewer members"),
+        kept(lambda f: f["models"] > 2),
+    ),
+    _M(
+        *("none larger", "audio_subsets", ENSEMBLES[1:], "no ensemble of more members"),
+        kept(lambda f: f["added"] == 0),
+    ),
+    _M("none", "audio_subsets", ENSEMBLES[1:], "0 of 254", lambda f: f[:0]),
     _M(
         *(
             "scratch",
             "audio",
-            AUDIO,
-            "from scratch, not published weights: PaSST-N|of the 4 comparisons",
+            ON_CLOTHO,
+            "from scratch, not published weights: PaSST-N|of the 4 comparisons|no pair was run",
         ),
         with_model("audio_models", "passt_n", weights="none"),
     ),
@@ -343,7 +404,7 @@ AUDIO_MUTATIONS = [
         *(
             "a text model from scratch",
             "audio",
-            AUDIO,
+            ON_CLOTHO,
             "from scratch, not published weights|of the 4 comparisons",
         ),
         with_model("text_models", "roberta_large", source="scratch"),
@@ -360,18 +421,34 @@ AUDIO_MUTATIONS = [
         *("another main pair", "audio", MAIN_PAIR, "the main pair is PaSST-S"),
         lambda study: {**study, "main": ["passt_s", "roberta_large"]},
     ),
-    _M("few", "audio_variations", BY_GPT, "95,975 published new captions", lambda f: f[::3]),
-    _M("a template", "audio_usage", BY_GPT, "by a template", said(backend="template")),
     _M(
-        *("another model", "audio_usage", BY_GPT, "written by llama"),
+        *("few", "audio_variations", (*BY_GPT, *LINEAR), "95,975 published new captions"),
+        lambda f: f[::3],
+    ),
+    _M(
+        *("a template", "audio_usage", (*BY_GPT, *LINEAR), "by a template"),
+        said(backend="template"),
+    ),
+    _M(
+        *("another model", "audio_usage", (*BY_GPT, *LINEAR), "written by llama"),
         *(said(backend="openai", model="llama"), SEEN),
     ),
     _M(
-        *("five members", "audio_ensembles", ("audio-ensemble",), "5 members, the report's 8"),
+        *(
+            "five members",
+            "audio_ensembles",
+            (*ENSEMBLES, *OF_ENSEMBLE),
+            "5 members, the report's 8",
+        ),
         kept(lambda f: (f["name"] != "published") | (f["added_step"] <= 5)),
     ),
     _M(
-        *("another member", "audio_ensembles", ("audio-ensemble",), "members are not the report's"),
+        *(
+            "another member",
+            "audio_ensembles",
+            (*ENSEMBLES, *OF_ENSEMBLE),
+            "members are not the report's",
+        ),
         said_where(
             lambda f: (f["name"] == "published") & (f["added_step"] == 1),
             member="passt_s-bert_base/clean/finetuned/gpt-seed0",

@@ -28,7 +28,7 @@ ARCHITECTURES = {
 
 
 AUDIO_FIGURES = ("audio_figure2", "audio_beyond")
-AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_leaks")
+AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks")
 TRAINED = {"exclude": "strict", "precisions": ["float32", "float32"]}
 EXCLUSIONS = {"clean": "strict", "leaky": "none"}
 
@@ -198,12 +198,13 @@ def run_audio_scripts(files, study, *, scale="demo"):
     run(
         "audio_draw_scores",
         {
-            **of("metrics", "ensembles", "history", "queries", "removed", "counts"),
+            **of("metrics", "ensembles", "subsets", "history", "queries", "removed", "counts"),
             "clips": files["clotho"],
             **printed,
         },
         named={
             "table2": table_files("audio_table2"),
+            "ensembles": table_files("audio_ensembles"),
             "figure2": figure_files("audio_figure2"),
             "leaks": table_files("audio_leaks"),
             "beyond": [*figure_files("audio_beyond"), *table_files("audio_beyond")[1:]],
@@ -215,9 +216,11 @@ def run_audio_scripts(files, study, *, scale="demo"):
 
 def audio_claim_inputs(files):
     """The audio study's inputs of report_claims."""
-    names = ("queries", "history", "ensembles", "manifest", "captions", "variations", "usage")
+    names = ("queries", "history", "ensembles", "subsets", "manifest", "captions", "variations")
+    names += ("usage", "clips", "asked", "unfiltered")
     return {
         **{f"audio_{name}": files[name] for name in names},
+        "audio_published": str(PUBLISHED / "audio_table2.csv"),
         "audio_counts": files["counts"][0],
     }
 

@@ -110,7 +110,7 @@ def test_nothing_else_changes(added):
 @pytest.mark.slow
 @pytest.mark.parametrize("pair", RECIPES.values())
 def test_its_models_folder_is_read_again(added, pair):
-    (folder,) = added[0].root.glob(f"results/audio/models/{'-'.join(pair)}/clean/pretrained")
+    (folder,) = added[0].root.glob(f"results/audio/models/{'-'.join(pair)}/leak_free/pretrained")
     table = json.loads((folder / "model.json").read_text())
     assert (table["settings"]["audio"]["class"] == "cnn") == (pair[0] == "cnn")
     assert (table["text"]["model_type"] == "bag") == (pair[1] == "bag")

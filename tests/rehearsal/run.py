@@ -1,6 +1,6 @@
 """Rehearse the papers' scale here: every rule with its true shapes, on synthetic inputs.
 
-python tests/rehearsal/run.py FOLDER [--cores N] [TARGET ...]
+python tests/rehearsal/run.py FOLDER [--cores N] [--overlay FILE ...] [TARGET ...]
 
 FOLDER gets a copy of the checkout, whose resources/sources.yaml names a server on this machine, and
 the files that it serves. Run again to go on where a rehearsal stopped, with the code as it is by
@@ -112,12 +112,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cores", default="all")
+    parser.add_argument(
+        "--overlay",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="laid over the papers' config, such as config/clotho.yaml; it may be given again",
+    )
     parser.add_argument("targets", nargs="*", default=["all"])
     given = parser.parse_intermixed_args()
     checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
     served.mkdir(parents=True, exist_ok=True)
     copy_checkout(checkout)
-    expected = planned_rules(checkout, given.targets, PAPER)
+    expected = planned_rules(checkout, given.targets, PAPER, *given.overlay)
     began = time.monotonic()
     # Addresses are among the jobs' params, so a second run keeps the port.
     known = given.folder / "inputs.yaml"
@@ -134,9 +141,12 @@ def main() -> int:
         # Two trainings at true size may need more memory than there is; jobs say what they need.
         options = ["--cores", given.cores, "--resources", f"mem_mb={megabytes_here()}"]
         options += ["--show-failed-logs", "--keep-going"]
-        options += ["--quiet", "host", "reason", "--configfile", PAPER, REHEARSAL]
+        # An overlay has its own models and stages, and the rehearsal's amounts where it has none.
+        options += ["--quiet", "host", "reason", "--config", "scale=rehearsal"]
+        options += ["--configfile", PAPER, REHEARSAL, *given.overlay]
         code = 0
-        if "audio_caption" in expected and not (checkout / VARIATIONS).exists():
+        first = not given.overlay and not (checkout / VARIATIONS).exists()
+        if "audio_caption" in expected and first:
             # By a language model's interface first; the authors' captions replace what it says.
             overlay = given.folder.resolve() / "chat.yaml"
             with chat_overlay(overlay) as key:

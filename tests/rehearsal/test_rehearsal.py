@@ -37,7 +37,9 @@ AMOUNTS = {
 """What rehearsal.yaml may lower, by the last part of its name."""
 
 OTHERS = {"scale", "device", "style.contact", "audio.main", "audio.distillation.seeds"}
-"""What it may set otherwise; the paper distils nothing, and so leaves a rule out."""
+OTHERS |= {"audio.corpora.as_published.precision"}
+"""What it may set otherwise; the paper distils nothing, and so leaves a rule out, and no processor
+has fp16."""
 
 SHAPES = ("rl.widths", "rl.tasks", "rl.bcq", "style.network.", "style.backbones", "style.contents")
 SHAPES += ("style.paintings", "audio.audio_models", "audio.text_models", "audio.model.")
@@ -73,6 +75,34 @@ def test_the_rehearsal_runs_the_rules_of_the_papers_scale(
         assert rehearsal.result() >= paper.result()
     downloads = {"rl_download", "style_download_coco", "style_download_weights"}
     assert downloads <= paper.result()
+
+
+@pytest.mark.slow
+def test_a_rehearsal_of_clotho_alone_runs_its_rules_and_no_other_data_sets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_checkout(tmp_path)
+    python = [*warm.COMMAND, "-m", "snakemake"]
+    monkeypatch.setattr("run.snakemake", lambda *arguments: [*python, *arguments])
+    pages = ["config/clotho.yaml", "config/projection.yaml"]
+    with ThreadPoolExecutor() as pool:
+        true = pool.submit(planned_rules, tmp_path, ["audio"], PAPER, *pages)
+        rehearsal = pool.submit(planned_rules, tmp_path, ["audio"], PAPER, REHEARSAL, *pages)
+        assert rehearsal.result() == true.result() | {"audio_distill"}
+    assert {"audio_unpack_clotho", "audio_pretrain", "audio_finetune"} <= true.result()
+    assert not {name for name in true.result() if "wavcaps" in name or "audiocaps" in name}
+    assert "audio_submit" not in true.result()
+
+
+def test_the_rehearsal_of_clotho_has_its_shapes_and_the_rehearsals_amounts() -> None:
+    pages = ("clotho.yaml", "projection.yaml")
+    true = leaves(merged("paper.yaml", *pages))
+    rehearsed = leaves(merged("paper.yaml", "rehearsal.yaml", *pages))
+    changed = {path for path in true if true[path] != rehearsed[path] and path.startswith("audio")}
+    for path in changed - OTHERS:
+        assert path.rpartition(".")[2] in AMOUNTS, path
+        assert not path.startswith(SHAPES), path
+    assert "audio.stages.common.batch" in changed and "audio.pairs" not in changed
 
 
 def test_the_rehearsal_changes_amounts_alone() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-MODEL = "results/audio/models/mini_n-mini_bert/clean/pretrained"
+MODEL = "results/audio/models/mini_n-mini_bert/leak_free/pretrained"
 TARGETS = [MODEL, "audio_table1"]
 
 
@@ -30,7 +30,7 @@ def test_the_model_and_its_embeddings_are_there(heard):
 
 
 def test_planted_leaks_are_kept_out_of_training(heard):
-    corpus = heard.root / "results" / "audio" / "corpora" / "clean"
+    corpus = heard.root / "results" / "audio" / "corpora" / "leak_free"
     manifest, removed = (pd.read_csv(corpus / f"{name}.csv") for name in ("manifest", "removed"))
     leaks = set(removed[removed["reason"] == "protected recording"]["clip"])
     assert leaks

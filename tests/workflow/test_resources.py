@@ -45,7 +45,7 @@ def asks(jobs, rule, attempt=1, **wildcards):
 
 
 def pretraining(jobs, pair, **more):
-    return asks(jobs, "audio_pretrain", pair=pair, corpus="clean", **more)
+    return asks(jobs, "audio_pretrain", pair=pair, corpus="leak_free", **more)
 
 
 def test_every_job_says_its_memory_and_minutes(jobs):
@@ -98,7 +98,7 @@ def test_what_computes_with_pytorch_has_a_cost(sources):
     seconds_at_most = {*("style_cut_contents", "style_prepare_content"), "style_prepare_painting"}
     wildcards = {
         **{"task": "hopper", "networks": "narrow", "stack": "bcq-all", "experiment": "losses"},
-        **{"pair": "mini_n-mini_bert", "corpus": "clean", "variant": "passt_n"},
+        **{"pair": "mini_n-mini_bert", "corpus": "leak_free", "variant": "passt_n"},
         **{"painting": "mosaic", "quality": "", "finished": "dcase2025"},
     }
     requests = Requests(shipped("demo", ROOT), sources)

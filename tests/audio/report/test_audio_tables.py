@@ -16,6 +16,7 @@ from triptych.audio.report.tables_captions import (
     table1_table,
     taken_up,
 )
+from triptych.audio.report.tables_ensembles import ensembles_long, ensembles_tables
 from triptych.audio.report.tables_leaks import (
     leaked_clips,
     leaks_long,
@@ -53,7 +54,78 @@ def clotho():
 
 def table2(of_runs, scores, published, **changes):
     study = made.study(**changes)
-    return table2_long(scores, made.ensembles(of_runs), published, study, scale="demo")
+    nothing = pd.DataFrame(columns=["corpus", "split"])
+    return table2_long(scores, nothing, made.ensembles(of_runs), published, study, scale="demo")
+
+
+@pytest.fixture(scope="module")
+def replicated():
+    """Synthesised scenes, Table 2 run twice."""
+    runs = made.runs(replicated=True)
+    queries = made.queries(runs, clips=40, captions=3)
+    study = made.study(replicated="as_published")
+    published = pd.read_csv(RESOURCES / "audio_table2.csv")
+    scores, members = made.metrics(queries, clips=40), made.ensembles(runs)
+    return queries, table2_long(scores, queries, members, published, study, scale="demo")
+
+
+def test_two_presets_stand_side_by_side_and_the_last_row_is_their_difference(replicated):
+    queries, long = replicated
+    shown, differences, _ = table2_tables(long)
+    groups = [group for group, _ in shown.columns if group]
+    assert groups == ["clean"] * 4 + ["as_published"] * 4
+    first = next(row for row in shown.rows if row[4] == "no" and row[3] == "BERT mini")
+    assert DASH not in first[7:]
+    untrained = next(row for row in shown.rows if "untrained" in row[0])
+    assert untrained[-4:] == (DASH,) * 4 and DASH not in untrained[7:11]
+    assert shown.rows[-1][0] == "as_published minus clean, mean, in points"
+    assert shown.rows[-1][7:11] == (DASH,) * 4 and "[" in shown.rows[-1][11]
+    # Four pairs pretrained and fine-tuned, the main one with human captions too, two ensembles.
+    assert len(differences.rows) == 11 + 1 and differences.rows[-1][0] == "mean of the 11"
+    rows = long[(long["block"] == "difference") & (long["metric"] == "r_at_1")]
+    assert set(rows["unit"]) == {"percentage points"}
+    one = rows[(rows["kind"] == "pretrained") & (rows["audio_model"] == "mini_n")]
+    one = one[one["text_model"] == "mini_bert"].iloc[0]
+    chosen = (queries["split"] == "evaluation") & (queries["stage"] == "pretrained")
+    chosen &= (queries["audio_model"] == "mini_n") & (queries["text_model"] == "mini_bert")
+    hit = queries[chosen].assign(hit=100 * (queries["rank"] == 1)).groupby("corpus")["hit"].mean()
+    assert one["value"] == pytest.approx(hit["as_published"] - hit["clean"])
+    assert one["low"] < one["value"] < one["high"]
+    systems = rows[rows["system"] != "mean"]
+    mean = rows[rows["system"] == "mean"].iloc[0]
+    assert mean["value"] == pytest.approx(systems["value"].mean())
+    # Averaged over systems, a recording's chance counts less.
+    assert mean["high"] - mean["low"] < (systems["high"] - systems["low"]).mean()
+
+
+def test_each_preset_meets_the_published_numbers_on_its_own(published):
+    runs = made.runs(paper=True, replicated=True)
+    queries = made.queries(runs, clips=40, captions=3)
+    scores = made.metrics(queries, clips=1045, synthesised=False).assign(queries=5225)
+    study = made.study(paper=True, replicated="as_published")
+    long = table2_long(scores, queries, made.ensembles(runs), published, study, scale="paper")
+    beside = long[long["comparable"].eq(True) & long["published"].notna()]
+    assert beside.groupby("block").size().to_dict() == {"run": 52, "replicated": 52}
+    shown = table2_tables(long)[0]
+    assert [header for _, header in shown.columns].count("published") == 2
+
+
+def test_every_other_ensemble_has_its_place_and_says_what_it_lacks():
+    members = made.ensembles(made.runs(paper=True))
+    study = made.study(paper=True)
+    long = ensembles_long(made.subsets(members), study, scale="paper")
+    assert len(long) == 258 and list(long["place"]) == sorted(long["place"])
+    first = long.iloc[0]
+    assert (first["changed"], first["points_value"], first["models"]) == ("as listed", 0, 8)
+    (shown,) = ensembles_tables(long)
+    assert "in place 1" in shown.caption and "257 comparisons at once" in shown.caption
+    names = [row[2] for row in shown.rows]
+    assert "without PaSST-N + bert-base" in names and "with PaSST-S + bert-base" in names
+    alone = long[long["models"] == 1].iloc[0]
+    assert alone["changed"].startswith("only PaSST-")
+    assert alone["points_value"] == pytest.approx(-3.5)
+    both = long[long["added"] == 2].iloc[0]
+    assert both["changed"] == "with PaSST-S + bert-base, PaSST-S + roberta-base"
 
 
 def counts_and_removed(tmp_path):
@@ -149,7 +221,9 @@ def test_an_ensemble_of_other_members_is_not_the_published_one(clotho, published
     runs, _, scores = clotho
     members = made.ensembles(runs)
     seven = members[members["member"] != members["member"].iloc[0]]
-    long = table2_long(scores, seven, published, made.study(paper=True), scale="paper")
+    nothing = pd.DataFrame(columns=["corpus", "split"])
+    study = made.study(paper=True)
+    long = table2_long(scores, nothing, seven, published, study, scale="paper")
     assert not long[(long["system"] == "ensemble") & long["published"].notna()].shape[0]
 
 

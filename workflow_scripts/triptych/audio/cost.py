@@ -16,7 +16,7 @@ from triptych.audio.data_sizes import (
     rephrased,
     trained_on,
 )
-from triptych.audio.experiments import audio_runs, run_records
+from triptych.audio.experiments import audio_runs, run_records, training_of
 from triptych.audio.models.sentence_encoders import (
     LONGEST_TOKENS,
     SentenceSettings,
@@ -43,19 +43,23 @@ FLAC_BYTES = 34_500
 WAV_BYTES, INT16_BYTES = 2 * 44_100, 2 * MelSettings.sample_rate
 PACKED = 0.7
 """Of the bytes of Clotho's files in its archives: about."""
+MP3_AUDIOCAPS, MP3_WAVCAPS = 2.8e9, 157e9
+"""Of the MP3 copies of these sets, the latter in 15 parts: about, as their makers say."""
 VIDEOS_A_SECOND = 1.0
 """AudioCaps from YouTube, four at a time: assumed."""
 SYNTHESISED_SECONDS = 180
 """Seconds of sound that a core synthesises in a second: measured."""
 ROWS_A_SECOND, ROW_BYTES = 10_000, 2_000
 """Of clips and captions that are listed: assumed."""
+CACHED = 4 / 3
+"""How much longer a step takes whose batch goes through in chunks: about."""
 SCORED_BYTES = 1e8
 """Of similarities that a core ranks in a second, every measure of theirs: assumed."""
 CLAP_NUMBERS, JOINT_NUMBERS = 153.5e6, 443e6
 """Of finished models of others: CLAP's, and those of PaSST with RoBERTa-large."""
 FINISHED_SECONDS = 10
 """Seconds of sound that a core embeds in a second by PaSST without overlap: about."""
-BENCH_SECONDS = 900.0
+BENCH_SECONDS = 1200.0
 """Of the bench: about."""
 
 
@@ -131,7 +135,9 @@ class _Jobs:
                 about = PACKED * CLOTHO[split].total_seconds * WAV_BYTES
         if "gpt" in name or name == "variations.json":
             about = 34.3e6
-        return download(self._sources[group]["files"][name]["size"], about)
+        if group == "mp3":
+            about = MP3_AUDIOCAPS if name.endswith(".zip") else MP3_WAVCAPS / 15
+        return self._kept(download(self._sources[group]["files"][name]["size"], about))
 
     def audio_download_wavcaps(self) -> Cost:
         size = WAVCAPS[self._wildcards["part"]].total_seconds * FLAC_BYTES
@@ -167,7 +173,15 @@ class _Jobs:
     def audio_unpack_clotho(self) -> Cost:
         seconds = CLOTHO[self._wildcards["split"]].total_seconds
         size = seconds * WAV_BYTES
-        return Cost(cpu_seconds=size / 20e6, disk=size, memory=GB)
+        return self._kept(Cost(cpu_seconds=size / 20e6, memory=GB, disk=size))
+
+    def audio_unpack_mp3(self) -> Cost:
+        size = MP3_AUDIOCAPS if self._wildcards["dataset"] == "audiocaps" else MP3_WAVCAPS
+        return self._kept(Cost(cpu_seconds=size / 20e6, memory=GB, about=True, disk=size))
+
+    def _kept(self, cost: Cost) -> Cost:
+        """What stays on disk is there for a while only where downloads aren't kept."""
+        return cost if self._config["keep_downloads"] else replace(cost, disk=0, scratch=cost.disk)
 
     def audio_fetch_audiocaps(self) -> Cost:
         clips = AUDIOCAPS["all"]
@@ -187,7 +201,11 @@ class _Jobs:
     def audio_shard(self) -> Cost:
         dataset = self._wildcards["dataset"]
         seconds = sum(each.total_seconds for each in clips_of(self._config, dataset).values())
-        size = seconds * (FLAC_BYTES if dataset == "wavcaps" else INT16_BYTES)
+        source = self._config["sources"][dataset]
+        flac = source["shards"] == "flac"
+        size = seconds * (FLAC_BYTES if flac else INT16_BYTES)
+        if flac and source["source"] == "mp3":
+            size = MP3_AUDIOCAPS if dataset == "audiocaps" else MP3_WAVCAPS
         return Cost(cpu_seconds=seconds / DECODED_SECONDS, cores=2, disk=size, memory=GB)
 
     def audio_list_clotho(self) -> Cost:
@@ -215,13 +233,23 @@ class _Jobs:
         return Cost(money=caption_money(self._config), waits=waits)
 
     def audio_score(self) -> Cost:
-        clips = max(clips_of(self._config, "clotho").values(), key=lambda each: each.captions)
-        similarities = 8.0 * clips.count * clips.captions
-        models = len(audio_runs(self._config))
-        return Cost(cpu_seconds=models * similarities / SCORED_BYTES, memory=10 * similarities)
+        splits = clips_of(self._config, "clotho")
+        similarities = max(
+            8.0 * splits[name].count * splits[name].captions
+            for name in ("validation", "evaluation")
+        )
+        runs = audio_runs(self._config)
+        tuned = runs[runs["captions"] == "gpt"].drop_duplicates(["pair", "corpus"])
+        pools = tuned[tuned["corpus"] != self._config["submitted"]]["corpus"].value_counts()
+        members = len(self._config["ensemble"]["members"])
+        sets = sum(2**members + 2 ** (int(pairs) - members) - 2 for pairs in pools)
+        return Cost(
+            cpu_seconds=2 * (len(runs) + sets) * similarities / SCORED_BYTES,
+            memory=GB + (len(tuned) + 6) * similarities,
+        )
 
     def audio_bench(self) -> Cost:
-        return Cost(cpu_seconds=BENCH_SECONDS, memory=6 * GB)
+        return Cost(cpu_seconds=BENCH_SECONDS, memory=8 * GB)
 
     # Training.
 
@@ -237,7 +265,7 @@ class _Jobs:
     def _trained(self, stage: str, datasets: tuple[str, ...], name: str) -> Cost:
         """All runs of a job: epochs, a validation after each, embeddings at the end."""
         config, corpus = self._config, self._wildcards["corpus"]
-        settings = {**config["stages"]["common"], **config["stages"][stage]}
+        settings = training_of(config, corpus, stage)
         precision = precision_on_gpus(settings["precision"], "training")
         longest = settings["longest_seconds"]
         audio_name, text_name = self._wildcards["pair"].split("-")
@@ -269,14 +297,15 @@ class _Jobs:
         steps = max(1, sum(clips.captions for _, clips in parts) // batch)
         heard = sum(clips.captions * segments(clips) for _, clips in parts)
         step = step_work(model, text, round(heard / steps), batch, precision)
+        passes = CACHED if chunk < batch else 1.0  # the gradient cache goes forward twice
         numbers = parameter_count(model, text)
         validation = embedding(clips for split, clips in judges.items() if split == "validation")
-        work = (step * steps + validation) * epochs + embedding(judges.values())
+        work = (step * (steps * passes) + validation) * epochs + embedding(judges.values())
         if name == "distilled":
             teachers = len(config["ensemble"]["members"])
             work += embedding(clips for _, clips in parts) * teachers
         reading = sum(
-            min(clips.seconds, longest) * clips.captions / _reading_rate(dataset)
+            min(clips.seconds, longest) * clips.captions / self._reading_rate(dataset)
             for dataset, clips in parts
         )
         keys = ["pair", "corpus", "stage"]
@@ -295,6 +324,6 @@ class _Jobs:
             tensors=devices * (FLOAT * numbers * 4 + kept(step) * chunk / batch),
         )
 
-
-def _reading_rate(dataset: str) -> float:
-    return FLAC_SECONDS if dataset == "wavcaps" else PLAIN_SECONDS
+    def _reading_rate(self, dataset: str) -> float:
+        flac = self._config["sources"][dataset]["shards"] == "flac"
+        return FLAC_SECONDS if flac else PLAIN_SECONDS

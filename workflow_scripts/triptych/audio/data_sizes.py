@@ -1,7 +1,7 @@
 """How large the audio study's data are, and what new captions cost."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from triptych.audio.captions.cost import Prices, estimated_input, expected_output
@@ -68,12 +68,13 @@ def trained_on(
     config: Mapping[str, Any], corpus: str, datasets: tuple[str, ...]
 ) -> list[tuple[str, Clips]]:
     """Data set and clips of each part that a corpus trains on, before leaks are left out."""
-    splits = config["corpora"][corpus]["splits"]
+    chosen = config["corpora"][corpus]
+    first = {"audiocaps"} if chosen.get("audiocaps_captions") == "first" else set()
     return [
-        (dataset, clips)
+        (dataset, replace(clips, captions=clips.count) if dataset in first else clips)
         for dataset in datasets
         for split, clips in clips_of(config, dataset).items()
-        if dataset != "clotho" or split in splits
+        if dataset != "clotho" or split in chosen["splits"]
     ]
 
 

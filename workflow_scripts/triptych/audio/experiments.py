@@ -35,7 +35,7 @@ def audio_runs(config: Mapping[str, Any]) -> pd.DataFrame:
     """All trained models of the study: COLUMNS, one row a model, a parent before its children.
 
     `config` is the section `audio` of the config. `run` is a label such as
-    "passt_n-bert_base/clean/finetuned/gpt-seed0" and the folder below MODELS; `parent` is the
+    "passt_n-bert_base/leak_free/finetuned/gpt-seed0" and the folder below MODELS; `parent` is the
     folder of the pretrained model that a run starts from, "" for the pretrained ones; `captions`
     is "human" or "gpt" in a fine-tuned run and "" elsewhere; `main` marks the pair of the
     ablation rows and of Figure 2. Pretraining takes the first seed of `finetuning`.
@@ -43,6 +43,8 @@ def audio_runs(config: Mapping[str, Any]) -> pd.DataFrame:
     - corpus `evaluated`: every pair pretrained, then fine-tuned with GPT captions from the first
       seed; the main pair from every seed with both kinds of captions; the main pair distilled
       once for each of `distillation.seeds`.
+    - corpus `replicated` (none where it is null): every row of Table 2 once more, so the same from
+      the first seed alone and without distillation.
     - corpus `leaky` (none where it is null): the main pair, pretrained.
     - corpus `submitted` (none where it is null): what Section 4 of the report submits, that is
       the ensemble's members and the main pair fine-tuned with GPT captions, and the main pair
@@ -61,13 +63,11 @@ def audio_runs(config: Mapping[str, Any]) -> pd.DataFrame:
     distilled = _seeds(config.get("distillation", {}).get("seeds", []), "distillation.seeds")
 
     evaluated = _corpus(config, "evaluated", config.get("evaluated"))
-    rows = [_row(pair, evaluated, "pretrained", "", seeds[0]) for pair in pairs]
-    for pair in pairs:
-        if pair == main:
-            rows += [_row(pair, evaluated, "finetuned", c, s) for c in CAPTIONS for s in seeds]
-        else:
-            rows.append(_row(pair, evaluated, "finetuned", "gpt", seeds[0]))
+    rows = _table2(pairs, main, evaluated, seeds)
     rows += [_row(main, evaluated, "distilled", "", seed) for seed in distilled]
+
+    if config.get("replicated") is not None:
+        rows += _table2(pairs, main, _corpus(config, "replicated", config["replicated"]), seeds[:1])
 
     if config.get("leaky") is not None:
         leaky = _corpus(config, "leaky", config["leaky"])
@@ -107,6 +107,30 @@ def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:
 def pair_name(pair: Pair) -> str:
     """The folder name of an audio model with a text model."""
     return "-".join(pair)
+
+
+def _table2(pairs: list[Pair], main: Pair, corpus: str, seeds: list[int]) -> list[dict[str, Any]]:
+    """Every pair pretrained, then fine-tuned with GPT captions from the first seed; the main pair
+    from every seed with both kinds of captions."""
+    rows = [_row(pair, corpus, "pretrained", "", seeds[0]) for pair in pairs]
+    for pair in pairs:
+        if pair == main:
+            rows += [_row(pair, corpus, "finetuned", c, s) for c in CAPTIONS for s in seeds]
+        else:
+            rows.append(_row(pair, corpus, "finetuned", "gpt", seeds[0]))
+    return rows
+
+
+def training_of(config: Mapping[str, Any], corpus: str, stage: str) -> dict[str, Any]:
+    """How a stage trains on a corpus: what all stages have in common, the stage's own values, and
+    the corpus' precision where it names one.
+
+    config: the section `audio`; stage: pretraining, finetuning or distillation.
+    """
+    stages = config["stages"]
+    of_corpus = config["corpora"][corpus]
+    own = {key: of_corpus[key] for key in ("precision",) if key in of_corpus}
+    return {**stages["common"], **stages[stage], **own}
 
 
 def _row(pair: Pair, corpus: str, stage: str, captions: str, seed: int) -> dict[str, Any]:

@@ -9,8 +9,9 @@ from triptych.core.config import ConfigError
 
 SYNTHESISED = "results/audio/synthesised"
 DOWNLOADS = "results/audio/downloads"
-DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "leaks", "captions")
+DOWNLOADED = ("clotho", "audiocaps", "wavcaps", "mp3", "leaks", "captions")
 """Groups of sources.yaml that are downloaded file by file; the others have rules of their own."""
+MP3 = "results/audio/sound/mp3"
 CLOTHO_SPLITS = ("development", "validation", "evaluation", "retrieval_audio")
 
 
@@ -61,12 +62,18 @@ class Inputs:
             ("audiocaps", "synthesised"): f"{folder}/audio",
             ("audiocaps", "youtube"): "results/audio/sound/audiocaps",
             ("wavcaps", "synthesised"): f"{folder}/audio",
+            **{(name, "mp3"): f"{MP3}/{name}" for name in ("audiocaps", "wavcaps")},
         }
         return inside.get((dataset, self.sources[dataset]), folder)
 
     def sound_of(self, wildcards: Any) -> str:
         """The same for the wildcards' data set."""
         return self.sound(wildcards.dataset)
+
+    def shard_kind(self, wildcards: Any) -> str:
+        """How the wildcards' data set is kept for training."""
+        kind: str = self.config["sources"][wildcards.dataset]["shards"]
+        return kind
 
     def downloads(self, group: str) -> list[str]:
         """The downloaded files of a group in resources/sources.yaml."""
@@ -92,6 +99,8 @@ class Inputs:
             return [f"results/audio/sound/clotho/{split}" for split in CLOTHO_SPLITS]
         if (dataset, source) == ("audiocaps", "youtube"):
             return ["results/audio/sound/audiocaps"]
+        if source == "mp3":
+            return [f"{MP3}/{dataset}"]
         if (dataset, source) == ("wavcaps", "download"):
             parts = self.config["sources"]["wavcaps"]["parts"]
             return [f"{DOWNLOADS}/wavcaps/Zip_files/{part}" for part in parts]
@@ -219,6 +228,11 @@ class Inputs:
             wildcards.split, f"clotho_audio_{wildcards.split}.7z"
         )
         return f"{DOWNLOADS}/clotho/{name}"
+
+    def mp3_archives(self, wildcards: Any) -> list[str]:
+        """The archive, or its parts, that hold the MP3 copy of a data set."""
+        kept = {"audiocaps": "AUDIOCAPS", "wavcaps": "WavCaps"}[wildcards.dataset]
+        return [each for each in self.downloads("mp3") if os.path.basename(each).startswith(kept)]
 
     def clotho_files(self, wildcards: Any) -> int | None:
         """How many recordings a split's archive must hold, where that is known."""

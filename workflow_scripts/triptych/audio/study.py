@@ -7,6 +7,7 @@ import pandas as pd
 
 from triptych.audio.report.claims import CRITERIA, AudioScores
 from triptych.audio.report.claims_data import AudioData
+from triptych.audio.report.claims_statistics import Statistics
 from triptych.audio.report.claims_verdicts import audio_verdicts
 from triptych.audio.report.page import TITLES, audio_sections
 from triptych.audio.report.rows import AudioStudy, read_rows
@@ -22,7 +23,7 @@ PAPER = (
     "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio retrieval with PaSST and "
     "GPT-augmented captions* (Primus, Koutini and Widmer, 2023)"
 )
-SHOWN = ("table1", "table2", "leaks", "beyond", "usage")
+SHOWN = ("table1", "table2", "ensembles", "leaks", "beyond", "usage")
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
@@ -44,6 +45,16 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         frames["queries"],
         frames["history"],
         frames["ensembles"],
+        frames["subsets"],
+        frames["published"],
+        Statistics.read(
+            clips=frames["clips"],
+            captions=frames["captions"],
+            asked=frames["asked"],
+            unfiltered=frames["unfiltered"],
+            sources=settings["study"]["sources"],
+            backend=settings["study"]["backend"],
+        ),
         AudioStudy.read(**settings["study"]),
         data,
     )
@@ -59,4 +70,5 @@ def sections(
         clips=read_rows(files["clips"]),
         study=AudioStudy.read(**settings["study"]),
         figures=figures,
+        submitted=bool(files.get("submissions")),
     )

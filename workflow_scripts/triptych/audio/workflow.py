@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.experiments import audio_runs, run_records
+from triptych.audio.experiments import audio_runs, run_records, training_of
 from triptych.audio.inputs import Inputs
 from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
@@ -21,7 +21,8 @@ CHANGES_NOTHING = (
     *(f"audio.captions.{key}" for key in ("base_url", "requests_per_minute")),
     *(f"audio.captions.{key}" for key in ("open_requests", "timeout_seconds", "attempts")),
     *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
-    "audio.sources.audiocaps.path",
+    # Where sound lies: FLAC gives the same samples as int16.
+    *("audio.sources.audiocaps.path", "audio.sources.*.shards", "audio.keep_downloads"),
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
@@ -36,7 +37,7 @@ class Workflow(Inputs):
     """
 
     figures = ("audio_figure2", "audio_beyond")
-    TABLES = ("audio_table1", "audio_table2", "audio_leaks", "audio_beyond")
+    TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks", "audio_beyond")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         super().__init__(config, sources)
@@ -65,6 +66,8 @@ class Workflow(Inputs):
         }
         named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
         self.submissions = [named.format(n=n, **self.config["submission"]) for n in (1, 2, 3, 4)]
+        if self.config["submitted"] is None:
+            self.submissions = []
         drawn = products(self.figures, self.TABLES)
         self.products = sorted({*drawn, *self.submissions, "results/search.html"})
 
@@ -120,6 +123,21 @@ class Workflow(Inputs):
 
         return rows
 
+    def training(self, stage: str) -> Callable[[Any], dict[str, Any]]:
+        """Input function: how a stage trains on the wildcards' corpus."""
+        return lambda wildcards: training_of(self.config, wildcards.corpus, stage)
+
+    def one_caption(self, wildcards: Any) -> list[str]:
+        """Data sets of whose captions a clip of the corpus has its first one alone."""
+        kept = self.config["corpora"][wildcards.corpus].get("audiocaps_captions", "all")
+        return ["audiocaps"] if kept == "first" else []
+
+    def variations(self, wildcards: Any) -> str:
+        """The new captions that models of a corpus are fine-tuned with."""
+        kind = self.config["corpora"][wildcards.corpus].get("new_captions", "checked")
+        name = "unfiltered" if kind == "unfiltered" else "variations"
+        return f"results/audio/captions/{name}.csv"
+
     def models(self, table: pd.DataFrame) -> list[str]:
         """The folders that hold the models of these rows, as their rules make them."""
         stages = table[["pair", "corpus", "stage"]].drop_duplicates()
@@ -152,10 +170,17 @@ class Workflow(Inputs):
         """What the claims are decided by: files, and settings."""
         corpus = f"results/audio/corpora/{self.config['evaluated']}"
         files = {
-            **{name: [f"results/audio/{name}.csv"] for name in ("queries", "history", "ensembles")},
+            **{
+                name: [f"results/audio/{name}.csv"]
+                for name in ("queries", "history", "ensembles", "subsets")
+            },
             **{name: [f"{corpus}/{name}.csv"] for name in ("counts", "manifest")},
+            "clips": self.data("clips.csv"),
             "captions": self.data("captions.csv"),
+            "asked": ["results/audio/data/clotho/queries.csv"],
+            "published": ["resources/published/audio_table2.csv"],
             "variations": ["results/audio/captions/variations.csv"],
+            "unfiltered": ["results/audio/captions/unfiltered.csv"],
             "usage": ["results/audio/captions/usage.csv"],
         }
         return files, {"study": self.study, "trained": self.trained}
@@ -163,7 +188,7 @@ class Workflow(Inputs):
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """What its part of the page shows beside its figures, or leads to: files, and settings."""
-        tables = ("table1", "table2", "leaks", "beyond")
+        tables = ("table1", "table2", "ensembles", "leaks", "beyond")
         files = {
             **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
             "usage": ["results/audio/captions/usage.csv"],
@@ -185,6 +210,7 @@ class Workflow(Inputs):
                     "weights": config["audio_models"][name].get("weights", "none"),
                     "segment_seconds": settings.segment_seconds,
                     "overlap": settings.audio.overlap,
+                    "projection_hidden": settings.projection_hidden,
                 }
                 for name, settings in self._audio_models.items()
             }
@@ -198,7 +224,7 @@ class Workflow(Inputs):
                 }
                 for name, settings in self._text_models.items()
             },
-            **{key: config[key] for key in ("main", "evaluated", "leaky")},
+            **{key: config[key] for key in ("main", "evaluated", "replicated", "leaky")},
             "first_seed": config["finetuning"]["seeds"][0],
             "sources": self.sources,
             "backend": config["captions"]["backend"],
@@ -207,10 +233,12 @@ class Workflow(Inputs):
     @property
     def trained(self) -> dict[str, Any]:
         """How the models that claims speak of were trained."""
-        stages = ("pretraining", "finetuning")
+        corpus = self.config["evaluated"]
+        chosen, stages = self.config["corpora"][corpus], ("pretraining", "finetuning")
         return {
-            "exclude": self.config["corpora"][self.config["evaluated"]]["exclude"],
-            "precisions": [self.stages[stage]["precision"] for stage in stages],
+            "exclude": chosen["exclude"],
+            "audiocaps_captions": chosen.get("audiocaps_captions", "all"),
+            "precisions": [training_of(self.config, corpus, each)["precision"] for each in stages],
         }
 
     # Models.

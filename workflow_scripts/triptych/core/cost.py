@@ -72,6 +72,8 @@ def _processor(name: str, float32: float, tf32: float, half: float, bandwidth: f
 
 GPUS = {
     "t4": _processor("T4", 8.1, 8.1, 65.0, 320),
+    "a10": _processor("A10", 31.2, 62.5, 125.0, 600),
+    "rtx4090": _processor("RTX 4090", 82.6, 82.6, 165.2, 1008),
     "a40": _processor("A40", 37.4, 74.8, 149.7, 696),
     "a100": _processor("A100 80 GB", 19.5, 156.0, 312.0, 2039),
     "h100": _processor("H100 SXM", 66.9, 494.7, 989.4, 3350),

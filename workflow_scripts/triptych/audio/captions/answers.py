@@ -59,10 +59,14 @@ class Rejected:
 
 @dataclass(frozen=True)
 class Written:
-    """The new captions of one item, and what was rejected on the way if they are too few."""
+    """The new captions of one item, and what was rejected on the way if they are too few.
+
+    unfiltered: what the first answer says, as it stands there, good or bad.
+    """
 
     variations: tuple[str, ...]
     rejected: tuple[Rejected, ...] = ()
+    unfiltered: tuple[str, ...] = ()
 
 
 def parse_answer(text: str) -> list[str]:
@@ -169,12 +173,13 @@ def choose(
             known[-1] = "cut off"
         sentences += zip(lines, known, strict=True)
     good, bad = sift(sentences, caption, longest_words)
+    first = tuple(parse_answer(answers[0][0])[:count]) if answers else ()
     if len(good) >= count:
-        return Written(tuple(good[:count]))
+        return Written(tuple(good[:count]), unfiltered=first)
     reasons = sorted({reason for _, reason in answers if reason not in ("stop", None)})
     missing = f"{len(good)} of {count} captions" + (f" ({', '.join(reasons)})" if reasons else "")
     everything = "\n".join(text for text, _ in answers)
-    return Written(tuple(good), (Rejected(missing, everything), *bad))
+    return Written(tuple(good), (Rejected(missing, everything), *bad), first)
 
 
 def sift(

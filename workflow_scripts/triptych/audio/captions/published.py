@@ -76,7 +76,11 @@ def published_captions(
         sentences = [(each, None) for text in variations for each in parse_answer(text)]
         good, bad = sift(sentences, item.caption, longest_words)
         whole = len(good) >= count
-        written.append(Written(tuple(good[:count]), () if whole else tuple(bad)))
+        # As its authors' code trains on them: a list as it stands, a text line by line.
+        listed = variations if len(variations) > 1 else parse_answer(variations[0])
+        written.append(
+            Written(tuple(good[:count]), () if whole else tuple(bad), tuple(listed[:count]))
+        )
     if items and missing > (1 - FEWEST_FOUND) * len(items):
         raise InputError(
             f"{missing} of {len(items)} captions are not in the file of published captions, which "

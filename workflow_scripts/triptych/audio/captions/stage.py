@@ -1,6 +1,7 @@
 """The stage "captions by GPT": from a data set's captions to its new captions, by any back end.
 
-Writes variations.csv, rejected.csv, usage.csv and example.json. Nothing here needs torch.
+Writes variations.csv, unfiltered.csv, rejected.csv, usage.csv and example.json. Nothing here needs
+torch.
 """
 
 import json
@@ -40,9 +41,9 @@ def write_captions(
 
     `clips` and `captions` are the data set's tables, `published` the file of new captions that the
     back ends authors and template take them from. `outputs` are paths by name: variations,
-    rejected, usage (CSV), example (JSON). They appear when all captions are done; answers are kept
-    in the cache before. Raises InputError (also ServiceError, BudgetReached, YieldTooLow), and
-    Stopped when `stop` gives a reason.
+    unfiltered (the same before any rule was applied), rejected, usage (CSV), example (JSON). They
+    appear when all captions are done; answers are kept in the cache before. Raises InputError (also
+    ServiceError, BudgetReached, YieldTooLow), and Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
     if settings.backend == "openai":
@@ -96,11 +97,14 @@ def _write(
     outputs: Mapping[str, str | os.PathLike[str]],
 ) -> None:
     pairs = list(zip(items, written, strict=True))
-    new = [
-        (item.clip, item.position, number, caption)
-        for item, each in pairs
-        for number, caption in enumerate(each.variations, start=1)
-    ]
+    new, unfiltered = (
+        [
+            (item.clip, item.position, number, caption)
+            for item, each in pairs
+            for number, caption in enumerate(getattr(each, kind), start=1)
+        ]
+        for kind in ("variations", "unfiltered")
+    )
     bad = [
         (item.clip, item.position, bad.problem, bad.answer)
         for item, each in pairs
@@ -108,6 +112,7 @@ def _write(
     ]
     for name, rows, columns in (
         ("variations", new, ["clip", "position", "variation", "caption"]),
+        ("unfiltered", unfiltered, ["clip", "position", "variation", "caption"]),
         ("rejected", bad, ["clip", "position", "problem", "answer"]),
     ):
         write_csv(pd.DataFrame(rows, columns=columns), outputs[name])

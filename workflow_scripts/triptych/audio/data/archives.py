@@ -1,11 +1,20 @@
-"""7z archives unpacked whole or not at all (Clotho's four), trusting nothing that they say."""
+"""7z and zip archives unpacked whole or not at all, trusting nothing that they say.
+
+Clotho's four, and the MP3 copies of AudioCaps and WavCaps, of which the latter comes in parts.
+"""
 
 import os
 import shutil
 import stat
 import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import BinaryIO, cast
 
+import multivolumefile
 import py7zr
 
 from triptych.audio.data.folders import move_folder
@@ -14,30 +23,45 @@ from triptych.core.files import partial_prefix
 
 MEGABYTE = 1_000_000
 ROOM_TO_SPARE = 1.02  # file systems need some for themselves
-MOST_FILES = 100_000  # Clotho's largest archive has 3,839
+MOST_FILES = 1_000_000  # Clotho's largest archive has 3,839, WavCaps 403,050
 LARGEST_RATIO = 1000  # recordings shrink to a half; only emptiness shrinks so far
 
 
-def unpack_7z(
-    archive: str | os.PathLike[str], target: str | os.PathLike[str], files: int | None = None
+@dataclass(frozen=True)
+class _Member:
+    """What an archive says of something in it. plain: a file or a folder, no link or device."""
+
+    name: str
+    folder: bool
+    plain: bool
+    size: int
+
+
+def unpack(
+    archive: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    target: str | os.PathLike[str],
+    files: int | None = None,
 ) -> None:
     """Unpack into the folder `target`, which appears when all is there.
 
-    A single folder around all members is left out (`development/x.wav` becomes `x.wav`). `files`
-    is how many files the archive must hold. Raises InputError for a damaged archive, for members
-    that would land outside the folder or on each other, links and devices, another number of
-    files, too little room, and what grows a thousandfold.
+    archive: a .zip, a .7z, or the parts of one (x.7z.001, x.7z.002, ...) in their order. A single
+    folder around all members is left out (`development/x.wav` becomes `x.wav`). `files` is how many
+    files the archive must hold. Raises InputError for a damaged archive, for members that would
+    land outside the folder or on each other, links and devices, another number of files, too little
+    room, and what grows a thousandfold.
     """
-    archive, target = Path(archive), Path(target)
+    parts = [archive] if isinstance(archive, str | os.PathLike) else archive
+    paths, target = [Path(part) for part in parts], Path(target)
+    archive = paths[0]
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        with py7zr.SevenZipFile(archive) as members:
+        with _opened(paths) as (packed, members):
             _check_members(archive, members, files)
-            _check_room(archive, members, target.parent)
+            _check_room(archive, sum(path.stat().st_size for path in paths), members, target.parent)
             beside = partial_prefix(target)
             with tempfile.TemporaryDirectory(dir=target.parent, prefix=beside) as work:
                 inside = Path(work) / "content"
-                members.extractall(inside)
+                packed.extractall(inside)
                 for path in inside.rglob("*"):  # an archive may forbid to read, or set other bits
                     path.chmod(0o755 if path.is_dir() else 0o644)
                 move_folder(_without_wrapper(inside), target)
@@ -47,15 +71,51 @@ def unpack_7z(
         raise InputError(f"{archive} cannot be unpacked into {target}: {error}") from error
     except Exception as error:  # py7zr raises many kinds for a damaged file
         raise InputError(
-            f"{archive}: not a whole 7z archive ({type(error).__name__}: {error}); delete it and "
+            f"{archive}: not a whole archive ({type(error).__name__}: {error}); delete it and "
             "download it again"
         ) from error
 
 
-def _check_members(archive: Path, members: py7zr.SevenZipFile, files: int | None) -> None:
+@contextmanager
+def _opened(
+    paths: Sequence[Path],
+) -> Iterator[tuple[zipfile.ZipFile | py7zr.SevenZipFile, list[_Member]]]:
+    if paths[0].suffix == ".zip":
+        with zipfile.ZipFile(paths[0]) as packed:
+            yield packed, [_of_zip(info) for info in packed.infolist()]
+        return
+    whole = [str(path.with_suffix("")) for path in paths]
+    if len(paths) == 1:
+        with py7zr.SevenZipFile(paths[0]) as members:
+            yield members, [_of_7z(info) for info in members.files]
+        return
+    named = [f"{whole[0]}.{number:03d}" for number in range(1, len(paths) + 1)]
+    if [str(path) for path in paths] != named:
+        raise InputError(f"{paths[0]}: expected its {len(paths)} parts by name, {', '.join(named)}")
+    with (
+        multivolumefile.open(whole[0], mode="rb") as joined,
+        py7zr.SevenZipFile(cast(BinaryIO, joined)) as members,
+    ):
+        yield members, [_of_7z(info) for info in members.files]
+
+
+def _of_zip(info: zipfile.ZipInfo) -> _Member:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    plain = kind in (0, stat.S_IFREG, stat.S_IFDIR)
+    return _Member(info.filename, info.is_dir(), plain, info.file_size)
+
+
+def _of_7z(info: py7zr.py7zr.ArchiveFile) -> _Member:
+    plain = info.st_fmt in (None, stat.S_IFREG, stat.S_IFDIR)
+    linked = bool(info.is_symlink or info.is_junction)
+    name = str(info.filename)
+    return _Member(name, info.is_directory, plain and not linked, info.uncompressed or 0)
+
+
+def _check_members(archive: Path, members: Sequence[_Member], files: int | None) -> None:
     names: set[str] = set()
-    for member in members.files:
-        name = str(member.filename)
+    for member in members:
+        name = member.name
         if name in names:
             raise InputError(
                 f"{archive}: holds {name!r} twice; this is not the archive that it should be"
@@ -66,13 +126,12 @@ def _check_members(archive: Path, members: py7zr.SevenZipFile, files: int | None
                 f"{archive}: its member {name!r} would be written outside of the folder; "
                 "this is not the archive that it should be"
             )
-        plain = member.st_fmt in (None, stat.S_IFREG, stat.S_IFDIR)
-        if member.is_symlink or member.is_junction or not plain:
+        if not member.plain:
             raise InputError(
                 f"{archive}: its member {name!r} is a link or a device, expected files and "
                 "folders; this is not the archive that it should be"
             )
-    there = sum(not member.is_directory for member in members.files)
+    there = sum(not member.folder for member in members)
     if there > MOST_FILES:
         raise InputError(f"{archive}: holds {there} files, expected at most {MOST_FILES}")
     if there == 0 or (files is not None and there != files):
@@ -90,8 +149,8 @@ def _stays_inside(name: str) -> bool:
     )
 
 
-def _check_room(archive: Path, members: py7zr.SevenZipFile, folder: Path) -> None:
-    unpacked = sum(member.uncompressed or 0 for member in members.files)
+def _check_room(archive: Path, packed: int, members: Sequence[_Member], folder: Path) -> None:
+    unpacked = sum(member.size for member in members)
     needed = ROOM_TO_SPARE * unpacked
     free = shutil.disk_usage(folder).free
     if needed > free:
@@ -99,9 +158,9 @@ def _check_room(archive: Path, members: py7zr.SevenZipFile, folder: Path) -> Non
             f"{archive} needs {needed / MEGABYTE:.0f} MB unpacked, and {folder} has "
             f"{free / MEGABYTE:.0f} MB free; make room there and run again"
         )
-    if unpacked > LARGEST_RATIO * archive.stat().st_size:
+    if unpacked > LARGEST_RATIO * packed:
         raise InputError(
-            f"{archive}: {archive.stat().st_size} bytes would become {unpacked}; recordings don't "
+            f"{archive}: {packed} bytes would become {unpacked}; recordings don't "
             "shrink so far: this is not the archive that it should be"
         )
 

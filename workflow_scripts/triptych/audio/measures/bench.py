@@ -1,4 +1,4 @@
-"""How much faster than plain eager code: ratios within one run."""
+"""How much faster than plain code, eager, tuned and compiled: ratios within one run."""
 
 import logging
 import statistics
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import torch
 
-from triptych.audio.measures.bench_worker import SEGMENT_SECONDS
+from triptych.audio.measures.bench_worker import PLAIN_SIDES, SEGMENT_SECONDS
 from triptych.audio.measures.loading import FILES, SHARDS, clips_per_second
 from triptych.audio.measures.searching import SEGMENTS, search_seconds
 from triptych.core.device import choose_device, describe_device
@@ -24,6 +24,10 @@ Task = tuple[str, str, dict[str, int]]
 
 PLAIN = "plain"
 """measures/plain.py: eager float32; evaluation embeds a clip once for each caption."""
+OTHERS = tuple(side for side in PLAIN_SIDES if side != PLAIN)
+"""The same with fused attention and each clip embedded once, in bf16, compiled, and both: they take
+part in what is done without gradients."""
+INFERENCE = ("forward", "embedding")
 
 
 def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
@@ -39,7 +43,9 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
     Columns: what, model, size, precision (for the loader the kind of shard and the files that it
     is compared with), seconds_plain and seconds_ours (median over rounds; for the loader of one
     clip), ratio (median), ratio_minimum, ratio_maximum (plain over ours within a round),
-    clips_per_second_plain, clips_per_second (embedding and loader), device, threads.
+    ahead (of forward and embedding: the fastest plain side of a round over ours, median),
+    clips_per_second_plain, clips_per_second (embedding and loader), device, threads. The rows of
+    OTHERS, by their names under `precision`, have their own seconds in the place of ours.
     """
     chosen = choose_device(device)
     rounds = settings["rounds"]
@@ -74,7 +80,7 @@ def compared(
     with ExitStack() as stack:
         workers = {
             side: stack.enter_context(Worker(WORKER, side, device.type, threads=threads))
-            for side in (PLAIN, *precisions)
+            for side in (*PLAIN_SIDES, *precisions)
         }
         for task in tasks:
             yield from _compare(task, workers, rounds)
@@ -82,12 +88,25 @@ def compared(
 
 def _compare(task: Task, workers: dict[str, Worker], rounds: int) -> list[dict[str, Any]]:
     what, model, size = task
+    if what not in INFERENCE:
+        workers = {side: each for side, each in workers.items() if side not in OTHERS}
     if what == "front_end":  # it computes in float32 whatever the precision around
         workers = {side: workers[side] for side in list(workers)[:2]}
-    measured: dict[str, list[float]] = {side: [] for side in workers}
+    asked: dict[str, list[float | None]] = {side: [] for side in workers}
     for _ in range(rounds):
         for side, worker in workers.items():
-            measured[side].append(worker.ask(task))
+            asked[side].append(worker.ask(task))
+    measured: dict[str, list[float]] = {}
+    for side, seconds in asked.items():
+        known = [each for each in seconds if each is not None]
+        if len(known) == rounds:
+            measured[side] = known
+        else:
+            logger.warning("%s: %s of %s could not be measured", side, what, model)
+    fastest = [
+        min(of_round)
+        for of_round in zip(*(measured[s] for s in PLAIN_SIDES if s in measured), strict=True)
+    ]
     plain = measured.pop(PLAIN)
     rows = []
     for precision, ours in measured.items():
@@ -98,6 +117,8 @@ def _compare(task: Task, workers: dict[str, Worker], rounds: int) -> list[dict[s
             "precision": "float32" if what == "front_end" else precision,
             **_ratios(plain, ours),
         }
+        if what in INFERENCE and precision not in OTHERS:
+            row["ahead"] = _ratios(fastest, ours)["ratio"]
         if what == "embedding":
             row["clips_per_second_plain"] = round(size["clips"] / row["seconds_plain"], 3)
             row["clips_per_second"] = round(size["clips"] / row["seconds_ours"], 3)

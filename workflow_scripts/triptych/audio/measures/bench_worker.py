@@ -2,13 +2,15 @@
 
 The sides are kept apart since ours tells the C library to keep freed memory, which would speed up
 the plain side too. Reads a line of JSON a task, [name, model, size], from standard input and
-answers each with a line: the seconds that it took. A task's first call is not measured.
+answers each with a line: the seconds that it took, null where it can't (no compiler). A task's
+first call is not measured.
 """
 
 import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,23 +99,31 @@ def _model(name: str, captions: int, device: torch.device) -> RetrievalModel:
     return model.to(device)
 
 
-def _plain_passt(name: str, device: torch.device) -> plain.PlainPasst:
-    sizes = PUBLISHED[name]
-    passt = plain.PlainPasst(sizes.stride, sizes.frames, sizes.dim, sizes.depth, sizes.heads)
-    return passt.to(device)
-
-
-def _plain_model(name: str, device: torch.device) -> plain.PlainModel:
-    segment = _settings(name).segment_samples
-    passt = _plain_passt(name, device)
-    return plain.PlainModel(passt, PUBLISHED[name].dim, PROJECTION, segment).to(device)
-
-
 class PlainSide:
-    """The tasks as plain code does them. Sizes are described in `bench.py`."""
+    """The tasks as plain code does them. Sizes are described in `bench.py`.
 
-    def __init__(self, device: torch.device) -> None:
-        self._device = device
+    tuned: what its users could set: PyTorch's fused attention, and a clip embedded once and not
+    once for each caption; half: bf16 by autocast; compiled: by torch.compile.
+    """
+
+    def __init__(
+        self, device: torch.device, tuned: bool = False, half: bool = False, compiled: bool = False
+    ) -> None:
+        self._device, self._tuned, self._half, self.compiled = device, tuned, half, compiled
+
+    def _passt(self, name: str) -> plain.PlainPasst:
+        sizes = PUBLISHED[name]
+        passt = plain.PlainPasst(
+            sizes.stride, sizes.frames, sizes.dim, sizes.depth, sizes.heads, self._tuned
+        )
+        return passt.to(self._device)
+
+    def _model(self, name: str) -> plain.PlainModel:
+        segment, dim = _settings(name).segment_samples, PUBLISHED[name].dim
+        return plain.PlainModel(self._passt(name), dim, PROJECTION, segment).to(self._device)
+
+    def _precision(self) -> AbstractContextManager[object]:
+        return torch.autocast(self._device.type, dtype=torch.bfloat16, enabled=self._half)
 
     def front_end(self, model: str, size: dict[str, int]) -> Callable[[], object]:
         """A call: spectrograms of a batch."""
@@ -122,11 +132,13 @@ class PlainSide:
 
     def forward(self, model: str, size: dict[str, int]) -> Callable[[], object]:
         """A call: the audio model on one clip, without gradients."""
-        passt = _plain_passt(model, self._device)
+        passt: Callable[..., Tensor] = self._passt(model)
+        if self.compiled:
+            passt = torch.compile(passt)
         mel = plain.log_mel(noise(1, size["seconds"] * RATE).to(self._device))
 
         def call() -> Tensor:
-            with torch.no_grad():
+            with torch.no_grad(), self._precision():
                 return passt(mel)
 
         return call
@@ -134,7 +146,7 @@ class PlainSide:
     def step(self, model: str, size: dict[str, int]) -> Callable[[], object]:
         """A call: an update of audio model, text vectors and temperature by Adam."""
         batch, samples = size["batch"], size["seconds"] * RATE
-        network = _plain_model(model, self._device).train()
+        network = self._model(model).train()
         text = nn.Sequential(nn.Embedding(batch, PROJECTION), nn.Linear(PROJECTION, PROJECTION))
         text.to(self._device)
         temperature = nn.Parameter(torch.tensor([0.05], device=self._device))
@@ -160,12 +172,32 @@ class PlainSide:
 
     def embedding(self, model: str, size: dict[str, int]) -> Callable[[], object]:
         """A call: the clips of a split embedded, by `plain.embed_split`."""
-        network, clips = _plain_model(model, self._device), split(size["clips"])
-        return partial(plain.embed_split, network, clips, size["captions"], LONGEST_SECONDS * RATE)
+        network, clips = self._model(model), split(size["clips"])
+        if self.compiled:
+            network.audio.compile()
+        captions = 1 if self._tuned else size["captions"]
+
+        def call() -> Tensor:
+            with self._precision():
+                return plain.embed_split(network, clips, captions, LONGEST_SECONDS * RATE)
+
+        return call
+
+
+PLAIN_SIDES: dict[str, dict[str, bool]] = {
+    "plain": {},
+    "plain sdpa": {"tuned": True},
+    "plain sdpa bf16": {"tuned": True, "half": True},
+    "compiled sdpa": {"tuned": True, "compiled": True},
+    "compiled sdpa bf16": {"tuned": True, "half": True, "compiled": True},
+}
+"""How plain code is run, by the side's name."""
 
 
 class OurSide:
     """The same by the library, in one precision."""
+
+    compiled = False
 
     def __init__(self, device: torch.device, precision: str) -> None:
         self._device, self._precision = device, precision
@@ -249,9 +281,13 @@ class InMemory:
 def main(side: str, wanted: str) -> None:
     """Answer the tasks of standard input until it ends."""
     device = choose_device(wanted)
-    if side != "plain" and device.type == "cpu":
-        keep_freed_memory()
-    tasks: PlainSide | OurSide = PlainSide(device) if side == "plain" else OurSide(device, side)
+    tasks: PlainSide | OurSide
+    if side in PLAIN_SIDES:
+        tasks = PlainSide(device, **PLAIN_SIDES[side])
+    else:
+        if device.type == "cpu":
+            keep_freed_memory()
+        tasks = OurSide(device, side)
     ready: dict[str, Callable[[], object]] = {}
     for line in sys.stdin:
         name, model, size = json.loads(line)
@@ -259,12 +295,25 @@ def main(side: str, wanted: str) -> None:
             ready.clear()  # one task's tensors at a time
             torch.manual_seed(0)
             ready[line] = getattr(tasks, name)(model, size)
-            if name != "embedding":
-                ready[line]()
+            try:
+                if name != "embedding" or tasks.compiled:
+                    ready[line]()
+            except Exception as error:  # torch.compile raises many kinds where it can't
+                if not tasks.compiled:
+                    raise
+                print(f"{side}: {name} can't be compiled: {error}", file=sys.stderr)
+                ready[line] = _impossible
         print(json.dumps(_seconds(ready[line], device)), flush=True)
 
 
-def _seconds(call: Callable[[], Any], device: torch.device) -> float:
+def _impossible() -> object:
+    """In the place of what can't be compiled."""
+
+
+def _seconds(call: Callable[[], Any], device: torch.device) -> float | None:
+    if call is _impossible:
+        return None
+
     def synchronise() -> None:
         if device.type == "cuda":
             torch.cuda.synchronize()

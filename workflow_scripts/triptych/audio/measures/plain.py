@@ -1,7 +1,7 @@
 """PaSST, its front end, a training step and the embedding of a split as one writes them first.
 
 What the bench compares with, and an oracle of tests: eager float32, attention with its whole matrix
-of weights, and evaluation as in the report's code. Shares nothing with
+of weights (or PyTorch's own), and evaluation as in the report's code. Shares nothing with
 `models/` but the names of the tensors, and is used for nothing else.
 """
 
@@ -44,7 +44,7 @@ def log_mel(
 ) -> Tensor:
     """[B, samples] to [B, 1, mels, frames]; masks: stripes of bands and of frames that become 0."""
     device = waveforms.device
-    with torch.no_grad():
+    with torch.no_grad(), torch.autocast(device.type, enabled=False):
         kernel = torch.tensor([[[-0.97, 1.0]]], device=device)
         x = F.conv1d(waveforms[:, None], kernel)[:, 0]
         window = torch.hann_window(WINDOW, periodic=False, device=device)
@@ -59,11 +59,14 @@ def log_mel(
 
 
 class PlainAttention(nn.Module):
-    """Self-attention with the weights of all heads in one layer, as timm writes it."""
+    """Self-attention with the weights of all heads in one layer, as timm writes it.
 
-    def __init__(self, dim: int, heads: int):
+    fused: by PyTorch's scaled_dot_product_attention, which holds no matrix of weights.
+    """
+
+    def __init__(self, dim: int, heads: int, fused: bool = False):
         super().__init__()
-        self.heads = heads
+        self.heads, self.fused = heads, fused
         self.qkv = nn.Linear(dim, 3 * dim)
         self.proj = nn.Linear(dim, dim)
 
@@ -72,6 +75,9 @@ class PlainAttention(nn.Module):
         b, n, c = x.shape
         qkv = self.qkv(x).reshape(b, n, 3, self.heads, c // self.heads).permute(2, 0, 3, 1, 4)
         q, k, v = qkv[0], qkv[1], qkv[2]
+        if self.fused:
+            x = F.scaled_dot_product_attention(q, k, v)
+            return self.proj(x.transpose(1, 2).reshape(b, n, c))
         attention = (q @ k.transpose(-2, -1)) * (c // self.heads) ** -0.5
         attention = attention.softmax(dim=-1)
         return self.proj((attention @ v).transpose(1, 2).reshape(b, n, c))
@@ -92,10 +98,10 @@ class PlainMlp(nn.Module):
 class PlainBlock(nn.Module):
     """A block of the transformer, normalised before attention and layers."""
 
-    def __init__(self, dim: int, heads: int):
+    def __init__(self, dim: int, heads: int, fused: bool = False):
         super().__init__()
         self.norm1 = nn.LayerNorm(dim, eps=1e-6)
-        self.attn = PlainAttention(dim, heads)
+        self.attn = PlainAttention(dim, heads, fused)
         self.norm2 = nn.LayerNorm(dim, eps=1e-6)
         self.mlp = PlainMlp(dim)
 
@@ -120,7 +126,15 @@ class PlainPatches(nn.Module):
 class PlainPasst(nn.Module):
     """PaSST without its heads; `frames` as in the published variants' names."""
 
-    def __init__(self, stride: tuple[int, int], frames: int, dim: int, depth: int, heads: int):
+    def __init__(
+        self,
+        stride: tuple[int, int],
+        frames: int,
+        dim: int,
+        depth: int,
+        heads: int,
+        fused: bool = False,
+    ):
         super().__init__()
         self.cls_token = nn.Parameter(0.02 * torch.randn(1, 1, dim))
         self.dist_token = nn.Parameter(0.02 * torch.randn(1, 1, dim))
@@ -128,7 +142,7 @@ class PlainPasst(nn.Module):
         self.freq_new_pos_embed = nn.Parameter(0.02 * torch.randn(1, dim, MELS // stride[0], 1))
         self.time_new_pos_embed = nn.Parameter(0.02 * torch.randn(1, dim, 1, frames // stride[1]))
         self.patch_embed = PlainPatches(dim, stride)
-        self.blocks = nn.Sequential(*[PlainBlock(dim, heads) for _ in range(depth)])
+        self.blocks = nn.Sequential(*[PlainBlock(dim, heads, fused) for _ in range(depth)])
         self.norm = nn.LayerNorm(dim, eps=1e-6)
 
     def forward(

@@ -29,7 +29,7 @@ PATCH = 16
 """Bands and frames of PaSST's patches."""
 AUDIOSET = 527
 """Classes of the heads in published checkpoints."""
-SHARED = ("label", "class", "weights", "segment_seconds")
+SHARED = ("label", "class", "weights", "segment_seconds", "projection_hidden")
 """Keys that an entry of any class may have."""
 
 

@@ -84,7 +84,8 @@ def segments_with_audio(
 
 
 class RetrievalModel(nn.Module):
-    """An audio and a sentence encoder, each with a linear map into the shared space.
+    """An audio and a sentence encoder, each with a linear map into the shared space (Section 2.3),
+    or with a layer of `projection_hidden` units and its ReLU before it.
 
     `temperature` is what similarities are divided by before a softmax, shape [1]; its sign means
     nothing.
@@ -97,8 +98,8 @@ class RetrievalModel(nn.Module):
         self.audio = audio
         self.text = text
         hidden = text.config["hidden_size"]
-        self.project_audio = nn.Sequential(nn.Linear(settings.audio.dim, settings.projection))
-        self.project_sentence = nn.Sequential(nn.Linear(hidden, settings.projection))
+        self.project_audio = _projection(settings.audio.dim, settings)
+        self.project_sentence = _projection(hidden, settings)
         self.temperature = nn.Parameter(
             torch.full((1,), settings.temperature), requires_grad=settings.learn_temperature
         )
@@ -132,6 +133,16 @@ class RetrievalModel(nn.Module):
     def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """What `text.tokenize` gave to unit vectors [captions, projection], float32."""
         return unit_vectors(self.project_sentence(self.text(tokens)))
+
+
+def _projection(width: int, settings: ModelSettings) -> nn.Sequential:
+    if not settings.projection_hidden:
+        return nn.Sequential(nn.Linear(width, settings.projection))
+    return nn.Sequential(
+        nn.Linear(width, settings.projection_hidden),
+        nn.ReLU(),
+        nn.Linear(settings.projection_hidden, settings.projection),
+    )
 
 
 def unit_vectors(vectors: Tensor) -> Tensor:

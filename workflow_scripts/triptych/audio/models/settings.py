@@ -44,12 +44,18 @@ class ModelSettings:
     temperature: float  # initial, of the similarities
     learn_temperature: bool
     text_dropout: float  # in training; the report's code has 0.2
+    projection_hidden: int = 0  # units of a layer in each projection; 0: linear, as in the report
 
     def __post_init__(self) -> None:
         self.audio.load(self.segment_frames)
         if self.temperature <= 0 or self.projection < 1:
             raise ValueError(
                 f"temperature {self.temperature}, projection {self.projection}: expected positive"
+            )
+        if type(self.projection_hidden) is not int or self.projection_hidden < 0:
+            raise ValueError(
+                f"projection_hidden {self.projection_hidden!r}: expected a number of units, "
+                "0 for a linear projection"
             )
 
     @property
@@ -79,6 +85,7 @@ class ModelSettings:
                 temperature=model["temperature"],
                 learn_temperature=model["learn_temperature"],
                 text_dropout=text_dropout,
+                projection_hidden=audio_model.get("projection_hidden", 0),
             )
         except ValueError as error:
             raise ValueError(f": {error}") from error

@@ -37,13 +37,15 @@ class AudioData:
     """What the evaluated corpus is made of, as its files say.
 
     clips: recordings that were there, trained on or left out as leaks, by data set and split.
-    captions: of the clips trained on, by data set. new_captions: of Clotho's development split.
-    leaked: clips trained on that are recordings of a protected split. exclude: the leak policy.
+    captions: of the clips trained on, by data set; expected: as many as published. new_captions: of
+    Clotho's development split. leaked: clips trained on that are recordings of a protected split.
+    exclude: the leak policy.
     backend, model: what wrote the new captions. precisions: of pretraining and fine-tuning.
     """
 
     clips: Mapping[tuple[str, str], int]
     captions: Mapping[str, int]
+    expected: Mapping[str, int]
     new_captions: int
     leaked: int
     exclude: str
@@ -62,9 +64,11 @@ class AudioData:
         usage: pd.DataFrame,
         exclude: str,
         precisions: Sequence[str],
+        audiocaps_captions: str = "all",
     ) -> "AudioData":
         """From counts.csv and manifest.csv of the evaluated corpus, every captions.csv, and
-        variations.csv and usage.csv of the new captions."""
+        variations.csv and usage.csv of the new captions. audiocaps_captions: all of a clip, or its
+        first one alone."""
         there = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
         clips: dict[tuple[str, str], int] = {}
         for dataset, split, count in zip(counts["dataset"], counts["split"], there, strict=True):
@@ -74,9 +78,15 @@ class AudioData:
         of_training = captions.loc[captions["clip"].isin(trained), "clip"]
         new = variations.loc[variations["clip"].isin(trained), "clip"]
         ours = usage.iloc[0]
+        found = {name: int(of_training.str.startswith(f"{name}/").sum()) for name in DATASETS}
+        expected = dict(CAPTIONS)
+        if audiocaps_captions == "first":
+            found["audiocaps"] = of_training[of_training.str.startswith("audiocaps/")].nunique()
+            expected["audiocaps"] = AUDIOCAPS["all"].count
         return cls(
             clips=clips,
-            captions={name: int(of_training.str.startswith(f"{name}/").sum()) for name in DATASETS},
+            captions=found,
+            expected=expected,
             new_captions=int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
             leaked=int(counts["leaked"].sum()),
             exclude=exclude,
@@ -85,17 +95,26 @@ class AudioData:
             precisions=frozenset(precisions),
         )
 
-    def obstacles(self, sources: Mapping[str, str]) -> list[str]:
-        """Why a claim cannot be tested on what these models were trained on."""
-        absent = [name for name in DATASETS if sources.get(name, LEFT_OUT) == LEFT_OUT]
+    def obstacles(
+        self, sources: Mapping[str, str], datasets: Collection[str] = DATASETS
+    ) -> list[str]:
+        """Why a claim cannot be tested on what these models were trained on, by the data sets that
+        it needs."""
+        absent = [name for name in datasets if sources.get(name, LEFT_OUT) == LEFT_OUT]
         found = [f"{listed(absent)} was left out of pretraining"] if absent else []
         for (dataset, split), published in CLIPS.items():
-            if sources.get(dataset, LEFT_OUT) not in (SYNTHESISED, LEFT_OUT):
+            if dataset in datasets and sources.get(dataset, LEFT_OUT) not in (
+                SYNTHESISED,
+                LEFT_OUT,
+            ):
                 name = f"{label(DATASET_LABELS, dataset)} {split}".strip()
                 there = self.clips.get((dataset, split), 0)
                 found += few_data(there, published, f"recordings of {name}")
-        for dataset, published in CAPTIONS.items():
-            if sources.get(dataset, LEFT_OUT) not in (SYNTHESISED, LEFT_OUT):
+        for dataset, published in self.expected.items():
+            if dataset in datasets and sources.get(dataset, LEFT_OUT) not in (
+                SYNTHESISED,
+                LEFT_OUT,
+            ):
                 name = f"captions of {label(DATASET_LABELS, dataset)}"
                 found += few_data(self.captions.get(dataset, 0), published, name)
         if self.exclude not in POLICIES:
@@ -113,9 +132,11 @@ class AudioData:
             found += few_data(self.new_captions, NEW_CAPTIONS, "new captions")
         return found
 
-    def other_data(self, sources: Mapping[str, str]) -> list[str]:
-        """Which recordings are not the report's."""
-        made = [name for name in DATASETS if sources.get(name) == SYNTHESISED]
+    def other_data(
+        self, sources: Mapping[str, str], datasets: Collection[str] = DATASETS
+    ) -> list[str]:
+        """Which recordings are not the report's, of the data sets that a claim needs."""
+        made = [name for name in datasets if sources.get(name) == SYNTHESISED]
         return [f"recordings were synthesised in place of {listed(made)}"] if made else []
 
     def other_captions(self) -> list[str]:

@@ -7,16 +7,22 @@ import pandas as pd
 
 from triptych.audio.report.claims import (
     BEST,
+    GAINS,
     PAPER_AUDIO,
-    PAPER_ENSEMBLE,
     PAPER_PAIRS,
     PAPER_RUNS,
     AudioScores,
     gain,
     points,
 )
+from triptych.audio.report.claims_published import (
+    ensemble_obstacles,
+    gain_over_published,
+    no_other_ensemble_is_better,
+    nonlinear_projection_does_not_help,
+)
+from triptych.audio.report.claims_statistics import STATED, statistics_hold
 from triptych.audio.report.labels import CAPTION_LABELS
-from triptych.audio.report.rows import PAPER_MEMBERS
 from triptych.audio.report.tables_leaks import mean_over_clips
 from triptych.present.palette import label
 from triptych.present.verdicts import Verdict, decide
@@ -253,16 +259,7 @@ def ensemble_beats_single_models(run: AudioScores) -> Verdict:
     trained = rows[rows["kind"].isin(["finetuned_gpt", "finetuned_human", "pretrained"])]
     keys = ["kind", "audio_model", "text_model", "seed"]
     means = trained.groupby(keys, as_index=False)["precision"].mean()
-    members = run.ensembles[run.ensembles["name"] == "published"]
-    used = {
-        pair for pair in run.pairs() if any(_is_of(m, pair) for m in members["member"].astype(str))
-    }
-    obstacles = run.data_obstacles() + run.captions_obstacles()
-    obstacles += run.model_obstacles(sorted(used))
-    if len(members) != PAPER_MEMBERS:
-        obstacles.append(f"the ensemble has {len(members)} members, the report's {PAPER_MEMBERS}")
-    elif {run.published(pair) for pair in used} != set(PAPER_ENSEMBLE):
-        obstacles.append("the ensemble's members are not the report's")
+    obstacles = run.data_obstacles() + run.captions_obstacles() + ensemble_obstacles(run)
     failures, measured, intervals = [], [], []
     best = pd.Series(dtype=float)
     if len(means):
@@ -296,12 +293,6 @@ def ensemble_beats_single_models(run: AudioScores) -> Verdict:
     )
 
 
-def _is_of(member: str, pair: tuple[str, str]) -> bool:
-    """Whether a member's run label (pair/corpus/stage/...) is of this pair, fine-tuned."""
-    name, _, stage = member.split("/")[:3]
-    return name == "-".join(pair) and stage == "finetuned"
-
-
 def audio_verdicts(run: AudioScores) -> list[Verdict]:
     """All claims of the study, in the order of resources/published/audio_claims.csv, each with what
     was done about leaks, in which this project may part from the report."""
@@ -312,6 +303,10 @@ def audio_verdicts(run: AudioScores) -> list[Verdict]:
         larger_sentence_encoders_help(run),
         no_overlap_helps(run),
         ensemble_beats_single_models(run),
+        no_other_ensemble_is_better(run),
+        *(gain_over_published(run, claim) for claim in GAINS),
+        nonlinear_projection_does_not_help(run),
     ]
     leaks = f"leaks kept out of training: {run.data.exclude}"
-    return [replace(verdict, measured=f"{verdict.measured}; {leaks}") for verdict in found]
+    trained = [replace(verdict, measured=f"{verdict.measured}; {leaks}") for verdict in found]
+    return trained + [statistics_hold(claim, run.statistics) for claim in STATED]

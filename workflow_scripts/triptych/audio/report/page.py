@@ -8,6 +8,7 @@ from triptych.audio.report.rows import AudioStudy
 from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_beyond import beyond_table, datasets_table
 from triptych.audio.report.tables_captions import captions_table, table1_table
+from triptych.audio.report.tables_ensembles import ensembles_tables
 from triptych.audio.report.tables_leaks import leaks_tables
 from triptych.present.page import PageFigure, Section
 
@@ -26,8 +27,20 @@ RESULTS = (
 )
 SEARCH = (
     "**[Search page](search.html)**: queries of the evaluation split with the ten best clips, the "
-    "true one marked, a spectrogram and a player each. The four files of the challenge's format, "
-    "from models retrained on all development splits, lie in `results/submissions`."
+    "true one marked, a spectrogram and a player each."
+)
+SUBMISSIONS = (
+    "The four files of the challenge's format, from models retrained on all development splits, "
+    "lie in `results/submissions`."
+)
+PRESETS = (
+    "**Two presets stand side by side**: `{evaluated}` and `{replicated}`, which is trained as the "
+    "paper was, by what it says and its code. The last row is their mean difference; the table "
+    "below it has each system's."
+)
+ENSEMBLES = (
+    "The report says that any model more or fewer makes its ensemble worse on the test split. Here "
+    "every subset of the listed members is scored, and the members with what else was trained."
 )
 SYNTHESISED = (
     "**All sounds of this run are synthesised, and its captions are written by rule.** Scenes are "
@@ -78,24 +91,33 @@ def audio_sections(
     figures: Mapping[str, PageFigure],
     table1: pd.DataFrame,
     table2: pd.DataFrame,
+    ensembles: pd.DataFrame,
     leaks: pd.DataFrame,
     beyond: pd.DataFrame,
     usage: pd.DataFrame,
     clips: pd.DataFrame,
     study: AudioStudy,
+    submitted: bool = True,
 ) -> list[Section]:
     """The study's sections.
 
-    figures: by name, as TITLES has them. table1, table2, leaks, beyond: the long tables of
-    results/tables. usage: of the caption stage. clips: rows of every clips.csv.
+    figures: by name, as TITLES has them. table1, table2, ensembles, leaks, beyond: the long tables
+    of results/tables. usage: of the caption stage. clips: rows of every clips.csv.
+    submitted: whether the challenge's files were made.
     """
     synthesised = "synthesised" in study.sources.values()
-    results = [RESULTS, SEARCH]
+    results = [RESULTS]
+    results.append(f"{SEARCH} {SUBMISSIONS}" if submitted else SEARCH)
+    if study.replicated:
+        results.append(PRESETS.format(replicated=study.replicated, evaluated=study.evaluated))
     if synthesised:
         results.insert(0, SYNTHESISED)
     scenes = beyond["measure"].isin(["seen", "unseen", "order"]).any()
     return [
         Section("audio-results", "Retrieval", "\n\n".join(results), tables=table2_tables(table2)),
+        Section(
+            "audio-ensembles", "Other ensembles", ENSEMBLES, tables=ensembles_tables(ensembles)
+        ),
         Section(
             "audio-captions",
             "New captions",

@@ -11,6 +11,8 @@ from typing import Any
 
 import pandas as pd
 
+from triptych.present.tables import number
+
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
 _TEXT = {
     *KEYS,
@@ -41,12 +43,14 @@ KINDS = {
 @dataclass(frozen=True)
 class AudioModel:
     """An audio encoder as configured. weights: none, or published ones; overlap: of its patches,
-    None where it has none."""
+    None where it has none; projection_hidden: units between it, or its sentence encoder, and the
+    shared space, 0 for the report's linear map."""
 
     label: str
     weights: str
     segment_seconds: float
     overlap: bool | None
+    projection_hidden: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,15 +68,17 @@ class TextModel:
 class AudioStudy:
     """How the study was set up, as far as its report depends on it.
 
-    main: audio and text model of the ablation, Figure 2 and the leaks. evaluated, leaky: corpora
-    (leaky empty for none). first_seed: of fine-tuning, the one that every pair has. sources: where
-    each data set comes from. backend: what wrote the new captions (template, authors, openai).
+    main: audio and text model of the ablation, Figure 2 and the leaks. evaluated, replicated,
+    leaky: corpora (the latter two empty for none). first_seed: of fine-tuning, the one that every
+    pair has. sources: where each data set comes from. backend: what wrote the new captions
+    (template, authors, openai).
     """
 
     audio: Mapping[str, AudioModel]
     text: Mapping[str, TextModel]
     main: tuple[str, str]
     evaluated: str
+    replicated: str
     leaky: str
     first_seed: str
     sources: Mapping[str, str]
@@ -86,6 +92,7 @@ class AudioStudy:
         text_models: Mapping[str, Mapping[str, Any]],
         main: Sequence[str],
         evaluated: str,
+        replicated: str | None,
         leaky: str | None,
         first_seed: int,
         sources: Mapping[str, str],
@@ -96,16 +103,32 @@ class AudioStudy:
         text = {name: TextModel(**model) for name, model in text_models.items()}
         pair = str(main[0]), str(main[1])
         return cls(
-            audio, text, pair, evaluated, leaky or "", str(first_seed), dict(sources), backend
+            audio,
+            text,
+            pair,
+            evaluated,
+            replicated or "",
+            leaky or "",
+            str(first_seed),
+            dict(sources),
+            backend,
         )
 
     def as_published(self, audio_model: str, text_model: str) -> bool:
-        """Whether both encoders start from the published weights."""
-        audio, text = self.audio.get(audio_model), self.text.get(text_model)
-        return bool(audio and text and audio.weights != "none" and text.source == "hub")
+        """Whether both encoders start from the published weights and end in a linear map."""
+        if audio_model not in self.audio or text_model not in self.text:
+            return False
+        return all(self.published(audio_model, text_model))
 
     def published(self, audio_model: str, text_model: str) -> tuple[str, str]:
-        """Names of the published weights that both encoders start from, empty for none."""
+        """Names of the published weights that both encoders start from, empty for none and where
+        what follows them is not the report's linear map."""
+        if self.audio[audio_model].projection_hidden:
+            return "", ""
+        return self.weights(audio_model, text_model)
+
+    def weights(self, audio_model: str, text_model: str) -> tuple[str, str]:
+        """The same whatever follows the encoders."""
         audio, text = self.audio[audio_model], self.text[text_model]
         weights = "" if audio.weights == "none" else audio.weights
         return weights, text_model if text.source == "hub" else ""
@@ -172,10 +195,14 @@ def kind_of(row: Mapping[str, Any]) -> str:
 
 
 def of_study(frame: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    """Rows of the evaluation split: models of the evaluated corpus, ensembles and baselines; with
-    `kind`."""
-    corpus = frame["corpus"].isin([study.evaluated, ""])
-    rows = frame[(frame["split"] == "evaluation") & corpus].copy()
+    """Rows of the evaluation split: models and ensembles of the evaluated corpus, and what is of
+    no corpus (baselines, finished models); with `kind`."""
+    return of_corpora(frame, [study.evaluated, ""])
+
+
+def of_corpora(frame: pd.DataFrame, corpora: Sequence[str]) -> pd.DataFrame:
+    """Rows of the evaluation split that are of some corpora, with `kind`."""
+    rows = frame[(frame["split"] == "evaluation") & frame["corpus"].isin(list(corpora))].copy()
     rows["kind"] = [kind_of(row) for row in records(rows[KEYS])]
     return rows
 
@@ -220,3 +247,11 @@ def system_label(row: Mapping[str, Any], study: AudioStudy) -> str:
     if kind == "finetuned_gpt" and study.backend != "template":
         name = "GPT captions"
     return f"{study.pair_label(row['audio_model'], row['text_model'])}, {name}"
+
+
+def with_interval(cell: Mapping[str, Any], digits: int = 2) -> str:
+    """A value with its interval, whose ends have one digit."""
+    text = number(cell["value"], digits)
+    if pd.isna(cell["low"]):
+        return text
+    return f"{text} [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"

@@ -4,7 +4,7 @@ Published are numbers of Clotho's evaluation split, from models with published w
 beside them only where both hold; elsewhere they are two tables and no number meets another.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,19 @@ from triptych.audio.report.rows import (
     AudioStudy,
     by_metric,
     in_order,
-    of_study,
+    of_corpora,
     records,
+    with_interval,
+)
+from triptych.audio.report.tables_presets import (
+    DIFFERENCE,
+    MEAN,
+    differences_table,
+    preset_differences,
 )
 from triptych.present.tables import DASH, MINUS, Table, number, with_cells
 
-RUN, PUBLISHED = "run", "published"
+RUN, REPLICATED, PUBLISHED = "run", "replicated", "published"
 ITS_OWN = "its README"
 """How the source begins of what a finished model's makers say of it."""
 YES, NO = "yes", "no"
@@ -32,6 +39,7 @@ YES, NO = "yes", "no"
 
 def table2_long(
     metrics: pd.DataFrame,
+    queries: pd.DataFrame,
     ensembles: pd.DataFrame,
     published: pd.DataFrame,
     study: AudioStudy,
@@ -40,26 +48,52 @@ def table2_long(
 ) -> pd.DataFrame:
     """Table 2: every system of this run, then every published row; one row a cell, in percent.
 
-    metrics, ensembles: rows of metrics.csv and ensembles.csv. published: as
-    resources/published/audio_table2.csv. `block` says whose row it is; a run's row holds the
-    published number too where `comparable`: Clotho's whole evaluation split, both encoders with
-    published weights, and a published row of that name.
+    metrics, queries, ensembles: rows of metrics.csv, queries.csv and ensembles.csv. published: as
+    resources/published/audio_table2.csv. `block` says whose row it is: of the evaluated corpus
+    with all that is of no corpus (`run`), of the replicated one (`replicated`), the difference of
+    these two with its interval, in percentage points (`difference`), or as printed (`published`).
+    A run's row holds the published number too where `comparable`: Clotho's whole evaluation split,
+    both encoders with published weights, and a published row of that name.
     """
-    rows = of_study(metrics, study)
+    printed = _published_cells(published)
+    blocks = {RUN: [study.evaluated, ""]}
+    if study.replicated:
+        blocks[REPLICATED] = [study.replicated]
+    parts = [
+        _own_cells(block, metrics, corpora, ensembles, printed, study)
+        for block, corpora in blocks.items()
+    ]
+    differences = preset_differences(queries, study)
+    parts += [differences.assign(block=DIFFERENCE)] if len(differences) else []
+    frame = pd.concat([*parts, _published_rows(published)], ignore_index=True)
+    long = with_cells(frame.assign(data=study.data()), unit="percent", scale=scale)
+    long.loc[long["block"] == DIFFERENCE, "unit"] = "percentage points"
+    return long
+
+
+def _own_cells(
+    block: str,
+    metrics: pd.DataFrame,
+    corpora: Sequence[str],
+    ensembles: pd.DataFrame,
+    printed: Mapping[tuple[object, ...], float],
+    study: AudioStudy,
+) -> pd.DataFrame:
+    rows = of_corpora(metrics, corpora)
     chosen = rows["metric"].isin(list(METRICS))
     chosen &= (rows["subset"] == "all") & (rows["relevance"] == "single")
     rows = in_order(rows[chosen], study)
     real = on_clotho(rows, study)
-    members = ensembles.groupby("name").size()
-    printed = _published_cells(published)
+    ours = ensembles[ensembles["corpus"].isin(list(corpora))]
+    members = ours.groupby("name").size()
     cells = []
     for row in records(rows):
         described = _described(row, study, members)
         key = (*_join_key(row, described, study), row["metric"])
-        match = printed.get(key) if real and _comparable(row, study, ensembles) else None
+        match = printed.get(key) if real and _comparable(row, study, ours) else None
         cells.append(
             {
-                "block": RUN,
+                "block": block,
                 **described,
                 **{name: row[name] for name in KEYS},
                 "kind": row["kind"],
@@ -73,10 +107,7 @@ def table2_long(
                 "published": np.nan if match is None else match,
             }
         )
-    frame = pd.concat([pd.DataFrame(cells), _published_rows(published)], ignore_index=True).assign(
-        data=study.data()
-    )
-    return with_cells(frame, unit="percent", scale=scale)
+    return pd.DataFrame(cells)
 
 
 def on_clotho(rows: pd.DataFrame, study: AudioStudy) -> bool:
@@ -190,39 +221,40 @@ HEADERS = ("Audio model", "Segment", "Overlap", "Text model", "Fine-tuned", "New
 
 
 def table2_tables(long: pd.DataFrame) -> list[Table]:
-    """Lay out `table2_long`: this run's table, then the published one."""
-    keys = ("overlap", "text", "finetuned", "gpt", "shown_seed", "origin", "seed")
+    """Lay out `table2_long`: this run's table, what a replicated corpus changes, the published."""
+    keys = ("overlap", "text", "finetuned", "gpt", "shown_seed", "origin", *KEYS)
     frame = long.astype({key: object for key in keys}).fillna(dict.fromkeys(keys, ""))
-    ours, theirs = frame[frame["block"] == RUN], frame[frame["block"] == PUBLISHED]
+    ours = frame[frame["block"].isin([RUN, REPLICATED])]
+    differences, theirs = (frame[frame["block"] == name] for name in (DIFFERENCE, PUBLISHED))
     beside = bool(_is_true(ours["comparable"]).any())
-    return [_run_table(ours, beside), _published_table(theirs, beside)]
+    tables = [_run_table(ours, differences, beside)]
+    if len(differences):
+        tables.append(differences_table(differences))
+    return [*tables, _published_table(theirs, beside)]
 
 
-def _run_table(ours: pd.DataFrame, beside: bool) -> Table:
+def _run_table(ours: pd.DataFrame, differences: pd.DataFrame, beside: bool) -> Table:
+    blocks = [name for name in (RUN, REPLICATED) if (ours["block"] == name).any()]
+    corpora = ours[ours["system"] == "model"].groupby("block")["corpus"].first()
     columns = [("", header) for header in (*HEADERS, "Seed")]
-    for metric, header in METRICS.items():
-        columns.append(("", header))
-        if beside and metric == "map_at_10":
-            columns += [("", "published"), ("", "difference")]
+    for block in blocks:
+        group = str(corpora.get(block, "")) if len(blocks) > 1 else ""
+        for metric, header in METRICS.items():
+            columns.append((group, header))
+            if beside and metric == "map_at_10":
+                columns += [(group, "published"), (group, "difference")]
     keys = ["kind", "audio_model", "text_model", "captions", "seed", "system"]
     rows = []
     for _, cells in ours.fillna({key: "" for key in keys}).groupby(keys, sort=False):
-        shown = by_metric(cells)
         line = [*_first_columns(cells.iloc[0]), _text(cells.iloc[0]["shown_seed"]) or DASH]
-        for metric in METRICS:
-            cell = shown.get(metric)
-            digits = 2 if metric == "map_at_10" else 1
-            line.append(DASH if cell is None else with_interval(cell, digits))
-            if beside and metric == "map_at_10":
-                theirs, gap = (
-                    float("nan") if cell is None else float(cell[name])
-                    for name in ("published", "difference")
-                )
-                line += [
-                    number(theirs, 2),
-                    DASH if pd.isna(gap) else f"{gap:+.2f}".replace("-", MINUS),
-                ]
+        for block in blocks:
+            line += _metric_cells(by_metric(cells[cells["block"] == block]), beside)
         rows.append(tuple(line))
+    if len(differences):
+        width = len(columns) - len(HEADERS) - 1 - len(_metric_cells({}, beside))
+        mean = by_metric(differences[differences["system"] == MEAN])
+        name = f"{corpora[REPLICATED]} minus {corpora[RUN]}, mean, in points"
+        rows.append((name, *[DASH] * (len(HEADERS) + width), *_metric_cells(mean, beside)))
     first = ours.iloc[0]
     return Table(
         name="audio_table2",
@@ -243,6 +275,24 @@ def _run_table(ours: pd.DataFrame, beside: bool) -> Table:
         rows=tuple(rows),
         keys=len(HEADERS) + 1,
     )
+
+
+def _metric_cells(shown: Mapping[str, Mapping[str, Any]], beside: bool) -> list[str]:
+    """The numbers of one row and corpus, the published one and the difference to it behind the
+    first."""
+    line = []
+    for metric in METRICS:
+        cell = shown.get(metric)
+        digits = 2 if metric == "map_at_10" else 1
+        line.append(DASH if cell is None else with_interval(cell, digits))
+        if beside and metric == "map_at_10":
+            theirs, gap = (
+                float("nan") if cell is None else float(cell[name])
+                for name in ("published", "difference")
+            )
+            signed = DASH if pd.isna(gap) else f"{gap:+.2f}".replace("-", MINUS)
+            line += [number(theirs, 2), signed]
+    return line
 
 
 def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
@@ -285,14 +335,6 @@ def _first_columns(row: pd.Series) -> tuple[str, ...]:
 
 def _text(value: Any) -> str:
     return "" if pd.isna(value) else str(value).removesuffix(".0")
-
-
-def with_interval(cell: Mapping[str, Any], digits: int = 2) -> str:
-    """A value with its interval, whose ends have one digit."""
-    text = number(cell["value"], digits)
-    if pd.isna(cell["low"]):
-        return text
-    return f"{text} [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"
 
 
 def _is_true(values: pd.Series) -> pd.Series:

@@ -14,8 +14,8 @@ from triptych.audio.report.rows import (
     of_study,
     records,
     system_label,
+    with_interval,
 )
-from triptych.audio.report.tables import with_interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number, with_cells
 
@@ -33,6 +33,7 @@ SOURCE_LABELS = {
     "synthesised": "synthesised here",
     "download": "downloaded",
     "youtube": "fetched from YouTube",
+    "mp3": "an MP3 copy, downloaded",
     "path": "a folder of the user",
 }
 

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.audio.report.labels import DATASET_LABELS
-from triptych.audio.report.rows import METRICS, AudioStudy, by_metric, read_rows
-from triptych.audio.report.tables import with_interval
+from triptych.audio.report.rows import METRICS, AudioStudy, by_metric, read_rows, with_interval
 from triptych.core.statistics import Interval, ratio_interval
 from triptych.present.palette import label
 from triptych.present.tables import DASH, Table, number, with_cells

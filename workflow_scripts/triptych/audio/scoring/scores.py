@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from triptych.audio.data.tables import read_table
 from triptych.audio.embedding_files import Split, read_embeddings
@@ -18,8 +19,10 @@ from triptych.audio.scoring.ensemble import (
     mean_scores,
     selected_ensemble,
 )
+from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import Floats, similarities
 from triptych.audio.scoring.questions import Questions, ask
+from triptych.audio.scoring.subsets import SUBSETS, member_sets, precisions, subset_rows
 from triptych.core.errors import InputError
 
 SPLITS = ("validation", "evaluation")
@@ -29,7 +32,7 @@ METRICS = (
     *("split", "subset", "relevance", "metric", "value", "low", "high", "queries", "clips"),
 )
 QUERIES = (*RUN_KEYS, "split", "query", "clip", "rank", "average_precision")
-ENSEMBLES = ("name", "member", "added_step", "validation_map_at_10")
+ENSEMBLES = ("corpus", "name", "member", "added_step", "validation_map_at_10")
 
 Run = Mapping[str, Any]
 """A row of the experiment table (`experiments.audio_runs`)."""
@@ -37,11 +40,12 @@ Run = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Scores:
-    """Tables with the columns METRICS, QUERIES and ENSEMBLES."""
+    """Tables with the columns METRICS, QUERIES, ENSEMBLES and SUBSETS."""
 
     metrics: pd.DataFrame
     queries: pd.DataFrame
     ensembles: pd.DataFrame
+    subsets: pd.DataFrame
 
 
 def score_runs(
@@ -56,19 +60,19 @@ def score_runs(
 
     runs: rows of the experiment table; a run's embeddings lie in its folder. members: pairs
     [audio model, text model] of the published ensemble, each with the run that `ensemble_runs`
-    says. clips: Clotho's clips.csv; relevance, scenes: see `questions.ask`.
+    says; each corpus with models fine-tuned on GPT captions has ensembles of its own. clips:
+    Clotho's clips.csv; relevance, scenes: see `questions.ask`.
     """
     models = _models(runs)
     embedded = {run["run"]: read_embeddings(_embeddings(run)) for run in models}
     scored = [run for run in models if all(name in embedded[run["run"]] for name in SPLITS)]
     if not scored:
         raise InputError("no model has embeddings of both validation and evaluation: none to score")
-    pool = ensemble_runs(scored)
-    listed = [_member(pool, pair) for pair in members]
+    pools = [_Pool(scored, corpus, members) for corpus in _corpora(scored)]
+    pooled = {label for pool in pools for label in pool.runs}
 
     metrics: list[dict[str, Any]] = []
     queries: list[pd.DataFrame] = []
-    ensembles: list[Ensemble] = []
     for name in SPLITS:
         first = embedded[scored[0]["run"]][name]
         questions = ask(name, first, relevance, scenes, seed)
@@ -78,16 +82,14 @@ def score_runs(
             _check_same(split, first, run["run"], name)
             matrix = similarities(split.text, split.audio)
             _add(questions, matrix, _keys(run, "model"), metrics, queries)
-            if run["run"] in pool:
+            if run["run"] in pooled:
                 kept[run["run"]] = matrix
-        if name == "validation":  # what follows is chosen here, before evaluation is looked at
-            ensembles = [
-                listed_ensemble("published", listed, kept, questions.columns),
-                selected_ensemble("selected", kept, questions.columns),
-            ]
-        for ensemble in ensembles:
-            matrix = mean_scores([kept[member] for member in ensemble.members])
-            _add(questions, matrix, _named(ensemble.name, "ensemble"), metrics, queries)
+        for pool in pools:
+            pool.look_at(questions, kept)
+            for ensemble in pool.ensembles:
+                matrix = mean_scores([kept[member] for member in ensemble.members])
+                keys = _named(ensemble.name, "ensemble", pool.corpus)
+                _add(questions, matrix, keys, metrics, queries)
         words = _keywords(clips, questions)
         matrix = keyword_scores([str(query) for query in questions.queries], words)
         _add(questions, matrix, _named("keywords", "baseline"), metrics, queries)
@@ -95,8 +97,63 @@ def score_runs(
     return Scores(
         pd.DataFrame(metrics, columns=list(METRICS)),
         pd.concat(queries, ignore_index=True)[list(QUERIES)],
-        pd.DataFrame(_ensemble_rows(ensembles), columns=list(ENSEMBLES)),
+        pd.DataFrame([row for pool in pools for row in pool.rows()], columns=list(ENSEMBLES)),
+        pd.DataFrame([row for pool in pools for row in pool.compared(seed)], columns=list(SUBSETS)),
     )
+
+
+class _Pool:
+    """The models of a corpus that an ensemble may hold, and the ensembles of them.
+
+    They are chosen on validation, which must be looked at before evaluation is.
+    """
+
+    def __init__(
+        self, scored: Sequence[Run], corpus: str, members: Sequence[Sequence[str]]
+    ) -> None:
+        self.corpus = corpus
+        self.runs = ensemble_runs(run for run in scored if run["corpus"] == corpus)
+        self.ensembles: list[Ensemble] = []
+        listed = [_member(self.runs, pair) for pair in members]
+        self._listed = listed
+        self._sets = member_sets(listed, [label for label in self.runs if label not in listed])
+        self._precisions: dict[str, NDArray[np.float32]] = {}
+        self._clips: NDArray[np.str_] = np.array([])
+
+    def look_at(self, questions: Questions, matrices: Mapping[str, Floats]) -> None:
+        """Compare all ensembles on a split, and on the first one choose those that are scored."""
+        own = {label: matrices[label] for label in self.runs}
+        if not self.ensembles:
+            self.ensembles = [
+                listed_ensemble("published", self._listed, own, questions.columns),
+                selected_ensemble("selected", own, questions.columns),
+            ]
+        self._precisions[questions.split] = precisions(self._sets, own, questions.columns)
+        self._clips = questions.clips[questions.columns]
+
+    def rows(self) -> list[tuple[str, str, str, int, float]]:
+        """Of ENSEMBLES."""
+        return [
+            (self.corpus, ensemble.name, member, step, score)
+            for ensemble in self.ensembles
+            for step, (member, score) in enumerate(
+                zip(ensemble.members, ensemble.validation, strict=True), start=1
+            )
+        ]
+
+    def compared(self, seed: int) -> list[dict[str, Any]]:
+        """Of SUBSETS, best first."""
+        validation, evaluation = (self._precisions[name] for name in SPLITS)
+        resamples = ClusterResamples(self._clips, seed=seed)
+        rows = subset_rows(self.corpus, self._sets, validation, evaluation, resamples)
+        return sorted(rows, key=lambda row: row["place"])
+
+
+def _corpora(scored: Iterable[Run]) -> list[str]:
+    """Those that ensembles are made on: at least the first one."""
+    runs = list(scored)
+    tuned = dict.fromkeys(run["corpus"] for run in ensemble_runs(runs).values())
+    return list(tuned) or [runs[0]["corpus"]]
 
 
 def read_histories(runs: Sequence[Run]) -> pd.DataFrame:
@@ -106,14 +163,15 @@ def read_histories(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def ensemble_runs(runs: Iterable[Run]) -> dict[str, Run]:
-    """The runs that an ensemble may hold, by label: one a pair, as in Table 2.
+    """The runs that an ensemble may hold, by label: one a pair and corpus, as in Table 2.
 
     These are the models fine-tuned with GPT captions; of several seeds the first one listed.
     """
-    chosen: dict[tuple[str, str], Run] = {}
+    chosen: dict[tuple[str, ...], Run] = {}
     for run in runs:
         if run["stage"] == "finetuned" and run["captions"] == "gpt":
-            chosen.setdefault((run["audio_model"], run["text_model"]), run)
+            key = run["corpus"], run["audio_model"], run["text_model"]
+            chosen.setdefault(key, run)
     return {run["run"]: run for run in chosen.values()}
 
 
@@ -174,8 +232,9 @@ def _keys(run: Run, system: str) -> dict[str, Any]:
     return {key: run[key] for key in RUN_KEYS if key != "system"} | {"system": system}
 
 
-def _named(name: str, system: str) -> dict[str, Any]:
-    return dict.fromkeys(RUN_KEYS, "") | {"audio_model": name, "system": system}
+def _named(name: str, system: str, corpus: str = "") -> dict[str, Any]:
+    own = {"audio_model": name, "system": system, "corpus": corpus}
+    return dict.fromkeys(RUN_KEYS, "") | own
 
 
 def _keywords(clips: pd.DataFrame, questions: Questions) -> list[str]:
@@ -183,13 +242,3 @@ def _keywords(clips: pd.DataFrame, questions: Questions) -> list[str]:
     if of_clips.isna().any():
         raise InputError(f"clips.csv does not list {of_clips.index[of_clips.isna()][0]!r}")
     return [str(text) for text in of_clips]
-
-
-def _ensemble_rows(ensembles: Iterable[Ensemble]) -> list[tuple[str, str, int, float]]:
-    return [
-        (ensemble.name, member, step, score)
-        for ensemble in ensembles
-        for step, (member, score) in enumerate(
-            zip(ensemble.members, ensemble.validation, strict=True), start=1
-        )
-    ]

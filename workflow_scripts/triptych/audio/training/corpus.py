@@ -30,12 +30,14 @@ def read_pairs(
     captions: Sequence[StrPath],
     datasets: Sequence[str] | None = None,
     variations: StrPath | None = None,
+    one_caption: Sequence[str] = (),
 ) -> list[Pair]:
     """Every training clip of a manifest with each of its captions, in the order of both tables.
 
     datasets: those to take alone, as fine-tuning does with clotho; None for all
     variations: table of captions that may stand in for one (clip, position, variation, caption);
         a caption without any keeps its words
+    one_caption: data sets of whose clips only the first caption counts
 
     Raises InputError for training clips without caption.
     """
@@ -53,8 +55,8 @@ def read_pairs(
         )
     return [
         Pair(clip, position, caption, alternatives.get((clip, position), ()))
-        for clip in table["clip"]
-        for position, caption in own[clip]
+        for clip, dataset in zip(table["clip"], table["dataset"], strict=True)
+        for position, caption in own[clip][: 1 if dataset in one_caption else None]
     ]
 
 

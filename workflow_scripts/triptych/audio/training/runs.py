@@ -46,7 +46,8 @@ class Corpus:
     """Files of what is trained on and asked about.
 
     captions: of all data sets; queries: the challenge's; shards: folders; variations: captions
-    that GPT wrote, for runs whose captions are "gpt"
+    that GPT wrote, for runs whose captions are "gpt"; one_caption: data sets of whose captions a
+    training clip has its first one alone
     """
 
     manifest: StrPath
@@ -54,6 +55,12 @@ class Corpus:
     shards: Sequence[StrPath]
     queries: StrPath | None = None
     variations: StrPath | None = None
+    one_caption: Sequence[str] = ()
+
+    def pairs(self, datasets: Sequence[str] | None, captions: str) -> list[Pair]:
+        """What is trained on: of these data sets (None for all), with new captions for "gpt"."""
+        new = self.variations if captions == "gpt" else None
+        return read_pairs(self.manifest, self.captions, datasets, new, self.one_caption)
 
 
 @dataclass(frozen=True)
@@ -183,8 +190,7 @@ def _train_run(
     stop: Stop,
 ) -> None:
     corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
-    variations = corpus.variations if run["captions"] == "gpt" else None
-    pairs = read_pairs(corpus.manifest, corpus.captions, plan.datasets, variations)
+    pairs = corpus.pairs(plan.datasets, run["captions"])
     splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
     model = plan.start.model(seed).to(group.device)
     embed = partial(

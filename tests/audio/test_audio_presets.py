@@ -1,0 +1,94 @@
+"""Corpora that train as the paper did, Clotho alone, and the small copies: what rules are told."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+
+from triptych.audio.inputs import DOWNLOADS, MP3
+from triptych.audio.workflow import Workflow
+from triptych.core.config import check_config, merged
+from triptych.plan.scale import CUSTOM, scale_of
+
+ROOT = Path(__file__).parents[2]
+SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))
+PAPER = ("config.yaml", "config/paper.yaml")
+CLOTHO = (*PAPER, "config/clotho.yaml")
+
+
+def config(*names: str, **changes: Any) -> dict[str, Any]:
+    """Pages of config laid over one another, then `changes` of the audio study."""
+    found: dict[str, Any] = {}
+    for name in names:
+        found = merged(found, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
+    return merged(found, {"audio": changes})
+
+
+def of(corpus: str) -> SimpleNamespace:
+    return SimpleNamespace(corpus=corpus)
+
+
+def test_as_published_differs_from_leak_free_in_what_the_paper_did_otherwise() -> None:
+    workflow = Workflow(config(*PAPER), SOURCES)
+    theirs, ours = of("as_published"), of("leak_free")
+    assert (workflow.exclude(theirs), workflow.exclude(ours)) == ("none", "strict")
+    assert (workflow.one_caption(theirs), workflow.one_caption(ours)) == (["audiocaps"], [])
+    assert workflow.variations(theirs).endswith("captions/unfiltered.csv")
+    assert workflow.variations(ours).endswith("captions/variations.csv")
+    for stage in ("pretraining", "finetuning"):
+        one, other = workflow.training(stage)(theirs), workflow.training(stage)(ours)
+        assert {key for key in one if one[key] != other[key]} == {"precision"}
+        assert (one["precision"], other["precision"]) == ("fp16", "bf16")
+    assert workflow.trained == {
+        **{"exclude": "strict", "audiocaps_captions": "all", "precisions": ["bf16", "bf16"]}
+    }
+    assert workflow.study["replicated"] == "as_published"
+
+
+def test_clotho_alone_is_a_page_over_the_papers_and_makes_all_but_submissions() -> None:
+    whole = config(*CLOTHO)
+    check_config(whole, ROOT / "config" / "schema.yaml")
+    assert scale_of(whole, ROOT) == CUSTOM
+    workflow = Workflow(whole, SOURCES)
+    assert workflow.corpora == ["leak_free"] and workflow.datasets == ["clotho"]
+    assert workflow.submissions == [] and workflow.submitted.empty
+    assert "results/tables/audio_table2.csv" in workflow.products
+    assert not any("submissions" in product for product in workflow.products)
+    assert workflow.shard_kind(SimpleNamespace(dataset="clotho")) == "flac"
+    paper = Workflow(config(*PAPER), SOURCES)
+    assert workflow.model == paper.model
+    here, there = (each.training("pretraining")(of("leak_free")) for each in (workflow, paper))
+    assert {key for key in here if here[key] != there[key]} == {"chunk"}
+
+
+def test_the_page_of_section_2_3_adds_a_twin_with_a_hidden_layer() -> None:
+    whole = config(*CLOTHO, "config/projection.yaml")
+    check_config(whole, ROOT / "config" / "schema.yaml")
+    models = Workflow(whole, SOURCES).study["audio_models"]
+    same = {key: value for key, value in models["passt_n"].items() if key != "label"}
+    twin = {key: value for key, value in models["passt_n_mlp"].items() if key != "label"}
+    assert twin == {**same, "projection_hidden": 1024} and same["projection_hidden"] == 0
+    assert ["passt_n_mlp", "roberta_base"] in whole["audio"]["pairs"]
+
+
+@pytest.mark.parametrize(("dataset", "parts"), [("audiocaps", 1), ("wavcaps", 15)])
+def test_the_small_copies_are_unpacked_from_all_their_parts_in_order(
+    dataset: str, parts: int
+) -> None:
+    whole = config(*PAPER, sources={dataset: {"source": "mp3"}})
+    check_config({**whole, "scale": "custom"}, ROOT / "config" / "schema.yaml")
+    workflow = Workflow(whole, SOURCES)
+    folder = f"{MP3}/{dataset}"
+    assert workflow.recordings(dataset) == [folder] and workflow.sound(dataset) == folder
+    archives = workflow.mp3_archives(SimpleNamespace(dataset=dataset))
+    assert len(archives) == parts and archives == sorted(archives)
+    assert all(each.startswith(f"{DOWNLOADS}/mp3/") for each in archives)
+    name = archives[-1].rpartition("/")[2]
+    assert re.fullmatch(workflow.downloaded_files, name)
+    wildcards = SimpleNamespace(set="mp3", file=name)
+    assert workflow.download("url")(wildcards).endswith(f"/download/{name}")
+    tables = workflow.tables(dataset)  # the lists come from where they always do
+    assert tables and all(each.endswith((".csv", ".json")) for each in tables)
