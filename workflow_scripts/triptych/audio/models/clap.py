@@ -17,10 +17,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
-from torch.nn import functional
 
 from triptych.audio.models.model_files import save_weights
 from triptych.audio.models.model_table import CLAP, read_model_table
+from triptych.audio.models.retrieval import unit_vectors
 from triptych.audio.models.settings import MelSettings
 from triptych.audio.models.text_files import read_tokenizer
 from triptych.core.errors import InputError
@@ -101,16 +101,16 @@ class Clap(nn.Module):
                 seconds.append(len(segments[-1]) / rate)
         features = self._front_end(segments, sampling_rate=rate, return_tensors="pt")
         mel = features["input_features"].float().to(waveforms.device)
-        vectors = _unit(self.model.get_audio_features(input_features=mel).pooler_output)
+        vectors = unit_vectors(self.model.get_audio_features(input_features=mel).pooler_output)
         weighted = vectors * torch.tensor(seconds, device=vectors.device)[:, None]
         sums = vectors.new_zeros(len(counted), vectors.shape[1])
-        return _unit(sums.index_add(0, torch.tensor(owners, device=vectors.device), weighted))
+        return unit_vectors(sums.index_add(0, torch.tensor(owners, device=vectors.device), weighted))
 
     def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """What `text.tokenize` gave to unit vectors [captions, D]."""
         device = next(self.model.parameters()).device
         on_device = {name: value.to(device) for name, value in tokens.items()}
-        return _unit(self.model.get_text_features(**on_device).pooler_output)
+        return unit_vectors(self.model.get_text_features(**on_device).pooler_output)
 
 
 def convert_clap(hub: StrPath, folder: StrPath, about: Mapping[str, Any]) -> None:
@@ -171,7 +171,3 @@ def _read_json(path: Path) -> dict[str, Any]:
         return dict(table)
     except (OSError, ValueError, TypeError) as error:
         raise InputError(f"{path}: not a table of settings ({error}). Fetch it again.") from error
-
-
-def _unit(vectors: Tensor) -> Tensor:
-    return functional.normalize(vectors.float(), dim=1)
