@@ -104,7 +104,9 @@ class Clap(nn.Module):
         vectors = unit_vectors(self.model.get_audio_features(input_features=mel).pooler_output)
         weighted = vectors * torch.tensor(seconds, device=vectors.device)[:, None]
         sums = vectors.new_zeros(len(counted), vectors.shape[1])
-        return unit_vectors(sums.index_add(0, torch.tensor(owners, device=vectors.device), weighted))
+        return unit_vectors(
+            sums.index_add(0, torch.tensor(owners, device=vectors.device), weighted)
+        )
 
     def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """What `text.tokenize` gave to unit vectors [captions, D]."""
