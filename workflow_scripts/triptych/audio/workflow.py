@@ -21,7 +21,7 @@ CHANGES_NOTHING = (
     *(f"audio.captions.{key}" for key in ("base_url", "requests_per_minute")),
     *(f"audio.captions.{key}" for key in ("open_requests", "timeout_seconds", "attempts")),
     *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
-    "audio.sources.audiocaps.path",
+    *("audio.sources.audiocaps.path", "audio.small.*"),
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
@@ -80,6 +80,10 @@ class Workflow(Inputs):
             for name, entry in self.config["text_models"].items():
                 key = f"text_models.{name}"
                 text[name] = sentence_encoder(name, entry)
+            small, key = self.config["small"], "small.audio"
+            ModelSettings.from_config(small["audio"], small["model"], 0.0)
+            key = "small.text"
+            sentence_encoder("small", small["text"])
         except ValueError as error:
             raise ConfigError(f"config: audio.{key}{error}") from error
         for key in ("audio_models", "text_models"):

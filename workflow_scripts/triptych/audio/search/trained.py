@@ -11,6 +11,8 @@ from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
 CHECKOUT = Path(__file__).resolve().parents[4]
+SMALL = "small"
+"""The model that the repository ships, in resources/audio."""
 SCORES, MODELS = Path("results/audio/metrics.csv"), Path("results/audio/models")
 _HOW = (
     "train one with make demo (minutes, small, knows only synthesised sounds) or with "
@@ -32,6 +34,30 @@ def best_model() -> tuple[Path, str]:
             if found:
                 return found
     raise InputError(f"there is no trained model yet ({SCORES} names none): {_HOW}")
+
+
+def default_model() -> tuple[Path, str]:
+    """The best model that was trained here on recordings, or else the small one; and a sentence.
+
+    Models that have heard nothing but the demo's scenes know fewer sounds than the small one.
+    Raises InputError where there is neither.
+    """
+    try:
+        folder, said = best_model()
+    except InputError:
+        if not shipped(SMALL):
+            raise
+    else:
+        if not only_synthesised(folder):
+            return folder, said
+    small = shipped(SMALL)
+    return (small, "model small, which the repository ships") if small else (folder, said)
+
+
+def shipped(name: str) -> Path | None:
+    """The folder of a model that the checkout carries; None for another name."""
+    folder = CHECKOUT / "resources/audio" / name
+    return folder if name == SMALL and folder.is_dir() else None
 
 
 def checked_model(folder: Path) -> tuple[Path, str]:
