@@ -7,7 +7,9 @@ from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.demo.everyday.learning import LearningSettings, learn
+from triptych.demo.everyday.learning import LearningSettings, frames_of, learn
+from triptych.demo.everyday.measuring import Measured, write_measured
+from triptych.demo.everyday.mixing import Mixer
 from triptych.demo.everyday.pool import Pool, PoolSettings, write_pool
 from triptych.demo.everyday.shipping import write_learned
 
@@ -18,11 +20,16 @@ with job(snakemake):
     training = {**settings["training"], "precision": precision}
     made_for = fingerprint({**dict(params.items()), "training": training}, [])
     stop = StopRequest(scheduler_limit(snakemake.resources.get("runtime")))
-    pool = Path(params.checkpoint) / "pool"
-    write_pool(pool, PoolSettings(**settings["sounds"]), made_for, lambda: stop.reason)
+    sounds, scenes = (Path(params.checkpoint) / name for name in ("pool", "scenes"))
+    write_pool(sounds, PoolSettings(**settings["sounds"]), made_for, lambda: stop.reason)
+    pool = Pool(sounds)
+    mixer = Mixer(pool, frames_of(settings))
+    seed = settings["sounds"]["seed"]
+    write_measured(scenes, mixer, settings["scenes"], seed, made_for, lambda: stop.reason)
     learned = learn(
         settings,
-        Pool(pool),
+        Measured(scenes, settings["scenes"]),
+        [mixer.held_out(number) for number in range(pool.settings.held_out)],
         LearningSettings(**training),
         device,
         Checkpoint(params.checkpoint, made_for),

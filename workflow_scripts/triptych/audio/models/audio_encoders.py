@@ -7,7 +7,6 @@ are read while a workflow is planned, which imports no PyTorch: networks lie in 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from triptych.audio.models.encoder_entries import (
@@ -178,41 +177,29 @@ class PasstSettings(AudioEncoder):
 
 
 @dataclass(frozen=True)
-class ResnetSettings(AudioEncoder):
-    """A residual network of convolutions; `widths`: channels after the stem and each block."""
+class StatisticsSettings(AudioEncoder):
+    """Statistics of the spectrogram, and layers of `width` above them."""
 
-    widths: tuple[int, ...]
+    width: int
 
-    def __post_init__(self) -> None:
-        if len(self.widths) < 2 or min(self.widths) < 1:
-            raise ValueError(f"widths {list(self.widths)}: expected two or more positive numbers")
+    measured: ClassVar[int] = 946  # models/statistics.py
 
     def network(self) -> "nn.Module":
         """The network."""
-        from triptych.audio.models.resnet import Resnet
+        from triptych.audio.models.statistics import Statistics
 
-        return Resnet(self.dim, self.widths)
+        return Statistics(self.dim, self.width)
 
     def load(self, frames: int) -> Load:
-        """Nine weights between any two channels and one beside them, at every pixel."""
-        rows, columns = MELS // 4, frames // 4
-        kept, products = (
-            4.0 * rows * columns * self.widths[0],
-            64.0 * rows * columns * self.widths[0],
-        )
-        for one, other in pairwise(self.widths):
-            rows, columns = -(-rows // 2), -(-columns // 2)
-            products += rows * columns * other * (10 * one + 9 * other)
-            kept += 8.0 * rows * columns * other
-        return Load(self.parameters, products, kept)
+        """A cosine transform of each frame is most of what is measured."""
+        products = self.parameters + MELS * 64.0 * frames
+        return Load(self.parameters, products, 12.0 * MELS * frames)
 
     @property
     def parameters(self) -> int:
-        """With a scale and a shift for each norm's channel."""
-        blocks = sum(
-            other * (10 * one + 9 * other) + 4 * other for one, other in pairwise(self.widths)
-        )
-        return 66 * self.widths[0] + blocks + (2 * self.widths[-1] + 1) * self.dim
+        """Of three layers, with a scale and a shift for each number that is normed."""
+        products = self.width * (self.measured + self.width + self.dim)
+        return products + 2 * (self.measured + 2 * self.width + self.dim)
 
 
 PUBLISHED = {
@@ -227,7 +214,7 @@ PUBLISHED = {
 
 AUDIO_ENCODERS: dict[str, type[AudioEncoder]] = {
     "passt": PasstSettings,
-    "resnet": ResnetSettings,
+    "statistics": StatisticsSettings,
 }
 """By `class` in the config."""
 

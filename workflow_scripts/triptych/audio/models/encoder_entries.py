@@ -100,9 +100,5 @@ _ALLOWED: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
             isinstance(value, list) and len(value) == 2 and all(_counts(each, 0) for each in value)
         ),
     ),
-    tuple[int, ...]: (
-        "whole numbers from 1",
-        lambda value: isinstance(value, list) and all(_counts(each, 1) for each in value),
-    ),
 }
 """What a value may be, by its field's type."""

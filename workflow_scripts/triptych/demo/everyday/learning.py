@@ -1,22 +1,23 @@
 """Train the small model that the repository ships on everyday sounds, resumably.
 
-Contrastive as the report's models are, with two differences that a synthesised world allows: every
-batch holds, beside a caption of each of its scenes, a phrase for every kind of sound; and what
-matches is known (`wording.fits`), so that a caption matches all scenes that it is true of.
+Contrastive as the report's models are, with what a synthesised world allows besides: a batch holds,
+beside a caption of each of its scenes, one of every kind of sound; what matches is known
+(`wording.fits`), so that a caption matches all scenes that it is true of; and each kind has an
+anchor in the shared space, towards which sounds and captions are drawn. Anchors are not kept.
 """
 
 import logging
 import math
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from triptych.audio.models.losses import similarity_logits
@@ -24,6 +25,7 @@ from triptych.audio.models.model_files import build_model
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentence_encoders import sentence_encoder
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.statistics import Statistics, measure
 from triptych.audio.models.text_files import write_scratch_model
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
@@ -31,9 +33,10 @@ from triptych.core.divergence import all_finite, exploded
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.demo.everyday.catalogue import KINDS
-from triptych.demo.everyday.mixing import Mixer, Scenes
-from triptych.demo.everyday.pool import Pool, keyed
-from triptych.demo.everyday.wording import Caption, caption, fits, plain
+from triptych.demo.everyday.measuring import Measured
+from triptych.demo.everyday.mixing import Scenes
+from triptych.demo.everyday.pool import keyed
+from triptych.demo.everyday.wording import Caption, caption, fits, plain, present
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +49,7 @@ class LearningSettings:
     """How long is learned, and how."""
 
     steps: int
-    batch: int  # scenes a step
+    batch: int  # scenes a step, of those that were measured
     learning_rate: float  # at its highest
     warmup: int  # steps in which it rises
     decay: float  # share of the steps, the last ones, in which it falls
@@ -83,10 +86,18 @@ def new_model(entry: Mapping[str, Any], seed: int) -> RetrievalModel:
         return build_model(settings, folder, None, seed)
 
 
-def embed_mel(model: RetrievalModel, mel: Tensor) -> Tensor:
-    """Segments [N, 1, bands, frames], each a recording of its own, to unit vectors."""
-    mel = mel.contiguous(memory_format=torch.channels_last)
-    return functional.normalize(model.project_audio(model.audio(mel).float()), dim=1)
+def frames_of(entry: Mapping[str, Any]) -> int:
+    """Frames of what a model of `entry` hears at once."""
+    return ModelSettings.from_config(entry["audio"], entry["model"], 0.0).segment_frames
+
+
+def embed_measured(model: RetrievalModel, measured: Tensor) -> Tensor:
+    """What was measured of segments, each a recording of its own, to unit vectors.
+
+    As `RetrievalModel.embed_audio`, whose audio side is `Statistics`.
+    """
+    assert isinstance(model.audio, Statistics)
+    return functional.normalize(model.project_audio(model.audio.embed(measured).float()), dim=1)
 
 
 def contrast(audio: Tensor, text: Tensor, temperature: Tensor, matches: Tensor) -> Tensor:
@@ -115,18 +126,21 @@ def average_precision(scores: np.ndarray, relevant: np.ndarray) -> float:
 
 def learn(
     entry: Mapping[str, Any],
-    pool: Pool,
+    scenes: Measured,
+    held_out: Sequence[Scenes],
     settings: LearningSettings,
     device: torch.device,
     checkpoint: Checkpoint,
     stop: Stop,
 ) -> Learned:
-    """Train a model of `entry` on scenes mixed from `pool`, resuming from `checkpoint`.
+    """Train a model of `entry` on measured scenes, resuming from `checkpoint`.
+
+    The best state is that which finds the kinds best in the `held_out` scenes.
 
     Raises Stopped after saving when `stop` asks, DivergedError when a loss or a weight is not
     finite or the loss explodes. The log's seconds count all attempts.
     """
-    run = _Learning(entry, pool, settings, device)
+    run = _Learning(entry, scenes, held_out, settings, device)
     rhythm = Rhythm(
         settings.steps,
         ("step", "steps"),
@@ -136,7 +150,7 @@ def learn(
     )
     loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
     loop.restore(device)
-    loop.run(f"small model on {len(pool.kinds)} kinds of sound", run.step)
+    loop.run(f"small model on {len(scenes.kinds)} scenes", run.step)
     return run.learned()
 
 
@@ -144,20 +158,26 @@ class _Learning:
     """The state of a training: all that changes from step to step."""
 
     def __init__(
-        self, entry: Mapping[str, Any], pool: Pool, settings: LearningSettings, device: torch.device
+        self,
+        entry: Mapping[str, Any],
+        scenes: Measured,
+        held_out: Sequence[Scenes],
+        settings: LearningSettings,
+        device: torch.device,
     ) -> None:
-        self._settings, self._device = settings, device
+        self._scenes, self._settings, self._device = scenes, settings, device
         model = new_model(entry, settings.seed)
-        self._frames = model.settings.segment_frames
-        self._mixer = Mixer(pool, self._frames)
         self._model = model.to(device)
-        self._model.audio.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        generator = torch.Generator().manual_seed(settings.seed)
+        size = len(KINDS), model.settings.projection
+        self._anchors = nn.Parameter(torch.randn(size, generator=generator).to(device))
+        learnt = [each for each in self._model.parameters() if each.requires_grad]
         self._optimiser = torch.optim.AdamW(
-            (each for each in self._model.parameters() if each.requires_grad),
+            [*learnt, self._anchors],
             lr=settings.learning_rate,
             weight_decay=settings.weight_decay,
         )
-        self._held_out = [self._mixer.held_out(each) for each in range(pool.settings.held_out)]
+        self._held_out = [(measure(each.mel), each.kinds) for each in held_out]
         self.done = 0
         self._rows: list[dict[str, float]] = []
         self._summed = torch.zeros((), device=device)
@@ -182,23 +202,39 @@ class _Learning:
     def step(self) -> None:
         """Update the weights once."""
         settings = self._settings
-        scenes = self._mixer.training(settings.seed, self.done, settings.batch)
+        rows = self._rows_of(self.done)
+        scenes = [self._scenes.kinds[row] for row in rows]
         captions = _captions(scenes, settings.seed, self.done)
-        matches = torch.from_numpy(fits(captions, scenes.kinds)).to(self._device)
+        named = present([frozenset().union(*each.asks) for each in captions])
+        tables = fits(captions, scenes), present(scenes), named
+        matches = [torch.from_numpy(each).to(self._device) for each in tables]
         for group in self._optimiser.param_groups:
             group["lr"] = settings.learning_rate * self._rate()
         self._model.train()
         torch.manual_seed(settings.seed + self.done)  # of dropout
         self._optimiser.zero_grad(set_to_none=True)
         with precision_context(self._device, settings.precision):
-            audio = embed_mel(self._model, scenes.mel.to(self._device))
+            audio = embed_measured(self._model, self._scenes.numbers[rows].to(self._device))
             text = self._model.embed_text(self._model.text.tokenize([c.text for c in captions]))
-        loss = contrast(audio, text, self._model.temperature, matches)
+        anchors, temperature = functional.normalize(self._anchors, dim=1), self._model.temperature
+        loss = sum(
+            contrast(one, other, temperature, each)
+            for one, other, each in zip(
+                (audio, audio, text), (text, anchors, anchors), matches, strict=True
+            )
+        )
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), 5.0)
         self._optimiser.step()
         self._summed += loss.detach()
         self.done += 1
+
+    def _rows_of(self, step: int) -> list[int]:
+        """Scenes of a step: each pass over all of them is in an order of its own."""
+        batch, many = self._settings.batch, len(self._scenes.kinds)
+        each = many // batch
+        order = keyed("order", self._settings.seed, step // each).permutation(many)
+        return order[step % each * batch :][:batch].tolist()
 
     def trouble(self) -> str:
         """What is wrong with the losses since the last row, or with the weights."""
@@ -234,9 +270,9 @@ class _Learning:
         with precision_context(self._device, self._settings.precision):
             text = self._model.embed_text(self._model.text.tokenize([c.text for c in queries]))
             audio = torch.cat(
-                [embed_mel(self._model, each.mel.to(self._device)) for each in self._held_out]
+                [embed_measured(self._model, each.to(self._device)) for each, _ in self._held_out]
             )
-        kinds = [scene for each in self._held_out for scene in each.kinds]
+        kinds = [scene for _, many in self._held_out for scene in many]
         return average_precision((audio.float() @ text.T).cpu().numpy(), fits(queries, kinds))
 
     def state(self) -> dict[str, Any]:
@@ -245,6 +281,7 @@ class _Learning:
             "seconds": time.monotonic() - self._began,
             "rows": self._rows,
             "model": self._model.state_dict(),
+            "anchors": self._anchors.detach(),
             "optimiser": self._optimiser.state_dict(),
             "summed": self._summed,
             "best": self._best,
@@ -255,6 +292,7 @@ class _Learning:
         self.done, self._rows = state["step"], state["rows"]
         self._began = time.monotonic() - state["seconds"]
         self._model.load_state_dict(state["model"])
+        self._anchors.data.copy_(state["anchors"])
         self._optimiser.load_state_dict(state["optimiser"])
         self._summed.copy_(state["summed"])
         self._best, self._best_row = state["best"], (state["best_row"][0], state["best_row"][1])
@@ -264,9 +302,9 @@ class _Learning:
         return Learned(self._model.cpu().eval(), pd.DataFrame(self._rows), self._best_row[0])
 
 
-def _captions(scenes: Scenes, seed: int, step: int) -> list[Caption]:
+def _captions(scenes: Sequence[list[int]], seed: int, step: int) -> list[Caption]:
     """One of each scene, then one of each kind."""
     rng = keyed("words", seed, step)
-    return [caption(rng, each) for each in scenes.kinds] + [
+    return [caption(rng, each) for each in scenes] + [
         caption(rng, [place]) for place in range(len(KINDS))
     ]

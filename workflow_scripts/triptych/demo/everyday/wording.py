@@ -1,6 +1,6 @@
 """What a scene is called: phrases of its sounds, alone or joined, in full or telegraphic."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -126,13 +126,19 @@ def _bare(phrase: str) -> str:
     return phrase
 
 
+def present(scenes: Sequence[Collection[int]]) -> np.ndarray:
+    """Which kinds are in which scenes: bool [scenes, kinds]."""
+    table = np.zeros((len(scenes), len(KINDS)), bool)
+    for row, scene in enumerate(scenes):
+        table[row, list(scene)] = True
+    return table
+
+
 def fits(captions: Sequence[Caption], scenes: Sequence[Sequence[int]]) -> np.ndarray:
     """Which captions are true of which scenes: bool [scenes, captions]."""
-    present = np.zeros((len(scenes), len(KINDS)), bool)
-    for row, scene in enumerate(scenes):
-        present[row, list(scene)] = True
+    table = present(scenes)
     columns = [
-        np.logical_and.reduce([present[:, sorted(ask)].any(1) for ask in each.asks])
+        np.logical_and.reduce([table[:, sorted(ask)].any(1) for ask in each.asks])
         for each in captions
     ]
     return np.stack(columns, axis=1)
