@@ -63,7 +63,7 @@ def dog_barking(draw: Draw) -> Sound:
 
     def bark() -> Sound:
         n = samples(length := draw.between(0.08, 0.26))
-        formants = [
+        formants: Formants = [
             (glide(draw, n, 500 * size, 950 * size, 600 * size), 250, 1.0),
             (glide(draw, n, 1100 * size, 1800 * size, 1300 * size), 350, 0.8),
             (3000 * size, 700, 0.3),
@@ -137,7 +137,7 @@ def cat_meowing(draw: Draw) -> Sound:
     def meow() -> Sound:
         length = draw.between(0.35, 1.5)
         n = samples(length)
-        formants = [
+        formants: Formants = [
             (glide(draw, n, 450 * size, 1000 * size, 900 * size, 500 * size), 200, 1.0),
             (glide(draw, n, 1700 * size, 1500 * size, 1100 * size, 800 * size), 250, 0.8),
             (3800 * size, 600, 0.2),
@@ -187,7 +187,7 @@ def cow(draw: Draw) -> Sound:
     def moo() -> Sound:
         length = draw.between(0.8, 2.8)
         n = samples(length)
-        formants = [
+        formants: Formants = [
             (glide(draw, n, 280 * size, 750 * size, 800 * size, 500 * size), 120, 1.0),
             (glide(draw, n, 800 * size, 1400 * size, 1300 * size), 200, 0.7),
             (2700 * size, 400, 0.3),

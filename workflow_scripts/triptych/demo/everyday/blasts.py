@@ -32,7 +32,7 @@ def gunshots(draw: Draw) -> Sound:
 
     if draw.chance(0.25):
         start, rate = draw.between(0, 1.5), draw.scale(7, 14)
-        times = start + np.arange(draw.count(5, 25)) / rate
+        times: Sound = start + np.arange(draw.count(5, 25)) / rate
     else:
         times = spells(draw, draw.n, (1, 5), (0.3, 2))
     return events(draw, times, shot, 0.6)

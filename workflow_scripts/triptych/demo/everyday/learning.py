@@ -217,12 +217,11 @@ class _Learning:
             audio = embed_measured(self._model, self._scenes.numbers[rows].to(self._device))
             text = self._model.embed_text(self._model.text.tokenize([c.text for c in captions]))
         anchors, temperature = functional.normalize(self._anchors, dim=1), self._model.temperature
-        loss = sum(
-            contrast(one, other, temperature, each)
-            for one, other, each in zip(
-                (audio, audio, text), (text, anchors, anchors), matches, strict=True
-            )
-        )
+        pairs = (audio, text), (audio, anchors), (text, anchors)
+        losses = [
+            contrast(*pair, temperature, each) for pair, each in zip(pairs, matches, strict=True)
+        ]
+        loss = torch.stack(losses).sum()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._model.parameters(), 5.0)
         self._optimiser.step()

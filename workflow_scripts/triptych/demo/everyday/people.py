@@ -94,10 +94,11 @@ def woman_speaking(draw: Draw) -> Sound:
 
 def children(draw: Draw) -> Sound:
     """High voices, one or many."""
-    return sum(
+    voices = [
         draw.between(0.3, 1) * _talk(draw, draw.scale(240, 480), draw.between(1.3, 1.5))
         for _ in range(draw.count(1, 3))
-    )
+    ]
+    return np.sum(voices, axis=0)
 
 
 def babble(draw: Draw) -> Sound:

@@ -23,12 +23,12 @@ def write_learned(
     write_csv(learned.log, folder / "training.csv")
     weights = folder / "model.safetensors"
     save_weights(learned.model, weights, half=True)
-    best = learned.log.set_index("step").loc[learned.step]
+    best = learned.log["held_out_map"][learned.log["step"] == learned.step].iloc[0]
     about = {
         "sources": {"everyday": "synthesised"},
         "kinds": len(KINDS),
         "step": learned.step,
-        "held_out_map": float(best["held_out_map"]),
+        "held_out_map": float(best),
         "settings": dict(settings),
     }
     save_model(learned.model, folder, about, weights)

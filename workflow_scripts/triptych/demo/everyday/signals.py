@@ -161,7 +161,8 @@ def smoke_alarm(draw: Draw) -> Sound:
     n, time = draw.n, np.arange(draw.n) / 32000
     rate = draw.scale(0.8, 9)
     if draw.chance(0.5):
-        f0, gate = draw.scale(2300, 3600) * np.ones(n), (time * rate % 1) < draw.between(0.4, 0.8)
+        f0 = draw.scale(2300, 3600) * np.ones(n)
+        gate = ((time * rate % 1) < draw.between(0.4, 0.8)).astype(float)
     else:
         f0, gate = (
             draw.scale(700, 2000) * (1 + draw.between(0.2, 0.9) * (time * rate % 1)),
@@ -225,7 +226,7 @@ def bleeps(draw: Draw) -> Sound:
         put(
             out,
             at,
-            tone(f0, n, draw.pick([1, 0, 0.33, 0, 0.2, 0, 0.14], [1, 0.3], [1]))
+            tone(f0, n, draw.pick([1, 0, 0.33, 0, 0.2, 0, 0.14], [1, 0.3], [1.0]))
             * fade(n, 0.002, 0.01),
         )
         at += n / 32000 + (draw.between(0.3, 1.2) if draw.chance(0.06) else 0)
