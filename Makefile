@@ -110,7 +110,7 @@ networks: $(READY) ## train the network of resources/style/networks anew (about 
 	  cp $$made/network.safetensors $$shipped.safetensors; cp $$made/losses.csv $$shipped.csv; \
 	  cp $$made/checkpoints.png $$shipped.png
 
-small: $(READY) ## train the model of resources/audio/small anew (about an hour)
+small: $(READY) ## train the model of resources/audio/small anew (about 12 minutes)
 	$(BIN)/snakemake --cores $(CORES) results/audio/small
 	mkdir -p resources/audio/small
 	cp results/audio/small/{model.safetensors,model.json,tokenizer.json,training.csv} resources/audio/small/
