@@ -12,7 +12,7 @@ READY  := .venv/ready
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs plan house experts backbones networks lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs plan house experts backbones networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -113,6 +113,11 @@ networks: $(READY) ## train the network of resources/style/networks anew (about 
 	made=results/style/networks/hands/temporal shipped=resources/style/networks/hands; \
 	  cp $$made/network.safetensors $$shipped.safetensors; cp $$made/losses.csv $$shipped.csv; \
 	  cp $$made/checkpoints.png $$shipped.png
+
+small: $(READY) ## train the model of resources/audio/small anew (about 12 minutes)
+	$(BIN)/snakemake --cores $(CORES) results/audio/small
+	mkdir -p resources/audio/small
+	cp results/audio/small/{model.safetensors,model.json,tokenizer.json,training.csv} resources/audio/small/
 
 lock: $(READY) ## compile requirements.lock from pyproject.toml
 	$(BIN)/uv pip compile --quiet --generate-hashes --extra dev --no-header --no-emit-index-url \

@@ -371,6 +371,28 @@ rule audio_text_model:
         "../workflow_scripts/audio_text_model.py"
 
 
+rule audio_train_small:
+    """Train the small model for search on everyday sounds (resources/audio ships the result)."""
+    output:
+        directory("results/audio/small"),
+    log:
+        "results/logs/audio_train_small/audio_train_small.log",
+    benchmark:
+        "results/benchmarks/audio_train_small/audio_train_small.tsv"
+    conda:
+        "../envs/audio.yaml"
+    resources:
+        **REQUESTED,
+        gpu=GPU,
+    params:
+        settings=AUDIO.config["small"],
+        device=config["device"],
+        checkpoint="results/checkpoints/audio_train_small",
+        code=code("audio_train_small"),
+    script:
+        "../workflow_scripts/audio_train_small.py"
+
+
 rule audio_finished_model:
     """Download a finished model of somebody else's, as a folder that search reads."""
     output:

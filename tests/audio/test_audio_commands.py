@@ -292,4 +292,4 @@ def test_who_indexes_recordings_is_told_of_a_model_that_knows_only_synthesised_s
 ):
     model = write_weights(tmp_path / "model", b"one", source)
     assert triptych("index", sounds, "--model", model) == 0
-    assert ("only synthesised scenes" in capsys.readouterr().err) == (source == "synthesised")
+    assert ("only synthesised sounds" in capsys.readouterr().err) == (source == "synthesised")

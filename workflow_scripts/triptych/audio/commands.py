@@ -103,15 +103,15 @@ def add_commands(commands: Any) -> None:
             "--index", type=Path, required=True, metavar="FILE", help="the index, or its folder"
         )
     for parser, default in (
-        (index, "the index's own, at first the best one that the workflow trained"),
+        (index, "the index's own, at first the best one trained here on recordings, or else small"),
         (search, "the one that made the index; only --like needs it"),
     ):
         parser.add_argument(
             "--model",
             type=Path,
             metavar="FOLDER",
-            help="a trained model, or the name of a finished one that is fetched once: published "
-            f"(dcase2025), salsa, clap (default: {default})",
+            help="a trained model; small, which the repository ships; or the name of a finished "
+            f"one that is fetched once: published (dcase2025), salsa, clap (default: {default})",
         )
         parser.add_argument(
             "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
@@ -151,7 +151,8 @@ def _index(options: argparse.Namespace) -> int:
     model, sha256 = _model_for(earlier, options.model)
     if only_synthesised(model):
         print(
-            "this model has heard only synthesised scenes: expect little of it on recordings",
+            "this model has heard only synthesised sounds: expect little of it on recordings; "
+            "--model published fetches one that has heard recordings",
             file=sys.stderr,
         )
     embedder = cache(lambda: _embedder(model, options.device))

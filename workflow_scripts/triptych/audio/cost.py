@@ -17,6 +17,7 @@ from triptych.audio.data_sizes import (
     trained_on,
 )
 from triptych.audio.experiments import audio_runs, run_records, training_of
+from triptych.audio.models.audio_encoders import MELS
 from triptych.audio.models.sentence_encoders import (
     LONGEST_TOKENS,
     SentenceSettings,
@@ -59,6 +60,10 @@ CLAP_NUMBERS, JOINT_NUMBERS = 153.5e6, 443e6
 """Of finished models of others: CLAP's, and those of PaSST with RoBERTa-large."""
 FINISHED_SECONDS = 10
 """Seconds of sound that a core embeds in a second by PaSST without overlap: about."""
+EVERYDAY_KINDS = 159
+"""Of sounds that the small model learns."""
+EVERYDAY_SECONDS, MIXED_SECONDS = 0.05, 0.0025
+"""Of a core for one of their sounds, and for one scene mixed of them: measured."""
 BENCH_SECONDS = 1200.0
 """Of the bench: about."""
 
@@ -252,6 +257,24 @@ class _Jobs:
         return Cost(cpu_seconds=BENCH_SECONDS, memory=8 * GB)
 
     # Training.
+
+    def audio_train_small(self) -> Cost:
+        small = self._config["small"]
+        sounds, training = small["sounds"], small["training"]
+        model = ModelSettings.from_config(small["audio"], small["model"], 0.0)
+        text = sentence_encoder("small", small["text"])
+        precision = precision_on_gpus(training["precision"], "training")
+        captions = training["batch"] + EVERYDAY_KINDS  # one of each scene and of each kind
+        step = step_work(model, text, training["batch"], captions, precision)
+        made = EVERYDAY_KINDS * (sounds["each"] + sounds["held_out"])
+        seconds = made * EVERYDAY_SECONDS + training["steps"] * training["batch"] * MIXED_SECONDS
+        return Cost(
+            work={precision: step * training["steps"]},
+            cpu_seconds=seconds,
+            scratch=made * MELS * 200.0 * sounds["seconds"],
+            memory=2 * GB,
+            tensors=kept(step),
+        )
 
     def audio_pretrain(self) -> Cost:
         return self._trained("pretraining", ("clotho", "audiocaps", "wavcaps"), "pretrained")

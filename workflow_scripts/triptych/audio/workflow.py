@@ -23,6 +23,8 @@ CHANGES_NOTHING = (
     *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
     # Where sound lies: FLAC gives the same samples as int16.
     *("audio.sources.audiocaps.path", "audio.sources.*.shards", "audio.keep_downloads"),
+    # How what the repository ships was made.
+    "audio.small.*",
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
@@ -83,6 +85,10 @@ class Workflow(Inputs):
             for name, entry in self.config["text_models"].items():
                 key = f"text_models.{name}"
                 text[name] = sentence_encoder(name, entry)
+            small, key = self.config["small"], "small.audio"
+            ModelSettings.from_config(small["audio"], small["model"], 0.0)
+            key = "small.text"
+            sentence_encoder("small", small["text"])
         except ValueError as error:
             raise ConfigError(f"config: audio.{key}{error}") from error
         for key in ("audio_models", "text_models"):

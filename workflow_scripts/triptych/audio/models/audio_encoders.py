@@ -176,6 +176,32 @@ class PasstSettings(AudioEncoder):
         return min(self.stride) < PATCH
 
 
+@dataclass(frozen=True)
+class StatisticsSettings(AudioEncoder):
+    """Statistics of the spectrogram, and layers of `width` above them."""
+
+    width: int
+
+    measured: ClassVar[int] = 946  # models/statistics.py
+
+    def network(self) -> "nn.Module":
+        """The network."""
+        from triptych.audio.models.statistics import Statistics
+
+        return Statistics(self.dim, self.width)
+
+    def load(self, frames: int) -> Load:
+        """A cosine transform of each frame is most of what is measured."""
+        products = self.parameters + MELS * 64.0 * frames
+        return Load(self.parameters, products, 12.0 * MELS * frames)
+
+    @property
+    def parameters(self) -> int:
+        """Of three layers, with a scale and a shift for each number that is normed."""
+        products = self.width * (self.measured + self.width + self.dim)
+        return products + 2 * (self.measured + 2 * self.width + self.dim)
+
+
 PUBLISHED = {
     name: PasstSettings(768, stride, frames, 12, 12, patchout, AUDIOSET)
     for name, stride, frames, patchout in (
@@ -188,6 +214,7 @@ PUBLISHED = {
 
 AUDIO_ENCODERS: dict[str, type[AudioEncoder]] = {
     "passt": PasstSettings,
+    "statistics": StatisticsSettings,
 }
 """By `class` in the config."""
 

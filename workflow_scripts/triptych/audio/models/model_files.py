@@ -54,9 +54,14 @@ class HasWeights(Protocol):
         """Tensors by name."""
 
 
-def save_weights(model: HasWeights, path: StrPath) -> None:
-    """Write a model's weights alone, as `save_model` and a training's checkpoint hold them."""
+def save_weights(model: HasWeights, path: StrPath, half: bool = False) -> None:
+    """Write a model's weights alone, as `save_model` and a training's checkpoint hold them.
+
+    half: in half precision, which a model that is shipped is rounded to.
+    """
     tensors = {name: value.cpu().contiguous() for name, value in model.state_dict().items()}
+    if half:
+        tensors = {k: v.half() if v.is_floating_point() else v for k, v in tensors.items()}
     with atomic_path(path) as temporary:
         save_file(tensors, temporary)
 
@@ -91,7 +96,9 @@ def load_model(folder: StrPath, device: torch.device | str = "cpu") -> Retrieval
             text = SentenceEncoder(table["text"], read_tokenizer(folder), settings.text_dropout)
             audio = settings.audio.network()
         model = RetrievalModel(settings, audio, text)
-        model.load_state_dict(load_file(folder / "model.safetensors"), assign=True)
+        state = load_file(folder / "model.safetensors")
+        state = {k: v.float() if v.dtype == torch.float16 else v for k, v in state.items()}
+        model.load_state_dict(state, assign=True)
     except (SafetensorError, OSError, RuntimeError, KeyError, TypeError, ValueError) as error:
         raise InputError(
             f"{folder}: its files don't belong together or come from another version of this "

@@ -13,6 +13,8 @@ from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 
 CHECKOUT = Path(__file__).resolve().parents[4]
+SMALL = "small"
+"""The model that the repository ships, in resources/audio."""
 SCORES, MODELS = Path("results/audio/metrics.csv"), Path("results/audio/models")
 _HOW = (
     "train one with make demo (minutes, small, knows only synthesised sounds) or with "
@@ -37,15 +39,43 @@ def best_model() -> tuple[Path, str]:
 
 
 def chosen_model(wanted: Path | None, say: Callable[[str], None]) -> Path:
-    """The folder of the model that is asked for by its folder or by a finished one's name.
+    """The folder of the model that is asked for: a folder, "small", or a finished one's name.
 
-    None asks for the best one. say: is told which that is, and what is fetched. Raises InputError.
+    None asks for the default one. say: is told which that is, and what is fetched. Raises
+    InputError.
     """
     if wanted is None:
-        folder, description = best_model()
+        folder, description = default_model()
         say(description)
         return folder
-    return wanted if wanted.exists() else finished_model(str(wanted), CHECKOUT, say) or wanted
+    if wanted.exists():
+        return wanted
+    name = str(wanted)
+    return shipped(name) or finished_model(name, CHECKOUT, say) or wanted
+
+
+def default_model() -> tuple[Path, str]:
+    """The best model that was trained here on recordings, or else the small one; and a sentence.
+
+    Models that have heard nothing but the demo's scenes know fewer sounds than the small one.
+    Raises InputError where there is neither.
+    """
+    try:
+        folder, said = best_model()
+    except InputError:
+        if not shipped(SMALL):
+            raise
+    else:
+        if not only_synthesised(folder):
+            return folder, said
+    small = shipped(SMALL)
+    return (small, "model small, which the repository ships") if small else (folder, said)
+
+
+def shipped(name: str) -> Path | None:
+    """The folder of a model that the checkout carries; None for another name."""
+    folder = CHECKOUT / "resources/audio" / name
+    return folder if name == SMALL and folder.is_dir() else None
 
 
 def checked_model(folder: Path) -> tuple[Path, str]:

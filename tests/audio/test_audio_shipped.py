@@ -1,0 +1,111 @@
+"""The small model that the repository ships: its file, its record, and a search with it."""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+import yaml
+from safetensors.torch import load_file
+from small_sounds import write_sound
+
+from triptych.audio.commands import add_commands
+from triptych.audio.data.sound_writing import write_sound as write_samples
+from triptych.audio.models.model_files import load_model
+from triptych.audio.search import trained
+from triptych.core.errors import InputError
+from triptych.demo.everyday.catalogue import KINDS
+from triptych.demo.everyday.pool import PoolSettings, sound
+
+ROOT = Path(__file__).parents[2]
+SMALL = ROOT / "resources/audio/small"
+MOST_BYTES = 16 * 2**20
+
+
+@pytest.fixture(scope="module")
+def about():
+    return json.loads((SMALL / "model.json").read_text())["about"]
+
+
+@pytest.fixture(scope="module")
+def sounds(tmp_path_factory):
+    """A folder of sounds that no training has heard: of other seeds than config.yaml's."""
+    folder = tmp_path_factory.mktemp("sounds")
+    settings = PoolSettings(each=1, held_out=1, seconds=4.0, seed=77)
+    for name in ("rain", "church_bells", "songbirds", "clock_ticking", "siren", "baby_crying"):
+        for number in range(2):
+            samples = np.clip(sound(name, number, settings), -1, 1)
+            write_samples(folder / f"{name}-{number}.wav", samples, 32000, "WAV")
+    return folder
+
+
+def triptych(*arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    add_commands(parser.add_subparsers())
+    options = parser.parse_args([str(argument) for argument in arguments])
+    return options.run(options)
+
+
+def test_it_is_small_and_in_half_precision():
+    assert sum(each.stat().st_size for each in SMALL.iterdir()) < MOST_BYTES
+    tensors = load_file(SMALL / "model.safetensors")
+    assert {each.dtype for each in tensors.values()} <= {torch.float16, torch.int64}
+    assert all(each.float().isfinite().all() for each in tensors.values())
+
+
+def test_its_record_says_what_the_config_says(about):
+    config = yaml.safe_load((ROOT / "config.yaml").read_text())["audio"]["small"]
+    assert about["settings"] == config
+    assert about["kinds"] == len(KINDS)
+    assert about["sources"] == {"everyday": "synthesised"}
+    log = np.genfromtxt(SMALL / "training.csv", delimiter=",", names=True)
+    assert about["held_out_map"] == pytest.approx(log["held_out_map"].max())
+    assert about["step"] == log["step"][log["held_out_map"].argmax()]
+
+
+def test_it_loads_in_float32():
+    model = load_model(SMALL)
+    assert {each.dtype for each in model.parameters()} == {torch.float32}
+    assert model.settings.segment_seconds == 3
+
+
+def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
+    assert triptych("index", sounds, "--model", "small") == 0
+    assert "only synthesised sounds" in capsys.readouterr().err
+    right = 0
+    for query, name in (
+        ("rainfall", "rain"),
+        ("bells ringing in a tower", "church_bells"),
+        ("birds", "songbirds"),
+        ("a clock", "clock_ticking"),
+        ("an ambulance", "siren"),
+        ("an infant crying", "baby_crying"),
+    ):
+        triptych("search", query, "--index", sounds, "-n", 1, "--json")
+        right += name in json.loads(capsys.readouterr().out)[0]["file"]
+    assert right >= 5
+
+
+def test_without_a_model_trained_on_recordings_it_is_the_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, said = trained.default_model()
+    assert folder == SMALL and "small" in said
+
+
+@pytest.mark.parametrize("source", ["synthesised", "download"])
+def test_a_model_that_has_heard_recordings_goes_before_it(source, tmp_path, monkeypatch):
+    about = {"about": {"sources": {"clotho": source}}}
+    (tmp_path / "model.json").write_text(json.dumps(about))
+    monkeypatch.setattr(trained, "best_model", lambda: (tmp_path, "the best"))
+    found, _ = trained.default_model()
+    assert found == (SMALL if source == "synthesised" else tmp_path)
+
+
+def test_another_name_is_no_shipped_model(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert trained.shipped("large") is None
+    write_sound(tmp_path / "sounds" / "low.wav", "low")
+    with pytest.raises(InputError, match="no trained model"):
+        triptych("index", tmp_path / "sounds", "--model", "smal")

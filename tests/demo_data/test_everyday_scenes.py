@@ -1,0 +1,294 @@
+"""Scenes mixed from the pool, their captions, and the small model's training on them."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+
+from triptych.audio.models.mel import LogMel
+from triptych.audio.models.model_files import load_model
+from triptych.audio.models.statistics import measure
+from triptych.audio.models.text_files import clean_caption
+from triptych.audio.search.trained import only_synthesised
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import Stopped
+from triptych.demo.everyday import pool as pool_module
+from triptych.demo.everyday.catalogue import KINDS
+from triptych.demo.everyday.learning import (
+    LearningSettings,
+    average_precision,
+    contrast,
+    learn,
+    new_model,
+)
+from triptych.demo.everyday.measuring import Measured, write_measured
+from triptych.demo.everyday.mixing import Mixer, reverberated, warped
+from triptych.demo.everyday.pool import FLOOR, Pool, PoolSettings, keyed, spectrogram, write_pool
+from triptych.demo.everyday.shipping import write_learned
+from triptych.demo.everyday.wording import Caption, caption, fits, meanings, plain
+
+PLACES = {name: place for place, name in enumerate(KINDS)}
+SOUNDS = PoolSettings(each=1, held_out=1, seconds=1.0, seed=0)
+TINY = {
+    "audio": {"class": "statistics", "segment_seconds": 1, "dim": 16, "width": 8},
+    "text": {"class": "words", "source": "scratch", "hidden": 16, "vocabulary": 3000},
+    "model": {
+        "projection": 8,
+        "temperature": 0.05,
+        "learn_temperature": False,
+        "text_dropout": 0.0,
+    },
+}
+TRAINING = LearningSettings(
+    steps=6,
+    batch=16,
+    learning_rate=0.01,
+    warmup=2,
+    decay=0.5,
+    weight_decay=0.0,
+    precision="float32",
+    seed=0,
+    log_every=2,
+    checkpoint_every=2,
+)
+
+
+class Never:
+    """Nobody asks to stop."""
+
+    reason = None
+
+
+class After:
+    """Somebody asks to stop when the training has looked so often."""
+
+    def __init__(self, looks):
+        self._left = looks
+
+    @property
+    def reason(self):
+        self._left -= 1
+        return "a test" if self._left < 0 else None
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    """A pool whose sounds are a band of noise for each kind, so that it takes no time."""
+    folder = tmp_path_factory.mktemp("pool")
+
+    def stripe(name, number, settings):
+        hertz = 150 * 1.02 ** PLACES[name]
+        time = np.arange(32000) / 32000
+        return (0.3 * np.sin(2 * np.pi * hertz * time)).astype(np.float32)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool_module, "sound", stripe)
+        write_pool(folder, SOUNDS)
+    return Pool(folder)
+
+
+def test_a_spectrogram_of_the_pool_is_what_the_front_end_hears():
+    wave = (0.1 * np.random.default_rng(0).standard_normal(32000)).astype(np.float32)
+    front = LogMel()
+    power = FLOOR * np.expm1(spectrogram(wave, front).astype(float))
+    heard = (np.log(power + 1e-5) + 4.5) / 5
+    wanted = front(torch.from_numpy(wave)[None])[0, 0].numpy()
+    np.testing.assert_allclose(heard, wanted, atol=4e-3)
+    assert np.abs(spectrogram(np.zeros(32000, np.float32), front)).max() < 1e-5
+
+
+def test_a_pool_that_was_stopped_goes_on_to_the_same_bytes(tmp_path, monkeypatch):
+    names = [*KINDS][:3]
+    monkeypatch.setattr(pool_module, "KINDS", {name: KINDS[name] for name in names})
+    settings = PoolSettings(each=1, held_out=1, seconds=0.5, seed=0)
+    write_pool(tmp_path / "whole", settings)
+    looks = iter([None, None, None, None, "a test"])
+    with pytest.raises(Stopped):
+        write_pool(tmp_path / "parts", settings, asked=lambda: next(looks))
+    assert not (tmp_path / "parts/pool.json").exists()
+    assert json.loads((tmp_path / "parts/rounds.json").read_text())["rounds"] == 1
+    write_pool(tmp_path / "parts", settings)
+    for name in ("sounds.npy", "pool.json"):
+        assert (tmp_path / "parts" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    write_pool(tmp_path / "parts", settings, made_for="other code")
+    assert json.loads((tmp_path / "parts/pool.json").read_text())["made_for"] == "other code"
+
+
+def test_a_pool_of_other_kinds_is_refused(tmp_path):
+    described = {"kinds": ["rain"], "settings": {}}
+    (tmp_path / "pool.json").write_text(json.dumps(described))
+    with pytest.raises(ValueError, match="other kinds of sound"):
+        Pool(tmp_path)
+
+
+def test_warping_is_a_reading_at_other_places():
+    heard = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(warped(heard, 4, 1.0, 0.0, 1.0, 0.0), heard)
+    late = warped(heard, 4, 1.0, -2.0, 1.0, 0.0)
+    np.testing.assert_array_equal(late, np.pad(heard, ((0, 0), (2, 0)))[:, :4])
+    fast = warped(heard, 4, 2.0, 0.0, 1.0, 1.0)
+    np.testing.assert_array_equal(fast, [[4, 6, 0, 0], [8, 10, 0, 0], [0, 0, 0, 0]])
+
+
+def test_reverberation_adds_an_exponential_tail():
+    power = torch.zeros(1, 128, 60)
+    power[:, :, 10] = 1.0
+    wet = reverberated(power.clone(), torch.Generator().manual_seed(0))[0]
+    assert not wet[:, :10].any()
+    ratios = wet[:, 20:30] / wet[:, 19:29]
+    assert torch.allclose(ratios, ratios[:, :1].expand_as(ratios), rtol=1e-4)
+    assert (ratios[:, 0].diff() <= 1e-6).all()  # the treble dies sooner
+
+
+def test_a_batch_is_a_function_of_seed_and_step_and_is_normalised_as_the_front_end_is(pool):
+    mixer = Mixer(pool, 100)
+    one, again, other = (mixer.training(0, step, 40) for step in (3, 3, 4))
+    assert torch.equal(one.mel, again.mel) and one.kinds == again.kinds
+    assert not torch.equal(one.mel, other.mel)
+    assert one.mel.shape == (40, 1, 128, 100)
+    assert torch.isfinite(one.mel).all()
+    silence = (np.log(1e-5) + 4.5) / 5
+    assert one.mel.min() >= silence - 1e-4
+    assert {len(kinds) for kinds in one.kinds} == {1, 2, 3}
+
+
+def test_each_kind_comes_first_equally_often(pool):
+    kinds = Mixer(pool, 20).training(0, 0, 2 * len(KINDS)).kinds
+    assert sorted(each[0] for each in kinds) == sorted(2 * list(range(len(KINDS))))
+
+
+def test_held_out_scenes_are_of_sounds_that_no_training_scene_has(pool, monkeypatch):
+    taken = set()
+    monkeypatch.setattr(
+        pool, "sound", lambda kind, number: taken.add(number) or np.zeros((128, 100), np.float16)
+    )
+    mixer = Mixer(pool, 100)
+    mixer.training(0, 0, 64)
+    assert taken == {1}
+    taken.clear()
+    assert [each[0] for each in mixer.held_out(0).kinds] == list(range(len(KINDS)))
+    assert taken == {0}
+
+
+def test_captions_name_what_is_in_the_scene():
+    rng = keyed("test")
+    for scene in ([PLACES["rain"]], [PLACES["thunder"], PLACES["crickets"]]):
+        for _ in range(60):
+            made = caption(rng, scene)
+            assert 1 <= len(made.asks) <= len(scene)
+            assert fits([made], [scene])[0, 0]
+            assert not fits([made], [[PLACES["typing"]]])[0, 0]
+            known = [phrase for phrase, kinds in meanings().items() if scene[0] in kinds]
+            words = set(made.text.replace(",", "").split())
+            assert any(set(phrase.split()[1:]) <= words for phrase in known)
+
+
+def test_a_phrase_of_several_kinds_fits_each_of_them():
+    steps = Caption("footsteps", (meanings()["footsteps"],))
+    scenes = [[PLACES["footsteps_hard"]], [PLACES["footsteps_soft"]], [PLACES["rain"]]]
+    assert fits([steps], scenes)[:, 0].tolist() == [True, True, False]
+    both = Caption("", (*steps.asks, *plain(PLACES["rain"]).asks))
+    assert fits([both], [[PLACES["rain"]], [PLACES["rain"], PLACES["footsteps_hard"]]])[
+        :, 0
+    ].tolist() == [False, True]
+
+
+def test_the_contrast_is_a_cross_entropy_over_what_matches():
+    generator = torch.Generator().manual_seed(0)
+    audio, text = (
+        torch.nn.functional.normalize(torch.randn(n, 6, generator=generator), dim=1) for n in (4, 5)
+    )
+    matches = torch.rand(4, 5, generator=generator) < 0.4
+    matches[:, 0] = True
+    matches[:, 4] = False
+    logits, total = (audio @ text.T / 0.5).double(), []
+    for way, wanted in ((logits, matches), (logits.T, matches.T)):
+        rows = [
+            -torch.log(torch.exp(row[fit]) / torch.exp(row).sum()).mean()
+            for row, fit in zip(way, wanted, strict=True)
+            if fit.any()
+        ]
+        total.append(torch.stack(rows).mean())
+    found = contrast(audio, text, torch.tensor([0.5]), matches)
+    assert found.item() == pytest.approx(((total[0] + total[1]) / 2).item(), rel=1e-5)
+
+
+def test_average_precision_is_scikit_learns():
+    rng = np.random.default_rng(0)
+    scores, relevant = rng.standard_normal((30, 7)), rng.uniform(size=(30, 7)) < 0.2
+    relevant[0] = True
+    wanted = np.mean([average_precision_score(relevant[:, q], scores[:, q]) for q in range(7)])
+    assert average_precision(scores, relevant) == pytest.approx(wanted)
+
+
+def test_a_tokenizer_knows_every_word_of_the_phrases():
+    tokenizer = new_model(TINY, 0).text.tokenizer
+    for each in KINDS.values():
+        for phrase in each.phrases:
+            assert "[UNK]" not in tokenizer.encode(clean_caption(phrase)).tokens
+
+
+@pytest.fixture(scope="module")
+def scenes(pool, tmp_path_factory):
+    """The folder of 256 measured scenes."""
+    folder = tmp_path_factory.mktemp("scenes")
+    write_measured(folder, Mixer(pool, 100), 200, 0)
+    return folder
+
+
+def test_scenes_are_measured_once_and_a_stopped_measuring_goes_on(pool, scenes, tmp_path):
+    mixer = Mixer(pool, 100)
+    whole, some = Measured(scenes, 200), Measured(scenes, 130)
+    assert len(whole.kinds) == len(whole.numbers) == 200 and len(some.kinds) == 130
+    made = mixer.training(0, 1, 128)
+    assert whole.kinds[128:] == made.kinds[:72]
+    torch.testing.assert_close(whole.numbers[128:], measure(made.mel).half()[:72])
+    looks = iter([None, "a test"])
+    with pytest.raises(Stopped):
+        write_measured(tmp_path, mixer, 200, 0, asked=lambda: next(looks))
+    write_measured(tmp_path, mixer, 200, 0)
+    for name in ("measured.npy", "kinds.npy", "done.json"):
+        assert (tmp_path / name).read_bytes() == (scenes / name).read_bytes()
+
+
+def trained(pool, scenes, folder, stop):
+    return learn(
+        TINY,
+        Measured(scenes, 200),
+        [Mixer(pool, 100).held_out(0)],
+        TRAINING,
+        torch.device("cpu"),
+        Checkpoint(folder, "x"),
+        stop,
+    )
+
+
+def test_a_training_that_was_stopped_ends_as_an_unbroken_one(pool, scenes, tmp_path):
+    whole = trained(pool, scenes, tmp_path / "whole", Never())
+    with pytest.raises(Stopped):
+        trained(pool, scenes, tmp_path / "parts", After(3))
+    parts = trained(pool, scenes, tmp_path / "parts", Never())
+    assert parts.step == whole.step
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(value, parts.model.state_dict()[name]), name
+    columns = ["step", "loss", "held_out_map"]
+    assert parts.log[columns].equals(whole.log[columns])
+    best = whole.log["held_out_map"].idxmax()
+    assert whole.step == whole.log["step"][best]
+
+
+def test_what_is_shipped_loads_in_float32_with_its_record(pool, scenes, tmp_path):
+    learned = trained(pool, scenes, tmp_path / "run", Never())
+    write_learned(tmp_path / "model", learned, TINY)
+    loaded = load_model(tmp_path / "model")
+    for name, value in learned.model.state_dict().items():
+        kept = value.half().float() if value.is_floating_point() else value
+        assert torch.equal(loaded.state_dict()[name], kept), name
+    about = json.loads((tmp_path / "model/model.json").read_text())["about"]
+    assert about["step"] == learned.step and about["kinds"] == len(KINDS)
+    assert only_synthesised(tmp_path / "model")
+    log = pd.read_csv(tmp_path / "model/training.csv")
+    assert about["held_out_map"] == log.set_index("step")["held_out_map"][learned.step]

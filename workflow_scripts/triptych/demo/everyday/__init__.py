@@ -1,0 +1,1 @@
+"""Everyday sounds by how they are made: what the shipped audio model has heard."""

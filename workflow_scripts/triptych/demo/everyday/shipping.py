@@ -1,0 +1,34 @@
+"""The small model as a folder that the repository ships."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from triptych.audio.models.model_files import save_model, save_weights
+from triptych.core.files import write_csv
+from triptych.demo.everyday.catalogue import KINDS
+from triptych.demo.everyday.learning import Learned
+
+
+def write_learned(
+    folder: str | os.PathLike[str], learned: Learned, settings: Mapping[str, Any]
+) -> None:
+    """Write a model's folder, its weights in half precision, and training.csv beside them.
+
+    settings: of the config; they stand in model.json with the step whose weights these are.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_csv(learned.log, folder / "training.csv")
+    weights = folder / "model.safetensors"
+    save_weights(learned.model, weights, half=True)
+    best = learned.log["held_out_map"][learned.log["step"] == learned.step].iloc[0]
+    about = {
+        "sources": {"everyday": "synthesised"},
+        "kinds": len(KINDS),
+        "step": learned.step,
+        "held_out_map": float(best),
+        "settings": dict(settings),
+    }
+    save_model(learned.model, folder, about, weights)
