@@ -151,7 +151,7 @@ def _index(options: argparse.Namespace) -> int:
     model, sha256 = _model_for(earlier, options.model)
     if only_synthesised(model):
         print(
-            "this model has heard only synthesised sounds: expect little of it on recordings; "
+            "this model has heard only synthesised sounds: expect a modest search of recordings; "
             "--model published fetches one that has heard recordings",
             file=sys.stderr,
         )

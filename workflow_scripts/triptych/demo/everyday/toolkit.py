@@ -68,7 +68,9 @@ def noise(
     size = next_fast_len(n, real=True)
     hertz = np.maximum(rfftfreq(size, 1 / RATE), 1.0).astype(np.float32)
     gain = (hertz / 1000) ** np.float32(slope / 6.02)
-    gain /= np.sqrt(1 + (low / hertz) ** (2 * order)) * np.sqrt(1 + (hertz / high) ** (2 * order))
+    with np.errstate(over="ignore"):  # far from the band: a gain of 0
+        edges = (1 + (low / hertz) ** (2 * order), 1 + (hertz / high) ** (2 * order))
+    gain /= np.sqrt(edges[0]) * np.sqrt(edges[1])
     parts = draw.rng.standard_normal((2, hertz.size), dtype=np.float32)
     made = irfft((parts[0] + 1j * parts[1]) * gain, size)[:n]
     return made / max(float(np.sqrt(np.mean(made**2))), 1e-9)
