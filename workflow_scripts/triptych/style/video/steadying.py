@@ -53,7 +53,8 @@ class Steadied:
         height, width = result.shape[:2]
         offsets = flow.offsets
         if offsets.shape[:2] != (height, width):  # flow is of the frame averaged down
-            offsets = cv2.resize(offsets, (width, height)) * (width / offsets.shape[1])
-            trust = cv2.resize(trust, (width, height))
+            larger = width / offsets.shape[1]
+            offsets = np.asarray(larger * cv2.resize(offsets, (width, height)), np.float32)
+            trust = np.asarray(cv2.resize(trust, (width, height)), np.float32)
         moved = Flow(offsets, flow.valid).warp(kept)
         result += self._share * trust[..., None] * (moved - result)
