@@ -151,8 +151,8 @@ def test_every_file_is_served_with_the_real_source_s_kinds_of_sums(made):
     assert sources.keys() == real.keys()
     compared = 0
     for group, each in real.items():
-        if group == "finished":
-            continue  # no scale asks for a finished model of others
+        if group in ("finished", "mp3"):
+            continue  # no scale asks for a finished model of others, or for copies as MP3
         for name, entry in each["files"].items():
             ours = sources[group]["files"][name]
             assert ours.keys() == entry.keys()
