@@ -48,6 +48,7 @@ def test_a_model_begins_with_the_published_weights_where_there_are_any(
         text_dropout=0.2,
         untrained=False,
         sources={},
+        one_caption=[],
         device="cpu",
         checkpoint="checkpoint",
     )

@@ -64,7 +64,8 @@ def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
         updates = Updates(network, loss, small.style.TRAINING, small.CPU)
         batch = small.style.Noise().batch(range(3))[:, :, :20, :20].double() / 255
         disturbance = loss.disturbance(batch, torch.Generator().manual_seed(1))
-        values = updates._gradients(batch, None, disturbance, size)
+        corners = torch.tensor([[0, 0], [3, 5], [-40, 7]])
+        values = updates._gradients(batch, None, corners, disturbance, size)
         found.append([values.double(), *(p.grad for p in network.parameters())])
     for parts in found[1:]:
         for one, other in zip(parts, found[0], strict=True):
