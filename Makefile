@@ -1,13 +1,18 @@
 # make demo    everything at demo scale, offline, then results/report.html
 # make test    the test suite          make lint   style, types, workflow checks
 # make bench   speed against plain code   make help   the other targets
-# Each target first makes .venv from requirements.lock, once.
+# Each target first makes .venv from requirements.lock, once; those for development add
+# requirements-dev.lock. TORCH=cpu: PyTorch without CUDA, for a .venv that isn't there yet.
 
-PYTHON ?= $(firstword $(shell command -v python3.11 || command -v python3.12) python3.11)
+PYTHON ?= $(firstword $(foreach v,3.11 3.12 3.13,$(shell command -v python$(v))) python3.11)
+TORCH  ?= cuda
 CORES  ?= all
 SHELL  := /bin/bash -o pipefail
 BIN    := .venv/bin
 READY  := .venv/ready
+DEV    := .venv/ready-dev
+# No other environment that is active may be the one that uv fills.
+unexport VIRTUAL_ENV
 
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -17,17 +22,28 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
-setup: $(READY) ## make .venv, with the command `triptych` in it
+setup: $(READY) ## make .venv, with the command `triptych` in it (TORCH=cpu: without CUDA)
 
-$(READY): requirements.lock pyproject.toml
+LOCK_cuda := requirements.lock
+LOCK_cpu  := requirements-cpu.lock
+
+$(READY): requirements.lock requirements-cpu.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null || { \
-	  echo "Triptych needs Python 3.11 (or 3.12, untested), and there is no $(PYTHON) here."; \
+	  echo "Triptych needs Python 3.11, 3.12 or 3.13, and there is no $(PYTHON) here."; \
 	  echo "Install it, or say where it is: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)"; exit 1; }
-	@echo "Setting up .venv from requirements.lock: about 7 GB, PyTorch with CUDA being most of it."
+	@test -n "$(LOCK_$(TORCH))" || { \
+	  echo "TORCH is $(TORCH); expected cuda (the default) or cpu (2.4 GB, not 7; no GPU)."; exit 1; }
+	@echo "Setting up .venv from $(LOCK_$(TORCH)): about $(if $(filter cpu,$(TORCH)),2.4 GB,7 GB (2.4 with TORCH=cpu))."
 	$(PYTHON) -m venv --clear .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' requirements.lock)"
-	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check "$$(grep -o '^uv==[0-9.]*' $(LOCK_$(TORCH)))"
+	$(BIN)/uv pip sync --quiet --compile-bytecode --require-hashes $(LOCK_$(TORCH))
+	$(if $(filter cpu,$(TORCH)),$(BIN)/uv pip install --quiet --compile-bytecode --torch-backend cpu \
+	  $$(grep -oE '^torch(vision)?==[0-9.]*' requirements.lock) --constraints $(LOCK_cpu))
 	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): $(READY) requirements-dev.lock
+	$(BIN)/uv pip install --quiet --compile-bytecode --require-hashes --requirements requirements-dev.lock
 	@touch $@
 
 demo: $(READY) ## everything at demo scale: results/report.html
@@ -40,36 +56,36 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	@echo "Done. Open results/report.html in a browser."
 	@echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"
 
-test: $(READY) ## the test suite, the longest files first
+test: $(DEV) ## the test suite, the longest files first
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
 
-faults: $(READY) ## what can go wrong, tried; the table of docs/reliability.md (after make cluster)
+faults: $(DEV) ## what can go wrong, tried; the table of docs/reliability.md (after make cluster)
 	rm -f results/reliability/*.jsonl
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --reliability results/reliability tests/faults
 	$(BIN)/python tests/faults/reliability.py results/reliability docs/reliability.md
 
-rehearsal: $(READY) ## the paper scale's every rule at full shapes, on synthetic inputs
+rehearsal: $(DEV) ## the paper scale's every rule at full shapes, on synthetic inputs
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
 
-clotho: $(READY) ## the same of config/clotho.yaml and config/projection.yaml alone
+clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alone
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal_clotho --cores $(CORES) \
 	  --overlay config/clotho.yaml --overlay config/projection.yaml audio
 
-cluster: $(READY) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
+cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
 	rm -rf results/reliability/cluster
 	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q --reliability results/reliability/cluster tests/cluster
 
-lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
+lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile rules
 	$(BIN)/snakemake --lint
 	$(BIN)/mypy
-	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --exclude-files requirements.lock \
+	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --exclude-files 'requirements.*lock' \
 	  --exclude-lines '^ *(revision|md5|sha256|sha256_start): ' # of public files
 	$(BIN)/python envs/audit.py
 
-format: $(READY) ## rewrite code in the house's format
+format: $(DEV) ## rewrite code in the house's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile rules
@@ -119,11 +135,16 @@ small: $(READY) ## train the model of resources/audio/small anew (about 12 minut
 	mkdir -p resources/audio/small
 	cp results/audio/small/{model.safetensors,model.json,tokenizer.json,training.csv} resources/audio/small/
 
-lock: $(READY) ## compile requirements.lock from pyproject.toml
-	$(BIN)/uv pip compile --quiet --generate-hashes --extra dev --no-header --no-emit-index-url \
-	  --upgrade --output-file requirements.lock pyproject.toml
+COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url pyproject.toml
 
-envs: $(READY) ## write the conda environments' pins from requirements.lock
+lock: $(READY) ## compile the locks from pyproject.toml, for Linux and macOS, Python 3.11 to 3.13
+	$(COMPILE) --upgrade --extra setup --output-file requirements.lock
+	$(COMPILE) --extra setup --constraints requirements.lock --output-file requirements-cpu.lock \
+	  --overrides <(printf '%s ; sys_platform == "never"\n' torch torchvision) \
+	  --no-emit-package torch --no-emit-package torchvision
+	$(COMPILE) --upgrade --extra dev --constraints requirements.lock --output-file requirements-dev.lock
+
+envs: $(DEV) ## write the conda environments' pins from requirements-dev.lock
 	$(BIN)/python envs/pin.py
 
 clean: ## remove results and Snakemake's records, not the downloads of pip

@@ -1,4 +1,4 @@
-"""Ask PyPI's advisories about every package of requirements.lock; part of `make lint`.
+"""Ask PyPI's advisories about every package of requirements-dev.lock; part of `make lint`.
 
 Exits with 1 when one is known to be vulnerable. An index without advisories (a mirror, or none at
 all) is no fault of the code: that is said, and passes.
@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-LOCK = Path(__file__).resolve().parent.parent / "requirements.lock"
+LOCK = Path(__file__).resolve().parent.parent / "requirements-dev.lock"
 
 
 def main() -> int:

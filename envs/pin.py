@@ -1,4 +1,4 @@
-"""Write envs/*.yaml: for each study the packages it imports, pinned as in requirements.lock.
+"""Write envs/*.yaml: for each study the packages it imports, pinned as in requirements-dev.lock.
 
 Run it with `make envs` after `make lock`. Each file pins Python and, through pip, every package
 that those of PACKAGES need, in the very versions of the lock.
@@ -88,7 +88,7 @@ def pins(packages: list[str]) -> list[str]:
     """`packages` and all they need as name==version, from the lock alone."""
     command = [sys.executable, "-m", "uv", "pip", "compile", "--quiet", "--no-header"]
     command += ["--no-annotate", "--no-emit-index-url", "--python-version", PYTHON]
-    command += ["--constraints", str(ROOT / "requirements.lock"), "-"]
+    command += ["--constraints", str(ROOT / "requirements-dev.lock"), "-"]
     compiled = subprocess.run(
         command, input="\n".join(packages), capture_output=True, text=True, check=True
     )
@@ -97,7 +97,7 @@ def pins(packages: list[str]) -> list[str]:
 
 def environment(packages: list[str]) -> str:
     """The text of a conda environment file."""
-    lines = ["# Written by make envs from requirements.lock.", "channels:", "  - conda-forge"]
+    lines = ["# Written by make envs from requirements-dev.lock.", "channels:", "  - conda-forge"]
     lines += ["  - nodefaults", "dependencies:", f"  - python={PYTHON}", "  - pip", "  - pip:"]
     lines += [f"      - {pin}" for pin in pins(packages)]
     return "\n".join(lines) + "\n"

@@ -10,6 +10,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 LIBRARY = ROOT / "workflow_scripts"
+LOCKS = sorted(ROOT.glob("requirements*.lock"))
 ENVS = sorted((ROOT / "envs").glob("*.yaml"))
 # Module names that differ from their distribution's.
 DISTRIBUTIONS = {
@@ -26,9 +27,13 @@ def pins(text):
     return dict(re.findall(r"^\s*(?:- )?([a-z0-9._-]+)==([^\s\\;]+)", text, re.MULTILINE))
 
 
+def locked(name):
+    return pins((ROOT / name).read_text())
+
+
 @pytest.fixture(scope="module")
 def lock():
-    return pins((ROOT / "requirements.lock").read_text())
+    return locked("requirements-dev.lock")
 
 
 @pytest.mark.parametrize("path", ENVS, ids=lambda path: path.stem)
@@ -40,8 +45,20 @@ def test_an_environment_pins_what_the_lock_pins(path, lock):
 
 
 def test_no_lock_or_environment_names_an_address():
-    for path in [ROOT / "requirements.lock", *ENVS]:
+    for path in [*LOCKS, *ENVS]:
         assert "://" not in path.read_text(), path
+
+
+def test_the_locks_agree_and_each_holds_what_it_is_for(lock):
+    running, without_cuda = locked("requirements.lock"), locked("requirements-cpu.lock")
+    for smaller in (running, without_cuda):
+        assert smaller.items() <= lock.items()
+        assert not {"d4rl", "pytest", "mypy", "ruff"} & smaller.keys()
+    # PyTorch's own builds for processors need these, and come without hashes of ours.
+    needed = {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "pillow", "numpy"}
+    assert needed | {"snakemake", "uv"} <= without_cuda.keys()
+    cuda = {name for name in running if name.startswith(("nvidia-", "cuda-"))}
+    assert cuda and running.keys() - without_cuda.keys() == cuda | {"torch", "torchvision", "triton"}
 
 
 def rule_blocks():
