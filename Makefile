@@ -56,8 +56,8 @@ demo: $(READY) ## everything at demo scale: results/report.html
 	@echo "Done. Open results/report.html in a browser."
 	@echo "Tables: results/tables. Figures: results/figures. What next: $(BIN)/triptych --help"
 
-test: $(DEV) ## the test suite, the longest files first
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder
+test: $(DEV) ## the test suite, the longest files first (PYTEST="-m 'not slow'": the fast ones)
+	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 faults: $(DEV) ## what can go wrong, tried; the table of docs/reliability.md (after make cluster)
 	rm -f results/reliability/*.jsonl

@@ -58,7 +58,11 @@ def test_the_locks_agree_and_each_holds_what_it_is_for(lock):
     needed = {"filelock", "fsspec", "jinja2", "networkx", "setuptools", "sympy", "pillow", "numpy"}
     assert needed | {"snakemake", "uv"} <= without_cuda.keys()
     cuda = {name for name in running if name.startswith(("nvidia-", "cuda-"))}
-    assert cuda and running.keys() - without_cuda.keys() == cuda | {"torch", "torchvision", "triton"}
+    assert cuda and running.keys() - without_cuda.keys() == cuda | {
+        "torch",
+        "torchvision",
+        "triton",
+    }
 
 
 def rule_blocks():

@@ -1,0 +1,52 @@
+"""What a public home shows: citation, hosted CI, hooks."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import yaml
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def read(path):
+    return yaml.safe_load((ROOT / path).read_text())
+
+
+def test_the_citation_names_this_version_and_the_three_papers():
+    citation = read("CITATION.cff")
+    assert citation["version"] == PROJECT["version"]
+    assert citation["license"] == PROJECT["license"]
+    authors = [
+        {author["family-names"] for author in paper["authors"]} for paper in citation["references"]
+    ]
+    assert [len(names) for names in authors] == [2, 3, 4]
+    assert {"Shen", "Primus", "Arnob"} <= set().union(*authors)
+
+
+def test_hosted_ci_calls_targets_that_exist_on_pythons_that_are_allowed():
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    allowed = SpecifierSet(PROJECT["requires-python"])
+    jobs = read(".github/workflows/ci.yml")["jobs"]
+    called = [
+        step["run"].split()[1] for job in jobs.values() for step in job["steps"] if "run" in step
+    ]
+    assert sorted(called) == ["demo", "lint", "test"] and set(called) <= targets
+    for name in ("test", "demo"):
+        pythons = jobs[name]["strategy"]["matrix"]["python"]
+        assert pythons == ["3.11", "3.13"] and all(python in allowed for python in pythons)
+
+
+def test_the_hooks_are_the_linters_of_make_lint():
+    lint = (ROOT / "Makefile").read_text().partition("\nlint:")[2].partition("\n\n")[0]
+    for hook in read(".pre-commit-config.yaml")["repos"][0]["hooks"]:
+        command = hook["entry"].removeprefix(".venv/bin/").split()[0]
+        assert f"$(BIN)/{command}" in lint or f"xargs -0 $(BIN)/{command}" in lint
+
+
+def test_forms_of_issues_ask_something():
+    for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"):
+        form = read(path)
+        assert form["name"] and form["description"] and form["body"]
