@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs plan house experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs plan docs house experts backbones networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -108,6 +108,10 @@ gpu_part: $(READY)
 
 gpu_docs: $(READY)
 	$(BIN)/triptych gpu docs --configfile config/paper.yaml
+
+docs: $(DEV) ## build docs/ as a site: site/index.html
+	$(BIN)/python docs/commands.py
+	$(BIN)/zensical build --strict
 
 house: $(READY) ## draw docs/house.svg: which part of the library imports which
 	$(BIN)/python docs/house.py

@@ -1,7 +1,12 @@
 """What README.md and docs/ name is there: keys, paths, commands, targets, figures of the config."""
 
 import argparse
+import json
 import re
+import shutil
+import subprocess
+import sys
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,7 +19,8 @@ from triptych.cli import _parser
 from triptych.core.config import check_config, merged, read_schema
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "results/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "results/README.md"]
+PAGES += sorted(page for page in (ROOT / "docs").glob("*.md") if not page.is_symlink())
 LIBRARY = ROOT / "workflow_scripts/triptych"
 KEPT = ("config", "docs", "envs", "profiles", "resources", "rules", "tests", "workflow_scripts")
 """Folders of the repository that a clone has; results/ is made by a run."""
@@ -223,3 +229,31 @@ def test_a_wrong_command_would_be_noticed(text):
 )
 def test_keys_are_found_from_any_level_and_others_are_not(key, there):
     assert known(key) == there
+
+
+def test_the_page_of_commands_names_every_one_and_its_options():
+    """Not byte for byte: each Python folds and spells a help of its own."""
+    sections = (ROOT / "docs/commands.md").read_text("utf-8").split("\n## triptych ")[1:]
+    found = {section.split("\n")[0]: section for section in sections}
+    assert found.keys() == commands().keys()
+    for command, options in commands().items():
+        missing = [option for option in options if not re.search(rf"{option}\b", found[command])]
+        assert missing == [], f"{command}: run make docs"
+
+
+def test_the_site_is_built_and_every_page_of_docs_is_in_its_menu(tmp_path):
+    settings = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]
+    inside = re.findall(r"[\w-]+\.md", json.dumps(settings["nav"]))
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"colophon.md"}  # the report's
+    assert sorted(inside) == sorted(pages)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "zensical.toml", tmp_path)
+    built = subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--strict"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    page = (tmp_path / "site/tutorial.html").read_text("utf-8")
+    assert 'href="own-files.html"' in page and "images/styles.jpg" in page
