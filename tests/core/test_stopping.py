@@ -9,6 +9,7 @@ import pytest
 from triptych.core import stopping
 from triptych.core.stopping import (
     MARGIN_SECONDS,
+    SCHEDULERS,
     Stopped,
     StopRequest,
     listening,
@@ -62,11 +63,32 @@ def test_a_short_limit_leaves_half_of_it_for_work(monkeypatch):
     assert stop.reason is not None
 
 
-def test_only_a_scheduler_enforces_a_rules_runtime(monkeypatch):
-    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+@pytest.fixture
+def no_scheduler(monkeypatch):
+    for name in (*SCHEDULERS, "TRIPTYCH_DEADLINE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("name", ["SLURM_JOB_ID", "LSB_JOBID", "PBS_JOBID"])
+def test_only_a_scheduler_enforces_a_rules_runtime(no_scheduler, monkeypatch, name):
     assert scheduler_limit(30) is None
-    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv(name, "7")
     assert scheduler_limit(30) == 30
+    assert scheduler_limit(None) is None
+
+
+def test_a_deadline_in_the_environment_holds_with_any_scheduler_or_none(no_scheduler, monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: 1_000_000.0)
+    monkeypatch.setenv("TRIPTYCH_DEADLINE", "1001200")
+    assert scheduler_limit(None) == 20
+    assert scheduler_limit(10) == 20
+    monkeypatch.setenv("PBS_JOBID", "7")
+    assert scheduler_limit(10) == 10
+    monkeypatch.setenv("TRIPTYCH_DEADLINE", "999000")
+    assert StopRequest(scheduler_limit(10)).reason == "its time limit"
+    monkeypatch.setenv("TRIPTYCH_DEADLINE", "7:00")
+    with pytest.raises(ValueError, match="TRIPTYCH_DEADLINE is '7:00'; expected seconds"):
+        scheduler_limit(10)
 
 
 def test_stopped_asks_to_be_started_again():

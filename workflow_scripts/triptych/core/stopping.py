@@ -14,6 +14,10 @@ SAVED_EXIT_CODE = 75
 MARGIN_SECONDS = 90.0
 """How long before a time limit a job stops: a checkpoint takes seconds, schedulers are late."""
 
+SCHEDULERS = frozenset(
+    ["SLURM_JOB_ID", "LSB_JOBID", "PBS_JOBID", "SGE_TASK_ID", "FLUX_JOB_ID", "OAR_JOB_ID"]
+)
+"""Set in a job by SLURM, LSF, PBS, Grid Engine, Flux and OAR, which hold it to its time."""
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1)
 
@@ -94,5 +98,20 @@ def listening() -> Iterator[StopRequest]:
 
 
 def scheduler_limit(runtime_minutes: float | None) -> float | None:
-    """`runtime` of a rule, where a scheduler enforces it; local runs have no time limit."""
-    return runtime_minutes if "SLURM_JOB_ID" in os.environ else None
+    """Minutes that this job may take from now, or None: local runs have no time limit.
+
+    That is `runtime` of its rule where a scheduler enforces it (SCHEDULERS), and in any case no
+    longer than to TRIPTYCH_DEADLINE, seconds since 1970, where the environment has it. Raises
+    ValueError for a deadline that is no number.
+    """
+    enforced = not SCHEDULERS.isdisjoint(os.environ)
+    limits = [runtime_minutes] if enforced and runtime_minutes is not None else []
+    if deadline := os.environ.get("TRIPTYCH_DEADLINE"):
+        try:
+            limits.append((float(deadline) - time.time()) / 60)
+        except ValueError:
+            raise ValueError(
+                f"TRIPTYCH_DEADLINE is {deadline!r}; expected seconds since 1970, as "
+                "`date -d 'tomorrow 7:00' +%s` prints them"
+            ) from None
+    return min(limits, default=None)
