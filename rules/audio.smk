@@ -244,7 +244,7 @@ rule audio_bench:
         "results/benchmarks/audio_bench/audio_bench.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
         gpu=GPU,

@@ -106,7 +106,7 @@ rule rl_latency:
     conda:
         "../envs/rl.yaml"
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
     params:
@@ -143,7 +143,7 @@ rule rl_bench:
         "results/benchmarks/rl_bench/rl_bench.tsv"
     conda:
         "../envs/rl.yaml"
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
         gpu=GPU,

@@ -81,7 +81,7 @@ rule rl_train_expert:
 rule rl_collect:
     """Record a noisy expert in MuJoCo, in D4RL's layout, and prepare what was recorded."""
     input:
-        expert="resources/experts/{task}{quality}.safetensors",
+        expert=shipped("resources/experts/{task}{quality}.safetensors"),
     output:
         recorded="results/rl/{task}{quality}/collected.hdf5",
         transitions="results/rl/{task}{quality}/transitions.safetensors",
@@ -107,7 +107,7 @@ rule rl_collect:
 rule rl_prepare:
     """Check a task's data and turn them into transitions."""
     input:
-        RL.source,
+        found(RL.source),
     output:
         transitions="results/rl/{task}{quality}/transitions.safetensors",
         dataset="results/rl/{task}{quality}/dataset.csv",

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -24,6 +24,9 @@ from triptych.core.provenance import cpu_name, package_versions, parameters_dige
 from triptych.core.stopping import Stopped
 
 logger = logging.getLogger(__name__)
+
+RESULTS = "results/"
+"""The folder that rules write below, as they name it."""
 
 
 class _Log:
@@ -83,6 +86,7 @@ def job(snakemake: Any) -> Iterator[None]:
     whole outputs only.
     """
     log = Path(snakemake.log[0])
+    _follow_prefix(snakemake.params, str(log).rpartition("logs/")[0])
     params = dict(snakemake.params.items())
     with ExitStack() as stack:
         logs = [_Log(log, "w")]
@@ -188,9 +192,29 @@ def _use_threads(threads: int) -> None:
         sys.modules["torch"].set_num_threads(threads)
 
 
+def _follow_prefix(params: Any, results: str) -> None:
+    """Have the params name results where they are, when the workflow is a module with a prefix.
+
+    Snakemake puts the prefix before inputs, outputs and logs, and not before params.
+    """
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, str) and value.startswith(RESULTS):
+            return results + value.removeprefix(RESULTS)
+        if isinstance(value, Mapping):
+            return {key: moved(each) for key, each in value.items()}
+        return [moved(each) for each in value] if isinstance(value, list | tuple) else value
+
+    if results != RESULTS:
+        for name, value in params.items():
+            if moved(value) != value:
+                setattr(params, name, moved(value))
+
+
 def _beside(log: Path, folder: str) -> Path:
     """results/logs/<rule>/<name>.log -> results/<folder>/<rule>/<name>.log"""
-    return Path(*(folder if part == "logs" else part for part in log.parts))
+    results, _, name = str(log).rpartition("logs/")
+    return Path(results, folder, name)
 
 
 def _provenance_path(log: Path) -> Path:

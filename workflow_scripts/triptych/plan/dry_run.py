@@ -15,7 +15,7 @@ import yaml
 
 from triptych.core.config import merged
 from triptych.core.errors import InputError
-from triptych.core.provenance import LIBRARY
+from triptych.core.imported import python_path
 
 # Its own memory is what a process knows best, at its end.
 CHILD = """\
@@ -64,7 +64,7 @@ def dry_run(root: Path, configfiles: Sequence[Path], everything: bool = True) ->
     done = subprocess.run(
         command,
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(LIBRARY)},
+        env={**os.environ, "PYTHONPATH": python_path()},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
