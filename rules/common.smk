@@ -53,7 +53,10 @@ _READ = [
     *sorted((SOURCE / "config" / "schema").glob("*.yaml")),
     *sorted((SOURCE / "rules").glob("*.smk")),
     SOURCE / "resources" / "sources.yaml",
-    *(Path(file).resolve() for file in [workflow.main_snakefile, *workflow.configfiles]),
+    *(
+        Path(file).resolve()
+        for file in [workflow.main_snakefile, *workflow.configfiles]
+    ),
 ]
 if workflow.is_main_process:
     os.environ[PLAN] = write_plan(".snakemake/triptych/plans", _CODE, _READ)
@@ -97,7 +100,10 @@ def _in_report(name, files, product, shows):
     return [first, *files[1:]]
 
 
-_PREFIXED = workflow.modifier.path_modifier.replace_prefix("results/") != "results/"
+# With a module's prefix, what is made lies below it. Snakemake puts it before the names of files,
+# those of shipped ones and of the user's own too, and not before names in params.
+_moved = workflow.modifier.path_modifier.replace_prefix
+_PREFIXED = _moved("results/") != "results/"
 _FROM = "" if SOURCE == Path.cwd() and not _PREFIXED else f"{SOURCE}/"
 
 
@@ -107,10 +113,7 @@ def shipped(name):
 
 
 def found(asked):
-    """Input files as a study names them: made in results/, shipped, or the user's own.
-
-    The user's own are found from the working directory; the prefix of a module is for what is made.
-    """
+    """Input files as a study names them: made in results/, shipped, or the user's own."""
     if callable(asked):
         return lambda wildcards: found(asked(wildcards))
     if not isinstance(asked, str):
@@ -120,6 +123,20 @@ def found(asked):
     if asked.startswith("resources/") and (SOURCE / asked).exists():
         return shipped(asked)
     return os.path.abspath(asked) if _PREFIXED else asked
+
+
+def made(value):
+    """A value in params that names what jobs make, wherever in it."""
+    if not _PREFIXED:
+        return value
+    if callable(value):
+        return lambda wildcards: made(value(wildcards))
+    if isinstance(value, dict):
+        return {key: made(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [made(each) for each in value]
+    named = isinstance(value, str) and value.startswith("results/")
+    return _moved(value) if named else value
 
 
 SOURCES = yaml.safe_load(

@@ -95,7 +95,7 @@ rule report_page:
             "snakemake",
             "python",
         ],
-        provenance="results/provenance",
+        provenance=made("results/provenance"),
         code=code("report_page"),
     script:
         "../workflow_scripts/report_page.py"
@@ -119,7 +119,7 @@ rule report_manifest:
         # It reads all that was made: of the papers' scale 2 TB, at HASHED bytes a second.
         **REQUESTED | {"runtime": 80},
     params:
-        provenance="results/provenance",
+        provenance=made("results/provenance"),
         config={key: config[key] for key in config if key != "requests_margin"},
         scale=SCALE,
         code=code("report_manifest"),

@@ -72,7 +72,7 @@ rule rl_train_expert:
         settings=lambda wildcards: RL.config["experts"][
             f"{wildcards.task}{wildcards.quality}"
         ],
-        checkpoint="results/checkpoints/rl_train_expert/{task}{quality}",
+        checkpoint=made("results/checkpoints/rl_train_expert/{task}{quality}"),
         code=code("rl_train_expert"),
     script:
         "../workflow_scripts/rl_train_expert.py"

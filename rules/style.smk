@@ -42,7 +42,7 @@ rule style_optimize:
         runs=STYLE.rows,
         calibration=STYLE.config["calibration"],
         device=config["device"],
-        checkpoint="results/checkpoints/style_optimize/{experiment}",
+        checkpoint=made("results/checkpoints/style_optimize/{experiment}"),
         code=code("style_optimize"),
     script:
         "../workflow_scripts/style_optimize.py"
@@ -81,7 +81,7 @@ rule style_train:
         losses=STYLE.losses,
         training=STYLE.config["training"]["schedule"],
         device=config["device"],
-        checkpoint="results/checkpoints/style_train/{painting}-{variant}",
+        checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),
         code=code("style_train"),
     script:
         "../workflow_scripts/style_train.py"

@@ -128,7 +128,7 @@ rule style_train_backbone:
             wildcards.architecture
         ],
         device=config["device"],
-        checkpoint="results/checkpoints/style_train_backbone/{architecture}",
+        checkpoint=made("results/checkpoints/style_train_backbone/{architecture}"),
         code=code("style_train_backbone"),
     script:
         "../workflow_scripts/style_train_backbone.py"

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -24,9 +24,6 @@ from triptych.core.provenance import cpu_name, package_versions, parameters_dige
 from triptych.core.stopping import Stopped
 
 logger = logging.getLogger(__name__)
-
-RESULTS = "results/"
-"""The folder that rules write below, as they name it."""
 
 
 class _Log:
@@ -86,7 +83,6 @@ def job(snakemake: Any) -> Iterator[None]:
     whole outputs only.
     """
     log = Path(snakemake.log[0])
-    _follow_prefix(snakemake.params, str(log).rpartition("logs/")[0])
     params = dict(snakemake.params.items())
     with ExitStack() as stack:
         logs = [_Log(log, "w")]
@@ -190,25 +186,6 @@ def _use_threads(threads: int) -> None:
     """Tell PyTorch, where the script uses it, how many cores the scheduler gave this job."""
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(threads)
-
-
-def _follow_prefix(params: Any, results: str) -> None:
-    """Have the params name results where they are, when the workflow is a module with a prefix.
-
-    Snakemake puts the prefix before inputs, outputs and logs, and not before params.
-    """
-
-    def moved(value: Any) -> Any:
-        if isinstance(value, str) and value.startswith(RESULTS):
-            return results + value.removeprefix(RESULTS)
-        if isinstance(value, Mapping):
-            return {key: moved(each) for key, each in value.items()}
-        return [moved(each) for each in value] if isinstance(value, list | tuple) else value
-
-    if results != RESULTS:
-        for name, value in params.items():
-            if moved(value) != value:
-                setattr(params, name, moved(value))
 
 
 def _beside(log: Path, folder: str) -> Path:
