@@ -12,7 +12,7 @@ READY  := .venv/ready
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs plan house experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs config wheel plan house experts backbones networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -62,7 +62,7 @@ cluster: $(READY) ## the offline-RL study on a private SLURM, as root: pre-empte
 lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakefmt --check Snakefile workflow rules
 	$(BIN)/snakemake --lint
 	$(BIN)/mypy
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --exclude-files requirements.lock \
@@ -72,7 +72,7 @@ lint: $(READY) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 format: $(READY) ## rewrite code in the house's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/snakefmt Snakefile rules
+	$(BIN)/snakefmt Snakefile workflow rules
 
 bench: $(READY) ## each study's speed and memory against plain code
 	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
@@ -95,6 +95,12 @@ gpu_docs: $(READY)
 
 house: $(READY) ## draw docs/house.svg: which part of the library imports which
 	$(BIN)/python docs/house.py
+
+config: $(READY) ## config/README.md from the schema: every key, type, range, default
+	$(BIN)/python docs/config_reference.py
+
+wheel: $(READY) ## dist/triptych-*.whl: the library with the workflow inside
+	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
 
 plan: $(READY) ## what the papers' scale takes: the tables of docs/paper-scale.md
 	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md

@@ -26,9 +26,10 @@ class Checkout:
 
     root: Path
 
-    def snakemake(self, *arguments, config="tiny.yaml", check=True, python=warm.COMMAND):
+    def snakemake(self, *arguments, config="tiny.yaml", check=True, python=warm.COMMAND, cores=2):
         """Run snakemake there, with its jobs in warm processes; stdout and stderr as one text."""
-        command = [*python, "-m", "snakemake", *arguments, "--cores", "2"]
+        command = [*python, "-m", "snakemake", *arguments]
+        command += ["--cores", str(cores)] if cores else []
         command += ["--configfile", config] if config else []
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         done = subprocess.run(
@@ -59,8 +60,8 @@ class Checkout:
 
 def copy_checkout(target):
     """A checkout of one task in a folder."""
-    target.mkdir(exist_ok=True)
-    names = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs")
+    target.mkdir(parents=True, exist_ok=True)
+    names = ("Snakefile", "config.yaml", "config", "rules", "workflow", "workflow_scripts", "envs")
     names += ("profiles", "resources", "docs")
     for name in names:
         source = ROOT / name
