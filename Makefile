@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs plan docs house experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs config wheel plan docs house experts backbones networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -78,7 +78,7 @@ cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted,
 lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakefmt --check Snakefile workflow rules
 	$(BIN)/snakemake --lint
 	$(BIN)/mypy
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --exclude-files 'requirements.*lock' \
@@ -88,7 +88,7 @@ lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 format: $(DEV) ## rewrite code in the house's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/snakefmt Snakefile rules
+	$(BIN)/snakefmt Snakefile workflow rules
 
 bench: $(READY) ## each study's speed and memory against plain code
 	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
@@ -115,6 +115,12 @@ docs: $(DEV) ## build docs/ as a site: site/index.html
 
 house: $(READY) ## draw docs/house.svg: which part of the library imports which
 	$(BIN)/python docs/house.py
+
+config: $(READY) ## config/README.md from the schema: every key, type, range, default
+	$(BIN)/python docs/config_reference.py
+
+wheel: $(READY) ## dist/triptych-*.whl: the library with the workflow inside
+	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
 
 plan: $(READY) ## what the papers' scale takes: the tables of docs/paper-scale.md
 	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md

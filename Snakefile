@@ -10,22 +10,28 @@ from snakemake.utils import min_version
 min_version("9.0")
 
 
-configfile: "config.yaml"
+include: "rules/source.smk"
+
+
+# What a folder's own config.yaml says is laid over this one's (rules/common.smk).
+if Path("config.yaml").exists():
+
+    configfile: "config.yaml"
 
 
 # Made from the Dockerfile; used with --software-deployment-method apptainer alone.
 container: "triptych.sif"
 
 
-include: "rules/common.smk"
+include: f"{SOURCE}/rules/common.smk"
 
 
 for name in NAMES:
 
-    include: f"rules/{name}.smk"
+    include: f"{SOURCE}/rules/{name}.smk"
 
 
-include: "rules/report.smk"
+include: f"{SOURCE}/rules/report.smk"
 
 
 rule all:

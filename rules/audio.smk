@@ -36,7 +36,7 @@ rule audio_pretrain:
         **REQUESTED,
         **AUDIO.training_resources,
     params:
-        runs=AUDIO.rows("pretrained"),
+        runs=made(AUDIO.rows("pretrained")),
         audio_model=AUDIO.audio_model,
         model=AUDIO.model,
         training=AUDIO.training("pretraining"),
@@ -45,7 +45,7 @@ rule audio_pretrain:
         one_caption=AUDIO.one_caption,
         sources=AUDIO.sources,
         device=config["device"],
-        checkpoint="results/checkpoints/audio_pretrain/{pair}-{corpus}",
+        checkpoint=made("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
         code=code("audio_pretrain"),
     script:
         "../workflow_scripts/audio_pretrain.py"
@@ -74,12 +74,12 @@ rule audio_finetune:
         **REQUESTED,
         **AUDIO.training_resources,
     params:
-        runs=AUDIO.rows("finetuned"),
+        runs=made(AUDIO.rows("finetuned")),
         training=AUDIO.training("finetuning"),
         targets=AUDIO.model["targets"],
         sources=AUDIO.sources,
         device=config["device"],
-        checkpoint="results/checkpoints/audio_finetune/{pair}-{corpus}",
+        checkpoint=made("results/checkpoints/audio_finetune/{pair}-{corpus}"),
         code=code("audio_finetune"),
     script:
         "../workflow_scripts/audio_finetune.py"
@@ -108,13 +108,13 @@ rule audio_distill:
         **REQUESTED,
         **AUDIO.training_resources,
     params:
-        runs=AUDIO.rows("distilled"),
-        teachers=AUDIO.teacher_models,
+        runs=made(AUDIO.rows("distilled")),
+        teachers=made(AUDIO.teacher_models),
         training=AUDIO.training("distillation"),
         teacher_temperature=AUDIO.config["distillation"]["teacher_temperature"],
         sources=AUDIO.sources,
         device=config["device"],
-        checkpoint="results/checkpoints/audio_distill/{pair}-{corpus}",
+        checkpoint=made("results/checkpoints/audio_distill/{pair}-{corpus}"),
         code=code("audio_distill"),
     script:
         "../workflow_scripts/audio_distill.py"
@@ -171,10 +171,10 @@ rule audio_score:
     resources:
         **REQUESTED,
     params:
-        runs=run_records(AUDIO.scored),
-        finished=AUDIO.finished,
+        runs=made(run_records(AUDIO.scored)),
+        finished=made(AUDIO.finished),
         members=AUDIO.config["ensemble"]["members"],
-        scenes=AUDIO.scenes,
+        scenes=made(AUDIO.scenes),
         seed=0,
         code=code("audio_score"),
     script:
@@ -199,7 +199,7 @@ rule audio_submit:
     resources:
         **REQUESTED,
     params:
-        runs=run_records(AUDIO.submitted),
+        runs=made(run_records(AUDIO.submitted)),
         members=AUDIO.config["ensemble"]["members"],
         corpus=AUDIO.config["submitted"],
         evaluated=AUDIO.config["evaluated"],
@@ -226,7 +226,7 @@ rule audio_search_page:
     resources:
         **REQUESTED,
     params:
-        run=run_records(AUDIO.page_run)[0],
+        run=made(run_records(AUDIO.page_run)[0]),
         settings=AUDIO.config["search_page"],
         scale=SCALE,
         code=code("audio_search_page"),
@@ -244,7 +244,7 @@ rule audio_bench:
         "results/benchmarks/audio_bench/audio_bench.tsv"
     conda:
         "../envs/audio.yaml"
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
         gpu=GPU,

@@ -81,7 +81,7 @@ rule audio_download_wavcaps:
         part="{part}",
         repository=SOURCES["audio"]["wavcaps"]["repository"],
         revision=SOURCES["audio"]["wavcaps"]["revision"],
-        checkpoint="results/checkpoints/audio_download_wavcaps/{part}",
+        checkpoint=made("results/checkpoints/audio_download_wavcaps/{part}"),
         code=code("audio_download_wavcaps"),
     script:
         "../workflow_scripts/audio_download_wavcaps.py"
@@ -154,7 +154,7 @@ rule audio_fetch_audiocaps:
     resources:
         **REQUESTED,
     params:
-        checkpoint="results/checkpoints/audio_fetch_audiocaps",
+        checkpoint=made("results/checkpoints/audio_fetch_audiocaps"),
         code=code("audio_fetch_audiocaps"),
     script:
         "../workflow_scripts/audio_fetch_audiocaps.py"
@@ -179,9 +179,9 @@ rule audio_list_clotho:
     resources:
         **REQUESTED,
     params:
-        folder=AUDIO.folder("clotho"),
-        audio=AUDIO.sound("clotho"),
-        relevance=AUDIO.relevance,
+        folder=made(AUDIO.folder("clotho")),
+        audio=made(AUDIO.sound("clotho")),
+        relevance=made(AUDIO.relevance),
         code=code("audio_list_clotho"),
     script:
         "../workflow_scripts/audio_list_clotho.py"
@@ -204,8 +204,8 @@ rule audio_list_audiocaps:
     resources:
         **REQUESTED,
     params:
-        folder=AUDIO.folder("audiocaps"),
-        audio=AUDIO.sound("audiocaps"),
+        folder=made(AUDIO.folder("audiocaps")),
+        audio=made(AUDIO.sound("audiocaps")),
         code=code("audio_list_audiocaps"),
     script:
         "../workflow_scripts/audio_list_audiocaps.py"
@@ -228,8 +228,8 @@ rule audio_list_wavcaps:
     resources:
         **REQUESTED,
     params:
-        folder=AUDIO.folder("wavcaps"),
-        audio=AUDIO.sound("wavcaps"),
+        folder=made(AUDIO.folder("wavcaps")),
+        audio=made(AUDIO.sound("wavcaps")),
         parts=AUDIO.config["sources"]["wavcaps"]["parts"],
         code=code("audio_list_wavcaps"),
     script:
@@ -254,9 +254,9 @@ rule audio_shard:
     resources:
         **REQUESTED,
     params:
-        audio=AUDIO.sound_of,
+        audio=made(AUDIO.sound_of),
         kind=AUDIO.shard_kind,
-        checkpoint="results/checkpoints/audio_shard/{dataset}",
+        checkpoint=made("results/checkpoints/audio_shard/{dataset}"),
         code=code("audio_shard"),
     script:
         "../workflow_scripts/audio_shard.py"
@@ -283,7 +283,7 @@ rule audio_corpus:
     params:
         splits=AUDIO.splits,
         exclude=AUDIO.exclude,
-        leaks=AUDIO.leak_folder,
+        leaks=made(AUDIO.leak_folder),
         code=code("audio_corpus"),
     script:
         "../workflow_scripts/audio_corpus.py"
@@ -314,7 +314,7 @@ rule audio_caption:
     params:
         captions=AUDIO.config["captions"],
         splits=AUDIO.rephrased,
-        published=AUDIO.published,
+        published=made(AUDIO.published),
         code=code("audio_caption"),
     script:
         "../workflow_scripts/audio_caption.py"
@@ -387,7 +387,7 @@ rule audio_train_small:
     params:
         settings=AUDIO.config["small"],
         device=config["device"],
-        checkpoint="results/checkpoints/audio_train_small",
+        checkpoint=made("results/checkpoints/audio_train_small"),
         code=code("audio_train_small"),
     script:
         "../workflow_scripts/audio_train_small.py"

@@ -35,7 +35,7 @@ rule audio_draw_scores:
             "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO.corpora
         ),
         counts=expand("results/audio/corpora/{corpus}/counts.csv", corpus=AUDIO.corpora),
-        published="resources/published/audio_table2.csv",
+        published=shipped("resources/published/audio_table2.csv"),
     output:
         table2=table("audio_table2", "Table 2", "retrieval by every system"),
         ensembles=table(

@@ -10,12 +10,10 @@ from snakemake.exceptions import WorkflowError
 
 # This checkout's library, for the rules here and, by PYTHONPATH, for every script, whatever may be
 # installed in the environment: Snakemake itself would put it behind all installed packages.
-_LIBRARY = str(Path(workflow.basedir) / "workflow_scripts")
-sys.path.insert(0, _LIBRARY)
-os.environ.update(PYTHONPATH=_LIBRARY)
+sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
-from triptych.core.config import ConfigError, check_config
-from triptych.core.imported import PLAN
+from triptych.core.config import ConfigError, check_config, merged
+from triptych.core.imported import PLAN, python_path
 from triptych.core.lease import SNAKEMAKE, this_process
 from triptych.core.provenance import changed_since, planned_code, read_code, write_plan
 from triptych.plan.records import KEPT, read
@@ -24,9 +22,14 @@ from triptych.plan.scale import scale_of
 from triptych.present.files import figure_files, table_files
 from triptych.studies import NAMES
 
+os.environ.update(PYTHONPATH=python_path())
+
+# A folder's own config, a module's, or one on the command line says what differs from the demo's.
+config = merged(yaml.safe_load((SOURCE / "config.yaml").read_text("utf-8")), config)
+
 try:
-    check_config(config, Path(workflow.basedir) / "config" / "schema.yaml")
-    SCALE = scale_of(config, Path(workflow.basedir))
+    check_config(config, SOURCE / "config" / "schema.yaml")
+    SCALE = scale_of(config, SOURCE)
 except ConfigError as error:
     raise WorkflowError(str(error))
 
@@ -46,11 +49,14 @@ else:
 
 # What a cluster's job reads again, hours later.
 _READ = [
-    *(Path(workflow.basedir, name) for name in ("Snakefile", "config/schema.yaml")),
-    *sorted(Path(workflow.basedir, "config", "schema").glob("*.yaml")),
-    *sorted(Path(workflow.basedir, "rules").glob("*.smk")),
-    Path(workflow.basedir, "resources", "sources.yaml"),
-    *(Path(file).resolve() for file in workflow.configfiles),
+    *(SOURCE / name for name in ("Snakefile", "config.yaml", "config/schema.yaml")),
+    *sorted((SOURCE / "config" / "schema").glob("*.yaml")),
+    *sorted((SOURCE / "rules").glob("*.smk")),
+    SOURCE / "resources" / "sources.yaml",
+    *(
+        Path(file).resolve()
+        for file in [workflow.main_snakefile, *workflow.configfiles]
+    ),
 ]
 if workflow.is_main_process:
     os.environ[PLAN] = write_plan(".snakemake/triptych/plans", _CODE, _READ)
@@ -94,8 +100,47 @@ def _in_report(name, files, product, shows):
     return [first, *files[1:]]
 
 
+# With a module's prefix, what is made lies below it. Snakemake puts it before the names of files,
+# those of shipped ones and of the user's own too, and not before names in params.
+_moved = workflow.modifier.path_modifier.replace_prefix
+_PREFIXED = _moved("results/") != "results/"
+_FROM = "" if SOURCE == Path.cwd() and not _PREFIXED else f"{SOURCE}/"
+
+
+def shipped(name):
+    """A file of this repository: by its name where snakemake runs here, elsewhere by its whole path."""
+    return f"{_FROM}{name}"
+
+
+def found(asked):
+    """Input files as a study names them: made in results/, shipped, or the user's own."""
+    if callable(asked):
+        return lambda wildcards: found(asked(wildcards))
+    if not isinstance(asked, str):
+        return [found(each) for each in asked]
+    if asked.startswith("results/"):
+        return asked
+    if asked.startswith("resources/") and (SOURCE / asked).exists():
+        return shipped(asked)
+    return os.path.abspath(asked) if _PREFIXED else asked
+
+
+def made(value):
+    """A value in params that names what jobs make, wherever in it."""
+    if not _PREFIXED:
+        return value
+    if callable(value):
+        return lambda wildcards: made(value(wildcards))
+    if isinstance(value, dict):
+        return {key: made(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [made(each) for each in value]
+    named = isinstance(value, str) and value.startswith("results/")
+    return _moved(value) if named else value
+
+
 SOURCES = yaml.safe_load(
-    (Path(workflow.basedir) / "resources" / "sources.yaml").read_text(encoding="utf-8")
+    (SOURCE / "resources" / "sources.yaml").read_text(encoding="utf-8")
 )
 
 
@@ -122,5 +167,8 @@ if workflow.is_main_process:
 
 GPU = 1 if config["device"] == "cuda" else 0
 
+# All that there are, for rules that measure time. Without --cores Snakemake draws, lists and lints too.
+CORES = workflow.global_resources["_cores"].value or os.cpu_count()
+
 # What every job asks a scheduler for: memory and minutes, by its rule's name and wildcards.
-REQUESTED = Requests(config, SOURCES, read(Path(workflow.basedir) / KEPT)).resources
+REQUESTED = Requests(config, SOURCES, read(SOURCE / KEPT)).resources

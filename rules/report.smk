@@ -9,7 +9,7 @@ PAGE_FILES, PAGE_SETTINGS = inputs_of(WINGS, "page")
 
 # What is drawn together with others is a target all the same.
 for _name, (_said, _files) in TARGETS.items():
-    if not workflow.is_rule(_name):
+    if not rules.has(_name):
 
         rule:
             name:
@@ -17,13 +17,13 @@ for _name, (_said, _files) in TARGETS.items():
             input:
                 _files,
 
-        workflow.get_rule(_name).docstring = _said
+        getattr(rules, _name).rule.docstring = _said
 
 
 rule report_claims:
     """Verdicts on the papers' claims: results/claims.csv."""
     input:
-        **CLAIM_FILES,
+        **{name: found(files) for name, files in CLAIM_FILES.items()},
     output:
         report(
             "results/claims.csv",
@@ -50,15 +50,17 @@ rule report_claims:
 rule report_page:
     """The page that shows everything: results/report.html."""
     input:
-        **PAGE_FILES,
+        **{name: found(files) for name, files in PAGE_FILES.items()},
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
-        captions=expand("resources/captions/{name}.rst", name=REPORT_FIGURES),
+        captions=expand(shipped("resources/captions/{name}.rst"), name=REPORT_FIGURES),
         claims="results/claims.csv",
-        published_claims=[f"resources/published/{name}_claims.csv" for name in WINGS],
-        differences="docs/differences.md",
-        colophon="docs/colophon.md",
+        published_claims=[
+            shipped(f"resources/published/{name}_claims.csv") for name in WINGS
+        ],
+        differences=shipped("docs/differences.md"),
+        colophon=shipped("docs/colophon.md"),
         templates=expand(
-            "workflow_scripts/triptych/present/templates/{file}",
+            shipped("workflow_scripts/triptych/present/templates/{file}"),
             file=["page.html.j2", "style.css"],
         ),
     output:
@@ -93,7 +95,7 @@ rule report_page:
             "snakemake",
             "python",
         ],
-        provenance="results/provenance",
+        provenance=made("results/provenance"),
         code=code("report_page"),
     script:
         "../workflow_scripts/report_page.py"
@@ -117,7 +119,7 @@ rule report_manifest:
         # It reads all that was made: of the papers' scale 2 TB, at HASHED bytes a second.
         **REQUESTED | {"runtime": 80},
     params:
-        provenance="results/provenance",
+        provenance=made("results/provenance"),
         config={key: config[key] for key in config if key != "requests_margin"},
         scale=SCALE,
         code=code("report_manifest"),

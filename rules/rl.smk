@@ -43,7 +43,7 @@ rule rl_prune:
         networks=RL.config["measure"]["widths"],
         widths=RL.config["widths"][RL.config["measure"]["widths"]],
         bcq=RL.config["bcq"],
-        pruning=RL.measured_with,
+        pruning=made(RL.measured_with),
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl_prune.py"
@@ -80,11 +80,11 @@ rule rl_train:
         runs=RL.runs,
         widths=RL.widths,
         algorithms=RL.algorithms,
-        pruning=lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards)),
+        pruning=made(lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards))),
         training=RL.config["training"],
         evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},
         device=config["device"],
-        checkpoint="results/checkpoints/rl_train/{task}-{networks}-{stack}",
+        checkpoint=made("results/checkpoints/rl_train/{task}-{networks}-{stack}"),
         code=code("rl_train"),
     script:
         "../workflow_scripts/rl_train.py"
@@ -106,7 +106,7 @@ rule rl_latency:
     conda:
         "../envs/rl.yaml"
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
     params:
@@ -143,7 +143,7 @@ rule rl_bench:
         "results/benchmarks/rl_bench/rl_bench.tsv"
     conda:
         "../envs/rl.yaml"
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
         gpu=GPU,

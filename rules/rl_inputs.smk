@@ -72,7 +72,7 @@ rule rl_train_expert:
         settings=lambda wildcards: RL.config["experts"][
             f"{wildcards.task}{wildcards.quality}"
         ],
-        checkpoint="results/checkpoints/rl_train_expert/{task}{quality}",
+        checkpoint=made("results/checkpoints/rl_train_expert/{task}{quality}"),
         code=code("rl_train_expert"),
     script:
         "../workflow_scripts/rl_train_expert.py"
@@ -81,7 +81,7 @@ rule rl_train_expert:
 rule rl_collect:
     """Record a noisy expert in MuJoCo, in D4RL's layout, and prepare what was recorded."""
     input:
-        expert="resources/experts/{task}{quality}.safetensors",
+        expert=shipped("resources/experts/{task}{quality}.safetensors"),
     output:
         recorded="results/rl/{task}{quality}/collected.hdf5",
         transitions="results/rl/{task}{quality}/transitions.safetensors",
@@ -107,7 +107,7 @@ rule rl_collect:
 rule rl_prepare:
     """Check a task's data and turn them into transitions."""
     input:
-        RL.source,
+        found(RL.source),
     output:
         transitions="results/rl/{task}{quality}/transitions.safetensors",
         dataset="results/rl/{task}{quality}/dataset.csv",

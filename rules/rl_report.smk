@@ -66,7 +66,7 @@ rule rl_draw_masks:
     input:
         layers=RL.files("layers.csv", trained=False),
         sizes=RL.files("sizes.csv", trained=False),
-        published="resources/published/rl_table1_megabytes.csv",
+        published=shipped("resources/published/rl_table1_megabytes.csv"),
     output:
         figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
         counts=figure(

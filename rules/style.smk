@@ -22,7 +22,7 @@ rule style_optimize:
     input:
         contents=STYLE.contents_of,
         paintings=STYLE.paintings_of,
-        backbones=STYLE.backbones_of,
+        backbones=found(STYLE.backbones_of),
         photographs=STYLE.crops("crops.bin", "index.csv"),
     output:
         runs="results/style/optimize/{experiment}/runs.csv",
@@ -42,7 +42,7 @@ rule style_optimize:
         runs=STYLE.rows,
         calibration=STYLE.config["calibration"],
         device=config["device"],
-        checkpoint="results/checkpoints/style_optimize/{experiment}",
+        checkpoint=made("results/checkpoints/style_optimize/{experiment}"),
         code=code("style_optimize"),
     script:
         "../workflow_scripts/style_optimize.py"
@@ -54,8 +54,8 @@ rule style_train:
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
         paintings=STYLE.paintings_learnt,
-        backbone=STYLE.backbone("loss"),
-        begun=STYLE.begun,
+        backbone=found(STYLE.backbone("loss")),
+        begun=found(STYLE.begun),
     output:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
         losses="results/style/networks/{painting}/{variant}/losses.csv",
@@ -81,7 +81,7 @@ rule style_train:
         losses=STYLE.losses,
         training=STYLE.config["training"]["schedule"],
         device=config["device"],
-        checkpoint="results/checkpoints/style_train/{painting}-{variant}",
+        checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),
         code=code("style_train"),
     script:
         "../workflow_scripts/style_train.py"
@@ -94,7 +94,7 @@ rule style_select:
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
         paintings=STYLE.paintings_learnt,
-        backbone=STYLE.backbone("loss"),
+        backbone=found(STYLE.backbone("loss")),
         content=STYLE.contents(STYLE.config["stylised"]["contents"][:1])[0],
     output:
         network="results/style/networks/{painting}/{variant}/network.safetensors",
@@ -125,7 +125,7 @@ rule style_select:
 rule style_export:
     """Write a network as ONNX, and compare it with the original in onnxruntime."""
     input:
-        network=STYLE.network_named,
+        network=found(STYLE.network_named),
     output:
         network="results/style/networks/{painting}/{variant}/network.onnx",
         parity="results/style/networks/{painting}/{variant}/parity.csv",
@@ -148,7 +148,7 @@ rule style_export:
 rule style_stylize:
     """Version 2: stylise photographs with one network."""
     input:
-        network=STYLE.network_shown,
+        network=found(STYLE.network_shown),
         contents=STYLE.contents(STYLE.shown_contents),
     output:
         runs="results/style/stylised/{painting}/runs.csv",
@@ -184,7 +184,7 @@ rule style_quality:
         stylised=STYLE.stylised_runs,
         contents=STYLE.all_contents,
         paintings=STYLE.all_paintings,
-        held_out=STYLE.backbone("held_out"),
+        held_out=found(STYLE.backbone("held_out")),
     output:
         "results/style/quality.csv",
     log:
@@ -205,7 +205,7 @@ rule style_quality:
 rule style_film:
     """The video to be stylised: generated, with sound, or the user's own."""
     input:
-        **STYLE.video_source,
+        **{name: found(file) for name, file in STYLE.video_source.items()},
     output:
         "results/style/video/source.mp4",
     log:
@@ -227,7 +227,7 @@ rule style_video:
     """Stylise the video's frames in batches, losslessly."""
     input:
         source="results/style/video/source.mp4",
-        network=STYLE.network_named,
+        network=found(STYLE.network_named),
     output:
         frames="results/style/video/{painting}/{variant}/frames.mkv",
         times="results/style/video/{painting}/{variant}/times.csv",
@@ -239,7 +239,7 @@ rule style_video:
     conda:
         "../envs/style.yaml"
     # All cores, so that no other job disturbs the clock of speed.csv.
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
         gpu=GPU,
@@ -287,9 +287,9 @@ rule style_time:
     input:
         photographs=STYLE.crops("crops.bin", "index.csv"),
         painting=STYLE.paintings([STYLE.config["timing"]["painting"]])[0],
-        alexnet=STYLE.backbone("alexnet"),
-        vgg=STYLE.backbone("vgg"),
-        network=STYLE.network(STYLE.main, STYLE.shown[STYLE.main]),
+        alexnet=found(STYLE.backbone("alexnet")),
+        vgg=found(STYLE.backbone("vgg")),
+        network=found(STYLE.network(STYLE.main, STYLE.shown[STYLE.main])),
     output:
         images="results/style/timing/images.csv",
         losses="results/style/timing/losses.csv",
@@ -299,7 +299,7 @@ rule style_time:
         "results/benchmarks/style_time/style_time.tsv"
     conda:
         "../envs/style.yaml"
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
         gpu=GPU,
@@ -324,7 +324,7 @@ rule style_bench:
         "results/benchmarks/style_bench/style_bench.tsv"
     conda:
         "../envs/style.yaml"
-    threads: workflow.cores
+    threads: CORES
     resources:
         **REQUESTED,
         gpu=GPU,

@@ -33,7 +33,7 @@ rule style_draw_networks:
         selection=STYLE.of_trained("selection.csv"),
         samples=STYLE.of_trained("samples.png"),
         sheets=STYLE.of_trained("checkpoints.png"),
-        shipped=STYLE.of_shipped("png"),
+        shipped=found(STYLE.of_shipped("png")),
     output:
         training=figure("style_training", "Training", "losses of Version 2"),
         checkpoints=figure(
@@ -81,7 +81,7 @@ rule style_breakeven:
     """Images after which a network's training has paid."""
     input:
         trained=STYLE.of_trained("losses.csv"),
-        shipped=STYLE.of_shipped("csv"),
+        shipped=found(STYLE.of_shipped("csv")),
         table1="results/tables/style_table1.csv",
     output:
         table("style_breakeven", "Break-even", "when training has paid"),

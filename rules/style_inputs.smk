@@ -128,7 +128,7 @@ rule style_train_backbone:
             wildcards.architecture
         ],
         device=config["device"],
-        checkpoint="results/checkpoints/style_train_backbone/{architecture}",
+        checkpoint=made("results/checkpoints/style_train_backbone/{architecture}"),
         code=code("style_train_backbone"),
     script:
         "../workflow_scripts/style_train_backbone.py"
@@ -159,7 +159,7 @@ rule style_download_picture:
 rule style_prepare_painting:
     """Check a painting that was downloaded, or is the user's own."""
     input:
-        STYLE.painting_source,
+        found(STYLE.painting_source),
     output:
         "results/style/paintings/{painting}.png",
     log:
@@ -182,7 +182,7 @@ rule style_prepare_painting:
 rule style_prepare_content:
     """Prepare a photograph to be stylised, downloaded or the user's own."""
     input:
-        STYLE.content_source,
+        found(STYLE.content_source),
     output:
         "results/style/contents/{content}.png",
     log:

@@ -5,7 +5,7 @@ rule style_table1:
     """Table I: seconds an image, published beside ours."""
     input:
         timing=["results/style/timing/images.csv"],
-        published="resources/published/style_table1_seconds.csv",
+        published=shipped("resources/published/style_table1_seconds.csv"),
     output:
         table("style_table1", "Table I", "seconds an image"),
     log:

@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -29,6 +30,20 @@ MADE = ("resources/locks", "resources/measured.csv")
 FILES = (
     r"\.(csv|md|py|smk|ya?ml|json|mp4|mkv|bin|npz|safetensors|html|zip|png|pdf|svg|tpk|txt|lock)$"
 )
+
+
+def test_the_reference_of_the_config_is_of_this_schema_and_these_defaults():
+    """Write it anew by `make config`."""
+    made = runpy.run_path(str(ROOT / "docs" / "config_reference.py"))
+    assert (ROOT / "config" / "README.md").read_text() == made["page"]()
+
+
+def test_every_key_of_the_schema_stands_in_the_reference():
+    page = (ROOT / "config" / "README.md").read_text()
+    schema = read_schema(ROOT / "config" / "schema.yaml")
+    keys = {".".join(keys) for keys in _of_schema(schema, schema["$defs"])}
+    assert len(keys) > 300
+    assert not {key for key in keys if f"`{key.replace('*', '<name>')}`" not in page}
 
 
 def texts(page: Path) -> list[str]:

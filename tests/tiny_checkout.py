@@ -16,57 +16,8 @@ COLD = [sys.executable]
 """The interpreter of a run to be compared with a warm one: each job in a process of its own, which
 starts anew and hashes anew."""
 
-TINY = {
-    "scale": "custom",
-    "rl": {
-        "collect": {"transitions": 2000},
-        "widths": {"narrow": {"actor": [8, 8], "critic": [8, 8], "vae": 8}},
-        "sweeps": {
-            "bc": None,
-            "bcq": {
-                "algorithms": ["BCQ", "BC"],
-                "seeds": [0, 1],
-                "runs": {
-                    "paper": {"sparsities": [50, 95]},
-                    "controls": {"methods": ["shuffled", "random"], "sparsities": [95]},
-                    "raw": {
-                        "observations": "raw",
-                        "methods": ["snip", "grasp"],
-                        "sparsities": [95],
-                    },
-                },
-            },
-        },
-        "stack": 12,
-        "measure": {"seeds": [0, 1], "runs": {"paper": {"sparsities": [50, 95]}}},
-        "training": {"updates": 100, "batch": 10, "checkpoint_every": 50},
-        "evaluation": {"every": 50, "episodes": 1, "candidates": 2, "last": 1},
-        "latency": {"batches": [1], "repeats": 2, "candidates": 2},
-    },
-    "style": {
-        "photographs": {"crops": 24, "held_out": 4, "size": 80},
-        "calibration": 4,
-        "painting_size": [96, 96],
-        "optimize": {"size": 64, "evaluations": 4, "painting": "mosaic"},
-        "networks": {"begin": ""},
-        "network": {"width": 4},
-        "training": {
-            "painting_size": 64,
-            "sheet_size": 48,
-            "schedule": {"batches": 4, "batch": 2, "size": 64, "checkpoint_every": 2},
-        },
-    },
-    "audio": {
-        "synthesis": {
-            **{"development": 24, "validation": 12, "evaluation": 12, "challenge": 4},
-            **{"audiocaps": 10, "wavcaps": 32, "seconds": [1.0, 1.5]},
-        },
-        "stages": {
-            "common": {"batch": 16},
-            "pretraining": {"epochs": 1, "rampdown_epochs": 1},
-        },
-    },
-}
+TINY = yaml.safe_load((ROOT / ".test" / "config.yaml").read_text())
+"""The study of .test, which runs every rule at its smallest."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +26,10 @@ class Checkout:
 
     root: Path
 
-    def snakemake(self, *arguments, config="tiny.yaml", check=True, python=warm.COMMAND):
+    def snakemake(self, *arguments, config="tiny.yaml", check=True, python=warm.COMMAND, cores=2):
         """Run snakemake there, with its jobs in warm processes; stdout and stderr as one text."""
-        command = [*python, "-m", "snakemake", *arguments, "--cores", "2"]
+        command = [*python, "-m", "snakemake", *arguments]
+        command += ["--cores", str(cores)] if cores else []
         command += ["--configfile", config] if config else []
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
         done = subprocess.run(
@@ -108,8 +60,8 @@ class Checkout:
 
 def copy_checkout(target):
     """A checkout of one task in a folder."""
-    target.mkdir(exist_ok=True)
-    names = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs")
+    target.mkdir(parents=True, exist_ok=True)
+    names = ("Snakefile", "config.yaml", "config", "rules", "workflow", "workflow_scripts", "envs")
     names += ("profiles", "resources", "docs")
     for name in names:
         source = ROOT / name

@@ -1,6 +1,7 @@
 """results/manifest.json: what this run made, and from what."""
 
 from triptych.core.job import job
+from triptych.core.source import SOURCE
 from triptych.present.manifest import read_records, write_manifest
 
 with job(snakemake):
@@ -11,4 +12,5 @@ with job(snakemake):
         [*map(str, snakemake.input)],
         params.config,
         params.scale,
+        SOURCE,
     )

@@ -146,8 +146,21 @@ def test_two_runs_of_one_config_make_the_same_files(finished_once, fresh):
 
 @pytest.mark.slow
 def test_snakemakes_own_report_can_be_made(finished):
-    finished.snakemake("rl", "--report", "snakemake-report.html")
+    finished.snakemake("rl", "--report", "snakemake-report.html", cores=None)
     assert (finished.root / "snakemake-report.html").stat().st_size > 500_000
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (["rl", "--dag"], "rl_train"),
+        (["rl", "--rulegraph"], "rl_train"),
+        (["rl", "--summary"], "results/tables/rl_table1.csv"),
+        (["--lint"], "in a good condition"),
+    ],
+)
+def test_snakemake_draws_lists_and_lints_without_being_told_of_cores(fresh, asked, answer):
+    assert answer in fresh.snakemake(*asked, cores=None)
 
 
 def test_the_slurm_profile_gives_each_job_its_resources(fresh):

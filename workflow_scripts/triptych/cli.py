@@ -14,6 +14,7 @@ from typing import Any
 
 from triptych.core.errors import InputError
 from triptych.gpu import commands as gpu
+from triptych.init import commands as init
 from triptych.plan import commands as plan
 from triptych.present import commands as report
 from triptych.studies import NAMES
@@ -69,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in NAMES:
         if find_spec(f"triptych.{name}.commands"):
             import_module(f"triptych.{name}.commands").add_commands(commands)
+    init.add_commands(commands)
     plan.add_commands(commands)
     gpu.add_commands(commands)
     report.add_commands(commands)

@@ -41,6 +41,12 @@ class CodeChanged(Exception):
         )
 
 
+def python_path() -> str:
+    """A PYTHONPATH with this library before all that the present one names."""
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join(dict.fromkeys([str(LIBRARY), *filter(None, named)]))
+
+
 def watch_imports() -> None:
     """Note each module of this library that is imported from now on, and those that already are."""
     sys.meta_path.insert(0, _Finder())

@@ -190,7 +190,8 @@ def _use_threads(threads: int) -> None:
 
 def _beside(log: Path, folder: str) -> Path:
     """results/logs/<rule>/<name>.log -> results/<folder>/<rule>/<name>.log"""
-    return Path(*(folder if part == "logs" else part for part in log.parts))
+    results, _, name = str(log).rpartition("logs/")
+    return Path(results, folder, name)
 
 
 def _provenance_path(log: Path) -> Path:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
-from triptych.core.provenance import LIBRARY
+from triptych.core.imported import python_path
 
 
 class Worker:
@@ -18,7 +18,7 @@ class Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": str(LIBRARY)},
+            env={**os.environ, "OMP_NUM_THREADS": str(threads), "PYTHONPATH": python_path()},
         )
 
     def __enter__(self) -> "Worker":

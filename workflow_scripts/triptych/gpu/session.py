@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from triptych.core.provenance import LIBRARY
+from triptych.core.imported import python_path
 from triptych.plan.records import FAILED, MEASURED, NOT_REACHED, Row, read, write
 
 Config = Mapping[str, Any]
@@ -103,7 +103,7 @@ def _run(step: Step, config: Config, limit: float, place: Path) -> list[dict[str
             command,
             stdout=rows,
             stderr=log,
-            env={**os.environ, "PYTHONPATH": str(LIBRARY)},
+            env={**os.environ, "PYTHONPATH": python_path()},
             start_new_session=True,
         )
         try:

@@ -74,13 +74,15 @@ def page_text(root: Path, configfiles: Sequence[Path], gpu: str | None = None) -
     found = dry_run(root, configfiles)
     config = read_config(root, configfiles)
 
+    from triptych.core.source import source_of
     from triptych.plan.measured import calibrated
     from triptych.plan.pages import plan_page
     from triptych.plan.planned import measured_seconds, planned
     from triptych.plan.records import KEPT, read
 
-    gpus = calibrated(read(root / KEPT))
+    source = source_of(root)
+    gpus = calibrated(read(source / KEPT))
     default = next((name for name, each in gpus.items() if each.measured_on), "a100")
-    plan = planned(found, config, root / "resources" / "sources.yaml")
+    plan = planned(found, config, source / "resources" / "sources.yaml")
     measured = measured_seconds(root, found, configfiles)
     return not plan.missing, plan_page(plan, found, gpu or default, measured, gpus)

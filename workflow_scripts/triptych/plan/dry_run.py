@@ -15,7 +15,8 @@ import yaml
 
 from triptych.core.config import merged
 from triptych.core.errors import InputError
-from triptych.core.provenance import LIBRARY
+from triptych.core.imported import python_path
+from triptych.core.source import source_of
 
 # Its own memory is what a process knows best, at its end.
 CHILD = """\
@@ -64,7 +65,7 @@ def dry_run(root: Path, configfiles: Sequence[Path], everything: bool = True) ->
     done = subprocess.run(
         command,
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(LIBRARY)},
+        env={**os.environ, "PYTHONPATH": python_path()},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -86,7 +87,8 @@ def dry_run(root: Path, configfiles: Sequence[Path], everything: bool = True) ->
 def read_config(root: Path, configfiles: Sequence[Path]) -> dict[str, Any]:
     """The config that Snakemake sees: config.yaml with the others laid over it, in their order."""
     config: dict[str, Any] = {}
-    for file in (root / "config.yaml", *configfiles):
+    own = filter(Path.exists, [root / "config.yaml"])
+    for file in (source_of(root) / "config.yaml", *own, *configfiles):
         config = merged(config, yaml.safe_load(file.read_text(encoding="utf-8")) or {})
     return config
 

@@ -5,6 +5,7 @@ plan is that of a slow machine, so that a cluster's is no slower; a job that sti
 little is stopped, resumes from its checkpoint, and asks for more at its next attempt.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cache
@@ -13,6 +14,7 @@ from typing import Any
 from triptych.core.cost import GPUS, Cost, Processor, slow_cores
 from triptych.plan.measured import Row, calibrated
 from triptych.plan.planned import cost_of
+from triptych.studies import NAMES
 
 SLOW_GPU = "a40"
 LINE = 5e6
@@ -47,7 +49,7 @@ class Requests:
 
     def cost(self, wildcards: Any, rulename: str) -> Cost:
         """What a job costs."""
-        found: Cost = self._cost(rulename, tuple(sorted(wildcards.items())))
+        found: Cost = self._cost(_own_name(rulename), tuple(sorted(wildcards.items())))
         return found
 
     def planned_minutes(self, wildcards: Any, threads: int, rulename: str) -> float:
@@ -70,6 +72,12 @@ class Requests:
         elif cost.work:
             base += CUDA_MB
         return round(base + self._margin * needed / 1e6) * attempt
+
+
+def _own_name(rule: str) -> str:
+    """A rule's name here, whatever a workflow that uses it puts before it (`as other_*`)."""
+    own = f"(?:{'|'.join(NAMES)})_"
+    return re.sub(f"^(?!{own}).+?_(?={own})", "", rule)
 
 
 def _slow_gpu(gpus: Mapping[str, Processor]) -> Processor:

@@ -66,10 +66,11 @@ def write_manifest(
     wanted: Iterable[str],
     config: Mapping[str, Any],
     scale: str,
+    source: Path = Path(),
 ) -> None:
     """Write what the run of `wanted` files is: jobs, hashes of outputs and sources, commit, config.
 
-    Sources are the inputs that no job made.
+    Sources are the inputs that no job made. source: the checkout whose commit it is.
     """
     jobs = of_this_run(records, wanted)
     made = [output for each in jobs.values() for output in each["outputs"]]
@@ -79,7 +80,7 @@ def write_manifest(
     manifest = {
         "scale": scale,
         "config": config,
-        **_commit(),
+        **_commit(source),
         "jobs": {
             name: {"rule": each["rule"], "attempts": each["attempts"], "sha256": sha256_of(name)}
             for name, each in jobs.items()
@@ -181,15 +182,17 @@ def _digest(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 
-def _commit() -> dict[str, Any]:
-    """The commit of the working folder, None where there is none, and whether it is unchanged."""
+def _commit(source: Path) -> dict[str, Any]:
+    """The commit of a checkout, None of another folder, and whether it is unchanged."""
 
     def git(*arguments: str) -> str | None:
         try:
-            done = subprocess.run(["git", *arguments], capture_output=True, text=True)
+            command = ["git", "-C", str(source), *arguments]
+            done = subprocess.run(command, capture_output=True, text=True)
         except OSError:
             return None
         return done.stdout.strip() if done.returncode == 0 else None
 
-    commit = git("rev-parse", "HEAD")
+    top = git("rev-parse", "--show-toplevel")  # a wheel may lie inside somebody else's checkout
+    commit = git("rev-parse", "HEAD") if top and source.samefile(top) else None
     return {"commit": commit, "clean": commit is not None and not git("status", "--porcelain")}

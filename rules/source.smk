@@ -1,0 +1,40 @@
+"""Where the workflow's own files lie: the folder of this checkout, wherever snakemake runs.
+
+Snakemake reads rules and scripts from anywhere, and a git repository too (github(...), gitfile(...));
+config, resources and the library are read as files, so those of a repository are unpacked first.
+"""
+
+from io import BytesIO
+from pathlib import Path
+from subprocess import check_output
+from tarfile import open as open_tar
+from tempfile import mkdtemp
+
+from snakemake.sourcecache import HostingProviderFile, LocalSourceFile
+
+
+def _unpacked(file):
+    """The folder with all files of the commit that a source file is read from."""
+    hosted = isinstance(file, HostingProviderFile)
+    git = ["git", "-C", str(file.hosted_repo.repo_clone if hosted else file.repo_path)]
+    commit = check_output([*git, "rev-parse", f"{file.ref}^{{commit}}"], text=True)
+    folder = Path(".snakemake", "triptych", "source", commit.strip()).resolve()
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        new = Path(mkdtemp(dir=folder.parent))
+        with open_tar(
+            fileobj=BytesIO(check_output([*git, "archive", file.ref]))
+        ) as archive:
+            archive.extractall(new, filter="data")
+        try:
+            new.rename(folder)
+        except OSError:  # another process was faster
+            pass
+    return folder
+
+
+_HERE = workflow.current_basedir
+if isinstance(_HERE, LocalSourceFile):
+    SOURCE = Path(_HERE.get_path_or_uri(secret_free=True)).resolve().parent
+else:
+    SOURCE = _unpacked(_HERE)

@@ -1,0 +1,245 @@
+"""The workflow away from its checkout: in a folder of one's own, as a module, from a wheel."""
+
+import contextlib
+import ctypes
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import venv
+from pathlib import Path
+
+import pytest
+import warm
+import yaml
+from tiny_checkout import COLD, ROOT, copy_checkout
+
+from triptych.core.config import check_config, merged
+from triptych.core.errors import InputError
+from triptych.init.folder import begin
+
+pytestmark = pytest.mark.slow
+
+TARGET = "results/rl/hopper/narrow/measured/sizes.csv"
+"""The numbers of Table 1, from shipped experts: two jobs, of which one has paths in its params."""
+SMALL = {
+    "rl": {
+        "collect": {"transitions": 1000},
+        "measure": {"widths": "narrow", "seeds": [0], "runs": {"paper": {"sparsities": [95]}}},
+    }
+}
+"""Laid over the demo: of these jobs, as little as there can be."""
+PREFIX = "below/here"
+
+
+def snakemake(folder, *arguments, python=warm.COMMAND, environment=None, before=None):
+    """Run snakemake in a folder: stdout and stderr as one text."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(
+        [*python, "-m", "snakemake", "--cores", "2", *arguments],
+        cwd=folder,
+        env={**kept, **(environment or {})},
+        preexec_fn=before,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def planned(text, source):
+    """The jobs of a dry run: rule, input and output of each, by the names that a checkout has."""
+    text = text.replace(f"{source}/", "").replace(f"{PREFIX}/", "")
+    jobs = re.findall(r"^(?:local)?rule (\w+):\n((?:    (?:input|output): .*\n)*)", text, re.M)
+    assert len(jobs) > 70
+    return sorted(jobs)
+
+
+def results(folder):
+    """What a run of TARGET made, timings and records left out."""
+    made = [path for path in (folder / "results" / "rl").rglob("*") if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_bytes() for path in made}
+
+
+def state(folder):
+    """Every file and folder, when it was changed, and how many bytes it has."""
+    return {str(path): (path.stat().st_mtime_ns, path.stat().st_size) for path in folder.rglob("*")}
+
+
+def write_module(folder, declared, prefix=""):
+    """A workflow that declares this one as snakedeploy's template does, and its config."""
+    (folder / "config").mkdir(parents=True)
+    (folder / "config" / "config.yaml").write_text(yaml.safe_dump(SMALL))
+    (folder / "workflow").mkdir()
+    (folder / "workflow" / "Snakefile").write_text(
+        textwrap.dedent(f"""
+            from snakemake.utils import min_version
+
+            min_version("6.10.0")
+
+            configfile: "config/config.yaml"
+
+            module triptych:
+                snakefile:
+                    {declared}
+                config:
+                    config
+                {prefix}
+
+            use rule * from triptych
+        """)
+    )
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A checkout in which nothing runs, and into which nobody may write."""
+    folder = tmp_path_factory.mktemp("source")
+    copy_checkout(folder)
+    paths = [folder, *folder.rglob("*")]
+    for path in paths:
+        path.chmod(path.stat().st_mode & ~0o222)
+    yield folder
+    for path in paths:
+        path.chmod(path.stat().st_mode | 0o200)
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory):
+    """The checkout that runs in its own folder: the demo's jobs, and what those of TARGET made."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("reference"))
+    (checkout.root / "small.yaml").write_text(yaml.safe_dump(SMALL))
+    jobs = checkout.snakemake("--dry-run", config="small.yaml")
+    checkout.snakemake(TARGET, config="small.yaml")
+    found = results(checkout.root)
+    assert TARGET in found and len(found) == 7
+    return planned(jobs, checkout.root), found
+
+
+@pytest.fixture(scope="module")
+def installed(source, tmp_path_factory):
+    """A virtual environment with the wheel, and all other packages of this one."""
+    folder = tmp_path_factory.mktemp("wheel")
+    copied = folder / "checkout"
+    shutil.copytree(source, copied)
+    for path in [copied, *copied.rglob("*")]:
+        path.chmod(path.stat().st_mode | 0o200)
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, copied)
+    build = "from setuptools import build_meta; build_meta.build_wheel('..')"
+    subprocess.run([sys.executable, "-c", build], cwd=copied, check=True, capture_output=True)
+    (wheel,) = folder.glob("triptych-*.whl")
+    venv.create(folder / "venv", symlinks=True)
+    python = folder / "venv" / "bin" / "python"
+    uv = [Path(sys.executable).with_name("uv"), "pip", "install", "--quiet", "--offline"]
+    subprocess.run([*uv, "--no-deps", "--python", python, wheel], check=True)
+    (packages,) = (folder / "venv" / "lib").glob("python*/site-packages")
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    (packages / "zz_others.pth").write_text("\n".join(others))
+    return packages
+
+
+def may_not_override():
+    """Take from root, in a process that begins, the right to write where modes forbid it."""
+    PR_CAPBSET_DROP, CAP_DAC_OVERRIDE = 24, 1
+    ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, 0, 0, 0)
+
+
+def test_a_folder_of_ones_own_needs_nothing_but_a_readable_checkout(source, reference, tmp_path):
+    (tmp_path / "config.yaml").write_text(yaml.safe_dump(SMALL))
+    write = f"open({str(source / 'new')!r}, 'w')"
+    tried = subprocess.run([*COLD, "-c", write], preexec_fn=may_not_override, capture_output=True)
+    assert b"PermissionError" in tried.stderr
+    before = state(source)
+    there = ["--snakefile", source / "Snakefile", "--directory", tmp_path]
+    snakemake(ROOT.parent, TARGET, *there, python=COLD, before=may_not_override)
+    assert results(tmp_path) == reference[1]
+    assert (
+        planned(snakemake(ROOT.parent, "--dry-run", "--forceall", *there), source) == reference[0]
+    )
+    assert state(source) == before
+    assert {path.name for path in tmp_path.iterdir()} == {".snakemake", "config.yaml", "results"}
+
+
+def test_as_a_module_with_a_prefix_everything_made_lies_below_it(source, reference, tmp_path):
+    write_module(tmp_path, repr(str(source / "Snakefile")), f'prefix: "{PREFIX}"')
+    snakemake(tmp_path, f"{PREFIX}/{TARGET}")
+    assert results(tmp_path / PREFIX) == reference[1]
+    assert not (tmp_path / "results").exists()
+    assert planned(snakemake(tmp_path, "--dry-run", "--forceall"), source) == reference[0]
+
+
+def test_paths_of_a_users_config_are_found_from_the_working_directory(source, tmp_path):
+    write_module(tmp_path, repr(str(source / "Snakefile")), f'prefix: "{PREFIX}"')
+    (tmp_path / "mine.hdf5").touch()
+    own = {"rl": {"tasks": {"hopper": {"source": "path", "path": "mine.hdf5"}}}}
+    (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump(own))
+    text = snakemake(tmp_path, "--dry-run", f"{PREFIX}/results/rl/hopper/dataset.csv")
+    assert f"input: {tmp_path / 'mine.hdf5'}\n" in text
+
+
+def test_what_snakedeploy_writes_runs_from_a_repository(reference, tmp_path):
+    """Its module names github(...); what Snakemake would clone is put where it keeps clones."""
+    clones = tmp_path / "cache/snakemake/snakemake/source-cache/snakemake-git-cache"
+    repository = clones / "github.com/someone/triptych"
+    copy_checkout(repository)
+    who = ["-c", "user.name=someone", "-c", "user.email=someone@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "All"], ["tag", "v1"]):
+        subprocess.run(["git", *command], cwd=repository, check=True)
+    declared = 'github("someone/triptych", path="workflow/Snakefile", tag="v1")'
+    study = tmp_path / "study"
+    write_module(study, declared)
+    text = snakemake(study, "--dry-run", environment={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    (unpacked,) = (study / ".snakemake/triptych/source").iterdir()
+    assert planned(text, unpacked) == reference[0]
+
+
+def test_the_wheel_begins_a_study_and_runs_it(installed, reference, tmp_path):
+    source, study = installed / "triptych_workflow", tmp_path / "my-study"
+    triptych = installed.parents[2] / "bin" / "triptych"
+    subprocess.run([triptych, "init", study], cwd=tmp_path, check=True, capture_output=True)
+    written = {str(p.relative_to(study)) for p in study.rglob("*") if p.is_file()}
+    profiles = {"config.yaml", "partitions.yaml"}
+    assert written == {"Snakefile", "config.yaml", "profiles/default/config.yaml"} | {
+        f"profiles/slurm/{name}" for name in profiles
+    }
+    (study / "config.yaml").write_text(yaml.safe_dump(SMALL))
+    found = {"PYTHONPATH": str(source / "workflow_scripts")}  # by the .pth file, if it weren't warm
+    snakemake(study, TARGET, environment=found)
+    assert results(study) == reference[1]
+    text = snakemake(study, "--dry-run", "--forceall", environment=found)
+    assert planned(text, source) == reference[0]
+
+
+def test_a_study_is_begun_once_and_nothing_of_it_overwritten(tmp_path):
+    begin(tmp_path / "study")
+    (tmp_path / "study" / "Snakefile").write_text("mine")
+    with pytest.raises(InputError, match=r"has Snakefile and config\.yaml and profiles already"):
+        begin(tmp_path / "study")
+    assert (tmp_path / "study" / "Snakefile").read_text() == "mine"
+
+
+def test_a_study_begins_with_the_demo_and_what_its_config_proposes_is_allowed(tmp_path):
+    begin(tmp_path / "study")
+    text = (tmp_path / "study" / "config.yaml").read_text()
+    demo = yaml.safe_load((ROOT / "config.yaml").read_text())
+    assert merged(demo, yaml.safe_load(text)) == demo
+    _, _, proposals = text.partition("# rl:")
+    own = yaml.safe_load("rl:" + re.sub(r"(?m)^# ?", "", proposals))
+    proposed = merged(demo, own)
+    assert proposed["rl"]["tasks"]["walker2d"] is None and "mine" in proposed["style"]["paintings"]
+    check_config(proposed, ROOT / "config" / "schema.yaml")
+
+
+def test_the_demo_is_run_where_a_study_was_begun(tmp_path, capfd):
+    from triptych.cli import main
+
+    with contextlib.chdir(tmp_path):
+        assert main(["demo", "nowhere"]) == 2
+        assert "run `triptych init my-study`" in capfd.readouterr().err
+        (tmp_path / "Snakefile").write_text("rule all:\n    output: touch('made')\n")
+        assert main(["demo"]) == 0
+    assert (tmp_path / "made").exists()

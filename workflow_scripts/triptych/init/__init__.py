@@ -1,0 +1,1 @@
+"""A study in a folder of one's own, with the workflow elsewhere."""
