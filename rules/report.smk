@@ -52,6 +52,7 @@ rule report_page:
     input:
         **PAGE_FILES,
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
+        pictures=[f"results/figures/{wing.picture}.png" for wing in WINGS.values()],
         captions=expand("resources/captions/{name}.rst", name=REPORT_FIGURES),
         claims="results/claims.csv",
         published_claims=[f"resources/published/{name}_claims.csv" for name in WINGS],
@@ -59,7 +60,7 @@ rule report_page:
         colophon="docs/colophon.md",
         templates=expand(
             "workflow_scripts/triptych/present/templates/{file}",
-            file=["page.html.j2", "style.css"],
+            file=["page.html.j2", "table.html.j2", "style.css"],
         ),
     output:
         "results/report.html",

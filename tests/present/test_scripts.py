@@ -33,6 +33,7 @@ from triptych.studies import NAMES
 
 CAPTIONS = sorted((ROOT / "resources" / "captions").glob("*_*.rst"))
 PICTURES = (*STYLE_FIGURES, *AUDIO_FIGURES)
+PREVIEWS = ("style_styles", "audio_beyond", "rl_figure1")
 RL_FIGURES = (*(f"rl_figure{n}" for n in range(1, 5)), "rl_curves", "rl_inference")
 RL_FIGURES += ("rl_profiles", "rl_sensors", "rl_figure3_counts")
 RL_FIGURES += ("rl_figure1_curves", "rl_figure2_curves")
@@ -138,6 +139,7 @@ def results(tmp_path_factory):
             "claims": "results/claims.csv",
             "published_claims": [str(PUBLISHED / f"{name}_claims.csv") for name in NAMES],
             "figures": [str(FIGURES / f"{name}.svg") for name in (*PICTURES, *RL_FIGURES)],
+            "pictures": [str(FIGURES / f"{name}.png") for name in PREVIEWS],
             "captions": list(map(str, CAPTIONS)),
             "rl_table1": str(TABLES / "rl_table1.csv"),
             **{
