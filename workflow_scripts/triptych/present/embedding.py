@@ -17,7 +17,7 @@ from PIL import Image
 SHARPNESS = 1.25
 """Pixels of a photograph for each that it takes on a page of PAGE_WIDTH."""
 PAGE_WIDTH, PREVIEW_WIDTH = 980, 560
-QUALITY = 70  # of WebP
+QUALITY = 62  # of WebP
 
 _SIZE = re.compile(r'<svg\b[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"')
 _UNUSED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", re.DOTALL)

@@ -23,7 +23,7 @@ from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, 
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-LARGEST_VIDEO = 600_000  # bytes of a video that the page still holds
+LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
 LONGEST_ALT = 220  # letters, of whole sentences but for the first
 _CHIPS = {REPRODUCED: "yes", NOT_REPRODUCED: "no", SEEN: "seen", NOT_TESTABLE: "open"}
 _NUMBERS = {COMPARED: "seen", NOT_COMPARED: "open"}

@@ -9,7 +9,8 @@ from triptych.present.verdicts import NOT_TESTABLE
 
 LONGEST = 64
 """Letters of a cell; a claim's card has the whole of it."""
-COMPARED, NOT_COMPARED = "number", "not comparable"
+COMPARED, NOT_COMPARED = "compared", "not comparable"
+"""What stands in place of a verdict beside a number that is no claim's."""
 
 
 @dataclass(frozen=True)
