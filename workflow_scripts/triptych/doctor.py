@@ -43,8 +43,10 @@ INSTRUCTIONS = {"AVX2": "avx2", "AVX512": "avx512f", "AVX512 bf16": "avx512_bf16
 INSTRUCTIONS |= {"AMX bf16": "amx_bf16", "NEON": "asimd", "NEON bf16": "bf16"}
 DRIVERS = {11: 450, 12: 525, 13: 580}
 """The oldest driver of each of CUDA's major versions (NVIDIA's table of minor compatibility)."""
-HOSTS = ("https://huggingface.co", "https://zenodo.org", "https://download.pytorch.org")
-HOSTS += ("https://upload.wikimedia.org", "http://rail.eecs.berkeley.edu")
+HOSTS = (
+    *("https://huggingface.co", "https://zenodo.org", "https://download.pytorch.org"),
+    *("https://upload.wikimedia.org", "http://rail.eecs.berkeley.edu"),
+)
 """Where most of resources/sources.yaml comes from."""
 NETWORK_SECONDS, PROGRAM_SECONDS = 5, 60
 CONDA = (24, 7, 1)

@@ -3,6 +3,7 @@
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -101,7 +102,7 @@ def _matched(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
     return sides[0].merge(sides[1], on=["cell", "place"], how="outer", indicator=True)
 
 
-def _name(value: object) -> str:
+def _name(value: Any) -> str:
     """A part of a cell's name; a whole number is read as a fraction where some are missing."""
     return "" if pd.isna(value) else str(value).removesuffix(".0")
 
@@ -158,8 +159,9 @@ def text(compared: Comparison) -> str:
         lines += [f"  {' | '.join(row_text(row))}" for _, row in own.head(SHOWN).iterrows()]
         if len(own) > SHOWN:
             lines.append(f"  and {len(own) - SHOWN} more: --html has all")
-    for (name, run), rows in compared.only.groupby(["table", "run"]):
-        lines.append(f"{name}: {len(rows)} rows only in {run}: {rows['cell'].iloc[0]}, ...")
+    for _, rows in compared.only.groupby(["table", "run"]):
+        table, cell, run = rows.iloc[0]
+        lines.append(f"{table}: {len(rows)} rows only in {run}: {cell}, ...")
     same = compared.cells["table"].nunique() - changed["table"].nunique()
     lines.append(f"{same} tables are the same in all cells that both runs have")
     lines.append("outside: neither value lies in the other's interval; relative to A")

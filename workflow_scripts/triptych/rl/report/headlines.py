@@ -26,9 +26,9 @@ def headlines(table1: pd.DataFrame, scores: pd.DataFrame) -> list[Headline]:
 
     table1, scores: the long tables.
     """
-    cells = table1.set_index(["row", "column"])
+    cells = {(cell["row"], cell["column"]): cell for _, cell in table1.iterrows()}
     found = [
-        _megabytes(f"{NETWORK_LABELS[network]}, {said}", cells.loc[(row, network)])
+        _megabytes(f"{NETWORK_LABELS[network]}, {said}", cells[row, network])
         for row, said in ROWS.items()
         for network in ("actor", "vae")
     ]

@@ -20,9 +20,9 @@ def headlines(table1: pd.DataFrame) -> list[Headline]:
     size = SIZE if timed.empty or SIZE in set(timed) else int(timed.max())
     rows = printed[printed["size"] == size]
     rows = rows.sort_values("counts", key=lambda counts: counts != SCALED, kind="stable")
-    rows = rows.drop_duplicates("column").set_index("column")
-    found = [_seconds(size, column, rows.loc[column]) for column in COLUMNS]
-    ours = rows.at["vgg", "value"] / rows.at["alexnet", "value"]
+    cells = {str(cell["column"]): cell for _, cell in rows.drop_duplicates("column").iterrows()}
+    found = [_seconds(size, column, cells[column]) for column in COLUMNS]
+    ours = float(cells["vgg"]["value"]) / float(cells["alexnet"]["value"])
     faster = Headline("", "", 5, ours, TIMES, 1, claim="style-alexnet-faster")
     return [*found, faster]
 
