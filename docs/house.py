@@ -14,6 +14,7 @@ PARTS = {
     "scripts": ("one thin script a rule", 1, 0),
     "cli": ("the command triptych", 3, 0),
     "init": ("a folder of one's own", 4, 0),
+    "doctor": ("what works on a machine", 0, 0),
     "demo": ("what stands in for downloads", 0, 1),
     "studies": ("the list of papers", 2, 1),
     "plan": ("what a run takes", 3, 1),

@@ -52,6 +52,7 @@ rule report_page:
     input:
         **{name: found(files) for name, files in PAGE_FILES.items()},
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
+        pictures=[f"results/figures/{wing.picture}.png" for wing in WINGS.values()],
         captions=expand(shipped("resources/captions/{name}.rst"), name=REPORT_FIGURES),
         claims="results/claims.csv",
         published_claims=[
@@ -61,7 +62,7 @@ rule report_page:
         colophon=shipped("docs/colophon.md"),
         templates=expand(
             shipped("workflow_scripts/triptych/present/templates/{file}"),
-            file=["page.html.j2", "style.css"],
+            file=["page.html.j2", "table.html.j2", "style.css"],
         ),
     output:
         "results/report.html",

@@ -6,6 +6,7 @@ import pandas as pd
 
 from triptych.core.files import atomic_path, read_frames
 from triptych.core.job import job
+from triptych.present.embedding import preview
 from triptych.present.manifest import of_this_run, read_records
 from triptych.present.page import Page, PageStudy, page_claims, page_figures, render_page
 from triptych.present.timings import job_table, timing_table, versions
@@ -15,6 +16,7 @@ with job(snakemake):
     given, params = snakemake.input, snakemake.params
     jobs = job_table(of_this_run(read_records(params.provenance), map(str, given)))
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
+    pictures = {Path(path).stem.split("_")[0]: Path(path) for path in given.pictures}
     verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)
     parts = [
         PageStudy(
@@ -28,6 +30,8 @@ with job(snakemake):
                 params.settings[name],
                 page_figures(name, study.TITLES, given.figures, captions),
             ),
+            study.headlines(files_of(name, given), params.settings[name]),
+            (pictures[name].stem, preview(pictures[name])),
         )
         for name, study in studies().items()
     ]

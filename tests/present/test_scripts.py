@@ -7,6 +7,8 @@ import pytest
 import synthetic
 import synthetic_audio
 import synthetic_style
+from browser import CHROMIUM, WITHOUT, browsing
+from reading import AXE, FAINT, PICTURES_LOADED, VIOLATIONS, look
 from script_runs import (
     ARCHITECTURES,
     AUDIO_FIGURES,
@@ -33,9 +35,20 @@ from triptych.studies import NAMES
 
 CAPTIONS = sorted((ROOT / "resources" / "captions").glob("*_*.rst"))
 PICTURES = (*STYLE_FIGURES, *AUDIO_FIGURES)
+PREVIEWS = ("style_styles", "audio_beyond", "rl_figure1")
 RL_FIGURES = (*(f"rl_figure{n}" for n in range(1, 5)), "rl_curves", "rl_inference")
 RL_FIGURES += ("rl_profiles", "rl_sensors", "rl_figure3_counts")
 RL_FIGURES += ("rl_figure1_curves", "rl_figure2_curves")
+
+
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """One for all tests."""
+    with browsing(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +151,7 @@ def results(tmp_path_factory):
             "claims": "results/claims.csv",
             "published_claims": [str(PUBLISHED / f"{name}_claims.csv") for name in NAMES],
             "figures": [str(FIGURES / f"{name}.svg") for name in (*PICTURES, *RL_FIGURES)],
+            "pictures": [str(FIGURES / f"{name}.png") for name in PREVIEWS],
             "captions": list(map(str, CAPTIONS)),
             "rl_table1": str(TABLES / "rl_table1.csv"),
             **{
@@ -177,12 +191,38 @@ def results(tmp_path_factory):
 
 def test_the_page_shows_what_the_scripts_made(results):
     html = (results / "results" / "report.html").read_text()
-    assert html.count("data:image/svg+xml;base64,") == len(PICTURES) + len(RL_FIGURES)
+    assert html.count("data:image/svg+xml,") == len(PICTURES) + len(RL_FIGURES)
     assert html.count("data:video/mp4;base64,") == 3
     for name in (*PICTURES, *STYLE_TABLES, *AUDIO_TABLES, *RL_FIGURES):
         assert f'id="{name}"' in html
     for text in ("rl-memory-4x", "0.14297", "rl_figure3", "1.76", "<code>-v4</code>"):
         assert text in html
+
+
+def test_the_page_begins_with_scores_in_words(results):
+    html = (results / "results" / "report.html").read_text()
+    assert html.index("How far from published?") < html.index("0.530 MB") < html.index("<img")
+
+
+@needs_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_everybody_can_read_the_page(results, browser, width, scheme):
+    look(browser, results / "results" / "report.html", width, scheme)
+    assert browser.value(FAINT) == []
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value(PICTURES_LOADED)
+    if AXE.exists():
+        browser.value(f"{AXE.read_text(encoding='utf-8')};1")
+        assert browser.value(VIOLATIONS) == []
+
+
+@needs_browser
+def test_what_is_faint_is_found(browser, tmp_path):
+    """#767676 is the lightest grey that AA allows on white."""
+    (tmp_path / "page.html").write_text('<p style="color: #767676">a<p style="color: #777">b')
+    look(browser, tmp_path / "page.html", 390, "light")
+    assert browser.value(FAINT) == ["b: rgb(119, 119, 119) on rgb(255, 255, 255)"]
 
 
 def test_the_page_times_the_jobs_before_it(results):

@@ -12,6 +12,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from triptych import doctor
 from triptych.core.errors import InputError
 from triptych.gpu import commands as gpu
 from triptych.init import commands as init
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     plan.add_commands(commands)
     gpu.add_commands(commands)
     report.add_commands(commands)
+    doctor.add_commands(commands)
     return parser
 
 

@@ -12,6 +12,7 @@ from triptych.present.files import Files
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
     from triptych.present.page import PageFigure, Section
+    from triptych.present.scoreboard import Headline
     from triptych.present.verdicts import Verdict
 
 NAMES = {
@@ -41,6 +42,9 @@ class Study(Protocol):
     @property
     def TITLES(self) -> Mapping[str, str]:
         """Of its figures, by name."""
+
+    def headlines(self, files: Files, settings: Mapping[str, Any]) -> "list[Headline]":
+        """Published numbers beside this run's, from what its part of the page shows."""
 
     def verdicts(self, files: Files, settings: Mapping[str, Any]) -> "list[Verdict]":
         """A verdict on each claim, from the files and settings that its `workflow` names."""

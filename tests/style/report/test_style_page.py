@@ -1,9 +1,12 @@
 """The style study's part of the page, and films on it."""
 
+import base64
+import io
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from PIL import Image
 from test_page import Elements, page
 
 from triptych.present.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
@@ -46,7 +49,10 @@ def test_a_film_is_an_mp4(tmp_path):
 def test_photographs_keep_their_colours_in_a_dark_page(tmp_path):
     chart, photograph = tmp_path / "chart.svg", tmp_path / "photograph.svg"
     chart.write_text("<svg/>")
-    photograph.write_text('<svg><image href="data:image/jpeg;base64,AAAA"/></svg>')
+    stream = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(stream, "JPEG")
+    shown = base64.b64encode(stream.getvalue()).decode()
+    photograph.write_text(f'<svg><image href="data:image/jpeg;base64,{shown}"/></svg>')
     figures = [PageFigure.read(path, path.stem, "") for path in (chart, photograph)]
     assert [figure.photographs for figure in figures] == [False, True]
     elements = Elements(page(sections=[Section("s", "S", "", figures)]))

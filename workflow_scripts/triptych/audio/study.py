@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from triptych.audio.report import headlines as numbers
 from triptych.audio.report.claims import CRITERIA, AudioScores
 from triptych.audio.report.claims_data import AudioData
 from triptych.audio.report.claims_statistics import Statistics
@@ -14,9 +15,19 @@ from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
 from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
+from triptych.present.scoreboard import Headline
 from triptych.present.verdicts import Verdict
 
-__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
+__all__ = [
+    "CRITERIA",
+    "PAPER",
+    "TITLE",
+    "TITLES",
+    "headlines",
+    "sections",
+    "verdicts",
+    "verdicts_on",
+]
 
 TITLE = "Text-to-audio retrieval"
 PAPER = (
@@ -59,6 +70,11 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         data,
     )
     return audio_verdicts(scores)
+
+
+def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
+    """Its published numbers, from Table 2."""
+    return numbers.headlines(read_frames(files["table2"]))
 
 
 def sections(

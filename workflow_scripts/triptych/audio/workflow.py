@@ -39,6 +39,8 @@ class Workflow(Inputs):
     """
 
     figures = ("audio_figure2", "audio_beyond")
+    picture = "audio_beyond"
+    """The figure that stands for the study on the page's first screen."""
     TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks", "audio_beyond")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The console command `triptych verify`."""
+"""The console commands `triptych verify` and `triptych compare`."""
 
 import argparse
 from pathlib import Path
@@ -10,9 +10,14 @@ by its hash, every job's record, and what lies there of other runs. Ends with 1 
 differs. Run it in the folder of the workflow.
 """
 
+COMPARE = """\
+Compare the tables and claims of two results folders, cell by cell: numbers with their difference,
+and whether it goes beyond the intervals; claims with another verdict; rows of one run alone.
+"""
+
 
 def add_commands(commands: Any) -> None:
-    """Add the command to the subparsers of `triptych`."""
+    """Add the commands to the subparsers of `triptych`."""
     parser = commands.add_parser(
         "verify",
         help="whether results/ is what the run made, whole and unedited",
@@ -20,6 +25,16 @@ def add_commands(commands: Any) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(run=_verify)
+    parser = commands.add_parser(
+        "compare",
+        help="what changed between two runs, cell by cell",
+        description=COMPARE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("first", type=Path, metavar="A", help="a results folder")
+    parser.add_argument("second", type=Path, metavar="B", help="another")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="write it as a page, drawn")
+    parser.set_defaults(run=_compare)
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -35,3 +50,18 @@ def _verify(options: argparse.Namespace) -> int:
         f"commit {verified.commit}: {found}"
     )
     return 1 if verified.problems else 0
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from triptych.present.compare import compare, text
+
+    compared = compare(options.first, options.second)
+    print(text(compared))
+    if options.html:
+        from triptych.core.files import atomic_path
+        from triptych.present.compare_page import compare_page
+
+        page = compare_page(compared, str(options.first), str(options.second))
+        with atomic_path(options.html) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+    return 0

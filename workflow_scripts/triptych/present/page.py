@@ -1,33 +1,37 @@
 """results/report.html: one page that needs nothing but itself.
 
+The first screen is text, a row for each claim and headline number; pictures come behind it.
 Figures are embedded as data, styles are inline, there is no script and no request to any
 server. Jinja escapes every value; only `markdown.render` and the style sheet, whose text is
 the project's own, enter as markup.
 """
 
-import base64
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
 import pandas as pd
 from markupsafe import Markup
 
+from triptych.present.embedding import PAGE_WIDTH, Embedded, data_address, embedded
 from triptych.present.markdown import inline, render
-from triptych.present.tables import Table
+from triptych.present.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
+from triptych.present.tables import DASH, Table
 from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-_MEDIA = {".svg": "image/svg+xml", ".png": "image/png"}
-LARGEST_VIDEO = 2_000_000  # bytes of a video that the page still holds
+LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
+LONGEST_ALT = 220  # letters, of whole sentences but for the first
 _CHIPS = {REPRODUCED: "yes", NOT_REPRODUCED: "no", SEEN: "seen", NOT_TESTABLE: "open"}
+_NUMBERS = {COMPARED: "seen", NOT_COMPARED: "open"}
 
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure with its number, caption (Markdown) and embedded picture.
+    """A figure with its number, caption (Markdown) and embedded picture, of this width and height.
 
     photographs: whether it shows images, whose colours must stay in a dark page.
     """
@@ -36,22 +40,27 @@ class PageFigure:
     title: str
     caption: str
     source: str
+    width: int = PAGE_WIDTH
+    height: int = PAGE_WIDTH
     photographs: bool = False
 
     @classmethod
     def read(cls, path: str | Path, title: str, caption: str) -> "PageFigure":
         """Embed an SVG or PNG file."""
-        path = Path(path)
-        if path.suffix not in _MEDIA:
-            raise ValueError(f"{path}: a figure of the page is {' or '.join(_MEDIA)}")
-        content = path.read_bytes()
-        return cls(
-            path.stem,
-            title,
-            caption,
-            _data_address(content, _MEDIA[path.suffix]),
-            photographs=path.suffix == ".svg" and b"<image" in content,
-        )
+        return cls(Path(path).stem, title, caption, *embedded(path))
+
+    @property
+    def alt(self) -> str:
+        """What it shows, for who doesn't see it: the title without its number, and as much of the
+        caption as LONGEST_ALT allows, the first sentence at least."""
+        text = re.sub(r"^(Figure \d+\.|Beyond the paper:) ", "", self.title)
+        text = text[:1].upper() + text[1:]
+        sentences = re.split(r"(?<=\.) ", str(inline(self.caption).striptags()))
+        for place, sentence in enumerate(sentences):
+            if place and len(text) + len(sentence) > LONGEST_ALT:
+                break
+            text = f"{text} {sentence}"
+        return text
 
 
 @dataclass(frozen=True)
@@ -71,12 +80,8 @@ class PageVideo:
         if path.suffix != ".mp4":
             raise ValueError(f"{path}: a film of the page is an .mp4")
         fits = path.stat().st_size <= LARGEST_VIDEO
-        source = _data_address(path.read_bytes(), "video/mp4") if fits else ""
+        source = data_address(path.read_bytes(), "video/mp4") if fits else ""
         return cls(name, title, caption, source, path.as_posix())
-
-
-def _data_address(content: bytes, media: str) -> str:
-    return f"data:{media};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 @dataclass(frozen=True)
@@ -92,28 +97,11 @@ class Section:
 
 
 @dataclass(frozen=True)
-class PageClaim:
-    """A claim of a paper with this run's verdict and the rule that led to it."""
-
-    id: str
-    claim: str
-    where: str
-    criterion: str
-    verdict: str
-    measured: Sequence[str]
-    interval: str
-    reason: Sequence[str]
-    chip: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "chip", _CHIPS[self.verdict])
-
-
-@dataclass(frozen=True)
 class PageStudy:
     """One paper's part of the page: what was run (facts, name to text), its claims, its sections.
 
-    paper: title, authors and year (Markdown).
+    paper: title, authors and year (Markdown). headlines: published numbers beside this run's.
+    picture: of its figure of that name, for the first screen.
     """
 
     anchor: str
@@ -122,6 +110,18 @@ class PageStudy:
     facts: Mapping[str, str]
     claims: Sequence[PageClaim]
     sections: Sequence[Section]
+    headlines: Sequence[Headline] = ()
+    picture: tuple[str, Embedded] | None = None
+
+    def scores(self, tested: bool) -> list[Score]:
+        """The scoreboard's rows: those that could be tested or compared, or the others."""
+        rows = scores(self.claims, self.headlines)
+        return [row for row in rows if (row.verdict not in (NOT_TESTABLE, NOT_COMPARED)) == tested]
+
+    def pictured(self) -> PageFigure | None:
+        """The figure of its picture."""
+        figures = {figure.name: figure for part in self.sections for figure in part.figures}
+        return figures.get(self.picture[0]) if self.picture else None
 
     def counts(self) -> dict[str, int]:
         """Claims by verdict."""
@@ -170,7 +170,8 @@ def page_claims(
 ) -> list[PageClaim]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    Raises ValueError for a verdict on a claim that is not listed.
+    Verdicts may have a column `price`: what it would take to test a claim, as text; without one the
+    page shows why it wasn't. Raises ValueError for a verdict on a claim that is not listed.
     """
     listed = published.set_index("id")
     unknown = sorted(set(verdicts["id"]) - set(listed.index))
@@ -186,11 +187,18 @@ def page_claims(
             criterion=criteria.get(str(row["id"]), ""),
             verdict=str(row["verdict"]),
             measured=str(row["measured"]).split("; "),
-            interval="" if pd.isna(row["interval"]) else str(row["interval"]),
+            interval=_text(row["interval"]),
             reason=str(row["reason"]).split("; "),
+            published=_text(listed.at[row["id"], "published"] if "published" in listed else ""),
+            price=_text(row.get("price")),
         )
         for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
     ]
+
+
+def _text(value: object) -> str:
+    """A cell's text; nothing for an empty one."""
+    return value if isinstance(value, str) else ""
 
 
 def render_page(page: Page) -> str:
@@ -206,4 +214,4 @@ def render_page(page: Page) -> str:
     environment.filters["markdown"] = render
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     template = environment.get_template("page.html.j2")
-    return template.render(page=page, chips=_CHIPS, style=style)
+    return template.render(page=page, chips=_CHIPS, marks=_CHIPS | _NUMBERS, dash=DASH, style=style)

@@ -2,6 +2,8 @@
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ class DatasetError(ValueError):
     def __init__(self, path: PathLike, key: str, expected: str, found: str, advice: str) -> None:
         super().__init__(f"{path}: {key}: expected {expected}, found {found}. {advice}")
         self.path, self.key, self.expected, self.found = str(path), key, expected, found
+        self.advice = advice
 
 
 @dataclass(frozen=True)
@@ -63,11 +66,33 @@ def read_recording(path: PathLike, spaces: Spaces | None = None) -> Recording:
     where `d4rl.qlearning_dataset` cuts them.
     Raises DatasetError for whatever else is missing or wrong.
     """
+    with _opened(path) as stream:
+        _check_layout(path, stream, spaces)
+        columns = {key: _read_column(path, stream[key], key) for key in _present(stream)}
+    columns["actions"] = _narrowed(path, columns["actions"], spaces)
+    if "timeouts" not in columns:
+        horizon = spaces.horizon if spaces else HORIZON
+        logger.warning("%s has no timeouts: episodes are cut after %d steps", path, horizon)
+        columns["timeouts"] = timeouts_by_length(columns["terminals"], horizon)
+    return Recording(**columns)
+
+
+def check_layout(path: PathLike) -> int:
+    """Check a file's keys, shapes and types without reading its rows; how many steps it has.
+
+    Raises DatasetError for whatever is missing or wrong.
+    """
+    with _opened(path) as stream:
+        _check_layout(path, stream, None)
+        return len(stream["observations"])
+
+
+@contextmanager
+def _opened(path: PathLike) -> Iterator[h5py.File]:
+    """The file, while what goes wrong with it is a DatasetError."""
     try:
         with h5py.File(path, "r") as stream:
-            _check_layout(path, stream, spaces)
-            present = _present(stream)
-            columns = {key: _read_column(path, stream[key], key) for key in present}
+            yield stream
     except FileNotFoundError as error:
         raise DatasetError(
             path, "file", "an HDF5 file", "nothing there", "Correct the path in the config."
@@ -82,12 +107,6 @@ def read_recording(path: PathLike, spaces: Spaces | None = None) -> Recording:
             f"something else ({error})",
             "Delete it and download or write it again; it may have been cut short.",
         ) from error
-    columns["actions"] = _narrowed(path, columns["actions"], spaces)
-    if "timeouts" not in columns:
-        horizon = spaces.horizon if spaces else HORIZON
-        logger.warning("%s has no timeouts: episodes are cut after %d steps", path, horizon)
-        columns["timeouts"] = timeouts_by_length(columns["terminals"], horizon)
-    return Recording(**columns)
 
 
 def _present(stream: h5py.File) -> list[str]:

@@ -8,13 +8,24 @@ import pandas as pd
 from triptych.core.files import read_frames
 from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
+from triptych.present.scoreboard import Headline
 from triptych.present.verdicts import Verdict
 from triptych.rl.report import claims, claims_networks, claims_ours
+from triptych.rl.report import headlines as numbers
 from triptych.rl.report.claims import CRITERIA, TASKS
 from triptych.rl.report.page import TITLES, rl_sections
 from triptych.rl.report.scores import default_pruning, run_scores, seen_as
 
-__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
+__all__ = [
+    "CRITERIA",
+    "PAPER",
+    "TITLE",
+    "TITLES",
+    "headlines",
+    "sections",
+    "verdicts",
+    "verdicts_on",
+]
 
 TITLE = "Single-shot pruning for offline RL"
 PAPER = (
@@ -59,6 +70,11 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         ),
         claims_ours.criteria_beat_their_shuffles(scored, conditions("BC")),
     ]
+
+
+def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
+    """Its published numbers, from Table 1 and the scores."""
+    return numbers.headlines(read_frames(files["table1"]), read_frames(files["scores"]))
 
 
 def sections(

@@ -59,6 +59,7 @@ class Workflow:
             *("rl_inference", "rl_deployed"),
             *(["rl_variants"] if self.variants else []),
         )
+        self.picture = self.figures[0]
         self.products = products(self.figures, tables)
         self.datasets = [f"results/rl/{task}/dataset.csv" for task in self.tasks]
         self._timed, self._deployed = self._timed_run(), self._deployed_runs()

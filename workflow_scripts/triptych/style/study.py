@@ -8,13 +8,24 @@ import pandas as pd
 from triptych.core.files import read_frames
 from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
+from triptych.present.scoreboard import Headline
 from triptych.present.verdicts import Verdict
 from triptych.style.report import claims_images, claims_losses, claims_speed
+from triptych.style.report import headlines as numbers
 from triptych.style.report.claims import CRITERIA
 from triptych.style.report.page import TITLES, style_sections
 from triptych.style.report.tables_beyond import read_variants
 
-__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts", "verdicts_on"]
+__all__ = [
+    "CRITERIA",
+    "PAPER",
+    "TITLE",
+    "TITLES",
+    "headlines",
+    "sections",
+    "verdicts",
+    "verdicts_on",
+]
 
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
@@ -48,6 +59,11 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         claims_images.alexnet_fails_when_scaled(runs, history),
         claims_images.videos_stay_consistent(frames["flicker"], stylised),
     ]
+
+
+def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
+    """Its published numbers, from Table I."""
+    return numbers.headlines(read_frames(files["table1"]))
 
 
 def sections(

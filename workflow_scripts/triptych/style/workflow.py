@@ -24,6 +24,8 @@ class Workflow:
     Raises ConfigError for a name that its catalogue in config doesn't define.
     """
 
+    picture = "style_styles"
+    """The figure that stands for the study on the page's first screen."""
     figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
         *("style_styles", "style_sizes", "style_presets", "style_initialisations"),

@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 from triptych.needle import report
 from triptych.needle.report import CRITERIA, TITLES
 
 from triptych.core.files import read_frames
 from triptych.present.files import Files
 from triptych.present.page import PageFigure, Section
+from triptych.present.scoreboard import Headline
 from triptych.present.verdicts import Verdict
 
-__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "sections", "verdicts"]
+__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "headlines", "sections", "verdicts"]
 
 TITLE = "Pi by throwing needles"
 PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
@@ -20,6 +22,12 @@ PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """The verdict on its one claim."""
     return [report.found(read_frames(files["throws"]))]
+
+
+def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
+    """Its one number is its claim's."""
+    pi = read_frames(files["table1"])["value"].mean()
+    return [Headline("", "", np.pi, pi, "", 3, claim="needle-pi")]
 
 
 def sections(

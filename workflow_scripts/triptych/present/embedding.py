@@ -1,0 +1,80 @@
+"""Pictures as data addresses, as light as the page shows them.
+
+The files of results/figures are for print: numbers of six decimals, photographs of 200 dots an
+inch. On the page an SVG has two decimals and its photographs are WebP of SHARPNESS pixels a unit
+of the page's width; what is downloaded from results/figures is what it was.
+"""
+
+import base64
+import io
+import re
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+from PIL import Image
+
+SHARPNESS = 1.25
+"""Pixels of a photograph for each that it takes on a page of PAGE_WIDTH."""
+PAGE_WIDTH, PREVIEW_WIDTH = 980, 560
+QUALITY = 62  # of WebP
+
+_SIZE = re.compile(r'<svg\b[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"')
+_UNUSED = re.compile(r"<\?xml.*?\?>|<!DOCTYPE.*?>|<!--.*?-->|<metadata>.*?</metadata>", re.DOTALL)
+_DECIMALS = re.compile(r"(?<![\d.])([1-9]\d*\.\d\d)\d+")
+_PICTURE = re.compile(r"data:image/(?:png|jpe?g);base64,([A-Za-z0-9+/=\s]+)")
+
+
+class Embedded(NamedTuple):
+    """A picture in the page: its data address, its width and height, and whether it shows images,
+    whose colours must stay in a dark page."""
+
+    source: str
+    width: int
+    height: int
+    photographs: bool
+
+
+def embedded(path: str | Path) -> Embedded:
+    """An SVG or PNG file for the page. Raises ValueError for another kind of file."""
+    path = Path(path)
+    if path.suffix == ".png":
+        with Image.open(path) as picture:
+            return Embedded(_webp(picture, PAGE_WIDTH), *picture.size, photographs=False)
+    if path.suffix != ".svg":
+        raise ValueError(f"{path}: a figure of the page is .svg or .png")
+    text = path.read_text(encoding="utf-8")
+    size = _SIZE.search(text)
+    width, height = (float(size[1]), float(size[2])) if size else (PAGE_WIDTH, PAGE_WIDTH)
+
+    def lighter(match: re.Match[str]) -> str:
+        with Image.open(io.BytesIO(base64.b64decode(match[1]))) as picture:
+            scale = PAGE_WIDTH * SHARPNESS / (width / 72 * 200)
+            return _webp(picture, round(picture.width * min(1, scale)))
+
+    drawn = _DECIMALS.sub(r"\1", _UNUSED.sub("", text))
+    drawn = " ".join(_PICTURE.sub(lighter, drawn).split())
+    address = "data:image/svg+xml," + quote(drawn, safe=" /:;,=+()'!*")
+    return Embedded(address, round(width), round(height), "<image" in drawn)
+
+
+def preview(path: str | Path) -> Embedded:
+    """A PNG file, small, for the first screen."""
+    with Image.open(path) as picture:
+        height = round(picture.height * PREVIEW_WIDTH / picture.width)
+        return Embedded(_webp(picture, PREVIEW_WIDTH), PREVIEW_WIDTH, height, photographs=True)
+
+
+def _webp(picture: Image.Image, width: int) -> str:
+    """A picture as WebP of at most this width, on white where it is transparent."""
+    whole = picture.convert("RGBA")
+    flat = Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole).convert("RGB")
+    flat.thumbnail((width, 100 * width), Image.Resampling.LANCZOS)
+    stream = io.BytesIO()
+    flat.save(stream, "WEBP", quality=QUALITY)
+    return data_address(stream.getvalue(), "image/webp")
+
+
+def data_address(content: bytes, media: str) -> str:
+    """The bytes of a file as an address that a browser opens without asking anybody."""
+    return f"data:{media};base64,{base64.b64encode(content).decode('ascii')}"
