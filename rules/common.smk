@@ -53,10 +53,8 @@ _READ = [
     *sorted((SOURCE / "config" / "schema").glob("*.yaml")),
     *sorted((SOURCE / "rules").glob("*.smk")),
     SOURCE / "resources" / "sources.yaml",
-    *(
-        Path(file).resolve()
-        for file in [workflow.main_snakefile, *workflow.configfiles]
-    ),
+    *(Path(file).resolve() for file in workflow.configfiles),
+    *filter(Path.exists, [Path(workflow.main_snakefile)]),
 ]
 if workflow.is_main_process:
     os.environ[PLAN] = write_plan(".snakemake/triptych/plans", _CODE, _READ)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from triptych.core.imported import LIBRARY, PLAN
+from triptych.core.imported import LIBRARY, PLAN, python_path
 from triptych.core.provenance import changed_since, planned_code, read_code, write_plan
 
 JOB = """
@@ -114,6 +114,13 @@ def test_without_a_plan_nothing_is_compared(library):
         text=True,
     )
     assert done.stdout == "checked\n1\n"
+
+
+def test_the_library_comes_before_what_pythonpath_names_already(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"/one:{LIBRARY}::/two")
+    assert python_path() == f"{LIBRARY}:/one:/two"
+    monkeypatch.delenv("PYTHONPATH")
+    assert python_path() == str(LIBRARY)
 
 
 def test_files_that_changed_since_the_plan_are_listed(tmp_path):

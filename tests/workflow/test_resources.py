@@ -107,6 +107,13 @@ def test_what_computes_with_pytorch_has_a_cost(sources):
         assert requests.cost(wildcards | {"architecture": kind}, rule) != Cost(), rule
 
 
+def test_a_rule_that_another_workflow_renames_asks_for_the_same(sources):
+    requests = Requests(shipped("paper", ROOT), sources)
+    wildcards = {"pair": "passt_n-bert_base", "corpus": "leak_free"}
+    own = requests.minutes(wildcards, 1, 1, "audio_pretrain")
+    assert requests.minutes(wildcards, 1, 1, "my_triptych_audio_pretrain") == own > 60
+
+
 def test_a_step_that_took_longer_than_computed_asks_for_more(paper_config, sources, monkeypatch):
     work = Work(operations=0.5 * 989.4e12)  # an H100's second in bf16
     monkeypatch.setattr("triptych.plan.requests.cost_of", lambda *_: Cost({"bf16": work * 6000}))

@@ -1,6 +1,5 @@
 """The workflow away from its checkout: in a folder of one's own, as a module, from a wheel."""
 
-import contextlib
 import ctypes
 import os
 import re
@@ -9,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import venv
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -234,12 +234,20 @@ def test_a_study_begins_with_the_demo_and_what_its_config_proposes_is_allowed(tm
     check_config(proposed, ROOT / "config" / "schema.yaml")
 
 
-def test_the_demo_is_run_where_a_study_was_begun(tmp_path, capfd):
+def test_the_demo_is_run_where_a_study_was_begun(tmp_path, monkeypatch, capsys):
     from triptych.cli import main
 
-    with contextlib.chdir(tmp_path):
-        assert main(["demo", "nowhere"]) == 2
-        assert "run `triptych init my-study`" in capfd.readouterr().err
-        (tmp_path / "Snakefile").write_text("rule all:\n    output: touch('made')\n")
-        assert main(["demo"]) == 0
-    assert (tmp_path / "made").exists()
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\npwd\necho "$@"\nexit 3\n')
+    python.chmod(0o755)
+    assert main(["demo", str(tmp_path)]) == 2
+    assert "run `triptych init my-study`" in capsys.readouterr().err
+    (tmp_path / "Snakefile").touch()
+    monkeypatch.setattr(sys, "executable", str(python))
+    read, write = os.pipe()
+    monkeypatch.setattr(subprocess, "run", partial(subprocess.run, stdout=write))
+    assert main(["demo", str(tmp_path), "--cores", "2"]) == 3
+    os.close(write)
+    with os.fdopen(read) as lines:
+        assert lines.readline().strip() == str(tmp_path)
+        assert lines.readline().startswith("-m snakemake --cores 2")
