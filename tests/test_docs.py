@@ -46,6 +46,14 @@ def test_every_key_of_the_schema_stands_in_the_reference():
     assert not {key for key in keys if f"`{key.replace('*', '<name>')}`" not in page}
 
 
+def test_the_catalogue_finds_what_its_standard_asks_for():
+    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
+    assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
+    assert (ROOT / "workflow/Snakefile").exists() and (ROOT / "config/config.yaml").exists()
+    small = merged(config(), yaml.safe_load((ROOT / ".test/config.yaml").read_text()))
+    check_config(small, ROOT / "config" / "schema.yaml")
+
+
 def texts(page: Path) -> list[str]:
     """What stands between single backticks, and each line of the blocks."""
     text = page.read_text(encoding="utf-8")
