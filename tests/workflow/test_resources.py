@@ -196,7 +196,7 @@ def test_rules_that_measure_time_get_cores_of_their_own():
     clocks = set()
     for file in (ROOT / "rules").glob("*.smk"):
         for rule in file.read_text().split("\nrule ")[1:]:
-            if "threads: workflow.cores" in rule:
+            if "threads: CORES" in rule:
                 clocks.add(rule.split(":")[0])
     assert clocks == PROFILE["set-threads"].keys()
 
