@@ -17,6 +17,9 @@ from triptych.core.config import merged
 from triptych.core.errors import InputError
 from triptych.core.provenance import LIBRARY
 
+ALL_CORES = 1000
+"""More than a machine has, so that one sees which jobs take all that there are."""
+
 # Its own memory is what a process knows best, at its end.
 CHILD = """\
 import atexit
@@ -29,7 +32,7 @@ main()
 
 @dataclass(frozen=True)
 class Job:
-    """One job: files, wildcards and what it asks of a machine."""
+    """One job: files, wildcards and what it asks of a machine; ALL_CORES threads are all of it."""
 
     rule: str
     wildcards: dict[str, str]
@@ -37,6 +40,7 @@ class Job:
     outputs: tuple[str, ...]
     log: str
     gpus: int
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ def dry_run(root: Path, configfiles: Sequence[Path], everything: bool = True) ->
     if not (root / "Snakefile").exists():
         raise InputError(f"there is no Snakefile in {root}: run this in the folder of the workflow")
     command = [sys.executable, "-c", CHILD, "--dry-run", *["--forceall"] * everything]
+    command += ["--cores", str(ALL_CORES)]
     if configfiles:
         command += ["--configfile", *(str(file.resolve()) for file in configfiles)]
     began, before = time.perf_counter(), os.times()
@@ -107,6 +112,7 @@ def read_jobs(text: str) -> list[Job]:
                 tuple(_listed(told.get("output", ""))),
                 told.get("log", ""),
                 int(gpus[1]) if gpus else 0,
+                int(told.get("threads", 1)),
             )
         )
     return jobs
