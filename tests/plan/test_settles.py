@@ -13,8 +13,9 @@ import synthetic_style
 import yaml
 from paper_runs import Run, paper_run, verdicts
 
-from triptych.core.config import merged
+from triptych.core.config import check_config, merged
 from triptych.core.cost import Work
+from triptych.gpu.calibration import smaller
 from triptych.plan import records
 from triptych.plan.calibration import FOLDER, PART, cores, measured_core
 from triptych.plan.scale import FILES, REHEARSAL, shipped
@@ -29,6 +30,7 @@ from triptych.plan.settles import (
     phrase,
 )
 from triptych.present.verdicts import NOT_TESTABLE, REPRODUCED, Verdict
+from triptych.style.optimisation.experiments import experiment_runs
 
 ROOT = Path(__file__).parents[2]
 SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))
@@ -143,13 +145,13 @@ def test_the_scales_between_decide_what_they_were_laid_out_for(found):
         scale: sum(decided(claims[name]) != NOT for name in FIRST)
         for scale, claims in found.items()
     }
-    assert of_first == {"demo": 4, "overnight": 11, "evening": 16, "paper": 20}
+    assert of_first == {"demo": 5, "overnight": 11, "evening": 16, "paper": 20}
 
 
 def test_a_larger_scale_decides_what_a_smaller_one_does(found):
     scales = list(found.values())
-    for smaller, larger in pairwise(scales[:-1]):  # the paper's has no twin of non-linear heads
-        for claim, verdict in smaller.items():
+    for small, larger in pairwise(scales[:-1]):  # the paper's has no twin of non-linear heads
+        for claim, verdict in small.items():
             assert decided(verdict) == NOT or decided(larger[claim]) != NOT
 
 
@@ -188,3 +190,24 @@ def test_a_core_is_as_fast_as_its_steps_were_measured(tmp_path):
     assert core.factors["rl update", "tf32"] == pytest.approx(0.25, rel=1e-4)
     two = cores(core, 2)
     assert two.seconds(Work(1e9), "bf16") == core.seconds(Work(1e9), "bf16") / 2
+
+
+def test_a_calibration_has_one_small_image_of_the_configs_own_networks():
+    config = shipped("overnight", ROOT)
+    found = smaller(config)["style"]
+    runs = experiment_runs(found["optimize"], found["experiments"], found["backbones"])
+    assert runs[["architecture", "size"]].to_numpy().tolist() == [["vgg19", 256]]
+    assert config["style"]["timing"]["sizes"]  # as it was
+
+
+def test_without_a_connection_what_needs_imagenets_weights_stays_open(found):
+    offline = yaml.safe_load((ROOT / "config" / "offline.yaml").read_text(encoding="utf-8"))
+    there = merged(shipped("overnight", ROOT), offline)
+    check_config(there, ROOT / "config" / "schema.yaml")
+    lost = {
+        claim
+        for claim, verdict in foreseen(there, SOURCES, "style").items()
+        if decided(verdict) != decided(found["overnight"][claim])
+    }
+    losses = ("loss-function-time", "backbone-loss-trend", "lbfgs-lowest", "sgd-fails")
+    assert lost == {f"style-{name}" for name in (*losses, "content-init", "adam-content")}

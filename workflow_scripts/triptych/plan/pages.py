@@ -87,9 +87,9 @@ def _summary(plan: Plan, processors: Sequence[Processor], unit: str) -> str:
 def _totals(costs: Sequence[Cost], gpus: Sequence[Processor]) -> list[str]:
     return [
         str(len(costs)),
-        number(sum(cost.operations for cost in costs) / 1e18),
-        *(number(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600) for gpu in gpus),
-        number(sum(cost.cpu_seconds for cost in costs) / 3600),
+        digits(sum(cost.operations for cost in costs) / 1e18),
+        *(digits(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600) for gpu in gpus),
+        digits(sum(cost.cpu_seconds for cost in costs) / 3600),
         size(sum(cost.download for cost in costs)),
         size(sum(cost.disk for cost in costs)),
         size(sum(cost.scratch for cost in costs)),
@@ -127,7 +127,7 @@ def _money(plan: Plan) -> str:
 def _known(gpus: Sequence[Processor], unit: str) -> str:
     """Which steps were measured, and how far they were from what is computed at assumed shares."""
     lines = [
-        [f"{step}, {precision}", gpu.name, gpu.measured_on, number(factor)]
+        [f"{step}, {precision}", gpu.name, gpu.measured_on, digits(factor)]
         for gpu in gpus
         for (step, precision), factor in sorted(gpu.factors.items())
         if unit == "GPU" or precision == "float32"  # of a core all are one
@@ -156,10 +156,10 @@ def _rules(plan: Plan, gpu: Processor, measured: dict[int, float], unit: str) ->
             [
                 f"`{rule}`",
                 str(len(numbers)),
-                number(sum(cost.operations for cost in costs) / 1e15),
-                number(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600),
-                number(_held(plan, numbers, gpu, measured)) if any(held) else "",
-                number(sum(cost.cpu_seconds for cost in costs) / 3600),
+                digits(sum(cost.operations for cost in costs) / 1e15),
+                digits(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600),
+                digits(_held(plan, numbers, gpu, measured)) if any(held) else "",
+                digits(sum(cost.cpu_seconds for cost in costs) / 3600),
                 _approximately(costs, [cost.download for cost in costs]),
                 _approximately(costs, [cost.disk for cost in costs]),
                 _how(costs, numbers, any(held), measured, gpu),
@@ -214,11 +214,11 @@ def size(count: float) -> str:
     """Bytes as a person writes them, nothing for none."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= unit:
-            return f"{number(count / unit)} {name}"
+            return f"{digits(count / unit)} {name}"
     return "" if not count else "under 1 kB"
 
 
-def number(value: float) -> str:
+def digits(value: float) -> str:
     """Three digits at most; what rounds to nothing is told from nothing."""
     if not value:
         return ""

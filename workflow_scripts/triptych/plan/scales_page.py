@@ -14,7 +14,7 @@ from triptych.plan.calibration import measured_core
 from triptych.plan.dry_run import dry_run
 from triptych.plan.machines import Machine, machines_of, machines_with, seconds_on
 from triptych.plan.measured import calibrated
-from triptych.plan.pages import duration, number, size, table
+from triptych.plan.pages import digits, duration, size, table
 from triptych.plan.planned import SOURCES, Plan, planned
 from triptych.plan.records import KEPT, read
 from triptych.plan.scale import EVENING, FILES, PAPER, REHEARSAL, shipped
@@ -92,8 +92,8 @@ def _costs(scales: Iterable[Scale], gpus: Mapping[str, Processor], core: Process
             [
                 f"{scale.name}: {', '.join(f'`{name}`' for name in FILES[scale.name])}",
                 "; ".join(hours),
-                number(busy) if on_gpu else "",
-                number(beside if on_gpu else busy + beside),
+                digits(busy) if on_gpu else "",
+                digits(beside if on_gpu else busy + beside),
                 size(sum(cost.download for cost in costs)),
                 size(sum(cost.disk for cost in costs)),
                 f"{sum(cost.money for cost in costs):.2f}",
