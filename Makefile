@@ -64,8 +64,10 @@ faults: $(DEV) ## what can go wrong, tried; the table of docs/reliability.md (af
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --reliability results/reliability tests/faults
 	$(BIN)/python tests/faults/reliability.py results/reliability docs/reliability.md
 
-rehearsal: $(DEV) ## the paper scale's every rule at full shapes, on synthetic inputs
+rehearsal: $(DEV) ## the paper scale's every rule at full shapes, on synthetic inputs; evening, overnight
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
+	$(BIN)/python tests/rehearsal/run.py results/rehearsal_evening --cores $(CORES) --scale evening rl
+	$(BIN)/python tests/rehearsal/run.py results/rehearsal_overnight --cores $(CORES) --scale overnight rl style
 
 clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alone
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal_clotho --cores $(CORES) \
@@ -122,8 +124,9 @@ config: $(READY) ## config/README.md from the schema: every key, type, range, de
 wheel: $(READY) ## dist/triptych-*.whl: the library with the workflow inside
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
 
-plan: $(READY) ## what the papers' scale takes: the tables of docs/paper-scale.md
+plan: $(READY) ## what the scales take and settle: the tables of docs/paper-scale.md and docs/scales.md
 	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md
+	$(BIN)/triptych plan --scales --write docs/scales.md
 
 experts: $(READY) ## train the experts of resources/experts anew (about 10 minutes)
 	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}{,-medium}.safetensors

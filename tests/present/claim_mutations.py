@@ -46,11 +46,11 @@ INPUTS: dict[str, set[str]] = {
     "style-content-init": {"style_runs", "style_quality"},
     "style-video": {"style_speed", "style_properties"},
     "style-versions-differ": {
-        *("style_runs", "style_stylised_runs", "style_quality", "architectures")
+        *("style_runs", "style_stylised_runs", "style_quality", "architectures", "photographs")
     },
     "style-adam-content": {"style_runs", "style_quality"},
     "style-alexnet-1024": {"style_runs", "style_history"},
-    "style-video-consistency": {"style_flicker", "style_stylised_runs"},
+    "style-video-consistency": {"style_flicker", "style_stylised_runs", "photographs"},
     "audio-finetune-helps": _OF_AUDIO,
     **dict.fromkeys((*BY_GPT, *LINEAR), _OF_GPT),
     "audio-ensemble": _OF_GPT | {"audio_ensembles"},
@@ -269,6 +269,10 @@ STYLE = [
         kept(lambda f: f.file != "video"),
     ),
     _M("none", "style_properties", ("style-video",), "no video was written", lambda f: f[:0]),
+    _M(
+        *("of one's own", "photographs", BY_NETWORK, "other data than COCO"),
+        *(lambda _: "folder", SEEN),
+    ),
 ]
 
 AUDIO_MUTATIONS = [
@@ -302,7 +306,7 @@ AUDIO_MUTATIONS = [
         *("no ensemble", "audio_queries", ("audio-ensemble",), "not scored query by query"),
         kept(lambda f: f["system"] != "ensemble"),
     ),
-    _M("cut", "audio_history", ON_CLOTHO, "4 epochs of", kept(lambda f: f["epoch"] < 5)),
+    _M("cut", "audio_history", ON_CLOTHO, "4 epochs of", kept(lambda f: f["epoch"] < 5), SEEN),
     _M(
         *("of one model", "audio_history", ON_CLOTHO, "0 epochs of pretraining"),
         kept(lambda f: _without(f, stage="pretrained", text_model="bert_base")),
@@ -313,27 +317,35 @@ AUDIO_MUTATIONS = [
     ),
     _M(
         *("parts: [SoundBible]", "audio_counts", AUDIO, "recordings of WavCaps FreeSound"),
-        kept(lambda f: (f["dataset"] != "wavcaps") | (f["split"] == "SoundBible")),
+        *(kept(lambda f: (f["dataset"] != "wavcaps") | (f["split"] == "SoundBible")), SEEN),
     ),
     _M(
         *("AudioCaps of today", "audio_counts", AUDIO, "40,000 of the 51,308 published"),
-        said_where(lambda f: f["split"] == "train", train=38_530),
+        *(said_where(lambda f: f["split"] == "train", train=38_530), SEEN),
     ),
     _M(
         *("half of Clotho", "audio_counts", ON_CLOTHO, "1,900 of the 3,839 published"),
-        said_where(lambda f: f["split"] == "development", train=1900),
+        *(said_where(lambda f: f["split"] == "development", train=1900), SEEN),
     ),
     _M("leaks", "audio_counts", ON_CLOTHO, "judged by were trained on", said(leaked=1)),
     _M(
-        *("half", "audio_manifest", ON_CLOTHO, "published captions of (Clotho|WavCaps)"),
+        *("half", "audio_manifest", (*BY_GPT, *LINEAR), "published captions of (Clotho|WavCaps)"),
         lambda f: f[::2],
     ),
     _M(
-        *("none of AudioCaps", "audio_captions", AUDIO, "0 of the 51,308 published captions"),
-        kept(lambda f: ~f["clip"].str.startswith("audiocaps")),
+        *("half", "audio_manifest", MAIN_PAIR[:1], "published captions of (Clotho|WavCaps)"),
+        *(lambda f: f[::2], SEEN),
     ),
     _M(
-        *("none of Clotho", "audio_captions", (*LINEAR, DATA[0]), "captions of Clotho|left out"),
+        *("none of AudioCaps", "audio_captions", AUDIO, "0 of the 51,308 published captions"),
+        *(kept(lambda f: ~f["clip"].str.startswith("audiocaps")), SEEN),
+    ),
+    _M(
+        *("none of Clotho", "audio_captions", LINEAR, "captions of Clotho"),
+        *(kept(lambda f: ~f["clip"].str.startswith("clotho")), SEEN),
+    ),
+    _M(
+        *("none of Clotho", "audio_captions", DATA[:1], "left out"),
         kept(lambda f: ~f["clip"].str.startswith("clotho")),
     ),
     *(
@@ -365,7 +377,10 @@ AUDIO_MUTATIONS = [
         *("a device's precision", "audio_trained", ON_CLOTHO, "precision was auto"),
         lambda trained: {**trained, "precisions": ["bf16", "auto"]},
     ),
-    _M("none of WavCaps", "audio", AUDIO, "WavCaps was left out", with_source("wavcaps", "none")),
+    _M(
+        *("none of WavCaps", "audio", AUDIO, "WavCaps was left out"),
+        *(with_source("wavcaps", "none"), SEEN),
+    ),
     _M(
         *("scenes for Clotho", "audio", SEEN_ON_SCENES, "in place of Clotho"),
         *(with_source("clotho", "synthesised"), SEEN),

@@ -39,6 +39,7 @@ class Run:
             "audiocaps_captions": "first",
         }
     )
+    photographs: str = "coco"
     rl_precision: str = "tf32"
 
     def changed(self, **frames: pd.DataFrame) -> "Run":
@@ -137,6 +138,7 @@ def _style(run: Run) -> list[Verdict]:
         if name.startswith("style_")
     }
     settings = {"architectures": run.architectures, "timed": "waves"}
+    settings["photographs"] = run.photographs
     return style.verdicts_on(frames, settings)
 
 

@@ -133,7 +133,10 @@ def results(tmp_path_factory):
         },
         [Path("results/claims.csv")],
         settings={
-            "style": {"architectures": ARCHITECTURES, "timed": "waves"},
+            "style": {
+                **{"architectures": ARCHITECTURES, "timed": "waves"},
+                "photographs": "embedded",
+            },
             "audio": {"study": about_audio, "trained": TRAINED},
             "rl": {
                 "last_evaluations": 2,

@@ -1,11 +1,11 @@
 """Rehearse the papers' scale here: every rule with its true shapes, on synthetic inputs.
 
-python tests/rehearsal/run.py FOLDER [--cores N] [--overlay FILE ...] [TARGET ...]
+python tests/rehearsal/run.py FOLDER [--cores N] [--scale NAME] [--overlay FILE ...] [TARGET ...]
 
 FOLDER gets a copy of the checkout, whose resources/sources.yaml names a server on this machine, and
-the files that it serves. Run again to go on where a rehearsal stopped, with the code as it is by
-then; delete FOLDER to begin anew. The exit status tells whether every rule that the targets need at
-the papers' scale has run and no job failed.
+the files that it serves, of the targets' studies. Run again with the same targets to go on where a
+rehearsal stopped, with the code as it is by then; delete FOLDER to begin anew. The exit status
+tells whether every rule that the targets need at that scale has run and no job failed.
 """
 
 import argparse
@@ -24,13 +24,19 @@ from chat_captions import VARIATIONS, chat_overlay
 from server import serving
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
+from triptych.plan.scale import FILES
+
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
 COPIED += ("resources", "docs")
 PAPER, REHEARSAL = "config/paper.yaml", "config/rehearsal.yaml"
-TARGETS = {"all", "rl", "style", "audio"}
+SCALES = {name: files for name, files in FILES.items() if len(files) > 1 and REHEARSAL not in files}
+"""Those that may be rehearsed: all that are larger than the demo."""
+KEPT = ("scale", "device")
+"""What all studies share."""
+MAKERS = {"rl": make_rl, "style": make_style, "audio": make_audio}
+"""Of the synthetic inputs, by study."""
+TARGETS = {"all", *MAKERS}
 """Rules that only collect."""
-
-MAKERS = (make_rl, make_style, make_audio)
 
 
 def copy_checkout(target: Path) -> None:
@@ -44,14 +50,27 @@ def copy_checkout(target: Path) -> None:
             shutil.copy2(ROOT / name, target / name)
 
 
-def write_inputs(served: Path, address: str) -> tuple[Sources, dict[str, str]]:
+def write_inputs(served: Path, address: str, targets: list[str]) -> tuple[Sources, dict[str, str]]:
     """The synthetic files, the sources.yaml that leads to them, and the environment for them."""
     sources, environment = real_sources(), {}
-    for make in MAKERS:
-        part, variables = make(served, address)
-        sources |= part
-        environment |= variables
+    for study, make in MAKERS.items():
+        if study in targets or not set(targets) <= set(MAKERS):
+            part, variables = make(served, address)
+            sources |= part
+            environment |= variables
     return sources, environment
+
+
+def amounts(scale: str, targets: list[str], folder: Path) -> list[str]:
+    """The files of a scale below the rehearsal's amounts: all of them, or those of the studies
+    that are the targets, where the others have other models than the papers' scale."""
+    files = list(SCALES[scale][1:])
+    if PAPER in files:
+        return [*files, REHEARSAL]
+    whole = yaml.safe_load((ROOT / REHEARSAL).read_text(encoding="utf-8"))
+    own = folder.resolve() / "amounts.yaml"
+    own.write_text(yaml.safe_dump({k: v for k, v in whole.items() if k in (*KEPT, *targets)}))
+    return [*files, str(own)]
 
 
 def snakemake(*arguments: str) -> list[str]:
@@ -112,6 +131,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cores", default="all")
+    parser.add_argument("--scale", choices=SCALES, default="paper", help="whose rules and shapes")
     parser.add_argument(
         "--overlay",
         action="append",
@@ -124,14 +144,15 @@ def main() -> int:
     checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
     served.mkdir(parents=True, exist_ok=True)
     copy_checkout(checkout)
-    expected = planned_rules(checkout, given.targets, PAPER, *given.overlay)
+    true = [*SCALES[given.scale][1:], *given.overlay]
+    expected = planned_rules(checkout, given.targets, *true)
     began = time.monotonic()
     # Addresses are among the jobs' params, so a second run keeps the port.
     known = given.folder / "inputs.yaml"
     inputs = yaml.safe_load(known.read_text()) if known.exists() else {"port": 0}
     with serving(served, inputs["port"]) as address:
         if "sources" not in inputs:
-            sources, environment = write_inputs(served, address)
+            sources, environment = write_inputs(served, address, given.targets)
             port = int(address.rpartition(":")[2])
             inputs = {"port": port, "sources": sources, "environment": environment}
             known.write_text(yaml.safe_dump(inputs))
@@ -143,7 +164,8 @@ def main() -> int:
         options += ["--show-failed-logs", "--keep-going"]
         # An overlay has its own models and stages, and the rehearsal's amounts where it has none.
         options += ["--quiet", "host", "reason", "--config", "scale=rehearsal"]
-        options += ["--configfile", PAPER, REHEARSAL, *given.overlay]
+        rehearsed = amounts(given.scale, given.targets, given.folder)
+        options += ["--configfile", *rehearsed, *given.overlay]
         code = 0
         first = not given.overlay and not (checkout / VARIATIONS).exists()
         if "audio_caption" in expected and first:
@@ -163,7 +185,7 @@ def main() -> int:
         f"a job; this run took {(time.monotonic() - began) / 60:.1f} minutes"
     )
     if missing:
-        print(f"rules of the papers' scale that have not run: {', '.join(missing)}")
+        print(f"rules of the scale {given.scale} that have not run: {', '.join(missing)}")
     if code or missing:
         print("The rehearsal FAILED. Mend it and run again: finished jobs are kept.")
         return 1

@@ -14,7 +14,7 @@ import torch
 import warm
 import yaml
 from PIL import Image
-from run import PAPER, REHEARSAL, ROOT, copy_checkout, planned_rules
+from run import PAPER, REHEARSAL, ROOT, SCALES, amounts, copy_checkout, planned_rules
 from server import serving
 from snakemake.utils import update_config
 from sources import (
@@ -92,6 +92,29 @@ def test_a_rehearsal_of_clotho_alone_runs_its_rules_and_no_other_data_sets(
     assert {"audio_unpack_clotho", "audio_pretrain", "audio_finetune"} <= true.result()
     assert not {name for name in true.result() if "wavcaps" in name or "audiocaps" in name}
     assert "audio_submit" not in true.result()
+
+
+@pytest.mark.slow
+def test_rehearsals_of_the_scales_between_run_their_rules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy_checkout(tmp_path)
+    python = [*warm.COMMAND, "-m", "snakemake"]
+    monkeypatch.setattr("run.snakemake", lambda *arguments: [*python, *arguments])
+    for scale, targets in (("evening", ["rl"]), ("overnight", ["rl", "style"])):
+        rehearsed = amounts(scale, targets, tmp_path)
+        true = planned_rules(tmp_path, targets, *SCALES[scale][1:])
+        assert planned_rules(tmp_path, targets, *rehearsed) == true
+
+
+def test_the_rehearsals_of_the_scales_between_have_their_shapes(tmp_path: Path) -> None:
+    for scale, targets in (("evening", ["rl"]), ("overnight", ["rl", "style"])):
+        names = [str(ROOT / name) for name in SCALES[scale][1:]]
+        true = leaves(merged(*names))
+        rehearsed = leaves(merged(*names, str(ROOT / amounts(scale, targets, tmp_path)[-1])))
+        changed = {path for path in true if true[path] != rehearsed[path]}
+        for path in (each for each in changed - OTHERS if each.split(".")[0] in targets):
+            assert path.rpartition(".")[2] in AMOUNTS and not path.startswith(SHAPES), path
 
 
 def test_the_rehearsal_of_clotho_has_its_shapes_and_the_rehearsals_amounts() -> None:

@@ -2,7 +2,8 @@
 
 Each is a wing, the package of its name, with the same few modules for all others to ask:
 `workflow` (what its rules ask, from config), `study` (its claims and its part of the page), `cost`
-(what its jobs take) and `commands`. Its rules stand in rules/<name>.smk.
+(what its jobs take), `promised` (which claims a run of a config will decide) and `commands`. Its
+rules stand in rules/<name>.smk.
 """
 
 from collections.abc import Mapping

@@ -37,23 +37,26 @@ class Trial:
 def measure(trial: Trial, seconds: float, device: torch.device) -> dict[str, Any]:
     """Call for so many seconds, after three calls that don't count.
 
+    On one thread of a processor the seconds are those of the core, whatever else runs on it.
     Keys: task, size, precision, seconds (of a call, the mean), per_second, calls, peak_bytes (of
     tensors on a GPU, of the process elsewhere), operations, traffic and kernels (`Work`).
     """
     on_gpu = device.type == "cuda"
+    alone = not on_gpu and torch.get_num_threads() == 1
+    clock = time.process_time if alone else time.perf_counter
     if on_gpu:
         torch.cuda.reset_peak_memory_stats(device)
     for number in range(3):
         trial.call(number)
     synchronise(device)
-    began, calls = time.perf_counter(), 0
-    while not calls or time.perf_counter() - began < seconds:
+    began, calls = clock(), 0
+    while not calls or clock() - began < seconds:
         trial.call(3 + calls)
         calls += 1
         if calls % TOGETHER == 0:
             synchronise(device)
     synchronise(device)
-    each = (time.perf_counter() - began) / calls
+    each = (clock() - began) / calls
     trial.check()
     peak = torch.cuda.max_memory_allocated(device) if on_gpu else peak_memory()
     work = trial.work()

@@ -19,6 +19,8 @@ EXAMPLES = """\
 examples:
   triptych plan --configfile config/paper.yaml
   triptych plan --configfile config/paper.yaml my.yaml --gpu a40
+  triptych plan --calibrate --configfile config/overnight.yaml
+  triptych plan --scales
 """
 
 
@@ -26,7 +28,7 @@ def add_commands(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
     parser = commands.add_parser(
         "plan",
-        help="say what a run will take: jobs, GPU hours, disk, downloads, money",
+        help="say what a run will take and settle: jobs, GPU hours, disk, downloads, money",
         description=DESCRIPTION,
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -45,6 +47,16 @@ def add_commands(commands: Any) -> None:
         help="of the table by rule (default: one that was measured, else a100)",
     )
     parser.add_argument(
+        "--calibrate",
+        action="store_true",
+        help="first measure a core of this machine, for two minutes; plans take it from then on",
+    )
+    parser.add_argument(
+        "--scales",
+        action="store_true",
+        help="instead all shipped scales: what each takes and decides, and what more would cost",
+    )
+    parser.add_argument(
         "--write",
         type=Path,
         metavar="PAGE",
@@ -57,7 +69,24 @@ def _plan(options: argparse.Namespace) -> int:
     for file in options.configfile:
         if not file.exists():
             raise InputError(f"--configfile {file}: there is no such file")
-    complete, text = page_text(Path.cwd(), options.configfile, options.gpu)
+    root = Path.cwd()
+    if options.calibrate:
+        from triptych.plan.calibration import calibrate
+        from triptych.plan.dry_run import read_config
+
+        calibrate(root, read_config(root, options.configfile))
+    if options.scales:
+        from triptych.core.source import source_of
+        from triptych.plan.scales_page import scales_page
+
+        if source_of(root) != root:
+            raise InputError(
+                f"--scales plans what a checkout ships, and {root} is a folder of your own; run it "
+                "in the checkout, or here without --scales"
+            )
+        complete, text = True, scales_page(root)
+    else:
+        complete, text = page_text(root, options.configfile, options.gpu)
     if options.write:
         from triptych.plan.pages import insert
 
@@ -69,20 +98,26 @@ def _plan(options: argparse.Namespace) -> int:
 
 def page_text(root: Path, configfiles: Sequence[Path], gpu: str | None = None) -> tuple[bool, str]:
     """Whether every row of the studies' tables has its job, and the plan as Markdown."""
+    import yaml
+
     from triptych.plan.dry_run import dry_run, read_config
 
     found = dry_run(root, configfiles)
     config = read_config(root, configfiles)
 
     from triptych.core.source import source_of
+    from triptych.plan.calibration import measured_core
     from triptych.plan.measured import calibrated
     from triptych.plan.pages import plan_page
-    from triptych.plan.planned import measured_seconds, planned
+    from triptych.plan.planned import SOURCES, measured_seconds, planned
     from triptych.plan.records import KEPT, read
+    from triptych.plan.settles import all_foreseen
 
     source = source_of(root)
     gpus = calibrated(read(source / KEPT))
     default = next((name for name, each in gpus.items() if each.measured_on), "a100")
-    plan = planned(found, config, source / "resources" / "sources.yaml")
+    plan = planned(found, config, source / SOURCES)
     measured = measured_seconds(root, found, configfiles)
-    return not plan.missing, plan_page(plan, found, gpu or default, measured, gpus)
+    core = None if config["device"] == "cuda" else measured_core(root)
+    claims = all_foreseen(config, yaml.safe_load((source / SOURCES).read_text(encoding="utf-8")))
+    return not plan.missing, plan_page(plan, found, gpu or default, measured, gpus, core, claims)

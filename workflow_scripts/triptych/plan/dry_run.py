@@ -18,6 +18,9 @@ from triptych.core.errors import InputError
 from triptych.core.imported import python_path
 from triptych.core.source import source_of
 
+ALL_CORES = 1000
+"""More than a machine has, so that one sees which jobs take all that there are."""
+
 # Its own memory is what a process knows best, at its end.
 CHILD = """\
 import atexit
@@ -30,7 +33,7 @@ main()
 
 @dataclass(frozen=True)
 class Job:
-    """One job: files, wildcards and what it asks of a machine."""
+    """One job: files, wildcards and what it asks of a machine; ALL_CORES threads are all of it."""
 
     rule: str
     wildcards: dict[str, str]
@@ -38,6 +41,7 @@ class Job:
     outputs: tuple[str, ...]
     log: str
     gpus: int
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,7 @@ def dry_run(root: Path, configfiles: Sequence[Path], everything: bool = True) ->
     if not (root / "Snakefile").exists():
         raise InputError(f"there is no Snakefile in {root}: run this in the folder of the workflow")
     command = [sys.executable, "-c", CHILD, "--dry-run", *["--forceall"] * everything]
+    command += ["--cores", str(ALL_CORES)]
     if configfiles:
         command += ["--configfile", *(str(file.resolve()) for file in configfiles)]
     began, before = time.perf_counter(), os.times()
@@ -109,6 +114,7 @@ def read_jobs(text: str) -> list[Job]:
                 tuple(_listed(told.get("output", ""))),
                 told.get("log", ""),
                 int(gpus[1]) if gpus else 0,
+                int(told.get("threads", 1)),
             )
         )
     return jobs

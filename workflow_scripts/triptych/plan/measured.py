@@ -1,12 +1,11 @@
 """GPUs with what `make gpu` measured on them."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
-from triptych.core.cost import GPUS, Processor, Work
-
-Row = Mapping[str, str]
+from triptych.core.cost import GPUS, Processor
+from triptych.plan.records import Row, work_of
 
 
 def calibrated(rows: Iterable[Row]) -> dict[str, Processor]:
@@ -40,8 +39,7 @@ def _measured(gpu: Processor, device: str, rows: Iterable[Row]) -> Processor:
     computed: dict[tuple[str, str], float] = {}
     for row in rows:
         key = row["task"], row["precision"]
-        work = Work(float(row["operations"]), float(row["traffic"]), float(row["kernels"]))
         took[key] = took.get(key, 0.0) + float(row["seconds"])
-        computed[key] = computed.get(key, 0.0) + gpu.seconds(work, row["precision"])
+        computed[key] = computed.get(key, 0.0) + gpu.seconds(work_of(row), row["precision"])
     factors = {key: took[key] / computed[key] for key in took}
     return replace(gpu, measured_on=device, factors=factors)

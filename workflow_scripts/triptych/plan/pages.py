@@ -6,19 +6,15 @@ from pathlib import Path
 from triptych.core.cost import GPUS, Cost, Processor
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.plan.dry_run import DryRun, parents
+from triptych.plan.dry_run import DryRun
+from triptych.plan.machines import LINE, Machine, machines_of, machines_with, seconds_on
 from triptych.plan.planned import OTHERS, Plan, study_of
-from triptych.plan.schedule import Task, makespan
+from triptych.plan.settles import NOT, decided, phrase
+from triptych.present.verdicts import Verdict
 from triptych.studies import NAMES
 
 BEGIN, END = "<!-- plan: begin -->", "<!-- plan: end -->"
 
-LINE = 50e6
-"""Bytes a second of the line that downloads share: assumed."""
-START = 5.0
-"""Seconds that a job takes to begin and end: measured, where it imports PyTorch."""
-CORES = 8
-"""Beside each GPU: assumed."""
 SUMMARY_GPUS = ("a40", "a100", "h100")
 
 
@@ -28,15 +24,22 @@ def plan_page(
     gpu: str,
     measured: dict[int, float],
     gpus: Mapping[str, Processor] = GPUS,
+    core: Processor | None = None,
+    claims: Mapping[str, Verdict] | None = None,
 ) -> str:
-    """Summary by study, time by number of GPUs, what is known of them, and the table by rule.
+    """Summary by study, time by machine, which claims it decides, what is known of the machines,
+    and the table by rule.
 
     measured: seconds of jobs that ran here, by number;  gpus: with what was measured on them
+    core: of a machine without a GPU, where the config wants none;  claims: as foreseen
     """
-    chosen = gpus[gpu]
-    shown = [gpus[name] for name in dict.fromkeys((*SUMMARY_GPUS, gpu))]
-    parts = [_graph(plan, found), _summary(plan, shown), _time(plan, chosen, measured)]
-    parts += [_money(plan), _known(shown), _rules(plan, chosen, measured)]
+    chosen = core or gpus[gpu]
+    shown = [gpus[name] for name in dict.fromkeys((*SUMMARY_GPUS, gpu))] if core is None else [core]
+    machines = machines_of(core) if core else machines_with(chosen)
+    unit = "core" if core else "GPU"
+    parts = [_graph(plan, found), _summary(plan, shown, unit), _time(plan, machines, measured)]
+    parts += [_settles(claims)] if claims else []
+    parts += [_money(plan), _known(shown, unit), _rules(plan, chosen, measured, unit)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -68,62 +71,52 @@ def _graph(plan: Plan, found: DryRun) -> str:
     )
 
 
-def _summary(plan: Plan, gpus: Sequence[Processor]) -> str:
-    head = ["study", "jobs", "EFLOP", *(f"GPU h, {gpu.name}" for gpu in gpus)]
+def _summary(plan: Plan, processors: Sequence[Processor], unit: str) -> str:
+    head = ["study", "jobs", "EFLOP", *(f"{unit} h, {each.name}" for each in processors)]
     head += ["CPU core h", "downloads", "disk at the end", "checkpoints, at most"]
     lines = []
     for study in (*NAMES, OTHERS):
         costs = [
             c for job, c in zip(plan.jobs, plan.costs, strict=True) if study_of(job.rule) == study
         ]
-        lines.append([NAMES.get(study, "Report"), *_totals(costs, gpus)])
-    lines.append(["**all**", *_totals(plan.costs, gpus)])
+        lines.append([NAMES.get(study, "Report"), *_totals(costs, processors)])
+    lines.append(["**all**", *_totals(plan.costs, processors)])
     return "### By study\n\n" + table(head, lines)
 
 
 def _totals(costs: Sequence[Cost], gpus: Sequence[Processor]) -> list[str]:
     return [
         str(len(costs)),
-        _number(sum(cost.operations for cost in costs) / 1e18),
-        *(_number(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600) for gpu in gpus),
-        _number(sum(cost.cpu_seconds for cost in costs) / 3600),
-        _size(sum(cost.download for cost in costs)),
-        _size(sum(cost.disk for cost in costs)),
-        _size(sum(cost.scratch for cost in costs)),
+        digits(sum(cost.operations for cost in costs) / 1e18),
+        *(digits(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600) for gpu in gpus),
+        digits(sum(cost.cpu_seconds for cost in costs) / 3600),
+        size(sum(cost.download for cost in costs)),
+        size(sum(cost.disk for cost in costs)),
+        size(sum(cost.scratch for cost in costs)),
     ]
 
 
-def _time(plan: Plan, gpu: Processor, measured: dict[int, float]) -> str:
-    before = parents(plan.jobs)
-    lines = []
-    for count in (1, 8):
-        cells = []
-        for downloads in (True, False):
-            tasks = [
-                _task(plan, number, gpu, measured, before[number], downloads)
-                for number in range(len(plan.jobs))
-            ]
-            cells.append(_duration(makespan(tasks, count, CORES * count)))
-        lines.append([f"{count} x {gpu.name}, {CORES * count} cores", *cells])
+def _time(plan: Plan, machines: Sequence[Machine], measured: dict[int, float]) -> str:
+    lines = [
+        [
+            machine.name,
+            *(duration(seconds_on(plan, machine, measured, there)) for there in (True, False)),
+        ]
+        for machine in machines
+    ]
     head = ["machine", "from nothing", "with all downloads there"]
     return "### From the first job to the last\n\n" + table(head, lines)
 
 
-def _task(
-    plan: Plan,
-    number: int,
-    gpu: Processor,
-    measured: dict[int, float],
-    before: set[int],
-    downloads: bool,
-) -> Task:
-    job, cost = plan.jobs[number], plan.costs[number]
-    fetching = cost.download > 0
-    seconds = measured.get(number, cost.seconds(gpu, LINE))
-    if fetching and not downloads:
-        seconds = 0.0
-    line = fetching and downloads and not cost.waits
-    return Task(START + seconds, job.gpus, cost.cores, line, frozenset(before))
+def _settles(claims: Mapping[str, Verdict]) -> str:
+    lines = [[f"`{name}`", decided(each), phrase(each)] for name, each in claims.items()]
+    count = sum(decided(each) != NOT for each in claims.values())
+    text = (
+        f"{count} of {len(claims)} claims, if all goes well: that policies learn and trainings end "
+    )
+    text += "isn't in the config. What is seen on other data is never called reproduced."
+    head = ["claim", "decided", "why not, or on what else"]
+    return f"### What it settles\n\n{text}\n\n{table(head, lines, numbers=False)}"
 
 
 def _money(plan: Plan) -> str:
@@ -131,22 +124,23 @@ def _money(plan: Plan) -> str:
     return " ".join(["### Money\n\n" + f"{asked:.2f} with this config.", *plan.notes])
 
 
-def _known(gpus: Sequence[Processor]) -> str:
+def _known(gpus: Sequence[Processor], unit: str) -> str:
     """Which steps were measured, and how far they were from what is computed at assumed shares."""
     lines = [
-        [f"{step}, {precision}", gpu.name, gpu.measured_on, _number(factor)]
+        [f"{step}, {precision}", gpu.name, gpu.measured_on, digits(factor)]
         for gpu in gpus
         for (step, precision), factor in sorted(gpu.factors.items())
+        if unit == "GPU" or precision == "float32"  # of a core all are one
     ]
-    text = "No step has been measured: all GPU hours are computed at the assumed shares."
+    text = f"No step has been measured: all {unit} hours are computed at the assumed shares."
     if lines:
-        head = ["step", "GPU", "measured on", "times the seconds computed"]
+        head = ["step", unit, "measured on", "times the seconds computed"]
         text = "Hours of these steps are multiplied by what was measured; all others are computed "
         text += f"at the assumed shares.\n\n{table(head, lines)}"
     return f"### What was measured\n\n{text}"
 
 
-def _rules(plan: Plan, gpu: Processor, measured: dict[int, float]) -> str:
+def _rules(plan: Plan, gpu: Processor, measured: dict[int, float], unit: str) -> str:
     by_rule: dict[str, list[int]] = {}
     for number, job in enumerate(plan.jobs):
         by_rule.setdefault(job.rule, []).append(number)
@@ -162,16 +156,16 @@ def _rules(plan: Plan, gpu: Processor, measured: dict[int, float]) -> str:
             [
                 f"`{rule}`",
                 str(len(numbers)),
-                _number(sum(cost.operations for cost in costs) / 1e15),
-                _number(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600),
-                _number(_held(plan, numbers, gpu, measured)) if any(held) else "",
-                _number(sum(cost.cpu_seconds for cost in costs) / 3600),
+                digits(sum(cost.operations for cost in costs) / 1e15),
+                digits(sum(cost.gpu_seconds(gpu) for cost in costs) / 3600),
+                digits(_held(plan, numbers, gpu, measured)) if any(held) else "",
+                digits(sum(cost.cpu_seconds for cost in costs) / 3600),
                 _approximately(costs, [cost.download for cost in costs]),
                 _approximately(costs, [cost.disk for cost in costs]),
                 _how(costs, numbers, any(held), measured, gpu),
             ]
         )
-    head = ["rule", "jobs", "PFLOP", f"GPU computes, h ({gpu.name})", "GPU is taken, h"]
+    head = ["rule", "jobs", "PFLOP", f"{unit} computes, h ({gpu.name})", "GPU is taken, h"]
     head += ["CPU core h", "downloads", "disk", "GPU hours are"]
     rest = f"Minutes at most, and no GPU (jobs in brackets): {', '.join(small)}."
     return f"### By rule\n\n{table(head, lines)}\n\n{rest}"
@@ -213,17 +207,18 @@ def _place(rule: str) -> tuple[int, str]:
 
 def _approximately(costs: Sequence[Cost], sizes: Sequence[float]) -> str:
     about = any(cost.about and size for cost, size in zip(costs, sizes, strict=True))
-    return ("about " if about else "") + _size(sum(sizes)) if sum(sizes) else ""
+    return ("about " if about else "") + size(sum(sizes)) if sum(sizes) else ""
 
 
-def _size(count: float) -> str:
+def size(count: float) -> str:
+    """Bytes as a person writes them, nothing for none."""
     for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= unit:
-            return f"{_number(count / unit)} {name}"
+            return f"{digits(count / unit)} {name}"
     return "" if not count else "under 1 kB"
 
 
-def _number(value: float) -> str:
+def digits(value: float) -> str:
     """Three digits at most; what rounds to nothing is told from nothing."""
     if not value:
         return ""
@@ -232,12 +227,13 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """As a person says it: in hours, or in days."""
     hours = seconds / 3600
     return f"{hours / 24:.1f} days" if hours >= 48 else f"{hours:.1f} h"
 
 
-def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """A Markdown table whose columns but the first are numbers."""
-    rule = ["---", *["---:"] * (len(head) - 1)]
+def table(head: Sequence[str], lines: Sequence[Sequence[str]], numbers: bool = True) -> str:
+    """A Markdown table whose columns but the first are numbers, or none."""
+    rule = ["---", *["---:" if numbers else "---"] * (len(head) - 1)]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *lines))

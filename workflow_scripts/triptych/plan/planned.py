@@ -13,6 +13,7 @@ from triptych.core.cost import Cost
 from triptych.plan.dry_run import DryRun, Job, dry_run, missing
 from triptych.studies import NAMES
 
+SOURCES = Path("resources") / "sources.yaml"
 OTHERS = "report"
 HASHED = 1e9
 """Bytes whose SHA-256 is known after a second: assumed."""

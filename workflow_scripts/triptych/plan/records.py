@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from triptych.core.cost import Work
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 
@@ -70,6 +71,11 @@ def merged(kept: Iterable[Row], new: Iterable[Row]) -> list[Row]:
     parts = {(row["device"], row["part"]) for row in new}
     rows = [row for row in kept if (row["device"], row["part"]) not in parts] + new
     return sorted(rows, key=lambda row: (row["device"], row["part"]))
+
+
+def work_of(row: Row) -> Work:
+    """What one call of a row's step amounts to."""
+    return Work(*(float(row[name]) for name in ("operations", "traffic", "kernels")))
 
 
 def _text(value: Any) -> str:

@@ -19,16 +19,21 @@ import yaml
 from triptych.core.config import ConfigError, merged
 from triptych.studies import NAMES
 
-DEMO, PAPER, CUSTOM, REHEARSAL = "demo", "paper", "custom", "rehearsal"
+DEMO, OVERNIGHT, EVENING, PAPER = "demo", "overnight", "evening", "paper"
+CUSTOM, REHEARSAL = "custom", "rehearsal"
 FILES = {
     DEMO: ("config.yaml",),
+    OVERNIGHT: ("config.yaml", "config/overnight.yaml"),
+    EVENING: ("config.yaml", "config/paper.yaml", "config/evening.yaml"),
     PAPER: ("config.yaml", "config/paper.yaml"),
     REHEARSAL: ("config.yaml", "config/paper.yaml", "config/rehearsal.yaml"),
 }
-"""The shipped files that make a scale, each laid over those before it."""
+"""The shipped files that make a scale, each laid over those before it; smaller scales first."""
 
 DIGESTS = {
     DEMO: "bc3165a4635589c7",  # pragma: allowlist secret
+    OVERNIGHT: "27815bdb94797e57",  # pragma: allowlist secret
+    EVENING: "b7a16ba35f5e10d8",  # pragma: allowlist secret
     PAPER: "91b5b2fde41543af",  # pragma: allowlist secret
     REHEARSAL: "771da2a36751e372",  # pragma: allowlist secret
 }

@@ -30,7 +30,9 @@ class Verdict:
     """What a run says about one claim.
 
     measured: the figures behind it, as text. interval: the intervals behind it, as text
-    (empty where none applies). reason: why this verdict, in one or two sentences.
+    (empty where none applies). reason: why this verdict, in one or two sentences. wanting: what
+    keeps it from counting, whatever was measured: obstacles, and in what its data aren't the
+    paper's.
     """
 
     id: str
@@ -38,6 +40,7 @@ class Verdict:
     measured: str
     interval: str
     reason: str
+    wanting: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.verdict not in VERDICTS:
@@ -59,13 +62,13 @@ def decide(
     criterion that do not hold (counted only where nothing stands in the way). other_data: which
     of its data are whole but not the paper's; what is then seen has a direction and an interval.
     """
+    wanting = (*obstacles, *other_data)
     if obstacles or (other_data and not interval):
-        reasons = sentence([*obstacles, *other_data])
-        return Verdict(claim, NOT_TESTABLE, measured, interval, reasons)
+        return Verdict(claim, NOT_TESTABLE, measured, interval, sentence(wanting), wanting)
     if other_data:
         direction = "as the paper says" if not failures else "otherwise than the paper says"
         reasons = sentence([f"{direction}, on other data", *other_data, *failures])
-        return Verdict(claim, SEEN, measured, interval, reasons)
+        return Verdict(claim, SEEN, measured, interval, reasons, wanting)
     if failures:
         return Verdict(claim, NOT_REPRODUCED, measured, interval, sentence(failures))
     return Verdict(claim, REPRODUCED, measured, interval, "Every part of the criterion holds.")
@@ -100,7 +103,7 @@ def write_claims(verdicts: Sequence[Verdict], scale: str, path: str | Path) -> p
     if scale == REHEARSAL:
         reason = "This was a rehearsal: its inputs are made up."
         verdicts = [replace(each, verdict=NOT_TESTABLE, reason=reason) for each in verdicts]
-    frame = pd.DataFrame([asdict(verdict) for verdict in verdicts])
+    frame = pd.DataFrame([asdict(verdict) for verdict in verdicts]).drop(columns="wanting")
     frame.insert(4, "scale", scale)
     write_csv(frame, path)
     return frame

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import pandas as pd
 import torch
 
 from triptych.core.device import choose_precision
@@ -20,14 +21,17 @@ from triptych.rl.training import update_stepper
 
 
 def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[Trial]:
-    """An update of the first stack that is trained, of BCQ if any is. config: the section `rl`."""
+    """An update of the first stack of each sweep. config: the section `rl`."""
     every = runs_of(config)
     trained = every[every["trained"]]
-    stacks = [row for _, row in trained.drop_duplicates(STACK).iterrows()]
-    first = max(stacks, key=lambda row: "BCQ" in algorithms_of(config, row["stack"]))
+    for _, first in trained.drop_duplicates("sweep").iterrows():
+        yield _update(config, trained[(trained[STACK] == first[STACK]).all(axis=1)], device)
+
+
+def _update(config: Mapping[str, Any], runs: pd.DataFrame, device: torch.device) -> Trial:
+    first = runs.iloc[0]
     name, table = next(iter(algorithms_of(config, first["stack"]).items()))
     algorithm = ALGORITHMS[name].from_table(table)
-    runs = trained[(trained[STACK] == first[STACK]).all(axis=1)]
     task, sizes_of = str(first["task"]), config["widths"][first["networks"]]
     widths = Widths.from_table(sizes_of)
     training = config["training"]
@@ -44,7 +48,7 @@ def update_trials(config: Mapping[str, Any], device: torch.device) -> Iterator[T
     drawn = len(data), sizes[1], steps.batch, algorithm
     draws = Draws(seeds, *drawn, device, torch.float32)
     precision = choose_precision(training["precision"], device, "unscaled")
-    yield Trial(
+    return Trial(
         UPDATE,
         f"{len(runs)} networks, batch {steps.batch}",
         precision,

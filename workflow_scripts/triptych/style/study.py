@@ -42,6 +42,7 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
     """The same, from the frames that those files hold."""
     runs, history, quality = frames["runs"], frames["history"], frames["quality"]
     timing, architectures = frames["timing"], settings["architectures"]
+    photographs = settings["photographs"]
     stylised = frames["stylised_runs"]
     timed = stylised[stylised["painting"] == settings["timed"]]
     return [
@@ -54,10 +55,10 @@ def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any])
         claims_losses.sgd_fails(runs, history, quality),
         claims_losses.content_start_keeps_structure(runs, quality),
         claims_speed.videos_are_batched_and_kept(frames["speed"], frames["properties"]),
-        claims_images.versions_differ(runs, stylised, quality, architectures),
+        claims_images.versions_differ(runs, stylised, quality, architectures, photographs),
         claims_images.adam_keeps_content(runs, quality),
         claims_images.alexnet_fails_when_scaled(runs, history),
-        claims_images.videos_stay_consistent(frames["flicker"], stylised),
+        claims_images.videos_stay_consistent(frames["flicker"], stylised, photographs),
     ]
 
 

@@ -71,6 +71,11 @@ class Workflow:
 
     # Rows.
 
+    @property
+    def experiment_table(self) -> Any:
+        """Every optimised image of every experiment, a row each."""
+        return self._runs
+
     def rows(self, wildcards: Any) -> list[dict[str, Any]]:
         """The rows of one experiment."""
         return experiment_records(self._runs, wildcards.experiment)
@@ -239,7 +244,11 @@ class Workflow:
             "properties": self.of_videos("properties.csv"),
             "flicker": self.of_videos("flicker.csv"),
         }
-        return files, {"architectures": self.architectures, "timed": self.main}
+        return files, {
+            "architectures": self.architectures,
+            "timed": self.main,
+            "photographs": self.config["photographs"]["source"],
+        }
 
     @property
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:

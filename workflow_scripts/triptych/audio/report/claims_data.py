@@ -79,14 +79,12 @@ class AudioData:
         new = variations.loc[variations["clip"].isin(trained), "clip"]
         ours = usage.iloc[0]
         found = {name: int(of_training.str.startswith(f"{name}/").sum()) for name in DATASETS}
-        expected = dict(CAPTIONS)
         if audiocaps_captions == "first":
             found["audiocaps"] = of_training[of_training.str.startswith("audiocaps/")].nunique()
-            expected["audiocaps"] = AUDIOCAPS["all"].count
         return cls(
             clips=clips,
             captions=found,
-            expected=expected,
+            expected=expected_captions(audiocaps_captions),
             new_captions=int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
             leaked=int(counts["leaked"].sum()),
             exclude=exclude,
@@ -95,28 +93,9 @@ class AudioData:
             precisions=frozenset(precisions),
         )
 
-    def obstacles(
-        self, sources: Mapping[str, str], datasets: Collection[str] = DATASETS
-    ) -> list[str]:
-        """Why a claim cannot be tested on what these models were trained on, by the data sets that
-        it needs."""
-        absent = [name for name in datasets if sources.get(name, LEFT_OUT) == LEFT_OUT]
-        found = [f"{listed(absent)} was left out of pretraining"] if absent else []
-        for (dataset, split), published in CLIPS.items():
-            if dataset in datasets and sources.get(dataset, LEFT_OUT) not in (
-                SYNTHESISED,
-                LEFT_OUT,
-            ):
-                name = f"{label(DATASET_LABELS, dataset)} {split}".strip()
-                there = self.clips.get((dataset, split), 0)
-                found += few_data(there, published, f"recordings of {name}")
-        for dataset, published in self.expected.items():
-            if dataset in datasets and sources.get(dataset, LEFT_OUT) not in (
-                SYNTHESISED,
-                LEFT_OUT,
-            ):
-                name = f"captions of {label(DATASET_LABELS, dataset)}"
-                found += few_data(self.captions.get(dataset, 0), published, name)
+    def obstacles(self) -> list[str]:
+        """Why a claim cannot be tested on what these models were trained on."""
+        found = []
         if self.exclude not in POLICIES:
             found.append(f"the leak policy was {self.exclude}, not {' or '.join(POLICIES)}")
         elif self.exclude == "strict" and self.leaked:
@@ -135,15 +114,36 @@ class AudioData:
     def other_data(
         self, sources: Mapping[str, str], datasets: Collection[str] = DATASETS
     ) -> list[str]:
-        """Which recordings are not the report's, of the data sets that a claim needs."""
+        """In what the recordings are not the report's, of the data sets that a claim needs."""
         made = [name for name in datasets if sources.get(name) == SYNTHESISED]
-        return [f"recordings were synthesised in place of {listed(made)}"] if made else []
+        found = [f"recordings were synthesised in place of {listed(made)}"] if made else []
+        absent = [name for name in datasets if sources.get(name, LEFT_OUT) == LEFT_OUT]
+        found += (
+            [f"{listed(absent)} {'was' if len(absent) == 1 else 'were'} left out"] if absent else []
+        )
+        there = [name for name in datasets if name not in (*made, *absent)]
+        for (dataset, split), published in CLIPS.items():
+            if dataset in there:
+                name = f"{label(DATASET_LABELS, dataset)} {split}".strip()
+                count = self.clips.get((dataset, split), 0)
+                found += few_data(count, published, f"recordings of {name}")
+        for dataset, published in self.expected.items():
+            if dataset in there:
+                name = f"captions of {label(DATASET_LABELS, dataset)}"
+                found += few_data(self.captions.get(dataset, 0), published, name)
+        return found
 
     def other_captions(self) -> list[str]:
         """Whether another language model than the report's wrote the new captions."""
         if self.backend != "openai" or self.model.startswith(PAPER_MODEL):
             return []
         return [f"the new captions were written by {self.model}, not by {PAPER_MODEL}"]
+
+
+def expected_captions(audiocaps_captions: str) -> dict[str, int]:
+    """As many as were published, by data set. audiocaps_captions: "first" is one a clip."""
+    first = {"audiocaps": AUDIOCAPS["all"].count} if audiocaps_captions == "first" else {}
+    return {**CAPTIONS, **first}
 
 
 def listed(datasets: Sequence[str]) -> str:

@@ -41,7 +41,7 @@ def _is_of(member: str, pair: tuple[str, str]) -> bool:
 def gain_over_published(run: AudioScores, claim: str) -> Verdict:
     """One of GAINS (abstract, Section 3): see CRITERIA."""
     stated = GAINS[claim]
-    obstacles = run.data_obstacles() + run.captions_obstacles() + run.other_split()
+    obstacles = run.data_obstacles + run.captions_obstacles() + run.other_split()
     if stated.single:
         pair = next((each for each in run.pairs() if run.published(each) == BEST), run.study.main)
         ours, name = run.single(pair, stated.metric), run.label(pair)
@@ -93,7 +93,7 @@ def _short_of(stated: Gain, low: float, high: float) -> list[str]:
 def no_other_ensemble_is_better(run: AudioScores) -> Verdict:
     """audio-ensemble-members (Section 3): see CRITERIA."""
     table = run.subsets
-    obstacles = run.data_obstacles() + run.captions_obstacles() + ensemble_obstacles(run)
+    obstacles = run.data_obstacles + run.captions_obstacles() + ensemble_obstacles(run)
     changed = (table["removed"] > 0) | (table["added"] > 0)
     own, others = table[~changed], table[changed]
     fewer = int((others["removed"] > 0).sum())
@@ -154,7 +154,7 @@ def nonlinear_projection_does_not_help(run: AudioScores) -> Verdict:
         for other in run.pairs()
         if run.hidden(one) and not run.hidden(other) and run.weights(one) == run.weights(other)
     ]
-    obstacles = run.clotho_obstacles() + run.captions_obstacles()
+    obstacles = run.data_obstacles + run.captions_obstacles()
     obstacles += run.model_obstacles([pair for both in twins for pair in both])
     if not twins:
         obstacles.append(

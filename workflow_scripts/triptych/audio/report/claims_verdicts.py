@@ -34,7 +34,7 @@ def best_single_model(run: AudioScores) -> Verdict:
     missing = set(PAPER_PAIRS) - {run.published(pair) for pair in every}
     # Where the report's ten are there, other pairs are shown and decide nothing.
     ranked = [pair for pair in every if missing or run.published(pair) in PAPER_PAIRS]
-    obstacles = run.data_obstacles() + run.captions_obstacles() + run.model_obstacles(ranked)
+    obstacles = run.data_obstacles + run.captions_obstacles() + run.model_obstacles(ranked)
     if missing:
         there = len(PAPER_PAIRS) - len(missing)
         obstacles.append(f"{there} of the {len(PAPER_PAIRS)} pairs of Table 2 were run")
@@ -61,7 +61,7 @@ def best_single_model(run: AudioScores) -> Verdict:
 
 def finetuning_helps(run: AudioScores) -> Verdict:
     """audio-finetune-helps (Section 3): see CRITERIA."""
-    obstacles = run.data_obstacles() + _main_pair_obstacles(run, ["human"])
+    obstacles = run.data_obstacles + _main_pair_obstacles(run, ["human"])
     return _main_pair_gain(
         run, "audio-finetune-helps", "finetuned_human", "pretrained", obstacles, [], []
     )
@@ -69,7 +69,7 @@ def finetuning_helps(run: AudioScores) -> Verdict:
 
 def gpt_captions_help(run: AudioScores) -> Verdict:
     """audio-gpt-helps (Section 3, Figure 2): see CRITERIA."""
-    obstacles = run.data_obstacles() + run.captions_obstacles()
+    obstacles = run.data_obstacles + run.captions_obstacles()
     obstacles += _main_pair_obstacles(run, ["human", "gpt"])
     lowest, final = _losses(run, "min"), _losses(run, "last")
     failures, measured = [], []
@@ -219,7 +219,7 @@ def _contrasts(
     }
     missing = [weights for weights in wanted if weights not in by_weights]
     used = [pair for weights in wanted if weights in by_weights for pair in by_weights[weights]]
-    obstacles = run.data_obstacles() + run.captions_obstacles()
+    obstacles = run.data_obstacles + run.captions_obstacles()
     compared = [pair for both in contrasts for pair in both] if missing else used
     obstacles += run.model_obstacles(compared)
     if missing:
@@ -259,7 +259,7 @@ def ensemble_beats_single_models(run: AudioScores) -> Verdict:
     trained = rows[rows["kind"].isin(["finetuned_gpt", "finetuned_human", "pretrained"])]
     keys = ["kind", "audio_model", "text_model", "seed"]
     means = trained.groupby(keys, as_index=False)["precision"].mean()
-    obstacles = run.data_obstacles() + run.captions_obstacles() + ensemble_obstacles(run)
+    obstacles = run.data_obstacles + run.captions_obstacles() + ensemble_obstacles(run)
     failures, measured, intervals = [], [], []
     best = pd.Series(dtype=float)
     if len(means):

@@ -50,6 +50,8 @@ OPTIMIZERS = ("lbfgs", "adam", "sgd")
 STARTS = ("content", "noise", "style")
 CONTENT_LOSSES = ("l1", "smooth_l1", "huber", "mse")
 
+_COUNTS = "It counts with networks trained on COCO; else it is seen on other data."
+
 CRITERIA = {
     "style-speedup": (
         "At 256, 512 and 1024 pixels, against both backbones at "
@@ -114,7 +116,7 @@ CRITERIA = {
         "backbone that neither was made with lies below 0, and that of the correlations of edge "
         "maps with the content's above 0. Needs VGG-19 with ImageNet weights and "
         f"{ENOUGH_EVALUATIONS} evaluations, networks of the paper's width and {PAPER_BATCHES:,} "
-        f"batches, a full-width judge, and {ENOUGH_PAIRS} pairs."
+        f"batches, a full-width judge, and {ENOUGH_PAIRS} pairs. {_COUNTS}"
     ),
     "style-adam-content": (
         "At the authors' learning rates, on each VGG that was run, Adam's image keeps more of the "
@@ -131,7 +133,7 @@ CRITERIA = {
         f"change at most {FLICKER:g} times as much as the source's own: the upper end of the 95% "
         "interval of the mean ratio of warped errors over frames, which are not independent. The "
         f"paper has no number; the {FLICKER:g} is ours. Needs a network of the paper's width and "
-        f"{PAPER_BATCHES:,} batches, and {ENOUGH_FRAMES} frames of any film."
+        f"{PAPER_BATCHES:,} batches, and {ENOUGH_FRAMES} frames of any film. {_COUNTS}"
     ),
 }
 

@@ -40,8 +40,10 @@ def versions_differ(
     stylised: pd.DataFrame,
     quality: pd.DataFrame,
     architectures: Mapping[str, str],
+    photographs: str,
 ) -> Verdict:
-    """style-versions-differ (Figure 1): see CRITERIA. stylised: rows of stylised/*/runs.csv."""
+    """style-versions-differ (Figure 1): see CRITERIA. stylised: rows of stylised/*/runs.csv;
+    photographs: where those come from that networks are trained on."""
     chosen = described(runs, "paintings")
     obstacles = paper_weights(chosen, ("vgg19",)) + few_evaluations(chosen) + imprecise(chosen)
     obstacles += other_width(stylised) + short_training(stylised)
@@ -72,7 +74,13 @@ def versions_differ(
         failures=failures,
         measured=f"Over {len(both)} pairs, " + "; ".join(measured),
         interval=", ".join(intervals),
+        other_data=other_photographs(photographs),
     )
+
+
+def other_photographs(source: str) -> list[str]:
+    """Whether networks were trained on other photographs than the paper's."""
+    return [] if source == "coco" else [f"networks were trained on other data than COCO ({source})"]
 
 
 def short_training(stylised: pd.DataFrame) -> list[str]:
@@ -153,10 +161,13 @@ def alexnet_fails_when_scaled(runs: pd.DataFrame, history: pd.DataFrame) -> Verd
     )
 
 
-def videos_stay_consistent(flicker: pd.DataFrame, stylised: pd.DataFrame) -> Verdict:
+def videos_stay_consistent(
+    flicker: pd.DataFrame, stylised: pd.DataFrame, photographs: str
+) -> Verdict:
     """style-video-consistency (Section VI-C): see CRITERIA.
 
-    flicker: rows of every flicker.csv. stylised: rows of stylised/*/runs.csv.
+    flicker: rows of every flicker.csv. stylised: rows of stylised/*/runs.csv. photographs: as for
+    `versions_differ`.
     """
     plain = flicker[flicker["variant"] != "temporal"]
     filmed = stylised[stylised["painting"].isin(plain["painting"])]
@@ -182,4 +193,5 @@ def videos_stay_consistent(flicker: pd.DataFrame, stylised: pd.DataFrame) -> Ver
         failures=failures,
         measured="Warped error of stylised frames: " + "; ".join(measured),
         interval=", ".join(intervals),
+        other_data=other_photographs(photographs),
     )
