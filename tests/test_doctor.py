@@ -105,7 +105,7 @@ def test_silent_hosts_are_named_and_a_proxys_password_is_not(monkeypatch):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     there = f"http://127.0.0.1:{server.server_port}"
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setenv("https_proxy", "http://me:secret@proxy:3128")
+    monkeypatch.setenv("https_proxy", "http://me:secret@proxy:3128")  # pragma: allowlist secret
     monkeypatch.setattr(doctor, "HOSTS", (there, "http://127.0.0.1:1"))
     found = doctor.network()
     server.shutdown()
