@@ -95,12 +95,12 @@ def test_a_changed_input_leaves_no_claim_decided_and_says_why(
     paper: Run, contrary: Run, mutation: Mutation
 ) -> None:
     study = mutation.claims[0].split("-")[0]
-    for run in (paper, contrary):
-        decided = verdicts(mutation.of(run), prefix=study)
-        for claim in mutation.claims:
-            verdict = decided[claim]
-            assert verdict.verdict == mutation.verdict, (claim, verdict.reason)
-            assert re.search(mutation.reason, verdict.reason, re.IGNORECASE), verdict.reason
+    run = (paper, contrary)[MUTATIONS.index(mutation) % 2]  # by turns: a verdict takes a second
+    decided = verdicts(mutation.of(run), prefix=study)
+    for claim in mutation.claims:
+        verdict = decided[claim]
+        assert verdict.verdict == mutation.verdict, (claim, verdict.reason)
+        assert re.search(mutation.reason, verdict.reason, re.IGNORECASE), verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ TO_SWIRLS = ["--optimize", "--style", "swirls", "-o", "painted.png"]
 
 
 def run(limit: float, *arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "-c", COMMAND, str(int(limit)), *arguments, "--evaluations", "4"]
+    command = [sys.executable, "-c", COMMAND, str(int(limit)), "--evaluations", "4", *arguments]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -156,13 +156,13 @@ def test_the_process_keeps_to_the_memory_that_it_was_given(photograph):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux's limits")
 def test_a_process_under_a_limit_plans_for_what_is_left_of_it(photograph):
-    done = run(1.3e9, *photograph)
+    done = run(1.3e9, *photograph, "--evaluations", "2")
     assert done.returncode == 0, done.stderr
     assert "worked in tiles" in done.stderr and "optimised at" not in done.stderr
     assert read_image("painted.png").shape == (3, 600, 800)
     done = run(0.85e9, *photograph, "--memory", "8GB")  # which isn't there
     assert done.returncode == 0 and "the memory ran out, less is tried" in done.stderr
-    done = run(1e9, "large.png", *TO_SWIRLS)
+    done = run(1e9, "large.png", *TO_SWIRLS, "--evaluations", "2")
     assert done.returncode == 0 and "optimised at" in done.stderr, done.stderr
     assert read_image("painted.png").shape == (3, 1500, 2000)
     done = run(1e9, "large.png", *TO_SWIRLS, "--on-large", "refuse")
