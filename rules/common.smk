@@ -98,16 +98,21 @@ def _in_report(name, files, product, shows):
     return [first, *files[1:]]
 
 
-# With a module's prefix, what is made lies below it. Snakemake puts it before the names of files,
-# those of shipped ones and of the user's own too, and not before names in params.
-_moved = workflow.modifier.path_modifier.replace_prefix
-_PREFIXED = _moved("results/") != "results/"
-_FROM = "" if SOURCE == Path.cwd() and not _PREFIXED else f"{SOURCE}/"
+if workflow.storage_settings.default_storage_provider == "s3":
+    # The plugin (0.3.6) names the local copies as before Snakemake put the wildcards' constraints in.
+    from snakemake_storage_plugin_s3 import StorageObject
+
+    StorageObject.local_suffix = lambda stored: stored.query.removeprefix("s3://")
+
+# Snakemake moves the names of files below a module's prefix or into a storage, and not those that are
+# local, nor what params name.
+_moved = workflow.modifier.path_modifier.modify
+_FROM = "" if SOURCE == Path.cwd() else f"{SOURCE}/"
 
 
 def shipped(name):
     """A file of this repository: by its name where snakemake runs here, elsewhere by its whole path."""
-    return f"{_FROM}{name}"
+    return local(f"{_FROM}{name}")
 
 
 def found(asked):
@@ -120,13 +125,11 @@ def found(asked):
         return asked
     if asked.startswith("resources/") and (SOURCE / asked).exists():
         return shipped(asked)
-    return os.path.abspath(asked) if _PREFIXED else asked
+    return local(asked)
 
 
 def made(value):
     """A value in params that names what jobs make, wherever in it."""
-    if not _PREFIXED:
-        return value
     if callable(value):
         return lambda wildcards: made(value(wildcards))
     if isinstance(value, dict):
@@ -134,7 +137,7 @@ def made(value):
     if isinstance(value, list):
         return [made(each) for each in value]
     named = isinstance(value, str) and value.startswith("results/")
-    return _moved(value) if named else value
+    return str(_moved(value)) if named else value
 
 
 SOURCES = yaml.safe_load(

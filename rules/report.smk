@@ -53,17 +53,17 @@ rule report_page:
         **{name: found(files) for name, files in PAGE_FILES.items()},
         figures=expand("results/figures/{name}.svg", name=REPORT_FIGURES),
         pictures=[f"results/figures/{wing.picture}.png" for wing in WINGS.values()],
-        captions=expand(shipped("resources/captions/{name}.rst"), name=REPORT_FIGURES),
+        captions=[shipped(f"resources/captions/{name}.rst") for name in REPORT_FIGURES],
         claims="results/claims.csv",
         published_claims=[
             shipped(f"resources/published/{name}_claims.csv") for name in WINGS
         ],
         differences=shipped("docs/differences.md"),
         colophon=shipped("docs/colophon.md"),
-        templates=expand(
-            shipped("workflow_scripts/triptych/present/templates/{file}"),
-            file=["page.html.j2", "table.html.j2", "style.css"],
-        ),
+        templates=[
+            shipped(f"workflow_scripts/triptych/present/templates/{file}")
+            for file in ["page.html.j2", "table.html.j2", "style.css"]
+        ],
     output:
         "results/report.html",
     log:
