@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench gpu gpu_part gpu_docs config wheel plan docs house experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster clouds lint format bench gpu gpu_part gpu_docs config wheel plan docs house experts backbones networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -76,6 +76,14 @@ clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alon
 cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
 	rm -rf results/reliability/cluster
 	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q --reliability results/reliability/cluster tests/cluster
+
+CLOUDS := .venv-clouds
+clouds: $(DEV) ## results in an S3 storage (moto's, here), jobs as Kubernetes' pods are; an environment more
+	$(BIN)/uv venv --quiet --clear $(CLOUDS) --python $(BIN)/python
+	$(BIN)/uv pip install --quiet --python $(CLOUDS)/bin/python --require-hashes --requirements requirements-dev.lock
+	$(BIN)/uv pip install --quiet --python $(CLOUDS)/bin/python --requirements tests/clouds/requirements.txt
+	$(BIN)/uv pip install --quiet --python $(CLOUDS)/bin/python --no-deps --no-build-isolation --editable .
+	OMP_NUM_THREADS=1 $(CLOUDS)/bin/python -m pytest -q --show-capture=no tests/clouds
 
 lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .

@@ -113,7 +113,10 @@ def test_rule_script_log_and_benchmark_bear_one_name():
         assert f'code=code("{rule}")' in block
 
 
-@pytest.mark.parametrize("profile", ["default", "slurm", "pbs", "lsf"])
+PROFILES = sorted(path.parent.name for path in ROOT.glob("profiles/*/config.yaml"))
+
+
+@pytest.mark.parametrize("profile", PROFILES)
 def test_profiles_drop_the_trigger_that_looks_at_file_times(profile):
     settings = yaml.safe_load((ROOT / "profiles" / profile / "config.yaml").read_text())
     assert settings["rerun-triggers"] == ["input", "mtime", "params", "software-env"]
