@@ -18,13 +18,14 @@ with job(snakemake):
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
     pictures = {Path(path).stem.split("_")[0]: Path(path) for path in given.pictures}
     verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)
+    scales = pd.read_csv(given.scales)
     parts = [
         PageStudy(
             name,
             study.TITLE,
             study.PAPER,
             params.facts[name],
-            page_claims(name, verdicts, published, study.CRITERIA),
+            page_claims(name, verdicts, published, study.CRITERIA, scales),
             study.sections(
                 files_of(name, given),
                 params.settings[name],

@@ -20,17 +20,15 @@ from triptych.gpu.calibration import smaller
 from triptych.plan import records
 from triptych.plan.calibration import FOLDER, PART, cores, measured_core
 from triptych.plan.scale import FILES, REHEARSAL, shipped
-from triptych.plan.settles import (
+from triptych.plan.settles import _Judge, all_foreseen, decided, foreseen, phrase
+from triptych.present.verdicts import (
     NOT,
+    NOT_TESTABLE,
     ON_ITS_DATA,
     ON_OTHER_DATA,
-    _Judge,
-    all_foreseen,
-    decided,
-    foreseen,
-    phrase,
+    REPRODUCED,
+    Verdict,
 )
-from triptych.present.verdicts import NOT_TESTABLE, REPRODUCED, Verdict
 from triptych.style.optimisation.experiments import experiment_runs
 
 ROOT = Path(__file__).parents[2]
@@ -177,6 +175,13 @@ def test_the_page_says_what_the_plan_says(found):
     assert told == {
         claim: [decided(claims[claim]) for claims in found.values()] for claim in found["demo"]
     }
+    rows = pd.read_csv(ROOT / "resources" / "scales.csv")
+    assert list(rows[["config", "claim", "decided"]].itertuples(index=False, name=None)) == [
+        (FILES[scale][-1], claim, decided(verdict))
+        for scale, claims in found.items()
+        for claim, verdict in claims.items()
+        if decided(verdict) != NOT
+    ]
 
 
 def test_a_core_is_as_fast_as_its_steps_were_measured(tmp_path):

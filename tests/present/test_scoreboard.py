@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from PIL import Image
-from test_page import claims, page, study
+from test_page import SCALES, claims, page, study
 
 from triptych.audio.report.headlines import headlines as audio_headlines
 from triptych.present.embedding import PREVIEW_WIDTH, embedded, preview
@@ -51,12 +51,15 @@ def test_long_words_are_cut():
     assert all(len(each.ours) <= LONGEST and len(each.interval) <= LONGEST for each in found)
 
 
-def test_what_was_not_tested_says_what_it_would_take_the_price_where_there_is_one():
-    without = scores(claims(verdict=NOT_TESTABLE, reason="One seed; no GPU."), [])
-    assert {each.price for each in without} == {"One seed. No GPU."}
-    priced = scores(claims(verdict=NOT_TESTABLE, price="6 hours of a 24 GB GPU"), [])
-    assert {each.price for each in priced} == {"6 hours of a 24 GB GPU"}
-    assert {each.price for each in scores(claims(verdict=REPRODUCED), [])} == {""}
+def test_what_was_not_tested_says_which_scale_would_and_what_is_lacking():
+    rows = scores(claims(SCALES, verdict=NOT_TESTABLE, reason="One seed; no GPU."), [])
+    said = {each.anchor.removeprefix("claim-"): each.price for each in rows}
+    night = "config/night.yaml decides it on other data, in 4 h on 8 cores."
+    paper = "config/paper.yaml decides it, in 13 days on 1 x A100."
+    assert said.pop("rl-bcq-95") == f"{night} One seed. No GPU."
+    assert said.pop("rl-bc-95") == f"{paper} One seed. No GPU."
+    assert set(said.values()) == {"One seed. No GPU."}
+    assert {each.price for each in scores(claims(SCALES, verdict=REPRODUCED), [])} == {""}
 
 
 def test_untested_claims_and_numbers_that_cannot_be_compared_are_folded_below():

@@ -168,6 +168,7 @@ def results(tmp_path_factory):
             "rl_datasets": files["datasets"],
             **style_page_inputs(style),
             **audio_page_inputs(audio),
+            "scales": str(PUBLISHED.parent / "scales.csv"),
             "differences": "differences.md",
             "colophon": "colophon.md",
         },

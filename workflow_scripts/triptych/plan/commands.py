@@ -60,7 +60,8 @@ def add_commands(commands: Any) -> None:
         "--write",
         type=Path,
         metavar="PAGE",
-        help="put the tables between the marks in this Markdown file, instead of printing them",
+        help="put the tables between the marks in this Markdown file, instead of printing them "
+        "(with --scales also resources/scales.csv, which the report reads)",
     )
     parser.set_defaults(run=_plan)
 
@@ -76,6 +77,9 @@ def _plan(options: argparse.Namespace) -> int:
 
         calibrate(root, read_config(root, options.configfile))
     if options.scales:
+        import pandas as pd
+
+        from triptych.core.files import write_csv
         from triptych.core.source import source_of
         from triptych.plan.scales_page import scales_page
 
@@ -84,7 +88,10 @@ def _plan(options: argparse.Namespace) -> int:
                 f"--scales plans what a checkout ships, and {root} is a folder of your own; run it "
                 "in the checkout, or here without --scales"
             )
-        complete, text = True, scales_page(root)
+        complete = True
+        text, rows = scales_page(root)
+        if options.write:
+            write_csv(pd.DataFrame(rows), root / "resources" / "scales.csv")
     else:
         complete, text = page_text(root, options.configfile, options.gpu)
     if options.write:

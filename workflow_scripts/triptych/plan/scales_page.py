@@ -18,16 +18,8 @@ from triptych.plan.pages import digits, duration, size, table
 from triptych.plan.planned import SOURCES, Plan, planned
 from triptych.plan.records import KEPT, read
 from triptych.plan.scale import EVENING, FILES, PAPER, REHEARSAL, shipped
-from triptych.plan.settles import (
-    NOT,
-    ON_OTHER_DATA,
-    Change,
-    all_foreseen,
-    decided,
-    least_changes,
-    phrase,
-)
-from triptych.present.verdicts import Verdict
+from triptych.plan.settles import Change, all_foreseen, decided, least_changes, phrase
+from triptych.present.verdicts import NOT, ON_OTHER_DATA, Verdict
 
 GPUS_OF = {EVENING: ("a10", "rtx4090"), PAPER: ("a100",)}
 """The GPUs for which a scale is stated."""
@@ -45,8 +37,9 @@ class Scale:
     claims: Mapping[str, Verdict]
 
 
-def scales_page(root: Path) -> str:
-    """Every scale but the rehearsal as Markdown: a dry run for each, and for each change."""
+def scales_page(root: Path) -> tuple[str, list[dict[str, str]]]:
+    """Every scale but the rehearsal as Markdown, and the rows of resources/scales.csv: which claims
+    each decides, in what time. A dry run for each scale, and for each change."""
     sources = yaml.safe_load((root / SOURCES).read_text(encoding="utf-8"))
     gpus, core = calibrated(read(root / KEPT)), measured_core(root)
     scales = []
@@ -63,7 +56,28 @@ def scales_page(root: Path) -> str:
         changes = least_changes(scale.config, [each.config for each in larger], sources)
         priced = [_priced(root, scale, change, gpus, core) for change in changes]
         parts.append(_open(scale, larger, priced))
-    return "\n\n".join(parts) + "\n"
+    rows = [
+        {
+            "claim": claim,
+            "decided": decided(verdict),
+            "config": FILES[scale.name][-1],
+            "takes": "; ".join(
+                f"{time} on {name}" for name, time in _times(scale, gpus, core).items()
+            ),
+        }
+        for scale in scales
+        for claim, verdict in scale.claims.items()
+        if decided(verdict) != NOT
+    ]
+    return "\n\n".join(parts) + "\n", rows
+
+
+def _times(scale: Scale, gpus: Mapping[str, Processor], core: Processor) -> dict[str, str]:
+    """From nothing to the report, by the machine's name."""
+    return {
+        each.name.partition(" (")[0]: duration(seconds_on(scale.plan, each, {}))
+        for each in _machines(scale, gpus, core)
+    }
 
 
 def _machines(scale: Scale, gpus: Mapping[str, Processor], core: Processor) -> list[Machine]:
@@ -76,12 +90,9 @@ def _costs(scales: Iterable[Scale], gpus: Mapping[str, Processor], core: Process
     lines = []
     for scale in scales:
         costs, on_gpu = scale.plan.costs, scale.config["device"] == "cuda"
-        machines = _machines(scale, gpus, core)
-        hours = (
-            f"{duration(seconds_on(scale.plan, each, {}))}: {each.name.partition(' (')[0]}"
-            for each in machines
-        )
-        busy = sum(cost.gpu_seconds(machines[0].processor) for cost in costs) / 3600
+        times = _times(scale, gpus, core)
+        first = _machines(scale, gpus, core)[0].processor
+        busy = sum(cost.gpu_seconds(first) for cost in costs) / 3600
         beside = sum(cost.cpu_seconds for cost in costs) / 3600
         counts = [
             sum(decided(each) == how for each in scale.claims.values())
@@ -91,7 +102,7 @@ def _costs(scales: Iterable[Scale], gpus: Mapping[str, Processor], core: Process
         lines.append(
             [
                 f"{scale.name}: {', '.join(f'`{name}`' for name in FILES[scale.name])}",
-                "; ".join(hours),
+                "; ".join(f"{time}: {name}" for name, time in times.items()),
                 digits(busy) if on_gpu else "",
                 digits(beside if on_gpu else busy + beside),
                 size(sum(cost.download for cost in costs)),

@@ -10,11 +10,10 @@ from importlib import import_module
 from typing import Any
 
 from triptych.core.config import ConfigError, merged
-from triptych.present.verdicts import NOT_TESTABLE, Verdict
+from triptych.present.verdicts import NOT, NOT_TESTABLE, ON_ITS_DATA, ON_OTHER_DATA, Verdict
 from triptych.studies import NAMES
 
 Config = Mapping[str, Any]
-ON_OTHER_DATA, ON_ITS_DATA, NOT = "on other data", "yes", "no"
 DEPTH = 3
 """Keys below each other by which a change is told; what lies deeper changes together."""
 TRIED = 4

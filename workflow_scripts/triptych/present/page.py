@@ -19,7 +19,13 @@ from triptych.present.embedding import PAGE_WIDTH, Embedded, data_address, embed
 from triptych.present.markdown import inline, render
 from triptych.present.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
 from triptych.present.tables import DASH, Table
-from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
+from triptych.present.verdicts import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    ON_OTHER_DATA,
+    REPRODUCED,
+    SEEN,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -166,13 +172,18 @@ def page_figures(
 
 
 def page_claims(
-    study: str, verdicts: pd.DataFrame, published: pd.DataFrame, criteria: Mapping[str, str]
+    study: str,
+    verdicts: pd.DataFrame,
+    published: pd.DataFrame,
+    criteria: Mapping[str, str],
+    scales: pd.DataFrame,
 ) -> list[PageClaim]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    Verdicts may have a column `price`: what it would take to test a claim, as text; without one the
-    page shows why it wasn't. Raises ValueError for a verdict on a claim that is not listed.
+    scales: resources/scales.csv, the shipped configs that decide each claim, smaller ones first.
+    Raises ValueError for a verdict on a claim that is not listed.
     """
+    deciding = scales.drop_duplicates("claim").set_index("claim")
     listed = published.set_index("id")
     unknown = sorted(set(verdicts["id"]) - set(listed.index))
     if unknown:
@@ -190,10 +201,16 @@ def page_claims(
             interval=_text(row["interval"]),
             reason=str(row["reason"]).split("; "),
             published=_text(listed.at[row["id"], "published"] if "published" in listed else ""),
-            price=_text(row.get("price")),
+            price=_price(deciding.loc[row["id"]]) if row["id"] in deciding.index else "",
         )
         for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
     ]
+
+
+def _price(scale: pd.Series) -> str:
+    """What it would take to test a claim."""
+    other = " on other data" if scale["decided"] == ON_OTHER_DATA else ""
+    return f"{scale['config']} decides it{other}, in {scale['takes']}."
 
 
 def _text(value: object) -> str:

@@ -101,7 +101,7 @@ def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
         interval=_short((number.interval if number else "") or claim.interval) or DASH,
         distance=number.distance() if number else DASH,
         verdict=claim.verdict,
-        price=(claim.price or _sentences(claim.reason)) if open_ else "",
+        price=f"{claim.price} {_sentences(claim.reason)}".strip() if open_ else "",
     )
 
 

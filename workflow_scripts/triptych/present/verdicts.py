@@ -18,6 +18,8 @@ NOT_REPRODUCED = "not reproduced"
 SEEN = "seen on other data"
 NOT_TESTABLE = "not testable at this scale"
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, SEEN, NOT_TESTABLE)
+ON_ITS_DATA, ON_OTHER_DATA, NOT = "yes", "on other data", "no"
+"""Whether a config will decide a claim."""
 ENOUGH_DATA = 0.9
 """The part of published data that must have been there: of AudioCaps' videos 7 to 8% are gone."""
 
