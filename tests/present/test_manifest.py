@@ -55,6 +55,24 @@ def test_a_run_as_it_was_left_has_no_problems(run, capsys):
     )
 
 
+def test_results_below_a_modules_prefix_are_verified_by_their_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = Path("below/results/tables/scores.csv")
+    record = Path("below/results/provenance/score/score.json")
+    for file in (table, record):
+        file.parent.mkdir(parents=True)
+    table.write_text("method,value,scale\nsnip,1.0,demo\n")
+    made = {"rule": "score", "inputs": [], "outputs": [str(table)], "attempts": [1.5]}
+    record.write_text(json.dumps(made))
+    records = read_records("below/results/provenance")
+    manifest = "below/results/manifest.json"
+    write_manifest(manifest, records, [str(table)], {"scale": "demo"}, "demo")
+    assert cli.main(["verify", "below/results"]) == 0
+    table.write_text("method,value,scale\nsnip,2.0,demo\n")
+    assert cli.main(["verify", "below/results"]) == 1
+    assert f"{table}: this output isn't what it was" in capsys.readouterr().out
+
+
 def test_touching_copying_and_other_commands_products_change_nothing(run):
     for file in run.rglob("*.csv"):
         os.utime(file, (1, 1))

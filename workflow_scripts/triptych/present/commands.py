@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 DESCRIPTION = """\
-Compare results/ with results/manifest.json, which a whole run leaves last: every output and source
-by its hash, every job's record, and what lies there of other runs. Ends with 1 when something
-differs. Run it in the folder of the workflow.
+Compare results with their manifest.json, which a whole run leaves last: every output and source by
+its hash, every job's record, and what lies there of other runs. Ends with 1 when something differs.
+Run it where snakemake ran.
 """
 
 COMPARE = """\
@@ -23,6 +23,13 @@ def add_commands(commands: Any) -> None:
         help="whether results/ is what the run made, whole and unedited",
         description=DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        help="the results folder (default: results); below its prefix where a module made it",
     )
     parser.set_defaults(run=_verify)
     parser = commands.add_parser(
@@ -40,8 +47,7 @@ def add_commands(commands: Any) -> None:
 def _verify(options: argparse.Namespace) -> int:
     from triptych.present.manifest import verify
 
-    results = Path("results")
-    verified = verify(results / "manifest.json", results / "provenance")
+    verified = verify(options.results / "manifest.json", options.results / "provenance")
     for problem in verified.problems:
         print(problem)
     found = f"{len(verified.problems)} differences" if verified.problems else "all as it was made"
