@@ -49,7 +49,7 @@ $(DEV): $(READY) requirements-dev.lock
 demo: $(READY) ## everything at demo scale: results/report.html
 	@echo "Style transfer, audio retrieval and offline-RL pruning at demo scale, offline: images"
 	@echo "optimised, networks trained, a video, sounds, real MuJoCo physics, tables, figures, claims."
-	@echo "14 to 23 minutes on 2 cores, less on more. What is up to date already isn't made again."
+	@echo "14 to 26 minutes on 2 cores, less on more. What is up to date already isn't made again."
 	@echo "The first picture is there within two minutes: results/style/stylised/waves/china.png"
 	@$(BIN)/snakemake --cores $(CORES) --quiet host reason rules
 	@echo

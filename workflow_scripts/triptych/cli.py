@@ -27,13 +27,13 @@ examples:
   paint photographs and videos in a style:
     triptych stylize photo.jpg --style swirls -o painted.jpg
 
-  find your own recordings by a description (with a model of results/audio):
+  find your own recordings by a description (with the small model, or a better one):
     triptych index ~/sounds
     triptych search "rain on a tin roof" --index ~/sounds/triptych-index.npz
 
   write what acts of one pruned policy, packed to a small part of the size of its dense arrays
   and as ONNX, and beside it what acts with the packed file elsewhere (numpy alone, C):
-    triptych policy export results/rl/hopper/narrow/all/policies.safetensors \\
+    triptych policy export results/rl/hopper/narrow/bcq-all/policies.safetensors \\
         --method snip --sparsity 95 --seed 0 -o hopper.tpk
 
   measure how fast it acts, in dense and in sparse kernels:

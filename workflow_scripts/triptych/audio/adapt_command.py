@@ -50,7 +50,8 @@ def add_command(commands: Any) -> None:
         type=Path,
         metavar="FOLDER",
         help="a trained model, or the name of a finished one that is fetched once: published "
-        "(dcase2025), salsa, clap (default: the best one that the workflow trained)",
+        "(dcase2025), salsa, clap (default: the best one trained here on recordings, or else "
+        "small, which needs --blocks all)",
     )
     parser.add_argument(
         "-o",

@@ -160,14 +160,14 @@ def _open(scale: Scale, larger: Sequence[Scale], priced: Sequence[Priced]) -> st
         for claim, verdict in scale.claims.items()
         if decided(verdict) == NOT
     ]
-    text = table(["claim", "why not", "decided by the scale"], lines, numbers=False)
+    text = table(["claim", "why not", "decided, or seen on other data, by"], lines, numbers=False)
     if priced:
         best = min(priced, key=lambda each: (each.seconds, each.download))
         claims = ", ".join(f"`{claim}`" for claim in best.change.claims)
         more = f", {size(best.download)} more to download" if best.download else ""
         text += (
-            f"\n\nThe cheapest change that was found to decide one more ({claims}), "
-            f"{best.seconds / 3600:.2f} h more on {best.machine}{more}:\n\n"
+            "\n\nThe cheapest change that was found to decide one more, or to show it on "
+            f"other data ({claims}), {best.seconds / 3600:.2f} h more on {best.machine}{more}:\n\n"
             f"```yaml\n{_written(best.change)}```"
         )
     return f"### What {scale.name} leaves open\n\n{text if lines else 'Nothing.'}"

@@ -209,8 +209,8 @@ def page_claims(
 
 def _price(scale: pd.Series) -> str:
     """What it would take to test a claim."""
-    other = " on other data" if scale["decided"] == ON_OTHER_DATA else ""
-    return f"{scale['config']} decides it{other}, in {scale['takes']}."
+    how = "shows it on other data" if scale["decided"] == ON_OTHER_DATA else "decides it"
+    return f"{scale['config']} {how}, in {scale['takes']}."
 
 
 def _text(value: object) -> str:
