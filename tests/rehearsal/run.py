@@ -68,6 +68,7 @@ def amounts(scale: str, targets: list[str], folder: Path) -> list[str]:
     if PAPER in files:
         return [*files, REHEARSAL]
     whole = yaml.safe_load((ROOT / REHEARSAL).read_text(encoding="utf-8"))
+    whole["rl"]["stack"] = "all"  # of so few networks the jobs' imports would take the most
     own = folder.resolve() / "amounts.yaml"
     own.write_text(yaml.safe_dump({k: v for k, v in whole.items() if k in (*KEPT, *targets)}))
     return [*files, str(own)]
