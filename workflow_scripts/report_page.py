@@ -8,7 +8,14 @@ from triptych.core.files import atomic_path, read_frames
 from triptych.core.job import job
 from triptych.present.embedding import preview
 from triptych.present.manifest import of_this_run, read_records
-from triptych.present.page import Page, PageStudy, page_claims, page_figures, render_page
+from triptych.present.page import (
+    Page,
+    PageStudy,
+    larger_than,
+    page_claims,
+    page_figures,
+    render_page,
+)
 from triptych.present.timings import job_table, timing_table, versions
 from triptych.studies import files_of, studies
 
@@ -18,14 +25,14 @@ with job(snakemake):
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
     pictures = {Path(path).stem.split("_")[0]: Path(path) for path in given.pictures}
     verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)
-    scales = pd.read_csv(given.scales)
+    larger = larger_than(params.scale, pd.read_csv(given.scales))
     parts = [
         PageStudy(
             name,
             study.TITLE,
             study.PAPER,
             params.facts[name],
-            page_claims(name, verdicts, published, study.CRITERIA, scales),
+            page_claims(name, verdicts, published, study.CRITERIA, larger),
             study.sections(
                 files_of(name, given),
                 params.settings[name],

@@ -95,6 +95,7 @@ SCALES = pd.DataFrame(
     {
         "claim": ["rl-bcq-95", "rl-bcq-95", "rl-bc-95"],
         "decided": ["on other data", "yes", "yes"],
+        "scale": ["night", "paper", "paper"],
         "config": ["config/night.yaml", "config/paper.yaml", "config/paper.yaml"],
         "takes": ["4 h on 8 cores", "13 days on 1 x A100", "13 days on 1 x A100"],
     }

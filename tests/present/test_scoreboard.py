@@ -14,7 +14,7 @@ from test_page import SCALES, claims, page, study
 
 from triptych.audio.report.headlines import headlines as audio_headlines
 from triptych.present.embedding import PREVIEW_WIDTH, embedded, preview
-from triptych.present.page import PageFigure
+from triptych.present.page import PageFigure, larger_than
 from triptych.present.palette import save_figure
 from triptych.present.scoreboard import LONGEST, Headline, scores
 from triptych.present.tables import DASH, MINUS
@@ -44,6 +44,18 @@ def test_a_claim_shows_its_number_and_others_their_words():
     other = found["claim-rl-memory-4x"]
     assert (other.published, other.ours) == ("about 4× smaller", "first; second")  # noqa: RUF001
     assert (other.interval, other.distance) == (DASH, DASH)
+
+
+@pytest.mark.parametrize(
+    ("scale", "configs"),
+    [
+        ("custom", ["config/night.yaml", "config/paper.yaml", "config/paper.yaml"]),
+        ("night", ["config/paper.yaml", "config/paper.yaml"]),
+        ("paper", []),
+    ],
+)
+def test_a_run_is_not_told_to_be_what_it_was(scale, configs):
+    assert larger_than(scale, SCALES)["config"].to_list() == configs
 
 
 def test_long_words_are_cut():

@@ -60,6 +60,7 @@ def scales_page(root: Path) -> tuple[str, list[dict[str, str]]]:
         {
             "claim": claim,
             "decided": decided(verdict),
+            "scale": scale.name,
             "config": FILES[scale.name][-1],
             "takes": "; ".join(
                 f"{time} on {name}" for name, time in _times(scale, gpus, core).items()

@@ -176,14 +176,14 @@ def page_claims(
     verdicts: pd.DataFrame,
     published: pd.DataFrame,
     criteria: Mapping[str, str],
-    scales: pd.DataFrame,
+    larger: pd.DataFrame,
 ) -> list[PageClaim]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    scales: resources/scales.csv, the shipped configs that decide each claim, smaller ones first.
-    Raises ValueError for a verdict on a claim that is not listed.
+    larger: the rows of resources/scales.csv that this run has not been (`larger_than`). Raises
+    ValueError for a verdict on a claim that is not listed.
     """
-    deciding = scales.drop_duplicates("claim").set_index("claim")
+    deciding = larger.drop_duplicates("claim").set_index("claim")
     listed = published.set_index("id")
     unknown = sorted(set(verdicts["id"]) - set(listed.index))
     if unknown:
@@ -205,6 +205,13 @@ def page_claims(
         )
         for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
     ]
+
+
+def larger_than(scale: str, scales: pd.DataFrame) -> pd.DataFrame:
+    """The rows of resources/scales.csv, smaller scales first, of scales larger than a run's; all
+    of them for a run of no shipped scale."""
+    smaller = scales["scale"].eq(scale)[::-1].cummax()[::-1]
+    return scales[~smaller]
 
 
 def _price(scale: pd.Series) -> str:

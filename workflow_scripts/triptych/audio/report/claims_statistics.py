@@ -12,9 +12,8 @@ from triptych.audio.report.labels import DATASET_LABELS
 from triptych.present.palette import label
 from triptych.present.verdicts import Verdict, decide, few_data
 
-WORD = r"[^\W_]+(?:['\u2019-][^\W_]+)*"
+WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 """A word: "high-pitched" is one, a dash or an ampersand alone is none."""
-_WORD = re.compile(WORD)
 COUNTED = 0.005
 """How far a count may be from the printed one, as a share: the report rounds 3,839 to 3840."""
 SYNTHESISED, LEFT_OUT, TEMPLATE = "synthesised", "none", "template"
@@ -150,7 +149,7 @@ class Statistics:
 
 def _of(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
     parts = {str(split): float(count) for split, count in clips["split"].value_counts().items()}
-    words = captions["caption"].map(lambda caption: len(_WORD.findall(caption)))
+    words = captions["caption"].dropna().map(lambda caption: len(WORD.findall(caption)))
     each = captions.groupby("clip").size()
     seconds = pd.to_numeric(clips.loc[clips["split"].isin(LABELLED), "seconds"]).dropna()
     lengths = {"shortest": seconds.min(), "longest": seconds.max()} if len(seconds) else {}
