@@ -66,12 +66,14 @@ def test_long_words_are_cut():
 def test_what_was_not_tested_says_which_scale_would_and_what_is_lacking():
     rows = scores(claims(SCALES, verdict=NOT_TESTABLE, reason="One seed; no GPU."), [])
     said = {each.anchor.removeprefix("claim-"): each.price for each in rows}
-    night = "config/night.yaml shows it on other data, in 4 h on 8 cores."
-    paper = "config/paper.yaml decides it, in 13 days on 1 x A100."
+    night = "config/night.yaml shows it on other data, in 4 h on 8 cores (computed)."
+    paper = "config/paper.yaml decides it, in 13 days on 1 x A100 (computed)."
     assert said.pop("rl-bcq-95") == f"{night} One seed. No GPU."
     assert said.pop("rl-bc-95") == f"{paper} One seed. No GPU."
     assert set(said.values()) == {"One seed. No GPU."}
     assert {each.price for each in scores(claims(SCALES, verdict=REPRODUCED), [])} == {""}
+    many = scores(claims(verdict=NOT_TESTABLE, reason="One seed; no GPU; one image; bf16."), [])
+    assert {each.price for each in many} == {"One seed. No GPU. And 2 more."}
 
 
 def test_untested_claims_and_numbers_that_cannot_be_compared_are_folded_below():

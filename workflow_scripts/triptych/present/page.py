@@ -217,7 +217,7 @@ def larger_than(scale: str, scales: pd.DataFrame) -> pd.DataFrame:
 def _price(scale: pd.Series) -> str:
     """What it would take to test a claim."""
     how = "shows it on other data" if scale["decided"] == ON_OTHER_DATA else "decides it"
-    return f"{scale['config']} {how}, in {scale['takes']}."
+    return f"{scale['config']} {how}, in {scale['takes']} (computed)."
 
 
 def _text(value: object) -> str:

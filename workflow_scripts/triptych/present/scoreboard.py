@@ -9,6 +9,8 @@ from triptych.present.verdicts import NOT_TESTABLE
 
 LONGEST = 64
 """Letters of a cell; a claim's card has the whole of it."""
+TOLD = 2
+"""Reasons for which a row has room."""
 COMPARED, NOT_COMPARED = "compared", "not comparable"
 """What stands in place of a verdict beside a number that is no claim's."""
 
@@ -120,8 +122,11 @@ def _of_number(number: Headline) -> Score:
 
 
 def _sentences(reasons: Sequence[str]) -> str:
-    """Why a claim wasn't tested, each reason a sentence."""
-    return " ".join(f"{each[:1].upper()}{each[1:].rstrip('.')}." for each in reasons if each)
+    """Why a claim wasn't tested, each reason a sentence; its card has those left out."""
+    given = [each for each in reasons if each]
+    told = [f"{each[:1].upper()}{each[1:].rstrip('.')}." for each in given[:TOLD]]
+    left_out = [f"And {len(given) - TOLD} more."] if len(given) > TOLD else []
+    return " ".join(told + left_out)
 
 
 def _short(text: str) -> str:
