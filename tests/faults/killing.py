@@ -121,13 +121,15 @@ class Workplace:
     def kill(self, job, seconds: float, moments: random.Random, within: bool = False) -> float:
         """Run a job and kill it within `seconds`; returns when it was.
 
-        within: after it has saved a checkpoint. A job that ends before its moment is run again,
-        with an earlier one.
+        within: after it has saved two states, since the first may be that of no step at all. A job
+        that ends before its moment is run again, with an earlier one.
         """
         for _ in range(8):
             began = time.monotonic()
             process = self.start(job)
-            while within and not self.saved(job) and process.exitcode is None:
+            states = set()
+            while within and len(states) < 2 and process.exitcode is None:
+                states |= self.saved(job)
                 time.sleep(0.002)
             process.join(moments.uniform(0, seconds))
             after = time.monotonic() - began
@@ -145,9 +147,9 @@ class Workplace:
     def checkpoint(self, job) -> Path:
         return self.root / job.params.checkpoint
 
-    def saved(self, job) -> bool:
-        """Whether there is a state to resume from."""
-        return any(self.checkpoint(job).rglob("state.pt"))
+    def saved(self, job) -> set[int]:
+        """When the states were saved from which it can resume, in nanoseconds; none as yet: empty."""
+        return {state.stat().st_mtime_ns for state in self.checkpoint(job).rglob("state.pt")}
 
     def attempts(self, job) -> str:
         """What all attempts at a job with a checkpoint have said."""
