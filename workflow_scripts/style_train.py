@@ -32,7 +32,7 @@ with job(snakemake):
     )
     begun = [Path(file) for file in files.begun]
     trained = train(
-        begun_from(begun[0], architecture)
+        begun_from(begun[0], architecture, params.styles)
         if begun
         else initial_network(architecture, params.training["seed"]),
         loss,

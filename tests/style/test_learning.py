@@ -98,7 +98,7 @@ def test_one_that_was_stopped_goes_on_to_the_same_bytes(files):
 @pytest.mark.parametrize("styles", [1, 2])
 def test_a_network_begins_in_the_middle_of_anothers_styles(files, styles):
     shape = Architecture(width=4, blocks=(0,), palette=True, styles=styles)
-    begun = learning.begun_from(files / "hands.safetensors", shape)
+    begun = learning.begun_from(files / "hands.safetensors", shape, ["oil", "chalk"][:styles])
     images = torch.rand(2, 3, 32, 32)
     ends = [load_network(files / "hands.safetensors", name)[0] for name in ("ink", "tiles")]
     for network in begun.alone():
@@ -108,7 +108,15 @@ def test_a_network_begins_in_the_middle_of_anothers_styles(files, styles):
         assert network(images).isfinite().all()
     assert all(parameter.requires_grad for parameter in begun.parameters())
     with pytest.raises(InputError, match=r"width=4.*width=8.*make them agree"):
-        learning.begun_from(files / "hands.safetensors", replace(shape, width=8))
+        learning.begun_from(files / "hands.safetensors", replace(shape, width=8), ["oil", "chalk"])
+
+
+def test_a_network_of_the_same_styles_is_trained_on(files):
+    file, names = files / "hands.safetensors", ["ink", "tiles"]
+    shape = Architecture(width=4, blocks=(0,), palette=True, styles=2)
+    images = torch.rand(2, 3, 32, 32)
+    for name, network in zip(names, learning.begun_from(file, shape, names).alone(), strict=True):
+        torch.testing.assert_close(network(images), load_network(file, name)[0](images))
 
 
 def test_a_network_of_one_style_is_refused(files):

@@ -341,7 +341,7 @@ class Workflow:
         schedule = config["training"]["schedule"]
         trained = ", ".join(f"{painting} ({variant})" for painting, variant in self.trained)
         begin = config["networks"]["begin"]
-        begun = f", from the mean of the styles of {begin} (shipped)" if begin else ""
+        begun = f", from {begin} (shipped)" if begin else ""
         return {
             "Version 1": f"{len(self._runs)} images, "
             f"{config['optimize']['evaluations']} evaluations at {config['optimize']['size']} "

@@ -5,7 +5,7 @@ for another one, whose scales and shifts of the norms are then few numbers, lear
 """
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -93,24 +93,34 @@ def learn_style(
     save_network(to, begun, {**record, **own_record, "origin": origin, "training": vars(schedule)})
 
 
-def begun_from(path: Path, architecture: Architecture) -> TransformationNetwork:
-    """A network to be trained, each style the mean of those that the file's conditional one has.
+def begun_from(
+    path: Path, architecture: Architecture, styles: Sequence[str]
+) -> TransformationNetwork:
+    """A network of `styles`, to be trained, from a file's conditional one.
 
+    Of the file's own styles, in their order: each as it is, so that training goes on. Of any
+    others: each the mean of the file's.
     Raises InputError for a file of one style, or of another architecture but for the styles.
     """
-    one, _ = _middle(path)
-    if replace(architecture, styles=1) != one.architecture:
+    middle, record = _middle(path)
+    if replace(architecture, styles=1) != middle.architecture:
         raise InputError(
-            f"{path} has {one.architecture}, the configuration's style.network {architecture}; "
+            f"{path} has {middle.architecture}, the configuration's style.network {architecture}; "
             'make them agree, or begin from chance (style.networks.begin: "")'
         )
-    several = () if architecture.styles == 1 else (architecture.styles,)
-    own = one.of_styles()
     network = TransformationNetwork(architecture)
+    if list(styles) == record["styles"]:
+        begun = [load_network(path, style)[0] for style in styles]
+    else:
+        begun = [middle] * architecture.styles
+    states, own = [each.state_dict() for each in begun], middle.of_styles()
+    shape = network.state_dict()
     network.load_state_dict(
         {
-            name: value.expand(*several, *value.shape) if name in own else value
-            for name, value in one.state_dict().items()
+            name: torch.stack([state[name] for state in states]).view_as(shape[name])
+            if name in own
+            else value
+            for name, value in states[0].items()
         }
     )
     return network
