@@ -301,6 +301,21 @@ def test_an_encoder_without_blocks_is_told_what_to_do(place):
         LastBlocks(model, 2)
 
 
+def test_by_itself_a_processor_trains_the_last_blocks_or_where_there_are_none_the_whole(place):
+    made.run(place, "by_itself", blocks="auto")
+    weights = [load_file(place / name / "model.safetensors") for name in ("by_itself", "unbroken")]
+    assert all(torch.equal(value, weights[1][name]) for name, value in weights[0].items())
+    small = place / "small"
+    shutil.copytree(place / "sounds", small / "sounds")
+    shutil.copy(place / "pairs.csv", small)
+    shutil.copytree(Path(__file__).parents[2] / "resources/audio/small", small / "model")
+    made.run(small, blocks="auto", epochs=1)
+    before, after = (load_file(small / name / "model.safetensors") for name in ("model", "adapted"))
+    learnt = {name for name in before if not torch.equal(before[name], after[name])}
+    parts = {name.split(".")[0] for name in before} - {"temperature"}  # which the model has fixed
+    assert {name.split(".")[0] for name in learnt} == parts
+
+
 def test_a_model_of_ones_own_learns_at_its_own_rate_and_as_it_was_regularised():
     about = {"training": {"schedule": {"learning_rate": 0.001}, "time_mask": 7, "patchout": False}}
     whole = training_settings(Wish(None), about, 100, "float32", 0)

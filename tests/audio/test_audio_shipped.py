@@ -60,6 +60,8 @@ def test_its_record_says_what_the_config_says(about):
     assert about["settings"] == config
     assert about["kinds"] == len(KINDS)
     assert about["sources"] == {"everyday": "synthesised"}
+    rate = about["training"]["schedule"]["learning_rate"]
+    assert rate == config["training"]["learning_rate"]
     log = np.genfromtxt(SMALL / "training.csv", delimiter=",", names=True)
     assert about["held_out_map"] == pytest.approx(log["held_out_map"].max())
     assert about["step"] == log["step"][log["held_out_map"].argmax()]

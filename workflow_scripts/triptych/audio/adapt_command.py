@@ -51,7 +51,7 @@ def add_command(commands: Any) -> None:
         metavar="FOLDER",
         help="a trained model, or the name of a finished one that is fetched once: published "
         "(dcase2025), salsa, clap (default: the best one trained here on recordings, or else "
-        "small, which needs --blocks all)",
+        "small)",
     )
     parser.add_argument(
         "-o",
@@ -66,7 +66,8 @@ def add_command(commands: Any) -> None:
         default="auto",
         metavar="N",
         help="blocks of either encoder that are trained, the last ones, with the projections; or "
-        f"all, the whole model (default: {BLOCKS} on a processor, all on a GPU)",
+        f"all, the whole model (default: {BLOCKS} on a processor, all on a GPU and of small, which has "
+        "no blocks)",
     )
     parser.add_argument(
         "--epochs", type=positive, default=EPOCHS, help="of which the best is taken (%(default)s)"
@@ -118,8 +119,7 @@ def _adapt(options: argparse.Namespace) -> int:
         device = choose_device(options.device)
     except ValueError as problem:
         raise InputError(str(problem)) from problem
-    automatic = None if device.type == "cuda" else BLOCKS
-    blocks = {"auto": automatic, "all": None}.get(options.blocks, options.blocks)
+    blocks = None if options.blocks == "all" else options.blocks
     wish = Wish(blocks, options.epochs, options.learning_rate)
     try:
         done = adapt(

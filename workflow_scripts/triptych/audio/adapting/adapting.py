@@ -6,7 +6,7 @@ here is where its parts come from, and what was better or worse on recordings th
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,9 @@ from torch import Tensor
 
 from triptych.audio.adapting.clap_part import ClapPart
 from triptych.audio.adapting.held_out import HeldOut
-from triptych.audio.adapting.last_blocks import Kept, KeptSounds, LastBlocks
+from triptych.audio.adapting.last_blocks import Kept, KeptSounds, LastBlocks, has_blocks
 from triptych.audio.adapting.recordings import Recording, all_captions, split
-from triptych.audio.adapting.settings import LONGEST_SECONDS, Wish, training_settings
+from triptych.audio.adapting.settings import BLOCKS, LONGEST_SECONDS, Wish, training_settings
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
 from triptych.audio.models.clap import Clap, save_clap
@@ -124,8 +124,10 @@ def adapt(
         held_out = HeldOut(folder, parts["held out"])
         scores = partial(held_out.scores, device=device.type, stop=lambda: stop.reason)
         before = scores(model, kept=work / "before.npz")
+        opened = open_model(model, device)
+        wish = _settled(wish, opened, device)
         settings = _settings(model, wish, parts, device)
-        subject = _subject(model, sha256, folder, parts, settings, wish, device, work, stop)
+        subject = _subject(opened, sha256, folder, parts, settings, wish, device, work, stop)
         task = _task(subject, parts, settings, device)
         made_of = {
             "model": sha256,
@@ -162,6 +164,14 @@ def _interrupt(stop: Stop) -> None:
         raise Stopped(reason)
 
 
+def _settled(wish: Wish, model: RetrievalModel | Clap, device: torch.device) -> Wish:
+    """The wish with what "auto" stands for in its place."""
+    if wish.blocks != "auto":
+        return wish
+    in_part = device.type == "cpu" and (isinstance(model, Clap) or has_blocks(model))
+    return replace(wish, blocks=BLOCKS if in_part else None)
+
+
 def _settings(
     model: Path, wish: Wish, parts: Mapping[str, Sequence[Recording]], device: torch.device
 ) -> TrainingSettings:
@@ -173,7 +183,7 @@ def _settings(
 
 
 def _subject(
-    folder: Path,
+    model: RetrievalModel | Clap,
     sha256: str,
     sounds: Path,
     parts: Mapping[str, Sequence[Recording]],
@@ -183,16 +193,17 @@ def _subject(
     work: Path,
     stop: Stop,
 ) -> Subject:
-    model = open_model(folder, device)
     heard = [*parts["training"], *parts["validation"]]
     store = Sounds(sounds, {each.path: each.frames for each in heard})
     longest = settings.longest_seconds
+    blocks = wish.blocks
+    assert blocks != "auto"
     if not isinstance(model, RetrievalModel):
-        return Subject(model, ClapPart(model, wish.blocks), store, longest, lambda _: Draws())
-    if wish.blocks is None:
+        return Subject(model, ClapPart(model, blocks), store, longest, lambda _: Draws())
+    if blocks is None:
         return Subject(model, model, store, longest, partial(draw, model.settings, settings))
-    learner = LastBlocks(model, wish.blocks)
-    made_by = {"model": sha256, "blocks": wish.blocks, "precision": settings.precision}
+    learner = LastBlocks(model, blocks)
+    made_by = {"model": sha256, "blocks": blocks, "precision": settings.precision}
     kept = Kept(work / "frozen", made_by)
     with training_precision(device, settings.precision), torch.inference_mode():
         files = _hear(learner, heard, store, kept, device, stop)

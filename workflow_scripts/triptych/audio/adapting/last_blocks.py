@@ -44,6 +44,11 @@ class Blocks(Protocol):
         """What computes behind the first `blocks` blocks."""
 
 
+def has_blocks(model: RetrievalModel) -> bool:
+    """Whether both encoders have blocks of which the last can be trained."""
+    return isinstance(model.audio, Blocks) and isinstance(model.text.model, Blocks)
+
+
 def _with_blocks(encoder: nn.Module) -> Blocks:
     if isinstance(encoder, Blocks):
         return encoder

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from triptych.audio.training.settings import Schedule, TrainingSettings
 
@@ -23,11 +23,11 @@ class Wish:
     """What a person may choose.
 
     blocks: the last ones of either encoder, that are trained with the projections; None for the
-        whole model
+        whole model, "auto" for BLOCKS on a processor where the model has blocks, or else the whole
     learning_rate: its peak; None for the one that the model was last trained with
     """
 
-    blocks: int | None
+    blocks: int | Literal["auto"] | None
     epochs: int = EPOCHS
     learning_rate: float | None = None
 

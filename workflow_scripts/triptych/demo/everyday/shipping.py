@@ -10,6 +10,9 @@ from triptych.core.files import write_csv
 from triptych.demo.everyday.catalogue import KINDS
 from triptych.demo.everyday.learning import Learned
 
+UNHIDDEN = {"frequency_mask": 0, "time_mask": 0, "band_jitter": False, "patchout": False}
+"""What it learned from had no part hidden; fine-tuning asks this."""
+
 
 def write_learned(
     folder: str | os.PathLike[str], learned: Learned, settings: Mapping[str, Any]
@@ -30,5 +33,9 @@ def write_learned(
         "step": learned.step,
         "held_out_map": float(best),
         "settings": dict(settings),
+        "training": {
+            **UNHIDDEN,
+            "schedule": {"learning_rate": settings["training"]["learning_rate"]},
+        },
     }
     save_model(learned.model, folder, about, weights)
