@@ -148,7 +148,7 @@ class Workplace:
         return self.root / job.params.checkpoint
 
     def saved(self, job) -> set[int]:
-        """When the states were saved from which it can resume, in nanoseconds; none as yet: empty."""
+        """When each state from which it can resume was saved, in nanoseconds."""
         return {state.stat().st_mtime_ns for state in self.checkpoint(job).rglob("state.pt")}
 
     def attempts(self, job) -> str:

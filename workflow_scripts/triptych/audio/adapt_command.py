@@ -66,8 +66,8 @@ def add_command(commands: Any) -> None:
         default="auto",
         metavar="N",
         help="blocks of either encoder that are trained, the last ones, with the projections; or "
-        f"all, the whole model (default: {BLOCKS} on a processor, all on a GPU and of small, which has "
-        "no blocks)",
+        f"all, the whole model (default: {BLOCKS} on a processor, all on a GPU and of small, which "
+        "has no blocks)",
     )
     parser.add_argument(
         "--epochs", type=positive, default=EPOCHS, help="of which the best is taken (%(default)s)"
