@@ -15,7 +15,7 @@ from triptych.style.catalogue import find_network
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.network_files import save_network
 from triptych.style.feedforward.stylize import keep_colours, stylise
-from triptych.style.images import read_image, read_image_alpha, write_image
+from triptych.style.images import read_image, read_image_alpha, resize, write_image
 from triptych.style.work_list import Item, work_list
 
 EXACT = ["--precision", "float32"]
@@ -85,6 +85,30 @@ def test_size_colours_and_strength_are_options(here):
     full = keep_colours(photograph, stylise(network(), photograph))
     expected = rounded((photograph + full) / 2)
     torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
+
+
+def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, capsys):
+    """A smooth photograph has no detail beyond its reduction, so a reduced result is what counts."""
+    save_network("large.safetensors", network(), {"painting_size": 32})
+    coarse = torch.rand(3, 8, 10, generator=torch.Generator().manual_seed(2))
+    write_image("smooth.png", resize(coarse, 96))
+    photograph = read_image("smooth.png")
+
+    def reduced(*options: str) -> torch.Tensor:
+        command = ["stylize", "smooth.png", "--style", "large.safetensors", "-o", "x.png"]
+        assert main([*command, *EXACT, *options]) == 0
+        assert read_image("x.png").shape == photograph.shape
+        return resize(read_image("x.png"), 32)
+
+    def apart(image: torch.Tensor, other: torch.Tensor) -> float:
+        return float((image - other).abs().mean())
+
+    as_painted = stylise(network(), resize(photograph, 32))
+    as_large = resize(stylise(network(), photograph), 32)
+    assert apart(reduced(), as_painted) < 0.2 * apart(as_large, as_painted)
+    assert "120x96 pixels: painted at 40x32" in capsys.readouterr().err
+    assert apart(reduced("--style-scale", "0.3333"), as_large) < 0.005
+    assert "painted at" not in capsys.readouterr().err
 
 
 def test_half_precision_states_its_error(here, capsys):

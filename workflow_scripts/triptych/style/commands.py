@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from triptych.core.errors import InputError
 from triptych.core.options import positive
 from triptych.style import learn_command
-from triptych.style.optimising_options import add_options, counts, refuse_without_optimize
+from triptych.style.optimising_options import add_options, amount, counts, refuse_without_optimize
 
 if TYPE_CHECKING:
     from triptych.style.stylizer import Stylizer
@@ -68,6 +68,15 @@ def add_commands(commands: Any) -> None:
     )
     parser.add_argument(
         "--size", type=positive, metavar="PIXELS", help="first resize the shorter side to this"
+    )
+    parser.add_argument(
+        "--style-scale",
+        type=amount,
+        default=1.0,
+        metavar="S",
+        help="the painting's size against the photograph's, along their shorter sides: more makes "
+        "larger strokes. A network works smaller for it than the photograph is, and the result is "
+        "enlarged with the photograph's detail (default: 1)",
     )
     parser.add_argument(
         "--keep-colours",

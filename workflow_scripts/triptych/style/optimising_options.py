@@ -21,7 +21,7 @@ CHOICES = {
 }
 """Options that replace a choice of the preset, with its name."""
 
-ONLY = (*CHOICES, "scales", "style_scale", "regions", "style_masks", "preview", "seed")
+ONLY = (*CHOICES, "scales", "regions", "style_masks", "preview", "seed")
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -33,13 +33,6 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         help="coarse to fine: factors of the content's weight, one a scale, each scale half the "
         f"size of the next (default: {','.join(f'{each:g}' for each in SCALES)}; 1 is the full "
         "size alone)",
-    )
-    group.add_argument(
-        "--style-scale",
-        type=_amount,
-        metavar="S",
-        help="the painting's size against the photograph's, along their shorter sides: more makes "
-        "larger strokes (default: 1)",
     )
     group.add_argument(
         "--regions",
@@ -101,7 +94,8 @@ def _weight(text: str) -> float:
     return _number(text, 0)
 
 
-def _amount(text: str) -> float:
+def amount(text: str) -> float:
+    """A number of at least a hundredth, as argparse's `type`."""
     return _number(text, 0.01)
 
 

@@ -51,7 +51,7 @@ class OptimisingStylizer(Stylizer):
         self.batch = options.batch
         self.style = paintings(options)
         self.scales = scales(options.scales or SCALES, options.evaluations)
-        self.stroke = options.style_scale or 1.0
+        self.stroke = options.style_scale
         path = _backbone_file(options.backbone)
         architecture = load_backbone(path, pooling="average").architecture
         # A photograph keeps its shape, whatever the preset made of the paper's squares.

@@ -17,6 +17,7 @@ from triptych.core.progress import Progress
 from triptych.style.animations import read_animation, write_animation
 from triptych.style.catalogue import network_named
 from triptych.style.deep_files import depth_of
+from triptych.style.enlarging import enlarged
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.memory import parse_bytes, resident_memory
 from triptych.style.feedforward.stylize import (
@@ -38,6 +39,10 @@ from triptych.style.images import (
 from triptych.style.video.steadying import Steadied
 from triptych.style.video.transfer import Stylist, stylise_to_mp4
 from triptych.style.work_list import Item
+
+
+PAINTING = 512
+"""Pixels along the shorter side of the painting of a network that doesn't say it."""
 
 
 @dataclass(frozen=True)
@@ -168,15 +173,33 @@ class NetworkStylizer(Stylizer):
         super().__init__(options)
 
         limit = parse_bytes(options.memory) if options.memory else None
-        network, _, sentence = network_named(options.style)
+        network, record, sentence = network_named(options.style)
         self.batch = options.batch
         self.network = network.to(self.device)
         self.prepared: PreparedNetwork | None = None
         self.limit = None if limit is None else limit - resident_memory()
+        self.shorter = max(1, round(record.get("painting_size", PAINTING) / options.style_scale))
+        self.told: set[tuple[int, int]] = set()
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
-        """As `Stylizer.render`; in tiles where the limit of memory asks for them."""
+        """As `Stylizer.render`, at the size at which strokes are as large as was asked for."""
+        height, width = images.shape[-2:]
+        if min(height, width) <= self.shorter:
+            return self._stylised(images)
+        small = resize(images, self.shorter)
+        if (height, width) not in self.told:
+            self.told.add((height, width))
+            print(
+                f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]}, for "
+                "strokes as large as in the painting, and enlarged with the photograph's detail "
+                "(--style-scale 0.5: half as large)",
+                file=sys.stderr,
+            )
+        return enlarged(self._stylised(small), small, images)
+
+    def _stylised(self, images: Tensor) -> Tensor:
+        """In tiles where the limit of memory asks for them."""
         prepared = self.prepared or self._prepare(images[0])
         if self.limit is None:
             return stylise(prepared, images)
