@@ -88,7 +88,7 @@ def test_size_colours_and_strength_are_options(here):
 
 
 def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, capsys):
-    """A smooth photograph has no detail beyond its reduction, so a reduced result is what counts."""
+    """A smooth photograph has no detail beyond its reduction: a reduced result is what counts."""
     save_network("large.safetensors", network(), {"painting_size": 32})
     coarse = torch.rand(3, 8, 10, generator=torch.Generator().manual_seed(2))
     write_image("smooth.png", resize(coarse, 96))

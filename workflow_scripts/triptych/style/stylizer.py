@@ -40,7 +40,6 @@ from triptych.style.video.steadying import Steadied
 from triptych.style.video.transfer import Stylist, stylise_to_mp4
 from triptych.style.work_list import Item
 
-
 PAINTING = 512
 """Pixels along the shorter side of the painting of a network that doesn't say it."""
 
