@@ -69,6 +69,30 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--size", type=positive, metavar="PIXELS", help="first resize the shorter side to this"
     )
+    _add_looks(parser)
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
+    )
+    parser.add_argument(
+        "--memory",
+        metavar="BYTES",
+        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly; for "
+        "--optimize see --on-large too (default: what is free)",
+    )
+    parser.add_argument(
+        "--batch",
+        type=positive,
+        default=8,
+        help="images of one size, or frames, at once; with --optimize as many as the memory holds, "
+        "and no more than this (default: %(default)s)",
+    )
+    _add_network_options(parser.add_argument_group("with a network"))
+    _add_optimisation_options(parser.add_argument_group("with --optimize"))
+    parser.set_defaults(run=_stylize)
+    learn_command.add_command(commands)
+
+
+def _add_looks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style-scale",
         type=amount,
@@ -93,26 +117,6 @@ def add_commands(commands: Any) -> None:
         default=1.0,
         help="of the result against the input, 0 to 1 (default: %(default)s)",
     )
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
-    )
-    parser.add_argument(
-        "--memory",
-        metavar="BYTES",
-        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly; for "
-        "--optimize see --on-large too (default: what is free)",
-    )
-    parser.add_argument(
-        "--batch",
-        type=positive,
-        default=8,
-        help="images of one size, or frames, at once; with --optimize as many as the memory holds, "
-        "and no more than this (default: %(default)s)",
-    )
-    _add_network_options(parser.add_argument_group("with a network"))
-    _add_optimisation_options(parser.add_argument_group("with --optimize"))
-    parser.set_defaults(run=_stylize)
-    learn_command.add_command(commands)
 
 
 def _add_network_options(group: argparse._ArgumentGroup) -> None:
