@@ -129,7 +129,7 @@ def _add_network_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--steady",
         type=_part,
-        default=0.7,
+        default=0.85,
         metavar="SHARE",
         help="of a video's frames: how much each keeps of the one before, moved as the film moved, "
         "against flicker; 0 for frames on their own (default: %(default)s)",
