@@ -1,6 +1,7 @@
 """Scenes mixed from the pool, their captions, and the small model's training on them."""
 
 import json
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -282,13 +283,14 @@ def test_a_training_that_was_stopped_ends_as_an_unbroken_one(pool, scenes, tmp_p
 
 def test_what_is_shipped_loads_in_float32_with_its_record(pool, scenes, tmp_path):
     learned = trained(pool, scenes, tmp_path / "run", Never())
-    write_learned(tmp_path / "model", learned, TINY)
+    write_learned(tmp_path / "model", learned, {**TINY, "training": asdict(TRAINING)})
     loaded = load_model(tmp_path / "model")
     for name, value in learned.model.state_dict().items():
         kept = value.half().float() if value.is_floating_point() else value
         assert torch.equal(loaded.state_dict()[name], kept), name
     about = json.loads((tmp_path / "model/model.json").read_text())["about"]
     assert about["step"] == learned.step and about["kinds"] == len(KINDS)
+    assert about["training"]["schedule"] == {"learning_rate": 0.01}
     assert only_synthesised(tmp_path / "model")
     log = pd.read_csv(tmp_path / "model/training.csv")
     assert about["held_out_map"] == log.set_index("step")["held_out_map"][learned.step]
