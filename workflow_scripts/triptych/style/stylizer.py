@@ -185,25 +185,25 @@ class NetworkStylizer(Stylizer):
         """As `Stylizer.render`, at the size at which strokes are as large as was asked for."""
         height, width = images.shape[-2:]
         if min(height, width) <= self.shorter:
-            return self._stylised(images)
+            return self._stylised(images, images.nbytes)
         small = resize(images, self.shorter)
         if (height, width) not in self.told:
             self.told.add((height, width))
             print(
                 f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]}, for "
-                "strokes as large as in the painting, and enlarged with the photograph's detail "
-                "(--style-scale 0.5: half as large)",
+                f"strokes of --style-scale {self.options.style_scale:g}, and enlarged with the "
+                "photograph's detail",
                 file=sys.stderr,
             )
-        return enlarged(self._stylised(small), small, images)
+        return enlarged(self._stylised(small, images.nbytes), small, images)
 
-    def _stylised(self, images: Tensor) -> Tensor:
-        """In tiles where the limit of memory asks for them."""
+    def _stylised(self, images: Tensor, whole: int) -> Tensor:
+        """In tiles where the limit of memory asks for them; whole: bytes of the images as read."""
         prepared = self.prepared or self._prepare(images[0])
         if self.limit is None:
             return stylise(prepared, images)
         # The images as read, as stacked and as floats of the result.
-        allowed = max(0.0, self.limit - 3 * images.nbytes)
+        allowed = max(0.0, self.limit - 3 * whole)
         return stylise(prepared, images, memory_bytes=allowed)
 
     def film(self, item: Item) -> None:
