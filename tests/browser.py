@@ -1,5 +1,6 @@
 """Chromium without a window, spoken to through a pipe: a page is opened, typed into, looked at."""
 
+import fcntl
 import itertools
 import json
 import os
@@ -85,8 +86,8 @@ def browsing(profile: Path) -> Iterator[Browser]:
     there, to = os.pipe()
     back, here = os.pipe()
 
-    def descriptors() -> None:  # above 4 first, lest one replace the other
-        high = [os.dup2(there, 23), os.dup2(here, 24)]
+    def descriptors() -> None:  # free ones above 4 first, lest one replace the other
+        high = [fcntl.fcntl(end, fcntl.F_DUPFD, 5) for end in (there, here)]
         os.dup2(high[0], 3)
         os.dup2(high[1], 4)
 
