@@ -64,7 +64,7 @@ class Grain(nn.Module):
             rows = torch.cat([down.cos(), -down.sin()], -1)
             columns = torch.cat([right.cos(), right.sin()], -2)
             grain = STRENGTH * math.sqrt(2 / WAVES) * (rows @ columns)
-        return grain.expand(len(images), -1, -1, -1)
+        return grain.expand(images.shape[0], -1, -1, -1)  # len() would fix it in an export
 
     @staticmethod
     def _kind(images: Tensor) -> torch.dtype:
