@@ -9,7 +9,6 @@ from torch.nn import functional
 
 from triptych.style.losses import (
     content_term,
-    detail_weights,
     gram_matrix,
     position_gram,
     style_term,
@@ -104,34 +103,6 @@ def test_relative_content_of_the_mean_is_one() -> None:
     content = features(1, 2, 4, 4)
     found = content_term(content.mean().expand(1, 2, 4, 4), content, "mse", "relative")
     assert float(found) == pytest.approx(1)
-
-
-def test_weights_are_of_the_squares() -> None:
-    drawn, content = features(2, 3, 4, 5), features(2, 3, 4, 5, seed=1)
-    weights = features(2, 1, 4, 5, seed=2).square()
-    found = content_term(drawn, content, "mse", "relative", weights)
-    variance = content.flatten(1).var(1, correction=0)
-    expected = ((drawn - content).square() * weights).flatten(1).mean(1) / variance
-    torch.testing.assert_close(found, expected)
-
-
-@pytest.mark.parametrize("share", [0.0, 0.6, 1.0])
-def test_detail_weights_are_the_variance_around_a_place(share: float) -> None:
-    content = features(2, 3, 14, 17)
-    content[:, :, :, 5:] *= 0.02
-    padded = torch.full((2, 3, 14 + 8, 17 + 8), torch.nan, dtype=torch.float64)
-
-    def around(values: Tensor) -> Tensor:
-        windows = padded[:, : values.shape[1]].clone()
-        windows[:, :, 4:-4, 4:-4] = values
-        return windows.unfold(2, 9, 1).unfold(3, 9, 1).flatten(4).nanmean(4)
-
-    variance = around((content - around(content)).square().mean(1, keepdim=True))
-    relative = variance / variance.mean((2, 3), keepdim=True)
-    assert relative.max() > 2 and relative.min() < 0.01
-    expected = 1 - share + share * relative.clamp(max=4)
-    torch.testing.assert_close(detail_weights(content, share), expected)
-    assert detail_weights(torch.ones(1, 2, 12, 12), 1.0).eq(0).all()
 
 
 def test_targets_without_energy_do_not_divide_by_zero() -> None:

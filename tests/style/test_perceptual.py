@@ -144,24 +144,6 @@ def test_what_no_file_can_hold_is_a_term_and_hardly_seen_by_the_others(
     assert "gamut" not in plain.terms(images, glaring)
 
 
-def test_detail_lets_flat_parts_be_painted_and_keeps_figures(backbone, painting):
-    figure = torch.full((1, 3, 96, 96), 0.5).double()
-    figure[:, :, 40:56, 8:24] = random(1, 3, 16, 16).double()
-    on_the_figure, on_the_ground = figure.clone(), figure.clone()
-    on_the_figure[:, :, 44:52, 12:20] += 0.3
-    on_the_ground[:, :, 44:52, 76:84] += 0.3
-
-    def content(share, drawn):
-        chosen = settings(scaling="relative", content_detail=share)
-        return float(PerceptualLoss(backbone, chosen, [painting]).terms(figure, drawn)["content"])
-
-    even, by_detail = (
-        content(share, on_the_ground) / content(share, on_the_figure) for share in (0.0, 0.9)
-    )
-    assert by_detail < 0.1 * even
-    assert content(0.9, figure) == 0
-
-
 def test_settings_come_from_a_table_with_lists():
     table = {
         "content_layer": "relu2_2",

@@ -28,10 +28,6 @@ BAND = 4096
 """Positions that float32 sums one after another; whole images would cost a digit or two."""
 
 
-DETAIL, MOST_DETAIL = 9, 4.0
-"""Side of the windows in which a content image's detail is measured, and its highest weight."""
-
-
 def gram_matrix(features: Tensor) -> Tensor:
     """Inner products of the filters over all positions, [N, C, C] of [N, C, H, W] (Eq. 4).
 
@@ -61,24 +57,15 @@ def style_term(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:
     return squared / _not_zero(targets.square().sum((1, 2)))
 
 
-def content_term(
-    features: Tensor,
-    targets: Tensor,
-    kind: ContentLoss,
-    scaling: Scaling,
-    weights: Tensor | None = None,
-) -> Tensor:
+def content_term(features: Tensor, targets: Tensor, kind: ContentLoss, scaling: Scaling) -> Tensor:
     """Distance of features to the content image's, [N].
 
     "equation" with "mse" is Eq. 1, half the sum of squares; the other kinds are sums likewise, of
     torch.nn.functional's l1_loss, smooth_l1_loss (beta 1) and huber_loss (delta 1; the last two
     are one function). "mean" are that library's means. "relative" are means as well, but of
     differences in standard deviations of the target, so that "mse" is over its variance.
-    weights: one a position [N, 1, H, W], of the squares of "mse"; all one if not given.
     """
     deviation = content_deviation(targets) if scaling == "relative" else None
-    if weights is not None:
-        features, targets = (_widened(each) * weights.sqrt() for each in (features, targets))
     total = content_sum(features, targets, kind, deviation)
     return scaled_content(total, features[0].numel(), kind, scaling)
 
@@ -86,26 +73,6 @@ def content_term(
 def content_deviation(targets: Tensor) -> Tensor:
     """Standard deviation of targets [N, C, H, W] for "relative" losses, [N, 1, 1, 1]."""
     return _not_zero(_widened(targets).flatten(1).var(1, correction=0)).sqrt().view(-1, 1, 1, 1)
-
-
-def detail_weights(targets: Tensor, share: float) -> Tensor:
-    """Where a content image's features [N, C, H, W] show something: weights [N, 1, H, W].
-
-    `share` of a weight goes by the features' variance around a place, over its mean in the image
-    and four at most; the rest is the same everywhere. So a flat sky may be painted, and a figure
-    in it is kept.
-    """
-    targets = _widened(targets)
-    variance = _around((targets - _around(targets)).square().mean(1, keepdim=True))
-    relative = variance / _not_zero(variance.mean((2, 3), keepdim=True))
-    return 1 - share + share * relative.clamp(max=MOST_DETAIL)
-
-
-def _around(values: Tensor) -> Tensor:
-    """Means over windows of DETAIL positions' side, those within the image."""
-    return functional.avg_pool2d(
-        values, DETAIL, stride=1, padding=DETAIL // 2, count_include_pad=False
-    )
 
 
 def content_sum(

@@ -14,13 +14,7 @@ from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.style.backbones.backbone import Backbone
-from triptych.style.losses import (
-    content_term,
-    detail_weights,
-    position_gram,
-    style_term,
-    total_variation,
-)
+from triptych.style.losses import content_term, position_gram, style_term, total_variation
 
 Scaling = Literal["equation", "mean", "relative"]
 
@@ -43,8 +37,7 @@ class LossSettings:
     `shift` (pixels) and `noise` (standard deviation, images in [0, 1]) disturb the images of the
     temporal term. With a `gamut_weight` the backbone sees images cut to [0, 1], as people do, and
     the mean square of what lies outside is a term: without it a short training with large rates
-    paints in colours that no file can hold. `content_detail` is the share of the content's weight
-    that goes by the photograph's own detail (`detail_weights`).
+    paints in colours that no file can hold.
     """
 
     content_layer: str
@@ -55,7 +48,6 @@ class LossSettings:
     total_variation_weight: float
     gamut_weight: float = 0.0
     temporal_weight: float = 0.0
-    content_detail: float = 0.0
     shift: int = 4
     noise: float = 0.02
 
@@ -124,11 +116,7 @@ class PerceptualLoss:
             stylised = inside + OVERSHOOT * outside
         features = self._backbone(stylised, self._layers)
         kind: Literal["mean", "relative"] = "relative" if settings.scaling == "relative" else "mean"
-        share = settings.content_detail
-        weights = detail_weights(target, share) if share else None
-        content = content_term(
-            features[settings.content_layer], target, "mse", kind, weights
-        ).mean()
+        content = content_term(features[settings.content_layer], target, "mse", kind).mean()
         style = torch.stack(
             [
                 _style(position_gram(features[name]), self._targets[name][of], settings.scaling)
