@@ -150,7 +150,8 @@ def hold_short(root, known, held):
         return held
     if state != "RUNNING":
         return 0.0
-    ready = not held and re.search(r"update \d+: ", attempts(root, SHORT))
+    _, _, since = attempts(root, SHORT).rpartition("resuming at")
+    ready = not held and re.search(r"update \d+: ", since)
     return now if ready and done("scontrol", "suspend", name) else held
 
 
@@ -184,6 +185,9 @@ def run_disturbed(root):
                 if state == "PENDING" and reason == "BeginTime":
                     # After a requeue, SLURM would wait for two minutes.
                     done("scontrol", "update", f"JobId={name}", "StartTime=now")
+                if state == "PENDING" and reason == "JobHeldAdmin":
+                    # Taken off the node while it was suspended (scontrol(1), "suspend").
+                    done("scontrol", "release", name)
             if not waiting and not edited:
                 edited = time.monotonic()
                 (root / EDITED).write_text(text.replace(*EDIT))
