@@ -48,11 +48,43 @@ rule style_optimize:
         "../workflow_scripts/style_optimize.py"
 
 
+rule style_teach:
+    """Version 1 paints some of the crops in a painting's style, for Version 2 to learn from."""
+    input:
+        crops=STYLE.crops("crops.bin")[0],
+        index=STYLE.crops("index.csv")[0],
+        painting="results/style/paintings/{painting}.png",
+        backbone=found(STYLE.backbone("loss")),
+    output:
+        pictures="results/style/lessons/{painting}/pictures.bin",
+        index="results/style/lessons/{painting}/index.csv",
+    log:
+        "results/logs/style_teach/{painting}.log",
+    benchmark:
+        "results/benchmarks/style_teach/{painting}.tsv"
+    retries: RETRIES
+    conda:
+        "../envs/style.yaml"
+    resources:
+        **REQUESTED,
+        gpu=GPU,
+    params:
+        painting="{painting}",
+        painting_size=STYLE.config["training"]["painting_size"],
+        lessons=STYLE.config["lessons"],
+        device=config["device"],
+        checkpoint=made("results/checkpoints/style_teach/{painting}"),
+        code=code("style_teach"),
+    script:
+        "../workflow_scripts/style_teach.py"
+
+
 rule style_train:
     """Version 2: train a network for one painting."""
     input:
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
+        lessons=STYLE.lessons,
         paintings=STYLE.paintings_learnt,
         backbone=found(STYLE.backbone("loss")),
         begun=found(STYLE.begun),
@@ -93,6 +125,7 @@ rule style_select:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
+        lessons=STYLE.lessons,
         paintings=STYLE.paintings_learnt,
         backbone=found(STYLE.backbone("loss")),
         content=STYLE.contents(STYLE.config["stylised"]["contents"][:1])[0],

@@ -12,8 +12,12 @@ from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import LossSettings
 from triptych.style.feedforward.training import initial_network, train
 from triptych.style.feedforward.training_data import TrainingSettings
-from triptych.style.feedforward.training_files import Style, read_loss, write_training
-from triptych.style.inputs.shards import Shards
+from triptych.style.feedforward.training_files import (
+    Style,
+    read_crops,
+    read_loss,
+    write_training,
+)
 
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output
@@ -36,7 +40,7 @@ with job(snakemake):
         if begun
         else initial_network(architecture, params.training["seed"]),
         loss,
-        Shards(files.crops, files.index),
+        read_crops(files.crops, files.index, files.lessons),
         TrainingSettings(**training),
         device,
         Checkpoint(params.checkpoint, fingerprint(given, files)),

@@ -1,7 +1,12 @@
-"""A painting in a photograph's colours."""
+"""A painting in a photograph's colours, and the other way round."""
 
 import torch
 from torch import Tensor
+
+LIGHTNESSES = 64
+"""Steps in which a painting's colours are ordered."""
+
+LUMA = (0.299, 0.587, 0.114)
 
 FLAT = 1e-6
 """Variance of a colour beneath which a painting has nothing to be stretched there."""
@@ -19,6 +24,30 @@ def matched(painting: Tensor, photograph: Tensor) -> Tensor:
     flat = painting.double().flatten(1)
     moved = transform @ (flat - mean) + wanted_mean
     return moved.clamp_(0, 1).view(painting.shape).to(painting)
+
+
+def by_lightness(photograph: Tensor, painting: Tensor) -> Tensor:
+    """The photograph [3, H, W] in the painting's colours, [3, h, w], as light where it is light.
+
+    A lightness has the mean colour that the painting has at that place in the order of its own
+    lightness. The photograph's is stretched so that all but its darkest and lightest hundredths
+    have room, up to four times.
+    """
+    colours = painting.flatten(1).T
+    ordered = colours[_lightness(painting).flatten().argsort()]
+    steps = torch.stack([part.mean(0) for part in ordered.tensor_split(LIGHTNESSES)])
+    lightness = _lightness(photograph)
+    darkest, lightest = lightness.flatten().quantile(torch.tensor([0.01, 0.99]).to(lightness))
+    place = (lightness - darkest) / (lightest - darkest).clamp_min(0.25)
+    place = place.clamp(0, 1) * (LIGHTNESSES - 1)
+    below = place.long().clamp_max(LIGHTNESSES - 2)
+    share = (place - below)[..., None]
+    return (steps[below] * (1 - share) + steps[below + 1] * share).permute(2, 0, 1)
+
+
+def _lightness(image: Tensor) -> Tensor:
+    """Luma of [3, H, W] (BT.601): [H, W]"""
+    return torch.einsum("chw,c->hw", image, torch.tensor(LUMA).to(image))
 
 
 def _moments(image: Tensor) -> tuple[Tensor, Tensor]:

@@ -110,6 +110,16 @@ class Workflow:
         """The paintings that a network is trained for."""
         return self.paintings(self.styles(wildcards.painting))
 
+    def lessons(self, wildcards: Any) -> list[str]:
+        """Version 1's pictures in each of a network's styles and their index, in turn; or none."""
+        if not self.config["lessons"]["pictures"]:
+            return []
+        return [
+            f"results/style/lessons/{painting}/{file}"
+            for painting in self.styles(wildcards.painting)
+            for file in ("pictures.bin", "index.csv")
+        ]
+
     @property
     def begun(self) -> list[str]:
         """The shipped network of several styles that trainings begin from; none from chance."""

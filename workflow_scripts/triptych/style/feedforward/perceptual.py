@@ -103,8 +103,8 @@ class PerceptualLoss:
     ) -> dict[str, Tensor]:
         """Weighted content, style and total variation, scalars, of `stylised` [N, 3, H, W].
 
-        And "gamut" where that has a weight. styles: the number of each image's style, [N]; the
-        first of all if not given.
+        And "gamut" where that has a weight. images: what `stylised` has the content of. styles:
+        the number of each image's style, [N]; the first of all if not given.
         """
         settings, of = self.settings, slice(1) if styles is None else styles
         target = self.content_target(images)

@@ -13,7 +13,7 @@ from triptych.core.portion import Portion
 from triptych.core.progress import Progress
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import PerceptualLoss
-from triptych.style.feedforward.training_data import Crops
+from triptych.style.feedforward.training_data import Crops, Lessons
 from triptych.style.feedforward.update import ADVICE
 
 Weights = Mapping[str, Tensor]
@@ -79,24 +79,26 @@ def held_out_losses(
 ) -> dict[str, float]:
     """Weighted content and style, and the total with total variation.
 
-    Means over crops and styles.
+    Means over crops and styles; of lessons each is of one style.
     """
-    numbers, of_styles = list(crops.held_out), network.alone()
+    of_styles = network.alone()
+    step = len(of_styles) if isinstance(crops, Lessons) else 1
 
     def means(size: int) -> dict[str, float]:
-        sums = {"content": 0.0, "style": 0.0, "total": 0.0}
-        for start in range(0, len(numbers), size):
-            some = numbers[start : start + size]
-            images = crops.batch(some).to(device).float() / 255
-            for style, alone in enumerate(of_styles):
+        sums, count = {"content": 0.0, "style": 0.0, "total": 0.0}, 0
+        for style, alone in enumerate(of_styles):
+            numbers = crops.held_out[style % step :: step]
+            for start in range(0, len(numbers), size):
+                images = crops.batch(numbers[start : start + size]).to(device).float() / 255
+                photographs, contents = images[:, :3], images[:, -3:]
                 styles = torch.full((len(images),), style, device=device)
                 with torch.no_grad(), training_precision(device, precision):
-                    terms = loss.terms(images, alone(images), styles)
-                values = {name: float(value) * len(some) for name, value in terms.items()}
+                    terms = loss.terms(contents, alone(photographs), styles)
+                values = {name: float(value) * len(images) for name, value in terms.items()}
                 sums["content"] += values["content"]
                 sums["style"] += values["style"]
                 sums["total"] += sum(values.values())
-        count = len(numbers) * len(of_styles)
+                count += len(images)
         return {name: value / count for name, value in sums.items()}
 
     return Portion(batch, "images", ADVICE).run(means)

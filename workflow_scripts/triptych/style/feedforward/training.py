@@ -29,6 +29,7 @@ from triptych.style.feedforward.network import Architecture, TransformationNetwo
 from triptych.style.feedforward.perceptual import TERMS, PerceptualLoss
 from triptych.style.feedforward.training_data import (
     Crops,
+    Lessons,
     Prefetched,
     TrainingSettings,
     batch_styles,
@@ -89,7 +90,9 @@ def train(
         )
     if device.type == "cpu":
         keep_freed_memory()
-    run = TrainingRun(network, loss, settings, device, Path(checkpoint.path).parent / "kept")
+    lessons = len(crops.training) if isinstance(crops, Lessons) else 0
+    folder = Path(checkpoint.path).parent / "kept"
+    run = TrainingRun(network, loss, settings, device, folder, lessons)
     advice = (
         "Lower style.training.schedule.learning_rate first, then the style weight, or train in "
         "bf16 or float32."
@@ -114,8 +117,10 @@ class TrainingRun:
         settings: TrainingSettings,
         device: torch.device,
         folder: Path,
+        lessons: int = 0,
     ) -> None:
-        self._paintings, self._settings = loss.paintings, settings
+        """lessons: how many the batches are drawn from, if that is what they are drawn from."""
+        self._paintings, self._settings, self._lessons = loss.paintings, settings, lessons
         self._device, self._folder = device, folder
         self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
@@ -136,15 +141,16 @@ class TrainingRun:
             self._network.palette.take([painting.cpu() for painting in self._paintings])
 
     def step(self, crops: Tensor) -> None:
-        """Update the weights once on uint8 images [N, 3, S, S]."""
+        """Update the weights once on uint8 images [N, 3, S, S], or lessons [N, 6, S, S]."""
         images = crops.to(self._device).float() / 255
-        styles = batch_styles(len(self._paintings), self._settings, self.done)
+        of = len(self._paintings), self._settings, self.done, self._lessons
+        styles = batch_styles(*of)
         self._styles = styles if styles is None else styles.to(self._device)
         rate = learning_rate(self.done, self._settings)
         values = self._updates.step(images, self._styles, self.done, rate)
         self._summed += values
         self._recent.append(values)
-        self._images = images
+        self._images = images[:, :3]
         self.done += 1
 
     @property

@@ -5,7 +5,7 @@ seed and the batch's number, so a resumed run sees what an unbroken one would ha
 """
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -21,13 +21,56 @@ CPU = torch.device("cpu")
 
 
 class Crops(Protocol):
-    """Photographs of one size, such as `triptych.style.inputs.shards.Shards`."""
+    """Photographs of one size, such as `triptych.style.inputs.shards.Shards`.
+
+    Or photographs each with the picture that a style makes of it (`Lessons`): then an
+    image has six channels, and number n is of style n % styles.
+    """
 
     training: range
     held_out: range
 
     def batch(self, indices: Iterable[int]) -> Tensor:
-        """uint8 [n, 3, S, S]"""
+        """uint8 [n, 3 or 6, S, S]"""
+
+
+class Pictures(Crops, Protocol):
+    """Pictures of one style, and the numbers of the crops that they are of."""
+
+    sources: list[str]
+
+
+class Lessons:
+    """`Crops` whose batches are [n, 6, S, S]: a photograph's channels, then those of its picture.
+
+    Lesson number n is of style n % styles; those held out come last.
+    """
+
+    def __init__(self, crops: Crops, pictures: Sequence[Pictures]) -> None:
+        """crops: the photographs;  pictures: of each style, as many of all.
+
+        Raises InputError where their numbers differ.
+        """
+        counts = {(len(each.training), len(each.held_out)) for each in pictures}
+        if len(counts) != 1:
+            raise InputError(
+                f"the paintings have {sorted(counts)} pictures to learn from; expected as many of "
+                "each: make them anew"
+            )
+        ((training, held_out),) = counts
+        self._crops, self._pictures, self.styles = crops, pictures, len(pictures)
+        self.training = range(training * self.styles)
+        self.held_out = range(len(self.training), (training + held_out) * self.styles)
+
+    def batch(self, indices: Iterable[int]) -> Tensor:
+        """uint8 [n, 6, S, S] of the lessons with these numbers, in this order."""
+        pairs = []
+        for index in indices:
+            number, style = divmod(int(index), self.styles)
+            pictures = self._pictures[style]
+            photograph = self._crops.batch([int(pictures.sources[number])])
+            pairs.append(torch.cat([photograph, pictures.batch([number])], 1))
+        return torch.cat(pairs)
 
 
 @dataclass(frozen=True)
@@ -72,7 +115,7 @@ class Prefetched:
 
 
 def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
-    """Batch number `number` (from 0), uint8 [batch, 3, size, size]: cut and flipped at random."""
+    """Batch number `number` (from 0), uint8 [batch, 3 or 6, size, size]: cut, flipped at random."""
     chosen = batch_indices(len(crops.training), settings.batch, settings.seed, number)
     images = crops.batch(crops.training[index] for index in chosen)
     generator = keyed_generator(CPU, "crops", settings.seed, number)
@@ -93,10 +136,18 @@ def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
     )
 
 
-def batch_styles(styles: int, settings: TrainingSettings, number: int) -> Tensor | None:
-    """The style that each image of a batch is drawn for, [batch]; None where there is one."""
+def batch_styles(
+    styles: int, settings: TrainingSettings, number: int, lessons: int = 0
+) -> Tensor | None:
+    """The style that each image of a batch is drawn for, [batch]; None where there is one.
+
+    lessons: how many there are to learn from, each of a style of its own; 0 for photographs alone
+    """
     if styles == 1:
         return None
+    if lessons:
+        numbers = batch_indices(lessons, settings.batch, settings.seed, number)
+        return torch.tensor(numbers) % styles
     generator = keyed_generator(CPU, "styles", settings.seed, number)
     return torch.randint(styles, (settings.batch,), generator=generator)
 

@@ -30,8 +30,9 @@ from triptych.style.feedforward.selection import (
 )
 from triptych.style.feedforward.sheets import columns_for, contact_sheet, write_sheet
 from triptych.style.feedforward.training import Trained
-from triptych.style.feedforward.training_data import Crops
+from triptych.style.feedforward.training_data import Crops, Lessons
 from triptych.style.images import read_image, resize
+from triptych.style.inputs.shards import Shards
 
 Path = str | os.PathLike[str]
 
@@ -79,6 +80,18 @@ def read_loss(
     if device.type == "cuda":  # what its tensor cores read without a copy
         network.to(memory_format=torch.channels_last)
     return PerceptualLoss(network, settings, [image.to(device) for image in images])
+
+
+def read_crops(crops: Path, index: Path, lessons: Sequence[Path]) -> Crops:
+    """What is trained on: the crops, or the lessons on them where there are any.
+
+    lessons: for each style the file of its pictures and their index, in turn
+    """
+    photographs = Shards(crops, index)
+    if not lessons:
+        return photographs
+    pictures = [Shards(*pair) for pair in zip(lessons[::2], lessons[1::2], strict=True)]
+    return Lessons(photographs, pictures)
 
 
 def write_training(

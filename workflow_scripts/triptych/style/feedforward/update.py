@@ -62,14 +62,15 @@ class Updates:
     def step(self, images: Tensor, styles: Tensor | None, number: int, rate: float) -> Tensor:
         """Move the weights once, by batch `number` [N, 3, S, S] in [0, 1]; the terms, [TERMS].
 
-        styles: the number of each image's style, [N], where the network has several.
+        Of [N, 6, S, S], lessons, the last three channels are what the content is that of. styles:
+        the number of each image's style, [N], where the network has several.
         """
         for group in self._adam.param_groups:
             group["lr"] = rate * group["times"]
         disturbance = None
         if self._loss.settings.temporal_weight:
             generator = keyed_generator(CPU, "disturbed", self._settings.seed, number)
-            disturbance = self._loss.disturbance(images, generator)
+            disturbance = self._loss.disturbance(images[:, :3], generator)
         corners = batch_corners(self._settings, number)
         values = self._portion.run(
             lambda size: self._gradients(images, styles, corners, disturbance, size)
@@ -115,8 +116,9 @@ class Updates:
             of_styles = self._network if styles is None else self._network.of_each(styles)
             # Of a film's frames, too, the grain stays while what they show moves.
             network = partial(of_styles, corners=corners)
+            images, contents = images[:, :3], images[:, -3:]
             stylised = network(images)
-            terms = self._loss.terms(images, stylised, styles)
+            terms = self._loss.terms(contents, stylised, styles)
             if disturbance is not None:
                 terms["temporal"] = self._loss.temporal(network, images, stylised, disturbance)
             return terms, torch.stack(list(terms.values())).sum()

@@ -34,11 +34,11 @@ SPLITS = ("training", "held_out")
 
 @dataclass(frozen=True)
 class ShardFiles:
-    """Paths of the three files."""
+    """Paths of the three files; of the two where nothing can be skipped."""
 
     crops: str | os.PathLike[str]
     index: str | os.PathLike[str]
-    skipped: str | os.PathLike[str]
+    skipped: str | os.PathLike[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,8 @@ def write_shards(
     skipped: list[Skipped] = []
     offset = 0
     with ExitStack() as stack:
-        binary, index, left_out = (
-            stack.enter_context(atomic_path(path))
-            for path in (files.crops, files.index, files.skipped)
+        binary, index = (
+            stack.enter_context(atomic_path(path)) for path in (files.crops, files.index)
         )
         with binary.open("wb") as stream, Progress("crops", total, "images") as progress:
             for result in crops:
@@ -97,7 +96,9 @@ def write_shards(
             INDEX,
             ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows)),
         )
-        _write_rows(left_out, SKIPPED, ((s.source, s.reason, s.detail) for s in skipped))
+        if files.skipped is not None:
+            left_out = stack.enter_context(atomic_path(files.skipped))
+            _write_rows(left_out, SKIPPED, ((s.source, s.reason, s.detail) for s in skipped))
     logger.info(
         "%s: %d crops for training, %d held out; skipped: %s",
         what,

@@ -1,0 +1,46 @@
+"""Paint some of the training crops by Version 1, resuming where an attempt stopped."""
+
+from PIL import Image
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_device, choose_precision
+from triptych.core.job import job
+from triptych.core.memory import keep_freed_memory
+from triptych.core.provenance import fingerprint
+from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.style.backbones.backbone import load_backbone
+from triptych.style.feedforward.lessons import LessonSettings, chosen, paint_lessons
+from triptych.style.images import read_image
+from triptych.style.inputs.crops import as_jpeg
+from triptych.style.inputs.shards import Crop, ShardFiles, Shards, write_shards
+
+with job(snakemake):
+    keep_freed_memory()
+    params, files, output = snakemake.params, snakemake.input, snakemake.output
+    device = choose_device(params.device)
+    precision = choose_precision(params.lessons["precision"], device, "unscaled")
+    settings = LessonSettings(**{**params.lessons, "precision": precision})
+    crops = Shards(files.crops, files.index)
+    numbers = chosen(crops, params.painting, settings)
+    pictures = paint_lessons(
+        crops.batch(numbers),
+        read_image(files.painting),
+        params.painting_size,
+        load_backbone(files.backbone, pooling="average"),
+        settings,
+        device,
+        Checkpoint(
+            params.checkpoint, fingerprint({**dict(params.items()), "settings": settings}, files)
+        ),
+        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
+    )
+    write_shards(
+        (
+            Crop(str(number), as_jpeg(Image.fromarray(picture.permute(1, 2, 0).numpy())))
+            for number, picture in zip(numbers, pictures, strict=True)
+        ),
+        len(numbers),
+        ShardFiles(output.pictures, output.index),
+        settings.held_out,
+        "the lessons",
+    )
