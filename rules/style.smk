@@ -111,6 +111,7 @@ rule style_train:
         pooling=STYLE.config["training"]["pooling"],
         painting_size=STYLE.config["training"]["painting_size"],
         losses=STYLE.losses,
+        lessons=STYLE.config["lessons"],
         training=STYLE.config["training"]["schedule"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),

@@ -50,7 +50,10 @@ with job(snakemake):
         trained,
         architecture,
         Style(params.painting, params.variant),
-        {name: given[name] for name in ("styles", "origin", "losses", "training", "painting_size")},
+        {
+            name: given[name]
+            for name in ("styles", "origin", "losses", "lessons", "training", "painting_size")
+        },
         weights=output.weights,
         losses=output.losses,
         samples=output.samples,

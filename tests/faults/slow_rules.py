@@ -8,6 +8,7 @@ SLOW_RULES = {
     "style_cut_contents": "results/style/contents/china.png",
     "style_prepare_photographs": "results/style/photographs/embedded/crops.bin",
     "style_optimize": "results/style/optimize/losses/runs.csv",
+    "style_teach": "results/style/lessons/mosaic/pictures.bin",
     "style_train": "results/style/networks/mosaic/temporal/weights.safetensors",
     "style_select": "results/style/networks/mosaic/temporal/network.safetensors",
     "style_export": "results/style/networks/waves/shipped/network.onnx",
@@ -26,7 +27,14 @@ SLOW_RULES = {
     "rl_draw_scores": "results/tables/rl_scores.csv",
 }
 
-RESUMING = ("style_optimize", "style_train", "audio_pretrain", "audio_finetune", "rl_train")
+RESUMING = (
+    "style_optimize",
+    "style_teach",
+    "style_train",
+    "audio_pretrain",
+    "audio_finetune",
+    "rl_train",
+)
 """Those of them that go on from a checkpoint; the others begin again."""
 
 SECONDS = {

@@ -17,9 +17,10 @@ from triptych.style.feedforward.training_data import TrainingSettings
 
 
 class Noise:
-    """40 crops of 24 pixels, each a function of its number."""
+    """40 crops of 24 pixels and 4 held out, each a function of its number."""
 
     training = range(40)
+    held_out = range(40, 44)
 
     def batch(self, indices):
         def crop(index):

@@ -11,7 +11,7 @@ WITH_TORCH = {
     *("rl_bench", "rl_latency", "rl_prune", "rl_train", "rl_train_expert"),
     *("style_bench", "style_download_weights", "style_export", "style_optimize", "style_quality"),
     *("style_select", "style_stylize", "style_time", "style_train", "style_train_backbone"),
-    "style_video",
+    *("style_teach", "style_video"),
     # They resize as everything else does, by PyTorch's bicubic.
     *("style_cut_contents", "style_prepare_content", "style_prepare_painting"),
 }

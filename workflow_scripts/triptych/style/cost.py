@@ -22,7 +22,13 @@ from triptych.core.cost import (
 from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.optimisation.experiments import choices_of, experiment_records, experiment_runs
 from triptych.style.optimisation.memory import bytes_an_image
-from triptych.style.optimisation.presets import CONTENT_LOSSES, NOTEBOOK, OURS, timed_choices
+from triptych.style.optimisation.presets import (
+    CONTENT_LOSSES,
+    NOTEBOOK,
+    OURS,
+    preset,
+    timed_choices,
+)
 from triptych.style.work import (
     Read,
     backbone_work,
@@ -166,6 +172,22 @@ class _Jobs:
             step=CLOSURE,
             disk=sum(2 * record["size"] ** 2 for record in own),
             tensors=2 * largest,
+        )
+
+    def style_teach(self) -> Cost:
+        lessons, size = self._config["lessons"], self._config["photographs"]["size"]
+        name = self._config["backbones"]["loss"]["architecture"]
+        precision = precision_on_gpus(lessons["precision"], "unscaled")
+        choices = preset("tuned", name, precision=precision)
+        count, batch = lessons["pictures"] + lessons["held_out"], lessons["batch"]
+        sides = [size >> halvings for halvings in range(len(lessons["scales"]))]
+        work = sum((closure_work(name, choices, side).together(batch) for side in sides), Work())
+        largest = bytes_an_image(ARCHITECTURES[name], choices, size, size)
+        return Cost(
+            work={precision: work * (lessons["evaluations"] * -(-count // batch))},
+            step=CLOSURE,
+            disk=count * self._crop_bytes(),
+            tensors=2 * batch * largest,
         )
 
     def style_train(self) -> Cost:

@@ -5,7 +5,7 @@ for another one, whose scales and shifts of the norms are then few numbers, lear
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,39 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import Stop
-from triptych.style.backbones.backbone import load_backbone
+from triptych.style.backbones.backbone import Backbone, load_backbone
 from triptych.style.catalogue import styles_of
+from triptych.style.feedforward.lessons import LessonSettings, chosen, paint_lessons
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.network_files import load_network, save_network
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
 from triptych.style.feedforward.training import train
-from triptych.style.feedforward.training_data import Crops, TrainingSettings
+from triptych.style.feedforward.training_data import Crops, Lessons, TrainingSettings
 from triptych.style.images import resize
 
 BATCH, SIZE = 4, 128
 """Crops of an update, and their side in pixels."""
 
+LESSONS = 24
+"""Crops that Version 1 paints first, for a network that learnt from such pictures."""
+
 LEARNING_RATE = 0.02
 """Of scales and shifts near one and zero, which take larger steps than convolutions."""
+
+
+class Painted:
+    """Pictures in memory (`training_data.Pictures`), none held out."""
+
+    held_out = range(0)
+
+    def __init__(self, images: Tensor, numbers: Sequence[int]) -> None:
+        """images: uint8 [N, 3, S, S];  numbers: of the crops that they are of"""
+        self.training, self.sources = range(len(images)), [str(number) for number in numbers]
+        self._images = images
+
+    def batch(self, indices: Iterable[int]) -> Tensor:
+        """As `Crops.batch`."""
+        return self._images[list(indices)]
 
 
 def learn_style(
@@ -51,8 +70,9 @@ def learn_style(
 
     painting: [3, H, W] in [0, 1];  crops: of SIZE pixels at least;  backbone: of the loss, whose
     settings are those that the network was trained with;  checkpoint: a folder
-    It begins in the middle of the network's styles. Raises InputError for a file of one style,
-    `Stopped` after saving when `stop` asks.
+    It begins in the middle of the network's styles. Where these learnt from lessons, LESSONS of
+    the painting are painted first. Raises InputError for a file of one style, `Stopped` after
+    saving when `stop` asks.
     """
     begun, record = _middle(network)
     own = begun.of_styles()
@@ -61,6 +81,10 @@ def learn_style(
     settings = LossSettings.from_table(record["losses"])
     judge = load_backbone(backbone, pooling="average").to(device)
     painting = resize(painting, record["painting_size"]).to(device)
+    if record.get("lessons", {}).get("pictures"):
+        given = {"pictures": LESSONS, "held_out": 0, "precision": precision}
+        lessons = LessonSettings(**{**record["lessons"], **given})
+        crops = _painted(crops, painting, judge, lessons, device, checkpoint / "lessons", stop)
     schedule = TrainingSettings(
         batches=batches,
         batch=BATCH,
@@ -74,7 +98,7 @@ def learn_style(
         seed=0,
     )
     made_from = {
-        "painting": hashlib.sha256(painting.cpu().numpy().tobytes()).hexdigest(),
+        "painting": _digest(painting),
         "files": [hashlib.sha256(path.read_bytes()).hexdigest() for path in (network, backbone)],
         "schedule": vars(schedule),
     }
@@ -91,6 +115,32 @@ def learn_style(
     origin = f"learnt by the norms of {network.name}"
     own_record = {"painting": name, "variant": "learned", "styles": [name], "batches": batches}
     save_network(to, begun, {**record, **own_record, "origin": origin, "training": vars(schedule)})
+
+
+def _painted(
+    crops: Crops,
+    painting: Tensor,
+    backbone: Backbone,
+    settings: LessonSettings,
+    device: torch.device,
+    checkpoint: Path,
+    stop: Stop,
+) -> Lessons:
+    """Lessons on some of the crops, painted now."""
+    numbers = chosen(crops, "", settings)
+    photographs = crops.batch(numbers)
+    known = [_digest(each) for each in (photographs, painting)]
+    pictures = paint_lessons(
+        photographs,
+        painting,
+        min(painting.shape[-2:]),
+        backbone,
+        settings,
+        device,
+        Checkpoint(checkpoint, parameters_digest({"from": known, "settings": vars(settings)})),
+        stop,
+    )
+    return Lessons(crops, [Painted(pictures, numbers)])
 
 
 def begun_from(
@@ -124,6 +174,10 @@ def begun_from(
         }
     )
     return network
+
+
+def _digest(tensor: Tensor) -> str:
+    return hashlib.sha256(tensor.cpu().numpy().tobytes()).hexdigest()
 
 
 def _middle(path: Path) -> tuple[TransformationNetwork, Mapping[str, Any]]:
