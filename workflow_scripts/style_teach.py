@@ -41,6 +41,6 @@ with job(snakemake):
         ),
         len(numbers),
         ShardFiles(output.pictures, output.index),
-        settings.held_out,
+        min(settings.held_out, len(crops.held_out)),
         "the lessons",
     )

@@ -15,7 +15,6 @@ import torch
 from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.errors import InputError
 from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
@@ -53,16 +52,11 @@ class LessonSettings:
 def chosen(crops: Crops, painting: str, settings: LessonSettings) -> list[int]:
     """The numbers of the crops that are painted, those held out of training last.
 
-    Raises InputError for more than there are.
+    As many as the settings say, or all where there are fewer.
     """
     numbers: list[int] = []
     wanted = ((crops.training, settings.pictures), (crops.held_out, settings.held_out))
     for (among, count), kind in zip(wanted, ("training", "held_out"), strict=True):
-        if count > len(among):
-            raise InputError(
-                f"{count} pictures to learn from of {len(among)} crops ({kind}); lower "
-                "style.lessons.pictures or held_out, or make more crops"
-            )
         generator = keyed_generator(CPU, "lessons", painting, settings.seed, kind)
         numbers += [among[i] for i in torch.randperm(len(among), generator=generator)[:count]]
     return numbers
