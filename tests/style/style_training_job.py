@@ -47,7 +47,7 @@ def painting():
 
 
 LOSSES = LossSettings(
-    content_layer="relu2_2",
+    content_layers=("relu2_2",),
     style_layers=("relu1_2", "relu2_2"),
     scaling="relative",
     content_weight=0.3,

@@ -12,7 +12,7 @@ LAYERS = ("relu1_2", "relu2_2", "relu3_2", "relu4_2")
 
 def settings(**changes):
     given = {
-        "content_layer": "relu2_2",
+        "content_layers": ("relu2_2",),
         "style_layers": LAYERS,
         "scaling": "equation",
         "content_weight": 1.0,
@@ -61,14 +61,17 @@ def gram(features):
     return products / (channels * height * width)
 
 
-def test_the_equations_are_eq_5_and_6(backbone, images, stylised, painting):
-    terms = PerceptualLoss(backbone, settings(), [painting]).terms(images, stylised)
+@pytest.mark.parametrize("layers", [("relu2_2",), ("relu1_2", "relu3_2")])
+def test_the_equations_are_eq_5_and_6(backbone, images, stylised, painting, layers):
+    loss = PerceptualLoss(backbone, settings(content_layers=layers), [painting])
+    terms = loss.terms(images, stylised)
     generated, original = backbone(stylised, LAYERS), backbone(images, LAYERS)
     target = backbone(painting[None], LAYERS)
-    _, channels, height, width = generated["relu2_2"].shape
     content = [
-        (generated["relu2_2"][n] - original["relu2_2"][n]).pow(2).sum()
-        / (channels * height * width)
+        sum(
+            (generated[name][n] - original[name][n]).pow(2).sum() / original[name][n].numel()
+            for name in layers
+        )
         for n in range(2)
     ]
     style = [
@@ -103,7 +106,7 @@ def test_relative_losses_do_not_depend_on_the_scale_of_a_layers_activations(
         backbone.architecture, weights, mean=backbone.mean, std=backbone.std, pooling="max"
     )
     chosen = settings(
-        scaling="relative", style_layers=("relu1_1", "relu2_1"), content_layer="relu1_1"
+        scaling="relative", style_layers=("relu1_1", "relu2_1"), content_layers=("relu1_1",)
     )
     values = [
         PerceptualLoss(network, chosen, [painting]).terms(images, stylised)
@@ -146,7 +149,7 @@ def test_what_no_file_can_hold_is_a_term_and_hardly_seen_by_the_others(
 
 def test_settings_come_from_a_table_with_lists():
     table = {
-        "content_layer": "relu2_2",
+        "content_layers": ["relu2_2"],
         "style_layers": ["relu1_2", "relu2_2"],
         "scaling": "relative",
         "content_weight": 1,
@@ -161,7 +164,7 @@ def test_settings_come_from_a_table_with_lists():
 def test_no_gradient_flows_to_the_photograph_and_the_branch_stops_at_its_layer(
     backbone, images, painting, monkeypatch
 ):
-    loss = PerceptualLoss(backbone, settings(content_layer="relu1_2"), [painting])
+    loss = PerceptualLoss(backbone, settings(content_layers=("relu1_2",)), [painting])
     convolutions = []
     original = torch.nn.functional.conv2d
     monkeypatch.setattr(
@@ -169,9 +172,10 @@ def test_no_gradient_flows_to_the_photograph_and_the_branch_stops_at_its_layer(
         lambda *arguments: convolutions.append(1) or original(*arguments),
     )
     watched = images.clone().requires_grad_()
-    target = loss.content_target(watched)
+    targets = loss.content_targets(watched)
     assert len(convolutions) == 2
-    assert not target.requires_grad
+    assert list(targets) == ["relu1_2"]
+    assert not targets["relu1_2"].requires_grad
 
 
 def test_the_gradient_is_that_of_finite_differences(backbone, images, stylised, painting):

@@ -144,7 +144,7 @@ class _Jobs:
     def style_train_backbone(self) -> Cost:
         name = self._wildcards["architecture"]
         settings = self._config["backbone_training"][name]
-        deepest = Read(ARCHITECTURES[name].layer_names[-1], ())
+        deepest = Read(ARCHITECTURES[name].layer_names[-1:], ())
         # Two views of each image, and gradients of weights as well.
         step = backbone_work(name, deepest, "max", 2 * settings["batch"], settings["view"]) * 1.5
         precision = precision_on_gpus(settings["precision"], "training")

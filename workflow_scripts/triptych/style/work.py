@@ -27,7 +27,7 @@ GRAIN_WAVES = 64
 class Read(NamedTuple):
     """The layers that losses look at;  relative: to the content's own deviation."""
 
-    content: str
+    contents: Sequence[str]
     styles: Sequence[str]
     relative: bool = False
 
@@ -35,7 +35,7 @@ class Read(NamedTuple):
 @lru_cache(maxsize=64)
 def closure_work(architecture: str, choices: Choices, size: int) -> Work:
     """One evaluation of Version 1: the loss of one square image, its gradient, the step."""
-    read = Read(choices.content_layer, choices.style_layers, choices.scaling == "relative")
+    read = Read([choices.content_layer], choices.style_layers, choices.scaling == "relative")
     work = backbone_work(architecture, read, choices.pooling, 1, size)
     pixels = 3 * size**2
     if choices.total_variation_weight:
@@ -56,11 +56,11 @@ def training_work(
 
     network, losses: the config's;  architecture, pooling: of the loss network
     """
-    read = Read(losses["content_layer"], losses["style_layers"], losses["scaling"] == "relative")
+    read = Read(losses["content_layers"], losses["style_layers"], losses["scaling"] == "relative")
     work = network_work(network, batch, size, size, True)
     work = work * (2 if losses["temporal_weight"] else 1)
     work += backbone_work(architecture, read, pooling, batch, size)
-    work += backbone_work(architecture, Read(read.content, ()), pooling, batch, size, back=False)
+    work += backbone_work(architecture, Read(read.contents, ()), pooling, batch, size, back=False)
     # Total variation, the gamut, the disturbance; Adam.
     work += moved(batch * 3 * size**2, 30, 60) + moved(network_parameters(network), 8, 200)
     half = precision in ("bf16", "fp16")
@@ -76,7 +76,7 @@ def backbone_work(
     architecture: str, read: Read, pooling: str, images: int, size: int, back: bool = True
 ) -> Work:
     """Square images through a backbone as far as it is read, and what reads it; and back."""
-    left = {read.content, *read.styles} - set(ORIENTED)
+    left = {*read.contents, *read.styles} - set(ORIENTED)
     ways, channels, side, numbers = 1 + back, 3, size, images * 3 * size**2
     work = moved(numbers, 4 + 2 * back, 2 + back)
     for level, name in enumerate(ORIENTED):
@@ -100,7 +100,7 @@ def backbone_work(
             left.discard(name)
             if name in read.styles:
                 work += _gram_work(positions, channels, images, back)
-            if name == read.content and (read.styles or back):
+            if name in read.contents and (read.styles or back):
                 work += moved(numbers, 26 if read.relative else 11, 20)
             if not left:
                 return work

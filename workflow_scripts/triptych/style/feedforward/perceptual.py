@@ -30,6 +30,7 @@ OVERSHOOT = 0.1
 class LossSettings:
     """Layers and weights.
 
+    Eq. 5 is summed over the content layers, as Eq. 6 is over the style layers.
     `scaling`: "equation" is Eq. 5 and 6; "mean" takes the mean over a Gram matrix's entries where
     Eq. 6 takes the sum, as pytorch/examples does (style weight 1e10, content 1e5); "relative"
     divides each layer's style term by the squared norm of the painting's Gram matrix and the
@@ -40,7 +41,7 @@ class LossSettings:
     paints in colours that no file can hold.
     """
 
-    content_layer: str
+    content_layers: tuple[str, ...]
     style_layers: tuple[str, ...]
     scaling: Scaling
     content_weight: float
@@ -54,13 +55,15 @@ class LossSettings:
     def __post_init__(self) -> None:
         if self.scaling not in SCALINGS:
             raise InputError(f"scaling is {self.scaling!r}; expected one of {', '.join(SCALINGS)}")
-        if not self.style_layers:
-            raise InputError("no style layers; expected at least one, for instance relu1_2")
+        for kind, layers in (("content", self.content_layers), ("style", self.style_layers)):
+            if not layers:
+                raise InputError(f"no {kind} layers; expected at least one, for instance relu1_2")
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "LossSettings":
-        """From a configuration's table, where the style layers are a list."""
-        return cls(**{**table, "style_layers": tuple(table["style_layers"])})
+        """From a configuration's table, where the layers are lists."""
+        layers = {name: tuple(table[name]) for name in ("content_layers", "style_layers")}
+        return cls(**{**table, **layers})
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class PerceptualLoss:
     ) -> None:
         """paintings: one [3, H, W] a style, in [0, 1], on the backbone's device, of any size."""
         self._backbone, self.settings, self.paintings = backbone, settings, paintings
-        self._layers = list(dict.fromkeys((*settings.style_layers, settings.content_layer)))
+        self._layers = list(dict.fromkeys((*settings.style_layers, *settings.content_layers)))
         with torch.no_grad():
             features = [backbone(each[None], settings.style_layers) for each in paintings]
             self._targets = {
@@ -92,11 +95,10 @@ class PerceptualLoss:
                 for name in settings.style_layers
             }
 
-    def content_target(self, images: Tensor) -> Tensor:
-        """Features of the content layer, without a graph and computed no further than there."""
-        layer = self.settings.content_layer
+    def content_targets(self, images: Tensor) -> dict[str, Tensor]:
+        """Features of the content layers, without a graph and computed no further than there."""
         with torch.no_grad():
-            return self._backbone(images, [layer])[layer]
+            return self._backbone(images, self.settings.content_layers)
 
     def terms(
         self, images: Tensor, stylised: Tensor, styles: Tensor | None = None
@@ -107,7 +109,7 @@ class PerceptualLoss:
         the number of each image's style, [N]; the first of all if not given.
         """
         settings, of = self.settings, slice(1) if styles is None else styles
-        target = self.content_target(images)
+        targets = self.content_targets(images)
         terms = {}
         if settings.gamut_weight:
             inside = stylised.clamp(0, 1)
@@ -116,7 +118,9 @@ class PerceptualLoss:
             stylised = inside + OVERSHOOT * outside
         features = self._backbone(stylised, self._layers)
         kind: Literal["mean", "relative"] = "relative" if settings.scaling == "relative" else "mean"
-        content = content_term(features[settings.content_layer], target, "mse", kind).mean()
+        content = torch.stack(
+            [content_term(features[name], targets[name], "mse", kind) for name in targets]
+        )
         style = torch.stack(
             [
                 _style(position_gram(features[name]), self._targets[name][of], settings.scaling)
@@ -124,7 +128,7 @@ class PerceptualLoss:
             ]
         ).sum()
         return {
-            "content": settings.content_weight * content,
+            "content": settings.content_weight * content.mean(1).sum(),
             "style": settings.style_weight * style,
             "total_variation": settings.total_variation_weight * total_variation(stylised).mean(),
             **terms,

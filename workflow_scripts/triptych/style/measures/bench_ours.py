@@ -83,7 +83,7 @@ class Ours:
 
     def _step(self, size: int, architecture: Architecture) -> Callable[[], object]:
         settings = LossSettings(
-            content_layer="relu2_2",
+            content_layers=("relu2_2",),
             style_layers=("relu1_2", "relu2_2", "relu3_3", "relu4_3"),
             scaling="mean",
             content_weight=1e5,
