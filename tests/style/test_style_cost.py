@@ -106,7 +106,10 @@ def test_networks_of_version_2_are_as_counted(network):
 )
 def test_steps_of_version_2_are_as_counted(network, precision, backbone, losses):
     weights = dict.fromkeys(("content_weight", "style_weight", "total_variation_weight"), 1.0)
-    layers = {"content_layers": ["relu1_1", "relu2_2"], "style_layers": ["relu1_2", "relu3_2", "relu4_2"]}
+    layers = {
+        "content_layers": ["relu1_1", "relu2_2"],
+        "style_layers": ["relu1_2", "relu3_2", "relu4_2"],
+    }
     losses = {**layers, **weights, **losses}
     assert_near(
         training_work(network, losses, backbone, "max", 4, 128, precision),

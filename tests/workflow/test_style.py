@@ -28,7 +28,7 @@ def test_a_run_again_makes_the_same_images_and_networks(styled, fresh):
         assert path.read_bytes() == (styled.root / path.relative_to(fresh.root)).read_bytes(), path
 
 
-def test_editing_the_optimizer_of_version_1_makes_the_lessons_anew_and_what_learns_from_them(styled):
+def test_editing_the_optimizer_of_version_1_makes_lessons_anew(styled):
     path = styled.root / "workflow_scripts/triptych/style/optimisation/lbfgs.py"
     text = path.read_text()
     path.write_text(text + "\nEDITED = 1\n")
