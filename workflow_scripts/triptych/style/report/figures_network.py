@@ -208,17 +208,9 @@ def _flicker(axes: Axes, flicker: pd.DataFrame) -> None:
                 linewidth=1.3,
                 label=f"{spoken(str(painting))}, {name}: mean {ordered['value'].mean():.2f}",
             )
-    axes.axhline(1, color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
-    axes.annotate(
-        "as steady as the source",
-        (0.01, 1),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        fontsize=7,
-        color=MUTED,
-    )
-    drawn = flicker.groupby(["painting", "variant"]).ngroups
+    dashes = (0, (2, 2))
+    axes.axhline(1, color=MUTED, linewidth=0.9, linestyle=dashes, label="as steady as the source")
+    drawn = 1 + flicker.groupby(["painting", "variant"]).ngroups
     # Room for the legend above the lines.
     axes.set_ylim(0, max(float(flicker["value"].max()), 1.0) * (1.1 + 0.1 * drawn))
     axes.set_xlabel("frame")
