@@ -147,6 +147,12 @@ def test_what_no_file_can_hold_is_a_term_and_hardly_seen_by_the_others(
     assert "gamut" not in plain.terms(images, glaring)
 
 
+@pytest.mark.parametrize("kind", ["content", "style"])
+def test_a_loss_without_layers_is_refused(kind):
+    with pytest.raises(InputError, match=f"no {kind} layers"):
+        settings(**{f"{kind}_layers": ()})
+
+
 def test_settings_come_from_a_table_with_lists():
     table = {
         "content_layers": ["relu2_2"],
