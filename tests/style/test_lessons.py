@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import style_training_job as job
 import torch
-from stops import Never
+from stops import Never, StopAfter
 from test_style_training import SMALL, run, settings
 
 from triptych.core.checkpoint import Checkpoint
@@ -71,18 +71,6 @@ def test_what_is_nearly_flat_is_stretched_four_times_at_most():
 # Version 1's pictures
 
 
-class Asked:
-    """Asks to stop after so many looks."""
-
-    def __init__(self, looks):
-        self.looks = looks
-
-    @property
-    def reason(self):
-        self.looks -= 1
-        return "asked" if self.looks < 0 else None
-
-
 def painted(folder, stop, photographs=3, **changes):
     images = torch.randint(
         256, (photographs, 3, 64, 64), generator=torch.Generator().manual_seed(4)
@@ -105,7 +93,7 @@ def test_painting_that_is_stopped_goes_on_to_an_unbroken_ones_bytes(tmp_path, lo
     unbroken = painted(tmp_path / "unbroken", Never())
     assert unbroken.shape == (3, 3, 64, 64)
     with pytest.raises(Stopped):
-        painted(tmp_path / "broken", Asked(looks))
+        painted(tmp_path / "broken", StopAfter(looks))
     assert torch.equal(painted(tmp_path / "broken", Never()), unbroken)
 
 
