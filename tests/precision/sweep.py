@@ -81,7 +81,7 @@ def style_training(width: int) -> None:
     """The loss of a network of Version 2 on a batch."""
     torch.manual_seed(0)
     network = TransformationNetwork(Architecture(width, "nearest", (0,), grain=3))
-    losses = LossSettings("relu3_2", ("relu1_2", "relu4_2"), "relative", 0.3, 1.0, 0.3)
+    losses = LossSettings(("relu3_2",), ("relu1_2", "relu4_2"), "relative", 0.3, 1.0, 0.3)
     backbone = load_backbone(ROOT / "resources/style/narrow_vgg.safetensors", pooling="average")
     loss = PerceptualLoss(backbone, losses, [noise(3, 32, 32).sigmoid()])
     images = noise(2, 3, 32, 32).sigmoid()
