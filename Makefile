@@ -144,7 +144,7 @@ backbones: $(READY) ## train the backbones of resources/style anew (about 20 min
 	$(BIN)/snakemake --cores $(CORES) results/style/backbones/narrow_{vgg,alexnet}.safetensors
 	cp results/style/backbones/narrow_*.{safetensors,csv} resources/style/
 
-networks: $(READY) ## train the network of resources/style/networks on (about 40 minutes)
+networks: $(READY) ## train the network of resources/style/networks on (about 80 minutes)
 	$(BIN)/snakemake --cores $(CORES) results/style/networks/hands/plain/network.safetensors \
 	  --configfile config/shipped.yaml
 	made=results/style/networks/hands/plain shipped=resources/style/networks/hands; \
