@@ -9,7 +9,7 @@ from triptych.core.memory import keep_freed_memory
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.style.backbones.backbone import load_backbone
-from triptych.style.feedforward.lessons import LessonSettings, chosen, paint_lessons
+from triptych.style.feedforward.lessons import LessonSettings, Painter, chosen, paint_lessons
 from triptych.style.images import read_image
 from triptych.style.inputs.crops import as_jpeg
 from triptych.style.inputs.shards import Crop, ShardFiles, Shards, write_shards
@@ -22,13 +22,16 @@ with job(snakemake):
     settings = LessonSettings(**{**params.lessons, "precision": precision})
     crops = Shards(files.crops, files.index)
     numbers = chosen(crops, params.painting, settings)
-    pictures = paint_lessons(
+    painter = Painter(
         crops.batch(numbers),
         read_image(files.painting),
         params.painting_size,
         load_backbone(files.backbone, pooling="average"),
         settings,
         device,
+    )
+    pictures = paint_lessons(
+        painter,
         Checkpoint(
             params.checkpoint, fingerprint({**dict(params.items()), "settings": settings}, files)
         ),

@@ -14,7 +14,7 @@ from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 from triptych.style.backbones.backbone import load_backbone
 from triptych.style.colours import by_lightness
-from triptych.style.feedforward.lessons import LessonSettings, chosen, paint_lessons
+from triptych.style.feedforward.lessons import LessonSettings, Painter, chosen, paint_lessons
 from triptych.style.feedforward.perceptual import PerceptualLoss
 from triptych.style.feedforward.selection import held_out_losses
 from triptych.style.feedforward.training import initial_network
@@ -76,16 +76,10 @@ def painted(folder, stop, photographs=3, **changes):
         256, (photographs, 3, 64, 64), generator=torch.Generator().manual_seed(4)
     ).byte()
     painting = torch.rand(3, 96, 80, generator=torch.Generator().manual_seed(5))
-    return paint_lessons(
-        images,
-        painting,
-        96,
-        load_backbone(BACKBONE, pooling="average"),
-        dataclasses.replace(LESSONS, **changes),
-        CPU,
-        Checkpoint(folder, "x"),
-        stop,
-    )
+    backbone = load_backbone(BACKBONE, pooling="average")
+    asked = dataclasses.replace(LESSONS, **changes)
+    painter = Painter(images, painting, 96, backbone, asked, CPU)
+    return paint_lessons(painter, Checkpoint(folder, "x"), stop)
 
 
 @pytest.mark.parametrize("looks", [1, 4, 9])

@@ -3,10 +3,10 @@
 import torch
 from torch import Tensor
 
+from triptych.style.images import luma
+
 LIGHTNESSES = 64
 """Steps in which a painting's colours are ordered."""
-
-LUMA = (0.299, 0.587, 0.114)
 
 FLAT = 1e-6
 """Variance of a colour beneath which a painting has nothing to be stretched there."""
@@ -34,20 +34,15 @@ def by_lightness(photograph: Tensor, painting: Tensor) -> Tensor:
     have room, up to four times.
     """
     colours = painting.flatten(1).T
-    ordered = colours[_lightness(painting).flatten().argsort()]
+    ordered = colours[luma(painting).flatten().argsort(stable=True)]
     steps = torch.stack([part.mean(0) for part in ordered.tensor_split(LIGHTNESSES)])
-    lightness = _lightness(photograph)
+    lightness = luma(photograph)
     darkest, lightest = lightness.flatten().quantile(torch.tensor([0.01, 0.99]).to(lightness))
     place = (lightness - darkest) / (lightest - darkest).clamp_min(0.25)
     place = place.clamp(0, 1) * (LIGHTNESSES - 1)
     below = place.long().clamp_max(LIGHTNESSES - 2)
     share = (place - below)[..., None]
     return (steps[below] * (1 - share) + steps[below + 1] * share).permute(2, 0, 1)
-
-
-def _lightness(image: Tensor) -> Tensor:
-    """Luma of [3, H, W] (BT.601): [H, W]"""
-    return torch.einsum("chw,c->hw", image, torch.tensor(LUMA).to(image))
 
 
 def _moments(image: Tensor) -> tuple[Tensor, Tensor]:

@@ -34,6 +34,11 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }
 
 
+def luma(image: Tensor) -> Tensor:
+    """Brightness [H, W] of an image [3, H, W], as television weighs the colours."""
+    return torch.einsum("c,chw->hw", image.new_tensor(LUMA), image)
+
+
 def read_image(path: str | os.PathLike[str]) -> Tensor:
     """The image as [3, H, W]; what is transparent shows white.
 

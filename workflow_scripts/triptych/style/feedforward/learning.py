@@ -19,7 +19,7 @@ from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import Stop
 from triptych.style.backbones.backbone import Backbone, load_backbone
 from triptych.style.catalogue import styles_of
-from triptych.style.feedforward.lessons import LessonSettings, chosen, paint_lessons
+from triptych.style.feedforward.lessons import LessonSettings, Painter, chosen, paint_lessons
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.network_files import load_network, save_network
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
@@ -130,16 +130,10 @@ def _painted(
     numbers = chosen(crops, "", settings)
     photographs = crops.batch(numbers)
     known = [_digest(each) for each in (photographs, painting)]
-    pictures = paint_lessons(
-        photographs,
-        painting,
-        min(painting.shape[-2:]),
-        backbone,
-        settings,
-        device,
-        Checkpoint(checkpoint, parameters_digest({"from": known, "settings": vars(settings)})),
-        stop,
-    )
+    made_from = parameters_digest({"from": known, "settings": vars(settings)})
+    size = min(painting.shape[-2:])
+    painter = Painter(photographs, painting, size, backbone, settings, device)
+    pictures = paint_lessons(painter, Checkpoint(checkpoint, made_from), stop)
     return Lessons(crops, [Painted(pictures, numbers)])
 
 

@@ -62,28 +62,17 @@ def chosen(crops: Crops, painting: str, settings: LessonSettings) -> list[int]:
     return numbers
 
 
-def paint_lessons(
-    photographs: Tensor,
-    painting: Tensor,
-    size: int,
-    backbone: Backbone,
-    settings: LessonSettings,
-    device: torch.device,
-    checkpoint: Checkpoint,
-    stop: Stop,
-) -> Tensor:
-    """Version 1's pictures of `photographs` [N, 3, S, S] in a painting's style: uint8, as many.
+def paint_lessons(painter: "Painter", checkpoint: Checkpoint, stop: Stop) -> Tensor:
+    """Version 1's pictures of all of the painter's photographs: uint8, as many and as large.
 
-    painting: [3, h, w] in [0, 1], taken at `size` pixels along its shorter side. On from
-    `checkpoint` where there is one, to the same bytes; raises `Stopped` after saving when `stop`
-    asks.
+    On from `checkpoint` where there is one, to the same bytes; raises `Stopped` after saving when
+    `stop` asks.
     """
-    painter = Painter(photographs, painting, size, backbone.to(device), settings, device)
     steps = painter.evaluations * len(painter.groups)
     rhythm = Rhythm(steps, ("evaluation", "evaluations"), seconds=SAVE_EVERY_SECONDS)
     loop = TrainingLoop(painter, rhythm, checkpoint, lambda: stop.reason)
-    loop.restore(device)
-    loop.run(f"{len(photographs)} pictures", painter.step)
+    loop.restore(painter.device)
+    loop.run(f"{sum(map(len, painter.groups))} pictures", painter.step)
     return painter.painted
 
 
@@ -102,11 +91,14 @@ class Painter:
         settings: LessonSettings,
         device: torch.device,
     ) -> None:
+        """photographs: uint8 [N, 3, S, S];  painting: [3, h, w] in [0, 1], looked at with
+        `size` pixels along its shorter side
+        """
         self.groups = list(photographs.split(settings.batch))
         self.painted = torch.empty(0, *photographs.shape[1:], dtype=torch.uint8)
         self._style = [Painting(painting.to(device))]
         self._stroke = size / min(photographs.shape[-2:])
-        self._backbone, self._device = backbone, device
+        self._backbone, self.device = backbone.to(device), device
         self._choices = preset(
             "tuned",
             backbone.architecture.name,
@@ -135,7 +127,7 @@ class Painter:
         self._going.step()
 
     def _begun(self) -> CoarseToFine:
-        group = self.groups[self._number].to(self._device).float() / 255
+        group = self.groups[self._number].to(self.device).float() / 255
         images = torch.stack([by_lightness(each, self._style[0].image) for each in group])
         return CoarseToFine(
             images,

@@ -143,8 +143,7 @@ class TrainingRun:
     def step(self, crops: Tensor) -> None:
         """Update the weights once on uint8 images [N, 3, S, S], or lessons [N, 6, S, S]."""
         images = crops.to(self._device).float() / 255
-        of = len(self._paintings), self._settings, self.done, self._lessons
-        styles = batch_styles(*of)
+        styles = batch_styles(len(self._paintings), self._settings, self.done, self._lessons)
         self._styles = styles if styles is None else styles.to(self._device)
         rate = learning_rate(self.done, self._settings)
         values = self._updates.step(images, self._styles, self.done, rate)

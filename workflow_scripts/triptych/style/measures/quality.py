@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.style.backbones.backbone import Backbone
-from triptych.style.images import LUMA, read_image, resize, resize_to
+from triptych.style.images import luma, read_image, resize, resize_to
 from triptych.style.losses import position_gram, style_term
 
 logger = logging.getLogger(__name__)
@@ -47,11 +47,6 @@ class QualitySettings:
     """Directions in colour space that the sliced distance averages over"""
     seed: int
     """Of these directions"""
-
-
-def luma(image: Tensor) -> Tensor:
-    """Brightness [H, W] of an image [3, H, W], as television weighs the colours."""
-    return torch.einsum("c,chw->hw", image.new_tensor(LUMA), image)
 
 
 def ssim_luma(image: Tensor, content: Tensor) -> float:
