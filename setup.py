@@ -29,8 +29,10 @@ class WithWorkflow(build_py):
         scripts = workflow / "workflow_scripts"
         scripts.mkdir(parents=True)
         (built / "triptych").rename(scripts / "triptych")
-        for script in (HERE / "workflow_scripts").glob("*.py"):
-            shutil.copy(script, scripts)
+        for script in (HERE / "workflow_scripts").glob("*/*.py"):
+            if script.parent.name != "triptych":
+                (scripts / script.parent.name).mkdir(exist_ok=True)
+                shutil.copy(script, scripts / script.parent.name)
         for name in NAMES:
             copy = shutil.copytree if (HERE / name).is_dir() else shutil.copy
             copy(HERE / name, workflow / name)

@@ -22,7 +22,7 @@ PARTS = {
     "style": ("style transfer", 1, 2),
     "audio": ("audio retrieval", 2, 2),
     "rl": ("offline RL", 3, 2),
-    "present": ("tables, figures, verdicts, page", 2, 3),
+    "report": ("tables, figures, verdicts, page", 2, 3),
     "core": ("jobs, files, the training loop, provenance, statistics: imported by all", 2, 4),
 }
 WIDTH, HEIGHT, GAP_X, GAP_Y = 168, 50, 26, 62

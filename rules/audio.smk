@@ -48,7 +48,7 @@ rule audio_pretrain:
         checkpoint=made("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
         code=code("audio_pretrain"),
     script:
-        "../workflow_scripts/audio_pretrain.py"
+        "../workflow_scripts/audio/pretrain.py"
 
 
 rule audio_finetune:
@@ -82,7 +82,7 @@ rule audio_finetune:
         checkpoint=made("results/checkpoints/audio_finetune/{pair}-{corpus}"),
         code=code("audio_finetune"),
     script:
-        "../workflow_scripts/audio_finetune.py"
+        "../workflow_scripts/audio/finetune.py"
 
 
 rule audio_distill:
@@ -117,7 +117,7 @@ rule audio_distill:
         checkpoint=made("results/checkpoints/audio_distill/{pair}-{corpus}"),
         code=code("audio_distill"),
     script:
-        "../workflow_scripts/audio_distill.py"
+        "../workflow_scripts/audio/distill.py"
 
 
 rule audio_embed_finished:
@@ -145,7 +145,7 @@ rule audio_embed_finished:
         device=config["device"],
         code=code("audio_embed_finished"),
     script:
-        "../workflow_scripts/audio_embed_finished.py"
+        "../workflow_scripts/audio/embed_finished.py"
 
 
 rule audio_score:
@@ -178,7 +178,7 @@ rule audio_score:
         seed=0,
         code=code("audio_score"),
     script:
-        "../workflow_scripts/audio_score.py"
+        "../workflow_scripts/audio/score.py"
 
 
 rule audio_submit:
@@ -205,7 +205,7 @@ rule audio_submit:
         evaluated=AUDIO.config["evaluated"],
         code=code("audio_submit"),
     script:
-        "../workflow_scripts/audio_submit.py"
+        "../workflow_scripts/audio/submit.py"
 
 
 rule audio_search_page:
@@ -231,7 +231,7 @@ rule audio_search_page:
         scale=SCALE,
         code=code("audio_search_page"),
     script:
-        "../workflow_scripts/audio_search_page.py"
+        "../workflow_scripts/audio/search_page.py"
 
 
 rule audio_bench:
@@ -253,4 +253,4 @@ rule audio_bench:
         device=config["device"],
         code=code("audio_bench"),
     script:
-        "../workflow_scripts/audio_bench.py"
+        "../workflow_scripts/audio/bench.py"

@@ -29,7 +29,7 @@ rule audio_synthesise:
         settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
     script:
-        "../workflow_scripts/audio_synthesise.py"
+        "../workflow_scripts/audio/synthesise.py"
 
 
 rule audio_download:
@@ -58,7 +58,7 @@ rule audio_download:
         lock=AUDIO.lock,
         code=code("audio_download"),
     script:
-        "../workflow_scripts/audio_download.py"
+        "../workflow_scripts/audio/download.py"
 
 
 rule audio_download_wavcaps:
@@ -84,7 +84,7 @@ rule audio_download_wavcaps:
         checkpoint=made("results/checkpoints/audio_download_wavcaps/{part}"),
         code=code("audio_download_wavcaps"),
     script:
-        "../workflow_scripts/audio_download_wavcaps.py"
+        "../workflow_scripts/audio/download_wavcaps.py"
 
 
 rule audio_unpack_clotho:
@@ -110,7 +110,7 @@ rule audio_unpack_clotho:
         files=AUDIO.clotho_files,
         code=code("audio_unpack_clotho"),
     script:
-        "../workflow_scripts/audio_unpack_clotho.py"
+        "../workflow_scripts/audio/unpack_clotho.py"
 
 
 rule audio_unpack_mp3:
@@ -133,7 +133,7 @@ rule audio_unpack_mp3:
     params:
         code=code("audio_unpack_mp3"),
     script:
-        "../workflow_scripts/audio_unpack_mp3.py"
+        "../workflow_scripts/audio/unpack_mp3.py"
 
 
 rule audio_fetch_audiocaps:
@@ -157,7 +157,7 @@ rule audio_fetch_audiocaps:
         checkpoint=made("results/checkpoints/audio_fetch_audiocaps"),
         code=code("audio_fetch_audiocaps"),
     script:
-        "../workflow_scripts/audio_fetch_audiocaps.py"
+        "../workflow_scripts/audio/fetch_audiocaps.py"
 
 
 rule audio_list_clotho:
@@ -184,7 +184,7 @@ rule audio_list_clotho:
         relevance=made(AUDIO.relevance),
         code=code("audio_list_clotho"),
     script:
-        "../workflow_scripts/audio_list_clotho.py"
+        "../workflow_scripts/audio/list_clotho.py"
 
 
 rule audio_list_audiocaps:
@@ -208,7 +208,7 @@ rule audio_list_audiocaps:
         audio=made(AUDIO.sound("audiocaps")),
         code=code("audio_list_audiocaps"),
     script:
-        "../workflow_scripts/audio_list_audiocaps.py"
+        "../workflow_scripts/audio/list_audiocaps.py"
 
 
 rule audio_list_wavcaps:
@@ -233,7 +233,7 @@ rule audio_list_wavcaps:
         parts=AUDIO.config["sources"]["wavcaps"]["parts"],
         code=code("audio_list_wavcaps"),
     script:
-        "../workflow_scripts/audio_list_wavcaps.py"
+        "../workflow_scripts/audio/list_wavcaps.py"
 
 
 rule audio_shard:
@@ -259,7 +259,7 @@ rule audio_shard:
         checkpoint=made("results/checkpoints/audio_shard/{dataset}"),
         code=code("audio_shard"),
     script:
-        "../workflow_scripts/audio_shard.py"
+        "../workflow_scripts/audio/shard.py"
 
 
 rule audio_corpus:
@@ -286,7 +286,7 @@ rule audio_corpus:
         leaks=made(AUDIO.leak_folder),
         code=code("audio_corpus"),
     script:
-        "../workflow_scripts/audio_corpus.py"
+        "../workflow_scripts/audio/corpus.py"
 
 
 rule audio_caption:
@@ -317,7 +317,7 @@ rule audio_caption:
         published=made(AUDIO.published),
         code=code("audio_caption"),
     script:
-        "../workflow_scripts/audio_caption.py"
+        "../workflow_scripts/audio/caption.py"
 
 
 rule audio_download_passt:
@@ -344,7 +344,7 @@ rule audio_download_passt:
         lock=lambda wildcards: f"resources/locks/{wildcards.variant}.json",
         code=code("audio_download_passt"),
     script:
-        "../workflow_scripts/audio_download_passt.py"
+        "../workflow_scripts/audio/download_passt.py"
 
 
 rule audio_text_model:
@@ -368,7 +368,7 @@ rule audio_text_model:
         settings=AUDIO.text_settings,
         code=code("audio_text_model"),
     script:
-        "../workflow_scripts/audio_text_model.py"
+        "../workflow_scripts/audio/text_model.py"
 
 
 rule audio_train_small:
@@ -390,7 +390,7 @@ rule audio_train_small:
         checkpoint=made("results/checkpoints/audio_train_small"),
         code=code("audio_train_small"),
     script:
-        "../workflow_scripts/audio_train_small.py"
+        "../workflow_scripts/audio/train_small.py"
 
 
 rule audio_finished_model:
@@ -415,4 +415,4 @@ rule audio_finished_model:
         lock="resources/locks/finished-{finished}",
         code=code("audio_finished_model"),
     script:
-        "../workflow_scripts/audio_finished_model.py"
+        "../workflow_scripts/audio/finished_model.py"

@@ -19,7 +19,7 @@ rule audio_table1:
         scale=SCALE,
         code=code("audio_table1"),
     script:
-        "../workflow_scripts/audio_table1.py"
+        "../workflow_scripts/audio/table1.py"
 
 
 rule audio_draw_scores:
@@ -67,4 +67,4 @@ rule audio_draw_scores:
         scale=SCALE,
         code=code("audio_draw_scores"),
     script:
-        "../workflow_scripts/audio_draw_scores.py"
+        "../workflow_scripts/audio/draw_scores.py"

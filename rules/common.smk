@@ -19,7 +19,7 @@ from triptych.core.provenance import changed_since, planned_code, read_code, wri
 from triptych.plan.records import KEPT, read
 from triptych.plan.requests import Requests
 from triptych.plan.scale import scale_of
-from triptych.present.files import figure_files, table_files
+from triptych.report.files import figure_files, table_files
 from triptych.studies import NAMES
 
 os.environ.update(PYTHONPATH=python_path())
@@ -68,7 +68,7 @@ os.environ[SNAKEMAKE] = this_process()
 
 def code(rule):
     """Digest of a rule's script and all it imports; in params, it reruns the rule when that changes."""
-    return _CODE.digests[f"{rule}.py"]
+    return _CODE.digests[rule.replace("_", "/", 1) + ".py"]
 
 
 # What each figure and table says of itself, and its files; rules/report.smk makes them targets.

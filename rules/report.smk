@@ -44,7 +44,7 @@ rule report_claims:
         scale=SCALE,
         code=code("report_claims"),
     script:
-        "../workflow_scripts/report_claims.py"
+        "../workflow_scripts/report/claims.py"
 
 
 rule report_page:
@@ -62,7 +62,7 @@ rule report_page:
         differences=shipped("docs/differences.md"),
         colophon=shipped("docs/colophon.md"),
         templates=[
-            shipped(f"workflow_scripts/triptych/present/templates/{file}")
+            shipped(f"workflow_scripts/triptych/report/templates/{file}")
             for file in ["page.html.j2", "table.html.j2", "style.css"]
         ],
     output:
@@ -100,7 +100,7 @@ rule report_page:
         provenance=made("results/provenance"),
         code=code("report_page"),
     script:
-        "../workflow_scripts/report_page.py"
+        "../workflow_scripts/report/page.py"
 
 
 rule report_manifest:
@@ -126,4 +126,4 @@ rule report_manifest:
         scale=SCALE,
         code=code("report_manifest"),
     script:
-        "../workflow_scripts/report_manifest.py"
+        "../workflow_scripts/report/manifest.py"

@@ -46,7 +46,7 @@ rule rl_prune:
         pruning=made(RL.measured_with),
         code=code("rl_prune"),
     script:
-        "../workflow_scripts/rl_prune.py"
+        "../workflow_scripts/rl/prune.py"
 
 
 rule rl_train:
@@ -87,7 +87,7 @@ rule rl_train:
         checkpoint=made("results/checkpoints/rl_train/{task}-{networks}-{stack}"),
         code=code("rl_train"),
     script:
-        "../workflow_scripts/rl_train.py"
+        "../workflow_scripts/rl/train.py"
 
 
 rule rl_latency:
@@ -130,7 +130,7 @@ rule rl_latency:
         },
         code=code("rl_latency"),
     script:
-        "../workflow_scripts/rl_latency.py"
+        "../workflow_scripts/rl/latency.py"
 
 
 rule rl_bench:
@@ -152,4 +152,4 @@ rule rl_bench:
         device=config["device"],
         code=code("rl_bench"),
     script:
-        "../workflow_scripts/rl_bench.py"
+        "../workflow_scripts/rl/bench.py"

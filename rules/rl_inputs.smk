@@ -30,7 +30,7 @@ rule rl_download:
         lock=lambda wildcards: f"resources/locks/{RL.d4rl_file(wildcards)}.json",
         code=code("rl_download"),
     script:
-        "../workflow_scripts/rl_download.py"
+        "../workflow_scripts/rl/download.py"
 
 
 rule rl_minari:
@@ -51,7 +51,7 @@ rule rl_minari:
         dataset=lambda wildcards: RL.config["tasks"][wildcards.task]["dataset"],
         code=code("rl_minari"),
     script:
-        "../workflow_scripts/rl_minari.py"
+        "../workflow_scripts/rl/minari.py"
 
 
 rule rl_train_expert:
@@ -75,7 +75,7 @@ rule rl_train_expert:
         checkpoint=made("results/checkpoints/rl_train_expert/{task}{quality}"),
         code=code("rl_train_expert"),
     script:
-        "../workflow_scripts/rl_train_expert.py"
+        "../workflow_scripts/rl/train_expert.py"
 
 
 rule rl_collect:
@@ -101,7 +101,7 @@ rule rl_collect:
         task="{task}",
         code=code("rl_collect"),
     script:
-        "../workflow_scripts/rl_collect.py"
+        "../workflow_scripts/rl/collect.py"
 
 
 rule rl_prepare:
@@ -126,4 +126,4 @@ rule rl_prepare:
         source=RL.data_source,
         code=code("rl_prepare"),
     script:
-        "../workflow_scripts/rl_prepare.py"
+        "../workflow_scripts/rl/prepare.py"

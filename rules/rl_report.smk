@@ -58,7 +58,7 @@ rule rl_draw_scores:
         scale=SCALE,
         code=code("rl_draw_scores"),
     script:
-        "../workflow_scripts/rl_draw_scores.py"
+        "../workflow_scripts/rl/draw_scores.py"
 
 
 rule rl_draw_masks:
@@ -88,7 +88,7 @@ rule rl_draw_masks:
         scale=SCALE,
         code=code("rl_draw_masks"),
     script:
-        "../workflow_scripts/rl_draw_masks.py"
+        "../workflow_scripts/rl/draw_masks.py"
 
 
 rule rl_inference:
@@ -113,4 +113,4 @@ rule rl_inference:
         scale=SCALE,
         code=code("rl_inference"),
     script:
-        "../workflow_scripts/rl_inference.py"
+        "../workflow_scripts/rl/inference.py"

@@ -45,7 +45,7 @@ rule style_optimize:
         checkpoint=made("results/checkpoints/style_optimize/{experiment}"),
         code=code("style_optimize"),
     script:
-        "../workflow_scripts/style_optimize.py"
+        "../workflow_scripts/style/optimize.py"
 
 
 rule style_teach:
@@ -76,7 +76,7 @@ rule style_teach:
         checkpoint=made("results/checkpoints/style_teach/{painting}"),
         code=code("style_teach"),
     script:
-        "../workflow_scripts/style_teach.py"
+        "../workflow_scripts/style/teach.py"
 
 
 rule style_train:
@@ -117,7 +117,7 @@ rule style_train:
         checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),
         code=code("style_train"),
     script:
-        "../workflow_scripts/style_train.py"
+        "../workflow_scripts/style/train.py"
 
 
 rule style_select:
@@ -153,7 +153,7 @@ rule style_select:
         device=config["device"],
         code=code("style_select"),
     script:
-        "../workflow_scripts/style_select.py"
+        "../workflow_scripts/style/select.py"
 
 
 rule style_export:
@@ -176,7 +176,7 @@ rule style_export:
         variant="{variant}",
         code=code("style_export"),
     script:
-        "../workflow_scripts/style_export.py"
+        "../workflow_scripts/style/export.py"
 
 
 rule style_stylize:
@@ -207,7 +207,7 @@ rule style_stylize:
         device=config["device"],
         code=code("style_stylize"),
     script:
-        "../workflow_scripts/style_stylize.py"
+        "../workflow_scripts/style/stylize.py"
 
 
 rule style_quality:
@@ -233,7 +233,7 @@ rule style_quality:
         **STYLE.config["quality"],
         code=code("style_quality"),
     script:
-        "../workflow_scripts/style_quality.py"
+        "../workflow_scripts/style/quality.py"
 
 
 rule style_film:
@@ -254,7 +254,7 @@ rule style_film:
         film=STYLE.config["video"]["film"],
         code=code("style_film"),
     script:
-        "../workflow_scripts/style_film.py"
+        "../workflow_scripts/style/film.py"
 
 
 rule style_video:
@@ -284,7 +284,7 @@ rule style_video:
         device=config["device"],
         code=code("style_video"),
     script:
-        "../workflow_scripts/style_video.py"
+        "../workflow_scripts/style/video.py"
 
 
 rule style_encode:
@@ -313,7 +313,7 @@ rule style_encode:
         strip=STYLE.config["video"]["strip"],
         code=code("style_encode"),
     script:
-        "../workflow_scripts/style_encode.py"
+        "../workflow_scripts/style/encode.py"
 
 
 rule style_time:
@@ -345,7 +345,7 @@ rule style_time:
         device=config["device"],
         code=code("style_time"),
     script:
-        "../workflow_scripts/style_time.py"
+        "../workflow_scripts/style/time.py"
 
 
 rule style_bench:
@@ -366,4 +366,4 @@ rule style_bench:
         bench=STYLE.config["bench"],
         code=code("style_bench"),
     script:
-        "../workflow_scripts/style_bench.py"
+        "../workflow_scripts/style/bench.py"

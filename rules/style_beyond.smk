@@ -23,7 +23,7 @@ rule style_presets:
         scale=SCALE,
         code=code("style_presets"),
     script:
-        "../workflow_scripts/style_presets.py"
+        "../workflow_scripts/style/presets.py"
 
 
 rule style_draw_networks:
@@ -51,7 +51,7 @@ rule style_draw_networks:
         scale=SCALE,
         code=code("style_draw_networks"),
     script:
-        "../workflow_scripts/style_draw_networks.py"
+        "../workflow_scripts/style/draw_networks.py"
 
 
 rule style_motion:
@@ -74,7 +74,7 @@ rule style_motion:
         scale=SCALE,
         code=code("style_motion"),
     script:
-        "../workflow_scripts/style_motion.py"
+        "../workflow_scripts/style/motion.py"
 
 
 rule style_breakeven:
@@ -97,7 +97,7 @@ rule style_breakeven:
         scale=SCALE,
         code=code("style_breakeven"),
     script:
-        "../workflow_scripts/style_breakeven.py"
+        "../workflow_scripts/style/breakeven.py"
 
 
 rule style_draw_results:
@@ -133,4 +133,4 @@ rule style_draw_results:
         scale=SCALE,
         code=code("style_draw_results"),
     script:
-        "../workflow_scripts/style_draw_results.py"
+        "../workflow_scripts/style/draw_results.py"

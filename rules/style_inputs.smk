@@ -28,7 +28,7 @@ rule style_download_coco:
         **STYLE.coco,
         code=code("style_download_coco"),
     script:
-        "../workflow_scripts/style_download_coco.py"
+        "../workflow_scripts/style/download_coco.py"
 
 
 rule style_prepare_coco:
@@ -53,7 +53,7 @@ rule style_prepare_coco:
         held_out=STYLE.config["photographs"]["held_out"],
         code=code("style_prepare_coco"),
     script:
-        "../workflow_scripts/style_prepare_coco.py"
+        "../workflow_scripts/style/prepare_coco.py"
 
 
 rule style_prepare_photographs:
@@ -83,7 +83,7 @@ rule style_prepare_photographs:
         reserved=STYLE.config["photographs"]["reserved"],
         code=code("style_prepare_photographs"),
     script:
-        "../workflow_scripts/style_prepare_photographs.py"
+        "../workflow_scripts/style/prepare_photographs.py"
 
 
 rule style_download_weights:
@@ -105,7 +105,7 @@ rule style_download_weights:
         architecture="{architecture}",
         code=code("style_download_weights"),
     script:
-        "../workflow_scripts/style_download_weights.py"
+        "../workflow_scripts/style/download_weights.py"
 
 
 rule style_train_backbone:
@@ -131,7 +131,7 @@ rule style_train_backbone:
         checkpoint=made("results/checkpoints/style_train_backbone/{architecture}"),
         code=code("style_train_backbone"),
     script:
-        "../workflow_scripts/style_train_backbone.py"
+        "../workflow_scripts/style/train_backbone.py"
 
 
 rule style_download_picture:
@@ -153,7 +153,7 @@ rule style_download_picture:
         contact=STYLE.config["contact"],
         code=code("style_download_picture"),
     script:
-        "../workflow_scripts/style_download_picture.py"
+        "../workflow_scripts/style/download_picture.py"
 
 
 rule style_prepare_painting:
@@ -176,7 +176,7 @@ rule style_prepare_painting:
         longest=STYLE.config["longest_painting"],
         code=code("style_prepare_painting"),
     script:
-        "../workflow_scripts/style_prepare_painting.py"
+        "../workflow_scripts/style/prepare_painting.py"
 
 
 rule style_prepare_content:
@@ -200,7 +200,7 @@ rule style_prepare_content:
         width=STYLE.content_size(1),
         code=code("style_prepare_content"),
     script:
-        "../workflow_scripts/style_prepare_content.py"
+        "../workflow_scripts/style/prepare_content.py"
 
 
 rule style_paint:
@@ -222,7 +222,7 @@ rule style_paint:
         size=STYLE.config["painting_size"],
         code=code("style_paint"),
     script:
-        "../workflow_scripts/style_paint.py"
+        "../workflow_scripts/style/paint.py"
 
 
 rule style_cut_contents:
@@ -244,4 +244,4 @@ rule style_cut_contents:
         ],
         code=code("style_cut_contents"),
     script:
-        "../workflow_scripts/style_cut_contents.py"
+        "../workflow_scripts/style/cut_contents.py"

@@ -22,7 +22,7 @@ rule style_table1:
         scale=SCALE,
         code=code("style_table1"),
     script:
-        "../workflow_scripts/style_table1.py"
+        "../workflow_scripts/style/table1.py"
 
 
 rule style_draw_optimisation:
@@ -55,7 +55,7 @@ rule style_draw_optimisation:
         scale=SCALE,
         code=code("style_draw_optimisation"),
     script:
-        "../workflow_scripts/style_draw_optimisation.py"
+        "../workflow_scripts/style/draw_optimisation.py"
 
 
 rule style_figure4:
@@ -78,7 +78,7 @@ rule style_figure4:
         scale=SCALE,
         code=code("style_figure4"),
     script:
-        "../workflow_scripts/style_figure4.py"
+        "../workflow_scripts/style/figure4.py"
 
 
 rule style_draw_gallery:
@@ -103,7 +103,7 @@ rule style_draw_gallery:
         scale=SCALE,
         code=code("style_draw_gallery"),
     script:
-        "../workflow_scripts/style_draw_gallery.py"
+        "../workflow_scripts/style/draw_gallery.py"
 
 
 rule style_figure8:
@@ -125,4 +125,4 @@ rule style_figure8:
         scale=SCALE,
         code=code("style_figure8"),
     script:
-        "../workflow_scripts/style_figure8.py"
+        "../workflow_scripts/style/figure8.py"

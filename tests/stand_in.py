@@ -17,6 +17,11 @@ class Named(list):
         self.items, self.get = named.items, named.get
 
 
+def script_of(rule: str) -> str:
+    """A rule's script: rule style_train is style/train.py."""
+    return rule.replace("_", "/", 1) + ".py"
+
+
 def run(rule: str, given: dict, output: Named, threads: int = 1, **params: object) -> None:
     """Run a rule's script with these inputs, outputs and params."""
     snakemake = SimpleNamespace(
@@ -29,4 +34,4 @@ def run(rule: str, given: dict, output: Named, threads: int = 1, **params: objec
         wildcards=Named(painting="swirls"),
         threads=threads,
     )
-    runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})
+    runpy.run_path(str(SCRIPTS / script_of(rule)), init_globals={"snakemake": snakemake})

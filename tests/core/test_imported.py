@@ -43,7 +43,8 @@ def library(tmp_path):
 
 def run(library, then="pass", edit=None, preamble=""):
     """What a job says that was planned, whose file `edit` changed before it started."""
-    script = library / "job.py"
+    script = library / "study" / "job.py"
+    script.parent.mkdir(exist_ok=True)
     script.write_text(JOB.format(then=then))
     plan = write_plan(library / "plans", read_code(root=library), [])
     if edit:
@@ -90,10 +91,12 @@ def test_a_process_that_the_job_starts_compares_too(library):
 
 
 def test_a_script_that_was_edited_is_named(library):
-    marked = "######## snakemake preamble end #########\n"
+    script = str(library / "study" / "job.py")
+    marked = f"__real_file__ = __file__; __file__ = {script!r};\n"
+    marked += "######## snakemake preamble end #########\n"
     assert run(library, preamble=marked) == "checked\n1\n"
-    said = run(library, preamble=marked, edit=("job.py", JOB.format(then="print(2)")))
-    assert "workflow_scripts/job.py was changed" in said
+    said = run(library, preamble=marked, edit=("study/job.py", JOB.format(then="print(2)")))
+    assert "workflow_scripts/study/job.py was changed" in said
 
 
 def test_an_edit_within_a_second_of_the_same_length_is_not_missed(library):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from triptych import cli
-from triptych.present.embedding import embedded
+from triptych.report.embedding import embedded
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"

@@ -14,7 +14,7 @@ LATER = (
 )
 """What the library imports within functions."""
 
-for script in SCRIPTS.glob("*.py"):
+for script in SCRIPTS.glob("*/*.py"):
     for name in re.findall(r"^from (triptych[\w.]*) import", script.read_text(), re.MULTILINE):
         importlib.import_module(name)
 for name in LATER:

@@ -34,4 +34,6 @@ def _run(job, folder: Path) -> None:
     with open("printed.log", "a", encoding="utf-8") as printed:
         sys.stdout = sys.stderr = printed
         importlib.import_module("loaded")  # it is, but for an error, which is then told
-        runpy.run_path(str(SCRIPTS / f"{job.rule}.py"), init_globals={"snakemake": job})
+        runpy.run_path(
+            str(SCRIPTS / (job.rule.replace("_", "/", 1) + ".py")), init_globals={"snakemake": job}
+        )

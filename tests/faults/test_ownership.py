@@ -161,12 +161,12 @@ def test_code_that_changes_while_a_run_goes_on_changes_no_result(workplace, tmp_
 
 def test_code_that_is_imported_when_it_has_changed_is_named(workplace, tmp_path, tried):
     checkout = checkout_like(workplace, tmp_path)
-    training = "workflow_scripts/rl_train.py"
+    training = "workflow_scripts/rl/train.py"
     checkout.edit(
         training, "from triptych.core", "import time\n\ntime.sleep(3)\nfrom triptych.core"
     )
     run, said = started(checkout)
-    while not list(tmp_path.glob(".snakemake/scripts/*.rl_train.py")) and run.is_alive():
+    while not list(tmp_path.glob(".snakemake/scripts/*.train.py")) and run.is_alive():
         time.sleep(0.01)
     checkout.edit(EDITED, "STEPS_DRAWN = 100", "STEPS_DRAWN = 101")
     run.join()

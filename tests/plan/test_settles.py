@@ -21,7 +21,7 @@ from triptych.plan import records
 from triptych.plan.calibration import FOLDER, PART, cores, measured_core
 from triptych.plan.scale import FILES, REHEARSAL, shipped
 from triptych.plan.settles import _Judge, all_foreseen, decided, foreseen, phrase
-from triptych.present.verdicts import (
+from triptych.report.verdicts import (
     NOT,
     NOT_TESTABLE,
     ON_ITS_DATA,

@@ -43,7 +43,9 @@ def run(rule: str, given: dict, output: dict, **params: object) -> None:
         wildcards=Named(painting="swirls"),
         threads=1,
     )
-    runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})
+    runpy.run_path(
+        str(SCRIPTS / (rule.replace("_", "/", 1) + ".py")), init_globals={"snakemake": snakemake}
+    )
 
 
 @pytest.fixture(scope="module")

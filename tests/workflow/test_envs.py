@@ -75,7 +75,7 @@ def rule_blocks():
 
 def imported(script):
     """Top-level names that a script and the library modules it reaches import when they load."""
-    names, waiting, seen = set(), [LIBRARY / f"{script}.py"], set()
+    names, waiting, seen = set(), [LIBRARY / (script.replace("_", "/", 1) + ".py")], set()
     while waiting:
         path = waiting.pop()
         if path in seen or not path.exists():
@@ -97,7 +97,11 @@ def imported(script):
 
 def test_every_rule_has_an_environment_that_holds_its_scripts_imports():
     blocks = dict(rule_blocks())
-    assert set(blocks) == {path.stem for path in LIBRARY.glob("*.py")}
+    assert set(blocks) == {
+        f"{path.parent.name}_{path.stem}"
+        for path in LIBRARY.glob("*/*.py")
+        if path.parent.name != "triptych"
+    }
     for rule, block in blocks.items():
         environment = re.search(r'"\.\./envs/(\w+)\.yaml"', block).group(1)
         held = pins((ROOT / "envs" / f"{environment}.yaml").read_text())
@@ -107,7 +111,7 @@ def test_every_rule_has_an_environment_that_holds_its_scripts_imports():
 
 def test_rule_script_log_and_benchmark_bear_one_name():
     for rule, block in rule_blocks():
-        assert f'"../workflow_scripts/{rule}.py"' in block
+        assert f'"../workflow_scripts/{rule.replace("_", "/", 1)}.py"' in block
         assert f'"results/logs/{rule}/' in block
         assert f'"results/benchmarks/{rule}/' in block
         assert f'code=code("{rule}")' in block

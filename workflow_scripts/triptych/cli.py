@@ -17,7 +17,7 @@ from triptych.core.errors import InputError
 from triptych.gpu import commands as gpu
 from triptych.init import commands as init
 from triptych.plan import commands as plan
-from triptych.present import commands as report
+from triptych.report import commands as report
 from triptych.studies import NAMES
 
 DESCRIPTION = "Put to use what the workflow made under results/."

@@ -9,12 +9,12 @@ rules stand in rules/<name>.smk.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from triptych.present.files import Files
+from triptych.report.files import Files
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
-    from triptych.present.page import PageFigure, Section
-    from triptych.present.scoreboard import Headline
-    from triptych.present.verdicts import Verdict
+    from triptych.report.page import PageFigure, Section
+    from triptych.report.scoreboard import Headline
+    from triptych.report.verdicts import Verdict
 
 NAMES = {
     "style": "Style transfer",

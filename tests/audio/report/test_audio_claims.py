@@ -25,7 +25,7 @@ from triptych.audio.report.claims_verdicts import (
     no_overlap_helps,
 )
 from triptych.audio.report.rows import read_rows
-from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
+from triptych.report.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
 
 CLIPS = 1045
 EPOCHS = {"pretrained": 15, "finetuned": 5}

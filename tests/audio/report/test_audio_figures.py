@@ -13,7 +13,7 @@ from triptych.audio.report.figures import (
 )
 from triptych.audio.report.labels import CAPTION_COLOURS
 from triptych.audio.report.tables_beyond import beyond_long
-from triptych.present.palette import MUTED, save_figure
+from triptych.report.palette import MUTED, save_figure
 
 
 @pytest.fixture(scope="module")

@@ -15,8 +15,8 @@ from triptych.audio.report.tables_beyond import beyond_long
 from triptych.audio.report.tables_captions import table1_long, table1_table
 from triptych.audio.report.tables_ensembles import ensembles_long
 from triptych.audio.report.tables_leaks import leaks_long, read_corpora
-from triptych.present.markdown import inline
-from triptych.present.page import Section, page_figures
+from triptych.report.markdown import inline
+from triptych.report.page import Section, page_figures
 
 CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
 

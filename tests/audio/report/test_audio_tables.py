@@ -25,7 +25,7 @@ from triptych.audio.report.tables_leaks import (
     precision_at_10,
     read_corpora,
 )
-from triptych.present.tables import DASH, latex, write_table
+from triptych.report.tables import DASH, latex, write_table
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "published"
 

@@ -8,7 +8,7 @@ import pytest
 import synthetic
 
 from triptych.core.statistics import Interval
-from triptych.present.verdicts import (
+from triptych.report.verdicts import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,

@@ -7,7 +7,7 @@ import synthetic
 from scipy.stats import mannwhitneyu, ttest_rel
 from test_claims import PAPER
 
-from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
+from triptych.report.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.rl.report.claims_ours import criteria_beat_their_shuffles, normalising_makes_it_work
 from triptych.rl.report.comparisons import (
     comparisons_long,

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.present.palette import save_figure
+from triptych.report.palette import save_figure
 from triptych.rl.report.figures import sparsity_figure
 from triptych.rl.report.figures_curves import (
     curves_figure,

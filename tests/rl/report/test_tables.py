@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import synthetic
 
-from triptych.present.tables import (
+from triptych.report.tables import (
     DASH,
     MINUS,
     Table,

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 import synthetic_style as made
 
-from triptych.present.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
+from triptych.report.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.style.report.claims import CRITERIA
 from triptych.style.report.claims_losses import (
     backbones_share_a_trend,

@@ -9,7 +9,7 @@ import pytest
 import synthetic_style as made
 from PIL import Image
 
-from triptych.present.palette import save_figure, spoken
+from triptych.report.palette import save_figure, spoken
 from triptych.style.report.figures_curves import (
     backbones_figure,
     loss_times_figure,

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 from test_page import Elements, page
 
-from triptych.present.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
+from triptych.report.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
 from triptych.style.report.page import TITLES, page_video
 
 CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"

@@ -6,7 +6,7 @@ import pytest
 import synthetic_style as made
 from script_runs import PUBLISHED
 
-from triptych.present.tables import DASH
+from triptych.report.tables import DASH
 from triptych.style.report.tables import is_gpu, table1_long, table1_table
 from triptych.style.report.tables_beyond import (
     breakeven_long,

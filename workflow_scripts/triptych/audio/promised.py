@@ -22,7 +22,7 @@ from triptych.audio.report.claims_statistics import STATED, Statistics
 from triptych.audio.report.claims_verdicts import audio_verdicts
 from triptych.audio.report.rows import METRICS, AudioStudy
 from triptych.audio.workflow import Workflow
-from triptych.present.verdicts import Verdict
+from triptych.report.verdicts import Verdict
 
 NOTHING = Clips(0, 0.0, 0)
 PLACES = 3

@@ -13,10 +13,10 @@ from triptych.audio.report.claims_verdicts import audio_verdicts
 from triptych.audio.report.page import TITLES, audio_sections
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
-from triptych.present.files import Files
-from triptych.present.page import PageFigure, Section
-from triptych.present.scoreboard import Headline
-from triptych.present.verdicts import Verdict
+from triptych.report.files import Files
+from triptych.report.page import PageFigure, Section
+from triptych.report.scoreboard import Headline
+from triptych.report.verdicts import Verdict
 
 __all__ = [
     "CRITERIA",

@@ -11,7 +11,7 @@ from triptych.audio.inputs import Inputs
 from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.core.config import ConfigError
-from triptych.present.files import products
+from triptych.report.files import products
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for looking at.

@@ -70,10 +70,11 @@ def check_against_plan() -> None:
     os.environ[CHECKED] = plan
     for file, text in _texts.items():
         _compare(file, text)
-    script = Path(sys.modules["__main__"].__file__ or "")
-    _, preamble, own = script.read_bytes().partition(_PREAMBLE_ENDS)
-    if preamble:  # Snakemake's copy, of which the name begins with letters of its own
-        _compare(str(LIBRARY / script.name.partition(".")[2]), own)
+    main = sys.modules["__main__"]
+    copy = Path(getattr(main, "__real_file__", main.__file__) or "")
+    _, preamble, own = copy.read_bytes().partition(_PREAMBLE_ENDS)
+    if preamble:  # Snakemake runs a copy, and sets __file__ to the script that it copied
+        _compare(str(main.__file__), own)
 
 
 def tree_digest(tree: ast.Module) -> str:

@@ -42,7 +42,8 @@ def read_code(memory: str | os.PathLike[str] | None = None, root: Path = LIBRARY
     by the text's own digest. It is made where it is missing or unreadable.
     """
     modules = _Modules(root, _remembered(memory))
-    digests = {script.name: modules.digest(script) for script in sorted(root.glob("*.py"))}
+    scripts = [file for file in sorted(root.glob("*/*.py")) if file.parent.name != "triptych"]
+    digests = {str(s.relative_to(root)): modules.digest(s) for s in scripts}
     if memory is not None and modules.found != modules.known:
         # Only a memory: where it can't be written, all is parsed again next time.
         with contextlib.suppress(OSError), atomic_path(Path(memory)) as temporary:

@@ -10,7 +10,7 @@ from triptych.plan.dry_run import DryRun
 from triptych.plan.machines import LINE, Machine, machines_of, machines_with, seconds_on
 from triptych.plan.planned import OTHERS, Plan, study_of
 from triptych.plan.settles import decided, phrase
-from triptych.present.verdicts import NOT, Verdict
+from triptych.report.verdicts import NOT, Verdict
 from triptych.studies import NAMES
 
 BEGIN, END = "<!-- plan: begin -->", "<!-- plan: end -->"

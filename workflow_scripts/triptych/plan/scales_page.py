@@ -19,7 +19,7 @@ from triptych.plan.planned import SOURCES, Plan, planned
 from triptych.plan.records import KEPT, read
 from triptych.plan.scale import EVENING, FILES, PAPER, REHEARSAL, shipped
 from triptych.plan.settles import Change, all_foreseen, decided, least_changes, phrase
-from triptych.present.verdicts import NOT, ON_OTHER_DATA, Verdict
+from triptych.report.verdicts import NOT, ON_OTHER_DATA, Verdict
 
 GPUS_OF = {EVENING: ("a10", "rtx4090"), PAPER: ("a100",)}
 """The GPUs for which a scale is stated."""

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from triptych.core.config import ConfigError, merged
-from triptych.present.verdicts import NOT, NOT_TESTABLE, ON_ITS_DATA, ON_OTHER_DATA, Verdict
+from triptych.report.verdicts import NOT, NOT_TESTABLE, ON_ITS_DATA, ON_OTHER_DATA, Verdict
 from triptych.studies import NAMES
 
 Config = Mapping[str, Any]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.present.verdicts import Verdict
+from triptych.report.verdicts import Verdict
 from triptych.rl.algorithms.registry import ALGORITHMS, Bcq, Widths, layer_shapes
 from triptych.rl.config_tasks import data_source
 from triptych.rl.cost import RECORDED

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.config import ConfigError
-from triptych.present.files import products
+from triptych.report.files import products
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths, networks_name
 from triptych.rl.config_checks import SHOWN_PERCENT, check
 from triptych.rl.config_tasks import d4rl_file, data_source, task_table, units_of, with_quality

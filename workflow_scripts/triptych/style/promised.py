@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from triptych.present.verdicts import Verdict
+from triptych.report.verdicts import Verdict
 from triptych.style.cost import PHOTOGRAPH
 from triptych.style.optimisation.presets import CONTENT_LOSSES, NOTEBOOK, OURS, timed_choices
 from triptych.style.study import verdicts_on

@@ -6,10 +6,10 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import read_frames
-from triptych.present.files import Files
-from triptych.present.page import PageFigure, Section
-from triptych.present.scoreboard import Headline
-from triptych.present.verdicts import Verdict
+from triptych.report.files import Files
+from triptych.report.page import PageFigure, Section
+from triptych.report.scoreboard import Headline
+from triptych.report.verdicts import Verdict
 from triptych.style.report import claims_images, claims_losses, claims_speed
 from triptych.style.report import headlines as numbers
 from triptych.style.report.claims import CRITERIA

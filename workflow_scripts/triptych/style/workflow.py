@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from triptych.core.config import ConfigError
-from triptych.present.files import products
+from triptych.report.files import products
 from triptych.style.optimisation.experiments import experiment_records, experiment_runs
 
 CHANGES_NOTHING = (

@@ -6,8 +6,8 @@ from triptych.needle.report import figure, table, table_long
 
 from triptych.core.files import read_frames
 from triptych.core.job import job
-from triptych.present.palette import write_figure
-from triptych.present.tables import with_cells, write_table
+from triptych.report.palette import write_figure
+from triptych.report.tables import with_cells, write_table
 
 with job(snakemake):
     throws, scale = read_frames(snakemake.input), snakemake.params.scale

@@ -7,8 +7,8 @@ import pandas as pd
 
 from triptych.audio.data_sizes import AUDIOCAPS, CLOTHO, WAVCAPS
 from triptych.audio.report.labels import DATASET_LABELS
-from triptych.present.palette import label
-from triptych.present.verdicts import few_data, other_precision
+from triptych.report.palette import label
+from triptych.report.verdicts import few_data, other_precision
 
 DATASETS = ("clotho", "audiocaps", "wavcaps")
 SYNTHESISED, LEFT_OUT = "synthesised", "none"

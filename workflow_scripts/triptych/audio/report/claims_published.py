@@ -13,7 +13,7 @@ from triptych.audio.report.claims import (
 )
 from triptych.audio.report.rows import METRICS, PAPER_MEMBERS
 from triptych.audio.report.tables_leaks import mean_over_clips
-from triptych.present.verdicts import Verdict, decide
+from triptych.report.verdicts import Verdict, decide
 
 PUBLISHED_ENSEMBLE = "published"
 

@@ -9,8 +9,8 @@ import pandas as pd
 from triptych.audio.data_sizes import AUDIOCAPS, CLOTHO, WAVCAPS
 from triptych.audio.report.claims_data import dataset_of
 from triptych.audio.report.labels import DATASET_LABELS
-from triptych.present.palette import label
-from triptych.present.verdicts import Verdict, decide, few_data
+from triptych.report.palette import label
+from triptych.report.verdicts import Verdict, decide, few_data
 
 WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
 """A word: "high-pitched" is one, a dash or an ampersand alone is none."""

@@ -24,8 +24,8 @@ from triptych.audio.report.claims_published import (
 from triptych.audio.report.claims_statistics import STATED, statistics_hold
 from triptych.audio.report.labels import CAPTION_LABELS
 from triptych.audio.report.tables_leaks import mean_over_clips
-from triptych.present.palette import label
-from triptych.present.verdicts import Verdict, decide
+from triptych.report.palette import label
+from triptych.report.verdicts import Verdict, decide
 
 
 def best_single_model(run: AudioScores) -> Verdict:

@@ -11,8 +11,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from triptych.audio.report.labels import AUDIO_KIND_COLOURS, CAPTION_COLOURS, CAPTION_LABELS
 from triptych.audio.report.rows import AudioStudy
-from triptych.present.palette import GRID, INK, MUTED, STYLE, legend_below
-from triptych.present.tables import with_cells
+from triptych.report.palette import GRID, INK, MUTED, STYLE, legend_below
+from triptych.report.tables import with_cells
 
 FINETUNING = {
     "validation_loss": ("Validation loss", "NT-Xent", 1.0),

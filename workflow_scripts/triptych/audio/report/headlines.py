@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from triptych.present.scoreboard import Headline
+from triptych.report.scoreboard import Headline
 
 UNIT = " mAP@10"
 BEST, ENSEMBLE, FINETUNED, PRETRAINED = 38.56, 41.42, 38.00, 36.27

@@ -10,7 +10,7 @@ from triptych.audio.report.tables_beyond import beyond_table, datasets_table
 from triptych.audio.report.tables_captions import captions_table, table1_table
 from triptych.audio.report.tables_ensembles import ensembles_tables
 from triptych.audio.report.tables_leaks import leaks_tables
-from triptych.present.page import PageFigure, Section
+from triptych.report.page import PageFigure, Section
 
 TITLES = {
     "audio_figure2": "Figure 2. Validation loss during fine-tuning.",

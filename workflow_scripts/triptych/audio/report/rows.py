@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.present.tables import number
+from triptych.report.tables import number
 
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
 _TEXT = {

@@ -29,7 +29,7 @@ from triptych.audio.report.tables_presets import (
     differences_table,
     preset_differences,
 )
-from triptych.present.tables import DASH, MINUS, Table, number, with_cells
+from triptych.report.tables import DASH, MINUS, Table, number, with_cells
 
 RUN, REPLICATED, PUBLISHED = "run", "replicated", "published"
 ITS_OWN = "its README"

@@ -16,8 +16,8 @@ from triptych.audio.report.rows import (
     system_label,
     with_interval,
 )
-from triptych.present.palette import label
-from triptych.present.tables import DASH, Table, number, with_cells
+from triptych.report.palette import label
+from triptych.report.tables import DASH, Table, number, with_cells
 
 MEASURES: Mapping[str, tuple[str, str]] = {
     "single": ("one right clip", "mAP@10"),

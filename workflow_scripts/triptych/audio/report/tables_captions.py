@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.present.tables import DASH, Table, number
+from triptych.report.tables import DASH, Table, number
 
 
 def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:

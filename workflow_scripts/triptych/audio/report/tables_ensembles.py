@@ -3,7 +3,7 @@
 import pandas as pd
 
 from triptych.audio.report.rows import AudioStudy, records, with_interval
-from triptych.present.tables import Table, number, with_cells
+from triptych.report.tables import Table, number, with_cells
 
 BEST = 10
 """Ensembles that are shown, the best first, beside the listed one and its neighbours."""

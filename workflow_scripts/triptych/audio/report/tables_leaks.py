@@ -10,8 +10,8 @@ import pandas as pd
 from triptych.audio.report.labels import DATASET_LABELS
 from triptych.audio.report.rows import METRICS, AudioStudy, by_metric, read_rows, with_interval
 from triptych.core.statistics import Interval, ratio_interval
-from triptych.present.palette import label
-from triptych.present.tables import DASH, Table, number, with_cells
+from triptych.report.palette import label
+from triptych.report.tables import DASH, Table, number, with_cells
 
 RESULT, COUNT, REASON = "result", "count", "reason"
 UNREADABLE, PROTECTED = "unreadable", "protected recording"

@@ -14,7 +14,7 @@ from triptych.audio.report.rows import (
     with_interval,
 )
 from triptych.audio.report.tables_leaks import VALUES, mean_over_clips
-from triptych.present.tables import DASH, Table
+from triptych.report.tables import DASH, Table
 
 DIFFERENCE, MEAN = "difference", "mean"
 """The block of these rows in Table 2's long form, and the system that is the mean of all."""

@@ -6,10 +6,10 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-import triptych.present
+import triptych.report
 
 TEMPLATES = Path(__file__).parent / "templates"
-STYLE = Path(triptych.present.__path__[0]) / "templates" / "style.css"
+STYLE = Path(triptych.report.__path__[0]) / "templates" / "style.css"
 """The report's; `present.page` would take a second to import."""
 
 

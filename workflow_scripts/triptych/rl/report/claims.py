@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.statistics import Interval
-from triptych.present.palette import label
-from triptych.present.verdicts import Verdict, decide, few_data, other_precision
+from triptych.report.palette import label
+from triptych.report.verdicts import Verdict, decide, few_data, other_precision
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import RUN, ratio_to_dense, seed_scores
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pandas as pd
 
 from triptych.core.statistics import difference_interval
-from triptych.present.palette import label
-from triptych.present.tables import TIMES
-from triptych.present.verdicts import Verdict, decide, few_data
+from triptych.report.palette import label
+from triptych.report.tables import TIMES
+from triptych.report.verdicts import Verdict, decide, few_data
 from triptych.rl.report.claims import (
     AGREEMENT,
     DENSE_KERNELS,

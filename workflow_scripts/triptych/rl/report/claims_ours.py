@@ -6,8 +6,8 @@ They stand beside the paper's and are decided under the same conditions (`claims
 import pandas as pd
 
 from triptych.core.statistics import Interval, difference_interval
-from triptych.present.palette import label
-from triptych.present.verdicts import Verdict, decide
+from triptych.report.palette import label
+from triptych.report.verdicts import Verdict, decide
 from triptych.rl.report.claims import METHODS, SPARSITY, TASKS, Conditions, pair_name
 from triptych.rl.report.comparisons import improvement
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS

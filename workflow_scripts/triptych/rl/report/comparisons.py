@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from triptych.core.statistics import LEVEL, Interval, difference_interval
-from triptych.present.palette import MUTED, STYLE, label, legend_below
-from triptych.present.tables import DASH, Table, with_cells
+from triptych.report.palette import MUTED, STYLE, label, legend_below
+from triptych.report.tables import DASH, Table, with_cells
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import task_title, tasks_in_order
 from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_COLOURS, METHOD_LABELS

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
 from triptych.rl.methods import CONTROLS
 from triptych.rl.report.labels import (
     ALGORITHM_COLOURS,

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from triptych.present.palette import INK
-from triptych.present.tables import with_cells
+from triptych.report.palette import INK
+from triptych.report.tables import with_cells
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import score_panels
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS

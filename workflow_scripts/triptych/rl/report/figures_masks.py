@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.present.palette import MUTED, STYLE, label, legend_below
+from triptych.report.palette import MUTED, STYLE, label, legend_below
 from triptych.rl.methods import CONTROLS, METHODS
 from triptych.rl.report.figures import tasks_in_order
 from triptych.rl.report.labels import (

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
-from triptych.present.tables import TIMES
+from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.report.tables import TIMES
 from triptych.rl.report.labels import FORMAT_COLOURS, FORMAT_LABELS, NETWORK_LABELS, TASK_LABELS
 from triptych.rl.report.tables_latency import highest_sparsity, kernels_in_order, part_label
 

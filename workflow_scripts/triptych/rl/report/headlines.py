@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from triptych.present.scoreboard import Headline
-from triptych.present.tables import TIMES
+from triptych.report.scoreboard import Headline
+from triptych.report.tables import TIMES
 from triptych.rl.report.labels import NETWORK_LABELS
 
 ROWS = {

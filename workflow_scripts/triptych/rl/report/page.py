@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from triptych.present.page import PageFigure, Section
-from triptych.present.palette import label
-from triptych.present.tables import DASH, Table, number
+from triptych.report.page import PageFigure, Section
+from triptych.report.palette import label
+from triptych.report.tables import DASH, Table, number
 from triptych.rl.report.comparisons import comparisons_table
 from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.scores import default_pruning, seen_as

@@ -8,8 +8,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from triptych.present.palette import INK, STYLE, label, legend_below
-from triptych.present.tables import DASH, Table, with_cells
+from triptych.report.palette import INK, STYLE, label, legend_below
+from triptych.report.tables import DASH, Table, with_cells
 from triptych.rl.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS

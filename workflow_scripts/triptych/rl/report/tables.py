@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import pandas as pd
 
 from triptych.core.statistics import Interval
-from triptych.present.palette import label
-from triptych.present.tables import DASH, Table, as_printed, number, percent, with_cells
+from triptych.report.palette import label
+from triptych.report.tables import DASH, Table, as_printed, number, percent, with_cells
 from triptych.rl.methods import CRITERIA
 from triptych.rl.report.figures import task_title, tasks_in_order
 from triptych.rl.report.labels import (

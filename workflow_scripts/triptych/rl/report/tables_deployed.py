@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from triptych.present.palette import label
-from triptych.present.tables import DASH, MINUS, Table, number, with_cells
+from triptych.report.palette import label
+from triptych.report.tables import DASH, MINUS, Table, number, with_cells
 from triptych.rl.methods import METHODS
 from triptych.rl.report.labels import TASK_LABELS
 from triptych.rl.report.tables import DIGITS

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from triptych.present.palette import label
-from triptych.present.tables import DASH, TIMES, Table, number, with_cells
+from triptych.report.palette import label
+from triptych.report.tables import DASH, TIMES, Table, number, with_cells
 from triptych.rl.report.labels import TASK_LABELS
 
 # What a dense kernel's time depends on: not on the mask, since it multiplies zeros too.

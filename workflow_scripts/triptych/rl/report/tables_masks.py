@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from triptych.present.palette import label
-from triptych.present.tables import Table, with_cells
+from triptych.report.palette import label
+from triptych.report.tables import Table, with_cells
 from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.statistics import difference_interval
-from triptych.present.palette import label
-from triptych.present.tables import DASH, Table, number, with_cells
+from triptych.report.palette import label
+from triptych.report.tables import DASH, Table, number, with_cells
 from triptych.rl.methods import METHODS
 from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from triptych.present.palette import label
-from triptych.present.tables import TIMES
-from triptych.present.verdicts import other_precision
+from triptych.report.palette import label
+from triptych.report.tables import TIMES
+from triptych.report.verdicts import other_precision
 from triptych.style.report.labels import ARCHITECTURE_LABELS, OPTIMIZER_LABELS
 from triptych.style.report.tables import PAPER_EVALUATIONS
 from triptych.style.report.tables_history import backbone_name

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.statistics import difference_interval, mean_interval
-from triptych.present.palette import label, spoken
-from triptych.present.tables import TIMES
-from triptych.present.verdicts import Verdict, decide
+from triptych.report.palette import label, spoken
+from triptych.report.tables import TIMES
+from triptych.report.verdicts import Verdict, decide
 from triptych.style.report.claims import (
     ENOUGH_FRAMES,
     ENOUGH_PAIRS,

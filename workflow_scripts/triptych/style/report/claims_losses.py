@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from triptych.present.palette import label
-from triptych.present.verdicts import Verdict, decide
+from triptych.report.palette import label
+from triptych.report.verdicts import Verdict, decide
 from triptych.style.report.claims import (
     FAR_ABOVE,
     FLUCTUATION,

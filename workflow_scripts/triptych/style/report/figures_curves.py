@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from triptych.present.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
 from triptych.style.report.labels import (
     BACKBONE_COLOURS,
     CONTENT_LOSS_COLOURS,

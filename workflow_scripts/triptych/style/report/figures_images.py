@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from triptych.present.palette import MUTED, STYLE, label, spoken
-from triptych.present.tables import TIMES
-from triptych.present.timings import duration
+from triptych.report.palette import MUTED, STYLE, label, spoken
+from triptych.report.tables import TIMES
+from triptych.report.timings import duration
 from triptych.style.report.figures_curves import LOSS_LABEL, draw_loss
 from triptych.style.report.figures_panels import (
     Panel,

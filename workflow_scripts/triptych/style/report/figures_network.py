@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from triptych.present.palette import INK, MUTED, STYLE, label, spoken
-from triptych.present.tables import with_cells
+from triptych.report.palette import INK, MUTED, STYLE, label, spoken
+from triptych.report.tables import with_cells
 from triptych.style.report.figures_curves import logarithmic
 from triptych.style.report.figures_panels import Panel, picture_figure, read_picture
 from triptych.style.report.labels import TERM_COLOURS, TERM_LABELS, VARIANT_COLOURS, VARIANT_LABELS

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from PIL import Image
 
-from triptych.present.palette import INK, MUTED, STYLE
+from triptych.report.palette import INK, MUTED, STYLE
 
 WIDTH = 9.0
 PIXELS_AN_INCH = 200

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from triptych.present.scoreboard import Headline
-from triptych.present.tables import TIMES, number
+from triptych.report.scoreboard import Headline
+from triptych.report.tables import TIMES, number
 from triptych.style.report.tables import COLUMNS, SCALED
 
 SIZE = 512

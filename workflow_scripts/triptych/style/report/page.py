@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from triptych.present.page import PageFigure, PageVideo, Section
-from triptych.present.palette import label, spoken
+from triptych.report.page import PageFigure, PageVideo, Section
+from triptych.report.palette import label, spoken
 from triptych.style.report.labels import VARIANT_LABELS
 from triptych.style.report.tables import table1_table
 from triptych.style.report.tables_beyond import (

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from triptych.present.palette import label
-from triptych.present.tables import (
+from triptych.report.palette import label
+from triptych.report.tables import (
     DASH,
     TIMES,
     Table,

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.statistics import Interval, mean_interval
-from triptych.present.palette import label, spoken
-from triptych.present.tables import DASH, TIMES, Table, number, with_cells
-from triptych.present.timings import duration
+from triptych.report.palette import label, spoken
+from triptych.report.tables import DASH, TIMES, Table, number, with_cells
+from triptych.report.timings import duration
 from triptych.style.report.labels import (
     BACKBONE_COLOURS,
     MEASURE_LABELS,

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from triptych.present.palette import label
-from triptych.present.tables import with_cells
+from triptych.report.palette import label
+from triptych.report.tables import with_cells
 from triptych.style.report.labels import ARCHITECTURE_LABELS
 
 DESCRIBED = [

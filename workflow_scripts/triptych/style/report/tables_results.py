@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from triptych.present.tables import with_cells
+from triptych.report.tables import with_cells
 from triptych.style.report.labels import MEASURE_LABELS
 from triptych.style.report.tables_history import DESCRIBED, described
 

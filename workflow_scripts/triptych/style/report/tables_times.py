@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.statistics import ratio_interval
-from triptych.present.palette import label
-from triptych.present.tables import DASH, Table, number, with_cells
-from triptych.present.timings import duration
+from triptych.report.palette import label
+from triptych.report.tables import DASH, Table, number, with_cells
+from triptych.report.timings import duration
 from triptych.style.report.labels import BACKBONE_COLOURS, OPTIMIZER_LABELS, RATES_LABELS
 
 BASELINE = "mse"

@@ -4,7 +4,7 @@ import pandas as pd
 from triptych.needle import report
 from triptych.needle.workflow import Workflow
 
-from triptych.present.verdicts import Verdict
+from triptych.report.verdicts import Verdict
 
 
 def foreseen(workflow: Workflow, on_gpu: bool) -> list[Verdict]:

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from triptych.present.palette import STYLE
-from triptych.present.tables import Table, number, with_cells
-from triptych.present.verdicts import Verdict, decide
+from triptych.report.palette import STYLE
+from triptych.report.tables import Table, number, with_cells
+from triptych.report.verdicts import Verdict, decide
 
 CRITERIA = {"needle-pi": "The mean over at least two seeds is within 0.05 of pi."}
 TITLES = {"needle_figure1": "Figure 1. The estimate against throws."}

@@ -8,10 +8,10 @@ from triptych.needle import report
 from triptych.needle.report import CRITERIA, TITLES
 
 from triptych.core.files import read_frames
-from triptych.present.files import Files
-from triptych.present.page import PageFigure, Section
-from triptych.present.scoreboard import Headline
-from triptych.present.verdicts import Verdict
+from triptych.report.files import Files
+from triptych.report.page import PageFigure, Section
+from triptych.report.scoreboard import Headline
+from triptych.report.verdicts import Verdict
 
 __all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "headlines", "sections", "verdicts"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from triptych.present.files import products
+from triptych.report.files import products
 
 CHANGES_NOTHING = ()
 """Patterns of the keys whose values change no number."""

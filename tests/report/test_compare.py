@@ -1,0 +1,127 @@
+"""Two small runs compared cell by cell."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from triptych.cli import main
+from triptych.core.errors import InputError
+from triptych.report.compare import INSIDE, NONE, OUTSIDE, compare, text
+from triptych.report.tables import DASH
+
+A, B = "results-a", "results-b"
+
+
+def write(folder, claims, **tables):
+    (folder / "tables").mkdir(parents=True)
+    for name, rows in tables.items():
+        pd.DataFrame(rows).assign(scale=folder.name).to_csv(
+            folder / "tables" / f"{name}.csv", index=False
+        )
+    pd.DataFrame(claims.items(), columns=["id", "verdict"]).to_csv(
+        folder / "claims.csv", index=False
+    )
+
+
+def row(task, seed, value, low=None, high=None, **others):
+    return {"task": task, "seed": seed, "value": value, "low": low, "high": high, **others}
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(
+        tmp_path / A,
+        {"one": "reproduced", "two": "not reproduced", "three": "reproduced"},
+        scores=[
+            row("hopper", 0, 10.0, 9.0, 11.0, seconds=1.5, device="cpu"),
+            row("hopper", 1, 10.0, 9.0, 11.0, seconds=1.5, device="cpu"),
+            row("walker2d", 0, 4.0, seconds=1.5, device="cpu"),
+            row("ant", 0, 7.0, seconds=1.5, device="cpu"),
+            row("swimmer", 0, 2.0, 30.0, 40.0, seconds=1.5, device="cpu"),
+        ],
+        words=[{"part": "query", "value": "rain"}, {"part": "answer", "value": "rain falls"}],
+        first=[{"part": "x", "value": 1}],
+    )
+    write(
+        tmp_path / B,
+        {"one": "reproduced", "two": "seen on other data", "four": "reproduced"},
+        scores=[
+            row("hopper", 1, 10.5, 9.5, 11.5, seconds=2.25, device="gpu"),
+            row("hopper", 0, 12.5, 12.0, 13.0, seconds=2.25, device="gpu"),
+            row("walker2d", 0, 3.0, seconds=2.25, device="gpu"),
+            row("cheetah", 0, 7.0, seconds=2.25, device="gpu"),
+            row("swimmer", 0, 3.0, 30.0, 40.0, seconds=2.25, device="gpu"),
+        ],
+        words=[{"part": "query", "value": "rain"}, {"part": "answer", "value": "it <b>pours"}],
+    )
+    return compare(tmp_path / A, tmp_path / B)
+
+
+def test_cells_are_matched_by_what_names_them_in_whatever_order(runs):
+    cells = runs.cells.set_index("cell")
+    expected = {
+        "hopper, 0": (2.5, 25.0, OUTSIDE),
+        "hopper, 1": (0.5, 5.0, INSIDE),
+        "walker2d, 0": (-1.0, -25.0, NONE),
+        "swimmer, 0": (1.0, 50.0, NONE),  # whose intervals are of something else
+    }
+    for cell, (difference, percent, interval) in expected.items():
+        found = cells.loc[cell]
+        assert found["difference"] == pytest.approx(difference)
+        assert found["percent"] == pytest.approx(percent)
+        assert found["interval"] == interval
+
+
+def test_words_that_differ_are_changes_and_those_alike_are_none(runs):
+    changed = runs.changed()
+    words = changed[changed["table"] == "words"]
+    assert list(words["cell"]) == ["answer"]
+
+
+def test_what_lies_outside_its_intervals_comes_first(runs):
+    assert runs.changed()["cell"].iloc[0] == "hopper, 0"
+
+
+def test_rows_and_tables_of_one_run_alone_are_listed(runs):
+    alone = set(runs.only.itertuples(index=False, name=None))
+    assert alone == {
+        ("scores", "ant, 0", "A"),
+        ("scores", "cheetah, 0", "B"),
+        ("first", "the whole table", "A"),
+    }
+
+
+def test_claims_whose_verdict_changed_are_listed(runs):
+    assert set(runs.claims.itertuples(index=False, name=None)) == {
+        ("four", DASH, "reproduced"),
+        ("three", "reproduced", DASH),
+        ("two", "not reproduced", "seen on other data"),
+    }
+
+
+def test_a_run_does_not_differ_from_itself(runs, tmp_path):
+    same = compare(tmp_path / A, tmp_path / A)
+    assert same.changed().empty and same.only.empty and same.claims.empty
+    assert "3 tables are the same" in text(same)
+
+
+def test_folders_that_are_no_results_are_refused(runs, tmp_path):
+    with pytest.raises(InputError, match="no tables"):
+        compare(tmp_path / A, tmp_path)
+    write(tmp_path / "other", {}, unlike=[{"value": 1}])
+    with pytest.raises(InputError, match="no table in common"):
+        compare(tmp_path / A, tmp_path / "other")
+
+
+def test_the_command_prints_it_and_draws_a_page(runs, capsys):
+    assert main(["compare", A, B, "--html", "page.html"]) == 0
+    said = capsys.readouterr().out
+    assert "3 claims changed their verdict" in said
+    assert "hopper, 0 | 10 | 12.5 | 2.5 | +25.0 % | outside" in said
+    page = Path("page.html").read_text(encoding="utf-8")
+    assert "data:image/svg+xml;base64," in page and "<script" not in page
+    assert "it &lt;b&gt;pours" in page and "<b>pours" not in page
+    for shown in ("walker2d, 0", "seen on other data", "the whole table"):
+        assert shown in page

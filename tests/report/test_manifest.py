@@ -1,0 +1,179 @@
+"""What a run made is in its manifest, and `triptych verify` finds all that differs from it."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from triptych import cli
+from triptych.core.errors import InputError
+from triptych.report.manifest import of_this_run, read_records, verify, write_manifest
+
+WANTED = ["results/report.html", "results/tables/scores.csv"]
+FAULTS = 20  # of each kind
+
+
+def job(rule, inputs, outputs, **more):
+    record = {"rule": rule, "inputs": inputs, "outputs": outputs, "attempts": [1.5]}
+    path = Path("results/provenance", rule, f"{rule}.json")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({**record, **more}))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A finished run: a source, a folder of shards, a table from it, a page; and one job beside."""
+    monkeypatch.chdir(tmp_path)
+    noise = random.Random(0)
+    for name in ("resources/data.bin", "results/shards/a.bin", "results/shards/b/c.bin"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes(noise.randbytes(500))
+    Path("results/tables").mkdir()
+    Path("results/tables/scores.csv").write_text("method,value,scale\nsnip,1.0,demo\n")
+    Path("results/report.html").write_text("<p>1.0</p>")
+    job("shard", ["resources/data.bin"], ["results/shards"])
+    job("score", ["results/shards/b/c.bin"], ["results/tables/scores.csv"])
+    job("page", ["results/tables/scores.csv"], ["results/report.html"])
+    records = read_records("results/provenance")
+    write_manifest("results/manifest.json", records, WANTED, {"scale": "demo"}, "demo")
+    return tmp_path
+
+
+def problems():
+    return verify("results/manifest.json", "results/provenance").problems
+
+
+def test_a_run_as_it_was_left_has_no_problems(run, capsys):
+    assert problems() == []
+    assert cli.main(["verify"]) == 0
+    assert "4 files of 3 jobs, scale demo, commit no commit: all as it was made" in (
+        capsys.readouterr().out
+    )
+
+
+def test_results_below_a_modules_prefix_are_verified_by_their_folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = Path("below/results/tables/scores.csv")
+    record = Path("below/results/provenance/score/score.json")
+    for file in (table, record):
+        file.parent.mkdir(parents=True)
+    table.write_text("method,value,scale\nsnip,1.0,demo\n")
+    made = {"rule": "score", "inputs": [], "outputs": [str(table)], "attempts": [1.5]}
+    record.write_text(json.dumps(made))
+    records = read_records("below/results/provenance")
+    manifest = "below/results/manifest.json"
+    write_manifest(manifest, records, [str(table)], {"scale": "demo"}, "demo")
+    assert cli.main(["verify", "below/results"]) == 0
+    table.write_text("method,value,scale\nsnip,2.0,demo\n")
+    assert cli.main(["verify", "below/results"]) == 1
+    assert f"{table}: this output isn't what it was" in capsys.readouterr().out
+
+
+def test_touching_copying_and_other_commands_products_change_nothing(run):
+    for file in run.rglob("*.csv"):
+        os.utime(file, (1, 1))
+    Path("results/bench").mkdir()
+    Path("results/bench/rl.csv").touch()
+    shutil.copytree(run, run.parent / "copy")
+    os.chdir(run.parent / "copy")
+    assert problems() == []
+
+
+def flip(noise):
+    files = ["resources/data.bin", "results/shards/b/c.bin", "results/report.html"]
+    file = Path(noise.choice([*files, *map(str, Path("results/provenance").rglob("*.json"))]))
+    content = bytearray(file.read_bytes())
+    content[noise.randrange(len(content))] ^= 1 << noise.randrange(8)
+    file.write_bytes(content)
+    return str(file)
+
+
+def delete(noise):
+    file = noise.choice([*Path("results").rglob("*.json"), *Path("results").rglob("*.bin")])
+    if file.name == "manifest.json":
+        file = Path("results/report.html")
+    file.unlink()
+    return str(file)
+
+
+def stale(noise):
+    name = f"rule{noise.randrange(1000)}"
+    job(name, [], [f"results/{name}"])
+    return f"results/provenance/{name}/{name}.json"
+
+
+def edit(noise):
+    file = Path("results/tables/scores.csv")
+    file.write_text(file.read_text().replace("1.0", f"{noise.uniform(2, 9):.2f}"))
+    return str(file)
+
+
+def scale(noise):
+    """In the table, or in the manifest, or in both with new hashes but the tables'."""
+    label = noise.choice(["paper", "custom"])
+    if noise.random() < 0.5:
+        file = Path("results/tables/scores.csv")
+        file.write_text(file.read_text().replace("demo", label))
+        return f"{file}: says scale {label}; the run is demo"
+    records = read_records("results/provenance")
+    write_manifest("results/manifest.json", records, WANTED, {}, label)
+    return f"says scale demo; the run is {label}"
+
+
+@pytest.mark.parametrize("fault", [flip, delete, stale, edit, scale])
+@pytest.mark.parametrize("number", range(FAULTS))
+def test_every_fault_is_found_by_name(run, fault, number):
+    named = fault(random.Random(f"{os.environ['TRIPTYCH_SEED']} {number}"))
+    assert any(named in problem for problem in problems()), problems()
+    assert cli.main(["verify"]) == 1
+
+
+def test_an_edited_manifest_a_left_table_and_a_missing_manifest_are_said(run):
+    Path("results/tables/old.csv").touch()
+    assert problems() == ["results/tables/old.csv: no job of this run made it"]
+    manifest = Path("results/manifest.json")
+    manifest.write_text(manifest.read_text().replace("1.5", "1.0"))
+    assert any("its own hash differs" in each for each in problems())
+    manifest.write_text("[]")
+    with pytest.raises(InputError, match="is not a manifest"):
+        problems()
+    manifest.unlink()
+    with pytest.raises(InputError, match="last thing that a whole run makes"):
+        problems()
+
+
+def test_jobs_of_earlier_configs_are_no_part_of_a_run(run):
+    job("old", ["results/shards"], ["results/old.csv"], seconds=1e6)
+    records = read_records("results/provenance")
+    assert len(records) == 4
+    assert {each["rule"] for each in of_this_run(records, WANTED).values()} == {
+        *("shard", "score", "page")
+    }
+
+
+def test_the_commit_and_whether_it_was_clean_are_told(run):
+    def git(*arguments):
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
+
+    def written():
+        write_manifest("results/manifest.json", read_records("results/provenance"), WANTED, {}, "")
+        return json.loads(Path("results/manifest.json").read_text())
+
+    git("init")
+    Path(".gitignore").write_text("results\n")
+    git("add", "-A")
+    git("commit", "-m", "one")
+    assert written()["clean"] and len(written()["commit"]) == 40
+    Path("resources/data.bin").write_bytes(b"")
+    assert not written()["clean"]
+
+
+def test_a_broken_record_is_named(tmp_path):
+    (tmp_path / "broken.json").write_text("{")
+    with pytest.raises(ValueError, match=r"broken\.json"):
+        read_records(tmp_path)

@@ -1,0 +1,44 @@
+"""Table 2, other ensembles, Figure 2, results with and without leaks, those beyond the paper."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.audio.report.figures import beyond_figure, finetuning_figure, finetuning_long
+from triptych.audio.report.rows import AudioStudy, read_rows
+from triptych.audio.report.tables import table2_long, table2_tables
+from triptych.audio.report.tables_beyond import beyond_long, beyond_table
+from triptych.audio.report.tables_ensembles import ensembles_long, ensembles_tables
+from triptych.audio.report.tables_leaks import leaks_long, leaks_tables, read_corpora
+from triptych.core.job import job
+from triptych.report.palette import save_figure, write_figure
+from triptych.report.tables import write_table
+
+with job(snakemake):
+    given, output, params = snakemake.input, snakemake.output, snakemake.params
+    study, scale = AudioStudy.read(**params.study), params.scale
+    metrics, queries = read_rows(given.metrics), read_rows(given.queries)
+    published = pd.read_csv(given.published)
+    table2 = table2_long(
+        metrics, queries, read_rows(given.ensembles), published, study, scale=scale
+    )
+    write_table(table2, table2_tables(table2), Path(output.table2[0]).with_suffix(""))
+    ensembles = ensembles_long(read_rows(given.subsets), study, scale=scale)
+    write_table(ensembles, ensembles_tables(ensembles), Path(output.ensembles[0]).with_suffix(""))
+    figure2 = finetuning_long(read_rows(given.history), metrics, study, scale=scale)
+    write_figure(finetuning_figure(figure2), figure2, output.figure2)
+    leaks = leaks_long(
+        metrics,
+        queries,
+        read_corpora(given.removed),
+        read_corpora(given.counts),
+        read_rows(given.clips),
+        study,
+        exclusions=params.exclusions,
+        scale=scale,
+    )
+    write_table(leaks, leaks_tables(leaks), Path(output.leaks[0]).with_suffix(""))
+    beyond = beyond_long(metrics, study, scale=scale)
+    svg, _, _, numbers, _, _ = output.beyond
+    save_figure(beyond_figure(beyond), Path(svg).with_suffix(""))
+    write_table(beyond, beyond_table(beyond), Path(numbers).with_suffix(""))

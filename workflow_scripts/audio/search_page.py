@@ -1,0 +1,27 @@
+"""results/search.html: queries of the test split, what the model finds, to be seen and heard."""
+
+from pathlib import Path
+
+from triptych.audio.data.shards import ClipStore
+from triptych.audio.data.tables import read_table
+from triptych.audio.embedding_files import read_embeddings
+from triptych.audio.search.page import search_page
+from triptych.core.files import atomic_path
+from triptych.core.job import job
+from triptych.report.page import TEMPLATES
+
+with job(snakemake):
+    given, params = snakemake.input, snakemake.params
+    split = read_embeddings(Path(params.run["folder"]) / "embeddings.npz")["evaluation"]
+    html = search_page(
+        split,
+        read_table(given.clips),
+        read_table(given.captions),
+        ClipStore([given.shards]),
+        queries=params.settings["queries"],
+        style=(TEMPLATES / "style.css").read_text(encoding="utf-8"),
+        run=params.run,
+        scale=params.scale,
+    )
+    with atomic_path(snakemake.output[0]) as temporary:
+        temporary.write_text(html, encoding="utf-8")

@@ -1,0 +1,57 @@
+"""results/report.html: the page that shows everything a run made."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.core.files import atomic_path, read_frames
+from triptych.core.job import job
+from triptych.report.embedding import preview
+from triptych.report.manifest import of_this_run, read_records
+from triptych.report.page import (
+    Page,
+    PageStudy,
+    larger_than,
+    page_claims,
+    page_figures,
+    render_page,
+)
+from triptych.report.timings import job_table, timing_table, versions
+from triptych.studies import files_of, studies
+
+with job(snakemake):
+    given, params = snakemake.input, snakemake.params
+    jobs = job_table(of_this_run(read_records(params.provenance), map(str, given)))
+    captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
+    pictures = {Path(path).stem.split("_")[0]: Path(path) for path in given.pictures}
+    verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)
+    larger = larger_than(params.scale, pd.read_csv(given.scales))
+    parts = [
+        PageStudy(
+            name,
+            study.TITLE,
+            study.PAPER,
+            params.facts[name],
+            page_claims(name, verdicts, published, study.CRITERIA, larger),
+            study.sections(
+                files_of(name, given),
+                params.settings[name],
+                page_figures(name, study.TITLES, given.figures, captions),
+            ),
+            study.headlines(files_of(name, given), params.settings[name]),
+            (pictures[name].stem, preview(pictures[name])),
+        )
+        for name, study in studies().items()
+    ]
+    page = Page(
+        title=params.title,
+        subtitle=params.subtitle,
+        scale=params.scale,
+        studies=parts,
+        timings=timing_table(jobs),
+        versions=versions(jobs, params.packages),
+        differences=Path(given.differences).read_text(encoding="utf-8"),
+        colophon=Path(given.colophon).read_text(encoding="utf-8"),
+    )
+    with atomic_path(snakemake.output[0]) as temporary:
+        temporary.write_text(render_page(page), encoding="utf-8")

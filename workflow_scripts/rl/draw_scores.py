@@ -1,0 +1,70 @@
+"""What the trained runs scored and sensed: figures, curves, tables of scores and of inputs."""
+
+from pathlib import Path
+
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.palette import write_figure
+from triptych.report.tables import with_cells, write_table
+from triptych.rl.methods import CONTROLS
+from triptych.rl.report.comparisons import (
+    comparisons_long,
+    comparisons_table,
+    profiles_figure,
+    profiles_long,
+)
+from triptych.rl.report.figures import sparsity_figure
+from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
+from triptych.rl.report.scores import (
+    default_pruning,
+    in_units,
+    run_scores,
+    seen_as,
+    summarise_scores,
+    with_data,
+)
+from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
+from triptych.rl.report.tables import scores_long, scores_table
+from triptych.rl.report.variants import variants_long, variants_table
+from triptych.rl.tasks import NORMALISED
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    scale, units, data = params.scale, params.units, params.data
+    every, last = read_frames(snakemake.input.scores), params.last_evaluations
+    evaluations = seen_as(every, params.observations)
+    behaviour = read_frames(snakemake.input.datasets)
+    runs = run_scores(evaluations, last)
+    summary = summarise_scores(runs)
+    for name, methods in params.figures.items():
+        shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
+        numbers = with_data(in_units(with_cells(shown, unit=NORMALISED, scale=scale), units), data)
+        write_figure(sparsity_figure(numbers, behaviour, *methods), numbers, getattr(output, name))
+    for name, method in params.levels.items():
+        levels = with_data(levels_long(evaluations, method, scale, units), data)
+        write_figure(levels_figure(levels), levels, getattr(output, name))
+    curves = with_data(curves_long(evaluations, scale, units), data)
+    write_figure(curves_figure(curves), curves, output.curves)
+    scores = with_data(scores_long(runs, sparsity_percent=95, scale=scale, units=units), data)
+    if alike := sorted(set(runs["task"]) - set(units)):
+        profiles = profiles_long(runs[runs["task"].isin(alike)], behaviour, scale=scale)
+        write_figure(profiles_figure(profiles), profiles, output.profiles)
+    compared = with_data(comparisons_long(runs, scale=scale, units=units), data)
+    masks_inputs = default_pruning(read_frames(snakemake.input.inputs))
+    inputs = with_data(inputs_long(masks_inputs, sparsity_percent=95, scale=scale), data)
+    if sensing := params.sensing:
+        seen = run_scores(default_pruning(every), last)
+        sensors = with_data(sensors_long(seen, inputs, **sensing, scale=scale, units=units), data)
+        write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
+    if variants := params.variants:
+        of_all = run_scores(every[every["observations"] == params.observations], last)
+        varied = with_data(variants_long(of_all, scale=scale, units=units), data)
+        write_table(
+            varied, variants_table(varied, variants), Path(output.variants[0]).with_suffix("")
+        )
+    for long, table, files in (
+        (scores, scores_table(scores), output.scores),
+        (compared, comparisons_table(compared), output.comparisons),
+        (inputs, cut_table(inputs), output.inputs),
+    ):
+        write_table(long, table, Path(files[0]).with_suffix(""))

@@ -1,0 +1,19 @@
+"""Images after which a network's training has paid, by size and backbone of Version 1."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.tables import write_table
+from triptych.style.report.tables_beyond import breakeven_long, breakeven_table, shipped_losses
+
+with job(snakemake):
+    long = breakeven_long(
+        read_frames(snakemake.input.trained),
+        shipped_losses(snakemake.input.shipped),
+        pd.read_csv(snakemake.input.table1),
+        scale=snakemake.params.scale,
+    )
+    write_table(long, breakeven_table(long), Path(snakemake.output[0]).with_suffix(""))

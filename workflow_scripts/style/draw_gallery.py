@@ -1,0 +1,22 @@
+"""Figure 7, one photograph in several styles by Version 1; and one at several sizes."""
+
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.palette import write_figure
+from triptych.style.report.figures_images import paintings_figure, sizes_figure
+from triptych.style.report.figures_panels import files_by_stem
+from triptych.style.report.tables_results import results_long
+
+with job(snakemake):
+    given, output = snakemake.input, snakemake.output
+    runs = read_frames(given.runs)
+    contents, paintings = files_by_stem(given.contents), files_by_stem(given.paintings)
+    drawn = (
+        ("paintings", paintings_figure, output.figure7),
+        ("sizes", sizes_figure, output.sizes),
+    )
+    for folder, (experiment, of_images, files) in zip(given.images, drawn, strict=True):
+        long = results_long(runs, experiment=experiment, scale=snakemake.params.scale)
+        images = files_by_stem(folder)
+        figure = of_images(long, images=images, contents=contents, paintings=paintings)
+        write_figure(figure, long, files, photographs=True)

@@ -1,0 +1,21 @@
+"""Figure 4: run time by content loss, paired and repeated, with the numbers that it draws."""
+
+import pandas as pd
+
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.palette import write_figure
+from triptych.style.report.figures_curves import loss_times_figure
+from triptych.style.report.tables_history import history_long
+from triptych.style.report.tables_times import loss_times_long
+
+with job(snakemake):
+    given, scale = snakemake.input, snakemake.params.scale
+    times = loss_times_long(read_frames(given.timing), scale=scale)
+    runs, history = read_frames(given.runs), read_frames(given.history)
+    trends = history_long(history, runs, experiment="losses", scale=scale)
+    write_figure(
+        loss_times_figure(times, trends),
+        pd.concat([times, trends], ignore_index=True),
+        snakemake.output,
+    )

@@ -1,0 +1,22 @@
+"""Figure 8: a large photograph, the style and Version 2's result, with an enlarged detail."""
+
+from pathlib import Path
+
+from triptych.core.files import read_frames
+from triptych.core.job import job
+from triptych.report.palette import write_figure
+from triptych.style.report.figures_images import high_resolution_figure
+from triptych.style.report.tables_results import stylised_long
+
+with job(snakemake):
+    given, result = snakemake.input, Path(snakemake.input.result)
+    long = stylised_long(
+        read_frames(given.stylised_runs),
+        content=result.stem,
+        painting=result.parent.name,
+        scale=snakemake.params.scale,
+    )
+    figure = high_resolution_figure(
+        long.iloc[0], content=Path(given.content), painting=Path(given.painting), result=result
+    )
+    write_figure(figure, long, snakemake.output, photographs=True)

@@ -1,0 +1,177 @@
+"""What changed from one run to another, cell by cell: `triptych compare`."""
+
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from triptych.core.errors import InputError
+from triptych.report.tables import CELL_COLUMNS, DASH, percent
+
+FOUND = {
+    *(*CELL_COLUMNS, "low", "high", "minimum", "maximum", "deviation", "verdict", "status"),
+    *("seeds", "runs", "repeats", "episodes", "queries", "clips", "images", "frames", "models"),
+    *("evaluations", "batches", "weights", "width", "architecture", "origin", "data", "place"),
+    *("device", "threads", "precision", "comparable", "cut", "least", "bytes", "values"),
+    *("valid_percent", "reached", "chosen", "training_seconds", "taken_up"),
+} - {"unit"}
+"""Columns that a run finds or that say what it was made of. All others name the cell, but for
+those with fractions, which are found too."""
+SAME = 1e-9
+"""The relative difference below which two numbers are one."""
+OUTSIDE, INSIDE, NONE = "outside", "inside", "no interval"
+SHOWN = 5
+"""Changed cells of a table that are printed, the most changed first."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs. cells: a row each that both have, of `table`, `cell`, `a`, `b`, `difference`,
+    `percent`, `interval` (OUTSIDE where neither value lies within the other's interval), `text_a`,
+    `text_b` as the tables have them, since some values are words. only: rows of one run alone, as
+    `table`, `cell`, `run`. claims: `id`, `a`, `b`, where verdicts differ."""
+
+    cells: pd.DataFrame
+    only: pd.DataFrame
+    claims: pd.DataFrame
+
+    def changed(self) -> pd.DataFrame:
+        """The cells whose values differ, those outside their intervals first, then by percent."""
+        words = self.cells["difference"].isna() & (self.cells["text_a"] != self.cells["text_b"])
+        cells = self.cells[words | (self.cells["percent"].abs() > 100 * SAME)]
+        order = pd.DataFrame(
+            {"inside": cells["interval"] != OUTSIDE, "by": -cells["percent"].abs()}
+        )
+        return cells.loc[order.sort_values(["inside", "by"], kind="stable").index]
+
+
+def compare(first: Path, second: Path) -> Comparison:
+    """Compare the tables and claims of two folders of results.
+
+    Raises InputError for a folder without tables, or two that have none in common.
+    """
+    a, b = _tables(first), _tables(second)
+    common = [name for name in a if name in b]
+    if not common:
+        raise InputError(f"{first} and {second} have no table in common: two results folders?")
+    cells, only = [], []
+    for name in common:
+        matched = _matched(a[name], b[name])
+        both = matched["_merge"] == "both"
+        cells.append(_cells(matched[both]).assign(table=name))
+        alone = matched.loc[~both, ["cell", "_merge"]].astype(str)
+        alone["run"] = alone.pop("_merge").map({"left_only": "A", "right_only": "B"})
+        only.append(alone.assign(table=name))
+    for run, here, there in (("A", a, b), ("B", b, a)):
+        missing = [name for name in here if name not in there]
+        only.append(pd.DataFrame({"cell": "the whole table", "run": run, "table": missing}))
+    return Comparison(
+        pd.concat(cells, ignore_index=True),
+        pd.concat(only, ignore_index=True)[["table", "cell", "run"]],
+        _claims(first, second),
+    )
+
+
+def _tables(folder: Path) -> dict[str, pd.DataFrame]:
+    """The long tables of a run by name."""
+    paths = sorted((folder / "tables").glob("*.csv"))
+    if not paths:
+        raise InputError(f"{folder}: no tables/*.csv there; give a results folder of a run")
+    try:
+        frames = {path.stem: pd.read_csv(path, low_memory=False) for path in paths}
+    except (ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"{folder}/tables: a table cannot be read: {error}") from error
+    return {name: frame for name, frame in frames.items() if "value" in frame}
+
+
+def _matched(a: pd.DataFrame, b: pd.DataFrame) -> pd.DataFrame:
+    """The rows of both, joined by what names a cell and, among equals, by their order."""
+    named = [key for key in a if key in b and key not in FOUND]
+    keys = [key for key in named if not (_fractions(a[key]) or _fractions(b[key]))]
+    sides = []
+    for frame in (a, b):
+        names = [[_name(value) for value in row] for row in frame[keys].itertuples(index=False)]
+        side = frame.reindex(columns=["value", "low", "high"]).apply(pd.to_numeric, errors="coerce")
+        side["text"] = [DASH if pd.isna(value) else str(value) for value in frame["value"]]
+        side["cell"] = [", ".join(filter(None, row)) for row in names]
+        side["place"] = side.groupby("cell").cumcount()
+        sides.append(side)
+    return sides[0].merge(sides[1], on=["cell", "place"], how="outer", indicator=True)
+
+
+def _name(value: Any) -> str:
+    """A part of a cell's name; a whole number is read as a fraction where some are missing."""
+    return "" if pd.isna(value) else str(value).removesuffix(".0")
+
+
+def _fractions(column: pd.Series) -> bool:
+    numbers = column.dropna()
+    return pd.api.types.is_float_dtype(column) and bool((numbers % 1 != 0).any())
+
+
+def _cells(rows: pd.DataFrame) -> pd.DataFrame:
+    """Both values, their difference, and how it stands to the intervals."""
+    a, b = rows["value_x"], rows["value_y"]
+    inside = pd.Series(False, index=rows.index)
+    there = pd.Series(False, index=rows.index)
+    for own, other, side in ((a, b, "x"), (b, a, "y")):
+        low, high = rows[f"low_{side}"], rows[f"high_{side}"]
+        of_value = own.between(low, high)  # some tables have intervals of something else
+        inside |= of_value & other.between(low, high)
+        there |= of_value
+    size = np.maximum(a.abs(), b.abs())
+    change = (100 * (b - a) / a.abs().where(a != 0, size)).where(size > 0, 0.0)
+    interval = np.select([~there, inside], [NONE, INSIDE], OUTSIDE)
+    both = {
+        "cell": rows["cell"],
+        "a": a,
+        "b": b,
+        "text_a": rows["text_x"],
+        "text_b": rows["text_y"],
+    }
+    return pd.DataFrame({**both, "difference": b - a, "percent": change, "interval": interval})
+
+
+def _claims(first: Path, second: Path) -> pd.DataFrame:
+    """Claims whose verdicts differ; one that a run lacks has a dash."""
+    sides = [
+        pd.read_csv(path, index_col="id")["verdict"] if path.exists() else pd.Series(dtype=str)
+        for path in (first / "claims.csv", second / "claims.csv")
+    ]
+    both = pd.concat(sides, axis=1, keys=["a", "b"]).fillna(DASH)
+    return both[both["a"] != both["b"]].rename_axis("id").reset_index()
+
+
+def text(compared: Comparison) -> str:
+    """What is printed: verdicts, then table by table what changed, then rows of one run alone."""
+    lines = [f"{len(compared.claims)} claims changed their verdict"]
+    lines += [f"  {row.id}: {row.a} -> {row.b}" for row in compared.claims.itertuples()]
+    changed = compared.changed()
+    for name, cells in compared.cells.groupby("table"):
+        own = changed[changed["table"] == name]
+        if own.empty:
+            continue
+        outside = int((own["interval"] == OUTSIDE).sum())
+        lines.append(f"{name}: {len(own)} of {len(cells)} cells changed, {outside} outside")
+        lines += [f"  {' | '.join(row_text(row))}" for _, row in own.head(SHOWN).iterrows()]
+        if len(own) > SHOWN:
+            lines.append(f"  and {len(own) - SHOWN} more: --html has all")
+    for _, rows in compared.only.groupby(["table", "run"]):
+        table, cell, run = rows.iloc[0]
+        lines.append(f"{table}: {len(rows)} rows only in {run}: {cell}, ...")
+    same = compared.cells["table"].nunique() - changed["table"].nunique()
+    lines.append(f"{same} tables are the same in all cells that both runs have")
+    lines.append("outside: neither value lies in the other's interval; relative to A")
+    return "\n".join(lines)
+
+
+def row_text(row: pd.Series) -> tuple[str, ...]:
+    """A changed cell as it is shown: cell, A, B, difference, percent, interval."""
+    if pd.isna(row["difference"]):
+        words = (textwrap.shorten(row[key], 60, placeholder=" …") for key in ("text_a", "text_b"))
+        return (str(row["cell"]), *words, DASH, DASH, DASH)
+    numbers = (f"{row[key]:.6g}" for key in ("a", "b", "difference"))
+    return (str(row["cell"]), *numbers, percent(row["percent"], 1), str(row["interval"]))

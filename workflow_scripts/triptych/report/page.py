@@ -1,0 +1,241 @@
+"""results/report.html: one page that needs nothing but itself.
+
+The first screen is text, a row for each claim and headline number; pictures come behind it.
+Figures are embedded as data, styles are inline, there is no script and no request to any
+server. Jinja escapes every value; only `markdown.render` and the style sheet, whose text is
+the project's own, enter as markup.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jinja2
+import pandas as pd
+from markupsafe import Markup
+
+from triptych.report.embedding import PAGE_WIDTH, Embedded, data_address, embedded
+from triptych.report.markdown import inline, render
+from triptych.report.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
+from triptych.report.tables import DASH, Table
+from triptych.report.verdicts import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    ON_OTHER_DATA,
+    REPRODUCED,
+    SEEN,
+)
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
+LONGEST_ALT = 220  # letters, of whole sentences but for the first
+_CHIPS = {REPRODUCED: "yes", NOT_REPRODUCED: "no", SEEN: "seen", NOT_TESTABLE: "open"}
+_NUMBERS = {COMPARED: "seen", NOT_COMPARED: "open"}
+
+
+@dataclass(frozen=True)
+class PageFigure:
+    """A figure with its number, caption (Markdown) and embedded picture, of this width and height.
+
+    photographs: whether it shows images, whose colours must stay in a dark page.
+    """
+
+    name: str
+    title: str
+    caption: str
+    source: str
+    width: int = PAGE_WIDTH
+    height: int = PAGE_WIDTH
+    photographs: bool = False
+
+    @classmethod
+    def read(cls, path: str | Path, title: str, caption: str) -> "PageFigure":
+        """Embed an SVG or PNG file."""
+        return cls(Path(path).stem, title, caption, *embedded(path))
+
+    @property
+    def alt(self) -> str:
+        """What it shows, for who doesn't see it: the title without its number, and as much of the
+        caption as LONGEST_ALT allows, the first sentence at least."""
+        text = re.sub(r"^(Figure \d+\.|Beyond the paper:) ", "", self.title)
+        text = text[:1].upper() + text[1:]
+        sentences = re.split(r"(?<=\.) ", str(inline(self.caption).striptags()))
+        for place, sentence in enumerate(sentences):
+            if place and len(text) + len(sentence) > LONGEST_ALT:
+                break
+            text = f"{text} {sentence}"
+        return text
+
+
+@dataclass(frozen=True)
+class PageVideo:
+    """A film that plays in the page; one too large for that is named by its path alone."""
+
+    name: str
+    title: str
+    caption: str
+    source: str
+    path: str
+
+    @classmethod
+    def read(cls, path: str | Path, name: str, title: str, caption: str) -> "PageVideo":
+        """Embed an MP4 file of at most LARGEST_VIDEO bytes."""
+        path = Path(path)
+        if path.suffix != ".mp4":
+            raise ValueError(f"{path}: a film of the page is an .mp4")
+        fits = path.stat().st_size <= LARGEST_VIDEO
+        source = data_address(path.read_bytes(), "video/mp4") if fits else ""
+        return cls(name, title, caption, source, path.as_posix())
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a study: what it is about, then its figures, films and tables. intro: Markdown."""
+
+    anchor: str
+    title: str
+    intro: str
+    figures: Sequence[PageFigure] = ()
+    tables: Sequence[Table] = ()
+    videos: Sequence[PageVideo] = ()
+
+
+@dataclass(frozen=True)
+class PageStudy:
+    """One paper's part of the page: what was run (facts, name to text), its claims, its sections.
+
+    paper: title, authors and year (Markdown). headlines: published numbers beside this run's.
+    picture: of its figure of that name, for the first screen.
+    """
+
+    anchor: str
+    title: str
+    paper: str
+    facts: Mapping[str, str]
+    claims: Sequence[PageClaim]
+    sections: Sequence[Section]
+    headlines: Sequence[Headline] = ()
+    picture: tuple[str, Embedded] | None = None
+
+    def scores(self, tested: bool) -> list[Score]:
+        """The scoreboard's rows: those that could be tested or compared, or the others."""
+        rows = scores(self.claims, self.headlines)
+        return [row for row in rows if (row.verdict not in (NOT_TESTABLE, NOT_COMPARED)) == tested]
+
+    def pictured(self) -> PageFigure | None:
+        """The figure of its picture."""
+        figures = {figure.name: figure for part in self.sections for figure in part.figures}
+        return figures.get(self.picture[0]) if self.picture else None
+
+    def counts(self) -> dict[str, int]:
+        """Claims by verdict."""
+        return {verdict: sum(c.verdict == verdict for c in self.claims) for verdict in _CHIPS}
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the page shows. differences, colophon: Markdown."""
+
+    title: str
+    subtitle: str
+    scale: str
+    studies: Sequence[PageStudy]
+    timings: Table
+    versions: Mapping[str, str]
+    differences: str
+    colophon: str
+
+
+def page_figures(
+    study: str,
+    titles: Mapping[str, str],
+    figures: Sequence[str | Path],
+    captions: Mapping[str, str],
+) -> dict[str, PageFigure]:
+    """A study's figures among these, by name; in the order of its titles.
+
+    Raises ValueError naming a figure that has no title or caption.
+    """
+    files = {Path(path).stem: path for path in figures}
+    own = {name for name in files if name.startswith(f"{study}_")}
+    for kind, given in (("title", titles), ("caption", captions)):
+        missing = sorted(own - set(given))
+        if missing:
+            raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
+    return {
+        name: PageFigure.read(files[name], title, captions[name])
+        for name, title in titles.items()
+        if name in own
+    }
+
+
+def page_claims(
+    study: str,
+    verdicts: pd.DataFrame,
+    published: pd.DataFrame,
+    criteria: Mapping[str, str],
+    larger: pd.DataFrame,
+) -> list[PageClaim]:
+    """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
+
+    larger: the rows of resources/scales.csv that this run has not been (`larger_than`). Raises
+    ValueError for a verdict on a claim that is not listed.
+    """
+    deciding = larger.drop_duplicates("claim").set_index("claim")
+    listed = published.set_index("id")
+    unknown = sorted(set(verdicts["id"]) - set(listed.index))
+    if unknown:
+        raise ValueError(
+            f"verdicts on claims that no resources/published/*_claims.csv lists: {unknown}"
+        )
+    return [
+        PageClaim(
+            id=str(row["id"]),
+            claim=str(listed.at[row["id"], "claim"]),
+            where=str(listed.at[row["id"], "where"]),
+            criterion=criteria.get(str(row["id"]), ""),
+            verdict=str(row["verdict"]),
+            measured=str(row["measured"]).split("; "),
+            interval=_text(row["interval"]),
+            reason=str(row["reason"]).split("; "),
+            published=_text(listed.at[row["id"], "published"] if "published" in listed else ""),
+            price=_price(deciding.loc[row["id"]]) if row["id"] in deciding.index else "",
+        )
+        for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
+    ]
+
+
+def larger_than(scale: str, scales: pd.DataFrame) -> pd.DataFrame:
+    """The rows of resources/scales.csv, smaller scales first, of scales larger than a run's; all
+    of them for a run of no shipped scale."""
+    smaller = scales["scale"].eq(scale)[::-1].cummax()[::-1]
+    return scales[~smaller]
+
+
+def _price(scale: pd.Series) -> str:
+    """What it would take to test a claim."""
+    how = "shows it on other data" if scale["decided"] == ON_OTHER_DATA else "decides it"
+    return f"{scale['config']} {how}, in {scale['takes']} (computed)."
+
+
+def _text(value: object) -> str:
+    """A cell's text; nothing for an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def render_page(page: Page) -> str:
+    """The whole HTML document."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["inline"] = inline
+    environment.filters["markdown"] = render
+    style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
+    template = environment.get_template("page.html.j2")
+    return template.render(page=page, chips=_CHIPS, marks=_CHIPS | _NUMBERS, dash=DASH, style=style)

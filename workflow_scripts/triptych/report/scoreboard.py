@@ -1,0 +1,133 @@
+"""The page's first screen: a row for each claim and headline number, published beside ours."""
+
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from triptych.report.tables import DASH, MINUS, percent
+from triptych.report.verdicts import NOT_TESTABLE
+
+LONGEST = 64
+"""Letters of a cell; a claim's card has the whole of it."""
+TOLD = 2
+"""Reasons for which a row has room."""
+COMPARED, NOT_COMPARED = "compared", "not comparable"
+"""What stands in place of a verdict beside a number that is no claim's."""
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A published number beside this run's.
+
+    unit: behind both, with its space. claim: whose number it is, empty for a row of its own, which
+    `unlike`, where it isn't empty, says why the two can't be compared. points: the distance is a
+    difference in the unit, not a percentage of what was published. interval: of ours, as text.
+    """
+
+    text: str
+    where: str
+    published: float
+    ours: float
+    unit: str
+    digits: int
+    interval: str = ""
+    claim: str = ""
+    unlike: str = ""
+    points: bool = False
+
+    def shown(self, value: float) -> str:
+        """A number as the row shows it."""
+        return DASH if value != value else f"{value:,.{self.digits}f}{self.unit}"
+
+    def distance(self) -> str:
+        """From what was published to ours."""
+        if self.ours != self.ours:
+            return DASH
+        if self.points:
+            return f"{self.ours - self.published:+.{self.digits}f}{self.unit}".replace("-", MINUS)
+        return percent(100 * (self.ours / self.published - 1), 1)
+
+
+@dataclass(frozen=True)
+class PageClaim:
+    """A claim of a paper with this run's verdict and the rule that led to it.
+
+    published: what the paper says, in a few words. price: what it would take to test it.
+    """
+
+    id: str
+    claim: str
+    where: str
+    criterion: str
+    verdict: str
+    measured: Sequence[str]
+    interval: str
+    reason: Sequence[str]
+    published: str = ""
+    price: str = ""
+
+
+@dataclass(frozen=True)
+class Score:
+    """A row. anchor: of what it is about on the page. price: where it could not be tested."""
+
+    text: str
+    where: str
+    anchor: str
+    published: str
+    ours: str
+    interval: str
+    distance: str
+    verdict: str
+    price: str
+
+
+def scores(claims: Iterable[PageClaim], headlines: Iterable[Headline]) -> list[Score]:
+    """Claims first, with the number of theirs where there is one; then the other numbers."""
+    numbers = list(headlines)
+    of_claim = {each.claim: each for each in numbers if each.claim}
+    rows = [_of_claim(claim, of_claim.get(claim.id)) for claim in claims]
+    return rows + [_of_number(each) for each in numbers if not each.claim]
+
+
+def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
+    measured = "; ".join(each for each in claim.measured if each)
+    open_ = claim.verdict == NOT_TESTABLE
+    there = number is not None and number.ours == number.ours
+    return Score(
+        text=claim.claim,
+        where=claim.where,
+        anchor=f"claim-{claim.id}",
+        published=number.shown(number.published) if number else claim.published or DASH,
+        ours=number.shown(number.ours) if number and there else _short(measured) or DASH,
+        interval=_short((number.interval if number else "") or claim.interval) or DASH,
+        distance=number.distance() if number else DASH,
+        verdict=claim.verdict,
+        price=f"{claim.price} {_sentences(claim.reason)}".strip() if open_ else "",
+    )
+
+
+def _of_number(number: Headline) -> Score:
+    return Score(
+        text=number.text,
+        where=number.where,
+        anchor="",
+        published=number.shown(number.published),
+        ours=number.shown(number.ours),
+        interval=number.interval or DASH,
+        distance=number.distance(),
+        verdict=NOT_COMPARED if number.unlike else COMPARED,
+        price=number.unlike,
+    )
+
+
+def _sentences(reasons: Sequence[str]) -> str:
+    """Why a claim wasn't tested, each reason a sentence; its card has those left out."""
+    given = [each for each in reasons if each]
+    told = [f"{each[:1].upper()}{each[1:].rstrip('.')}." for each in given[:TOLD]]
+    left_out = [f"And {len(given) - TOLD} more."] if len(given) > TOLD else []
+    return " ".join(told + left_out)
+
+
+def _short(text: str) -> str:
+    return textwrap.shorten(text, LONGEST, placeholder=" …")
