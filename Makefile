@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster clouds lint format bench gpu gpu_part gpu_docs config wheel plan docs house experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster clouds lint format bench gpu gpu_part gpu_docs config wheel plan docs experts backbones networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -122,9 +122,6 @@ gpu_docs: $(READY)
 docs: $(DEV) ## build docs/ as a site: site/index.html
 	$(BIN)/python docs/commands.py
 	$(BIN)/zensical build --strict
-
-house: $(READY) ## draw docs/house.svg: which part of the library imports which
-	$(BIN)/python docs/house.py
 
 config: $(READY) ## config/README.md from the schema: every key, type, range, default
 	$(BIN)/python docs/config_reference.py

@@ -108,7 +108,8 @@ def test_an_edit_within_a_second_of_the_same_length_is_not_missed(library):
 
 
 def test_without_a_plan_nothing_is_compared(library):
-    (library / "job.py").write_text(JOB.format(then="pass"))
+    (library / "study").mkdir()
+    (library / "study" / "job.py").write_text(JOB.format(then="pass"))
     environment = {k: v for k, v in os.environ.items() if k != PLAN}
     done = subprocess.run(
         [sys.executable, str(library / "job.py")],
@@ -138,7 +139,8 @@ def test_files_that_changed_since_the_plan_are_listed(tmp_path):
 
 
 def test_a_job_names_the_code_of_its_plan_though_a_module_has_changed_since(library):
-    (library / "job.py").write_text(JOB.format(then="pass"))
+    (library / "study").mkdir()
+    (library / "study" / "job.py").write_text(JOB.format(then="pass"))
     code = read_code(root=library)
     plan = write_plan(library / "plans", code, [])
     (library / "triptych/early.py").write_text("VALUE = 5\n")
