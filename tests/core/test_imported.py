@@ -112,7 +112,7 @@ def test_without_a_plan_nothing_is_compared(library):
     (library / "study" / "job.py").write_text(JOB.format(then="pass"))
     environment = {k: v for k, v in os.environ.items() if k != PLAN}
     done = subprocess.run(
-        [sys.executable, str(library / "job.py")],
+        [sys.executable, str(library / "study" / "job.py")],
         env={**environment, "PYTHONPATH": str(library)},
         stdout=subprocess.PIPE,
         text=True,
