@@ -9,19 +9,20 @@ from triptych.core.provenance import fingerprint, package_versions, read_code
 
 @pytest.fixture
 def library(tmp_path):
-    """script.py imports package.used, which imports package.deep; package.other stands apart."""
+    """study/script.py imports package.used, which imports package.deep; package.other stands apart."""
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").write_text("")
     (package / "used.py").write_text("from package import deep\nVALUE = deep.VALUE\n")
     (package / "deep.py").write_text("VALUE = 1\n")
     (package / "other.py").write_text("VALUE = 2\n")
-    (tmp_path / "script.py").write_text("import os\nfrom package.used import VALUE\n")
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "script.py").write_text("import os\nfrom package.used import VALUE\n")
     return tmp_path
 
 
 def digest(library, memory=None):
-    return read_code(memory, library).digests["script.py"]
+    return read_code(memory, library).digests["study/script.py"]
 
 
 def test_editing_a_module_that_is_imported_indirectly_changes_the_digest(library):
@@ -40,7 +41,7 @@ def test_editing_a_module_that_is_not_imported_changes_nothing(library, module):
 def test_comments_formatting_and_file_times_do_not_count(library):
     before = digest(library)
     (library / "package" / "deep.py").write_text("# a comment\nVALUE   =  1\n")
-    os.utime(library / "script.py", (1, 1))
+    os.utime(library / "study" / "script.py", (1, 1))
     assert digest(library) == before
 
 
