@@ -59,10 +59,8 @@ demo: $(READY) ## everything at demo scale: results/report.html
 test: $(DEV) ## the test suite, the longest files first (PYTEST="-m 'not slow'": the fast ones)
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
 
-faults: $(DEV) ## what can go wrong, tried; the table of docs/reliability.md (after make cluster)
-	rm -f results/reliability/*.jsonl
-	$(BIN)/python -m pytest -q -n auto --dist loadfile --reliability results/reliability tests/faults
-	$(BIN)/python tests/faults/reliability.py results/reliability docs/reliability.md
+faults: $(DEV) ## kills and edits at many random moments, damaged inputs by the hundred
+	TRIPTYCH_KILLS=3 TRIPTYCH_MOMENTS=30 $(BIN)/python -m pytest -q -n auto --dist loadfile -m "" tests/faults
 
 rehearsal: $(DEV) ## the paper scale's every rule at full shapes, on synthetic inputs; evening, overnight
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)
@@ -74,8 +72,7 @@ clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alon
 	  --overlay config/clotho.yaml --overlay config/projection.yaml audio
 
 cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
-	rm -rf results/reliability/cluster
-	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q --reliability results/reliability/cluster tests/cluster
+	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q tests/cluster
 
 CLOUDS := .venv-clouds
 clouds: $(DEV) ## results in an S3 storage (moto's, here), jobs as Kubernetes' pods are; an environment more

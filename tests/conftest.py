@@ -25,15 +25,6 @@ torch.set_num_threads(1)
 ROOT = Path(__file__).parents[1]
 
 
-def pytest_addoption(parser):
-    parser.addoption(
-        "--reliability",
-        metavar="FOLDER",
-        type=os.path.abspath,  # some tests work in other folders
-        help="leave records of the faults tried in FOLDER",
-    )
-
-
 def pytest_configure(config):
     # Before any worker starts, so that all draw from one seed.
     os.environ.setdefault("TRIPTYCH_SEED", str(secrets.randbelow(1_000_000)))

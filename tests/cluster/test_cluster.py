@@ -4,7 +4,6 @@ Run by `make cluster`, as root: it brings a private SLURM of one node up, and do
 undisturbed run is one of the same study (study.yaml), by Snakemake alone.
 """
 
-import json
 import os
 import re
 import shutil
@@ -236,17 +235,3 @@ def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_byte
     assert ours.keys() == theirs.keys()
     assert sum(name.endswith("policies.safetensors") for name in ours) == 4
     assert [name for name in ours if ours[name] != theirs[name]] == []
-    record(request)
-
-
-def record(request):
-    """A line for each disturbance, in the folder that --reliability names."""
-    folder = request.config.getoption("--reliability")
-    if folder is None:
-        return
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    with (Path(folder) / f"{os.getpid()}.jsonl").open("a") as stream:
-        for subject in ("pre-empted", "own clock", "time limit", "scancel"):
-            line = {"kind": "cluster", "subject": f"rl_train: {subject}", "times": 1}
-            line["outcome"] = "resumed, same bytes as an undisturbed run"
-            stream.write(json.dumps(line) + "\n")

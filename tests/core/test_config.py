@@ -1,6 +1,7 @@
 """A wrong configuration gets one message: the key, what was given, what is allowed."""
 
 import copy
+import math
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,28 @@ def test_a_missing_key_is_named(demo):
     del demo["rl"]["training"]["batch"]
     with pytest.raises(ConfigError, match=r"rl\.training lacks batch"):
         check_config(demo, SCHEMA)
+
+
+def numbers(table, path=()):
+    """Path of every number in a config."""
+    entries = table.items() if isinstance(table, dict) else enumerate(table)
+    for key, value in entries:
+        if isinstance(value, dict | list):
+            yield from numbers(value, (*path, key))
+        elif type(value) in (int, float):
+            yield (*path, key)
+
+
+@pytest.mark.parametrize("value", [-1, math.nan, math.inf, True, "7"])
+def test_no_number_may_be_negative_endless_or_of_another_type(demo, value):
+    for path in numbers(demo):
+        if {"audio_models", "text_models", "small"} & set(path):
+            continue  # their encoders judge them
+        config = copy.deepcopy(demo)
+        place = config
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+        with pytest.raises(ConfigError) as refused:
+            check_config(config, SCHEMA)
+        assert str([key for key in path if isinstance(key, str)][-1]) in str(refused.value)

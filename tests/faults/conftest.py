@@ -1,30 +1,6 @@
-"""What the fault tests share: a record of what was tried."""
-
-import json
-import os
-from pathlib import Path
+"""What the fault tests share: a watched working folder, and a server that misbehaves."""
 
 import pytest
-
-
-@pytest.fixture(scope="session")
-def tried(request):
-    """Records, with --reliability FOLDER, that something went as it should when it was tried.
-
-    tried(kind, subject, outcome, times=1), to be called once it has: reliability.py makes the
-    table of docs/reliability.md from the lines.
-    """
-    folder = request.config.getoption("--reliability")
-    lines = folder and Path(folder) / f"{os.getpid()}.jsonl"
-
-    def tried(kind: str, subject: str, outcome: str, times: int = 1) -> None:
-        if lines:
-            lines.parent.mkdir(parents=True, exist_ok=True)
-            record = {"kind": kind, "subject": subject, "outcome": outcome, "times": times}
-            with lines.open("a", encoding="utf-8") as stream:
-                stream.write(json.dumps(record) + "\n")
-
-    return tried
 
 
 @pytest.fixture

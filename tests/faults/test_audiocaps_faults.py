@@ -96,7 +96,7 @@ def whole(numbers: range | list[int]) -> None:
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_clip_that_cannot_be_had_is_listed_and_no_half_of_it_kept(
-    fault: str, stand_in: Path, tried
+    fault: str, stand_in: Path
 ) -> None:
     (stand_in / video(2)).write_text(FAULTS[fault])
     fetch()
@@ -104,12 +104,11 @@ def test_a_clip_that_cannot_be_had_is_listed_and_no_half_of_it_kept(
     problems = pd.read_csv(TARGET / "problems.csv")
     assert list(problems["clip"]) == [f"audiocaps/val/Y{video(2)}.wav"]
     assert re.search(SAYS[fault], problems["problem"][0])
-    tried("download", f"audio_fetch_audiocaps: {fault}", LISTED)
 
 
 @pytest.mark.parametrize("fault", sorted(PASSING))
 def test_many_failures_in_a_row_end_the_job_and_the_next_goes_on(
-    fault: str, stand_in: Path, capsys: pytest.CaptureFixture[str], tried
+    fault: str, stand_in: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for number in range(2, CLIPS):
         (stand_in / video(number)).write_text(FAULTS[fault])
@@ -125,12 +124,11 @@ def test_many_failures_in_a_row_end_the_job_and_the_next_goes_on(
     whole(range(CLIPS))
     calls = (stand_in / "calls").read_text().split()
     assert sorted(calls) == [video(number) for number in range(2, CLIPS)]
-    tried("download", f"audio_fetch_audiocaps: {fault}, of many", REFUSED)
 
 
 @pytest.mark.parametrize("command", ["yt-dlp", "ffmpeg"])
 def test_a_command_that_is_not_installed_is_named(
-    command: str, stand_in: Path, monkeypatch: pytest.MonkeyPatch, capsys, tried
+    command: str, stand_in: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     (stand_in / command).unlink()
     monkeypatch.setenv("PATH", str(stand_in))
@@ -139,7 +137,6 @@ def test_a_command_that_is_not_installed_is_named(
     said = capsys.readouterr().err
     assert re.search(f"needs {command}, which is not installed here: install with conda", said)
     assert not TARGET.exists()
-    tried("download", f"audio_fetch_audiocaps: {command} not installed", REFUSED)
 
 
 @pytest.mark.parametrize("pages", [60, 500])
@@ -150,7 +147,6 @@ def test_a_full_disk_ends_the_job_and_the_next_goes_on(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    tried,
 ) -> None:
     """Before the first clip is there, and after some."""
     monkeypatch.chdir(tmp_path / "disk")
@@ -163,4 +159,3 @@ def test_a_full_disk_ends_the_job_and_the_next_goes_on(
     disk(10_000)
     fetch()
     whole(range(CLIPS))
-    tried("download", "audio_fetch_audiocaps: full disk", REFUSED)

@@ -60,7 +60,7 @@ def spoiled_audio(monkeypatch, number, factor):
 
 
 def test_an_audio_training_names_the_step_and_keeps_the_state_before_it(
-    tmp_path, monkeypatch, capsys, tried
+    tmp_path, monkeypatch, capsys
 ):
     """Every step is saved; and the same settings diverge again at the same step."""
     spoiled_audio(monkeypatch, 5, math.nan)
@@ -74,7 +74,6 @@ def test_an_audio_training_names_the_step_and_keeps_the_state_before_it(
     spoiled_audio(monkeypatch, 0, math.nan)
     with pytest.raises(DivergedError, match="at step 5"):
         small.train_audio(tmp_path, checkpoint_minutes=0)
-    tried("training", "audio: loss not finite", STOPPED)
 
 
 def test_an_audio_training_that_had_saved_nothing_says_so(tmp_path, monkeypatch):
@@ -83,7 +82,10 @@ def test_an_audio_training_that_had_saved_nothing_says_so(tmp_path, monkeypatch)
         small.train_audio(tmp_path)
 
 
-def test_audio_weights_that_one_bad_gradient_spoilt_are_never_saved(tmp_path, monkeypatch, tried):
+def test_audio_weights_that_one_bad_gradient_spoilt_are_never_saved(
+    tmp_path,
+    monkeypatch,
+):
     """The loss of that step is still good: it is computed before the weights move."""
     spoil_call(
         monkeypatch,
@@ -95,16 +97,16 @@ def test_audio_weights_that_one_bad_gradient_spoilt_are_never_saved(tmp_path, mo
     with pytest.raises(DivergedError, match=r"weights are not finite after step 3"):
         small.train_audio(tmp_path, StopAfter(5))
     assert not (tmp_path / "state.pt").exists()
-    tried("training", "audio: gradient not finite", STOPPED)
 
 
-def test_an_absurd_rate_stops_an_audio_training(tmp_path, tried):
+def test_an_absurd_rate_stops_an_audio_training(
+    tmp_path,
+):
     schedule = small.dataclasses.replace(small.audio.SETTINGS.schedule, learning_rate=1e38)
     with pytest.raises(DivergedError, match=r"not finite .*learning rate [0-9.]+e\+3[78]"):
         small.train_audio(tmp_path, schedule=schedule, checkpoint_minutes=0)
     small.saved(tmp_path)
     assert not list(tmp_path.glob("epoch-*"))
-    tried("training", "audio: absurd learning rate", STOPPED)
 
 
 # --- style ---
@@ -121,17 +123,13 @@ def spoil_style(monkeypatch, number, factor):
     ("factor", "log_every", "said"),
     [(math.nan, 20, "the loss is not finite at batch 13"), (1e12, 4, "at first it was")],
 )
-def test_a_style_training_keeps_the_weights_before(
-    tmp_path, monkeypatch, tried, factor, log_every, said
-):
+def test_a_style_training_keeps_the_weights_before(tmp_path, monkeypatch, factor, log_every, said):
     """Neither the state nor the weights to choose from are written at batch 16."""
     spoil_style(monkeypatch, 13, factor)
     with pytest.raises(DivergedError, match=rf"{said}.*of batch 8, is kept.*learning_rate first"):
         small.train_style(tmp_path, batches=30, log_every=log_every)
     assert small.saved(tmp_path)["done"] == 8
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["000008.safetensors"]
-    what = "style: loss not finite" if math.isnan(factor) else "style: loss explodes"
-    tried("training", what, STOPPED)
 
 
 def test_a_stop_does_not_save_style_weights_that_are_not_finite(tmp_path, monkeypatch):
@@ -141,7 +139,10 @@ def test_a_stop_does_not_save_style_weights_that_are_not_finite(tmp_path, monkey
     assert small.saved(tmp_path)["done"] == 8
 
 
-def test_an_absurd_rate_stops_a_style_training(tmp_path, capsys, tried):
+def test_an_absurd_rate_stops_a_style_training(
+    tmp_path,
+    capsys,
+):
     said = small.failed_job(
         tmp_path,
         capsys,
@@ -149,13 +150,16 @@ def test_an_absurd_rate_stops_a_style_training(tmp_path, capsys, tried):
     )
     assert "DivergedError" in said and "Lower style.training.schedule.learning_rate" in said
     assert not (tmp_path / "state.pt").exists()
-    tried("training", "style: absurd learning rate", STOPPED)
 
 
 # --- backbone ---
 
 
-def test_a_backbone_training_keeps_the_state_before(tmp_path, monkeypatch, capsys, tried):
+def test_a_backbone_training_keeps_the_state_before(
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     """Steps 4 to 6 are logged as a mean, yet nothing is saved at step 6."""
     spoil_call(
         monkeypatch, pretraining, "nt_xent", 5, lambda found: (found[0] * math.nan, found[1])
@@ -164,20 +168,24 @@ def test_a_backbone_training_keeps_the_state_before(tmp_path, monkeypatch, capsy
     assert "the loss isn't finite before step 6; the last good state, of step 4" in said
     assert "style.backbone_training.learning_rate" in said
     assert small.saved(tmp_path)["step"] == 4
-    tried("training", "backbone: loss not finite", STOPPED)
 
 
-def test_an_absurd_rate_stops_a_backbone_training_even_while_it_stops(tmp_path, tried):
+def test_an_absurd_rate_stops_a_backbone_training_even_while_it_stops(
+    tmp_path,
+):
     with pytest.raises(DivergedError):
         small.train_backbone(tmp_path, StopAfter(2), learning_rate=1e30)
     assert not (tmp_path / "state.pt").exists()
-    tried("training", "backbone: absurd learning rate", STOPPED)
 
 
 # --- expert ---
 
 
-def test_an_expert_that_diverges_keeps_the_policy_before(tmp_path, monkeypatch, capsys, tried):
+def test_an_expert_that_diverges_keeps_the_policy_before(
+    tmp_path,
+    monkeypatch,
+    capsys,
+):
     improve = ppo.Trainer._improve
 
     def spoiled(self, *given):
@@ -192,14 +200,15 @@ def test_an_expert_that_diverges_keeps_the_policy_before(tmp_path, monkeypatch, 
     assert "rl.experts.hopper.seed" in said
     assert small.saved(tmp_path)["iteration"] == 2
     assert not (tmp_path / "policy.safetensors").exists()
-    tried("training", "expert: weights not finite", STOPPED)
 
 
-def test_an_absurd_rate_stops_an_expert(tmp_path, monkeypatch, tried):
+def test_an_absurd_rate_stops_an_expert(
+    tmp_path,
+    monkeypatch,
+):
     monkeypatch.setattr(ppo, "LEARNING_RATE", 1e30)
     with pytest.raises(DivergedError, match="had saved nothing yet"):
         small.train_expert(tmp_path, monkeypatch)
-    tried("training", "expert: absurd learning rate", STOPPED)
 
 
 # --- a stack of runs ---
@@ -227,7 +236,7 @@ def spoil_run(monkeypatch, run, number, value):
 
 @pytest.mark.parametrize("value", [math.nan, 1e18])
 def test_a_run_that_diverges_loses_its_scores_and_its_neighbours_nothing(
-    tmp_path, monkeypatch, caplog, tried, undisturbed, value
+    tmp_path, monkeypatch, caplog, undisturbed, value
 ):
     spoil_run(monkeypatch, 1, 40, value)
     found = small.train_stack(tmp_path)
@@ -250,7 +259,6 @@ def test_a_run_that_diverges_loses_its_scores_and_its_neighbours_nothing(
         assert np.isfinite(value).all()
         np.testing.assert_array_equal(value[[0, 2]], undisturbed.arrays[name][[0, 2]])
     assert small.saved(tmp_path)["diverged"].keys() == {1}
-    tried("training", "stack: one run diverges", "its scores are left out, other runs unchanged")
 
 
 def test_a_diverged_run_keeps_the_weights_of_the_last_checkpoint(tmp_path, monkeypatch):
@@ -287,10 +295,12 @@ def test_a_run_that_never_was_good_is_told_and_written_without_nan(tmp_path, cap
     assert all(np.isfinite(value).all() for value in found.arrays.values())
 
 
-def test_a_stack_whose_runs_all_diverge_stops(tmp_path, capsys, tried):
+def test_a_stack_whose_runs_all_diverge_stops(
+    tmp_path,
+    capsys,
+):
     said = small.failed_job(
         tmp_path, capsys, lambda: small.train_stack(tmp_path, learning_rate=1e30)
     )
     assert "every run has diverged" in said and "Lower rl.training.learning_rate" in said
     assert small.saved(tmp_path)["update"] == 0
-    tried("training", "stack: absurd learning rate", STOPPED)

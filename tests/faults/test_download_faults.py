@@ -137,7 +137,6 @@ def test_a_download_ends_in_a_verified_file_or_a_clear_error(
     behaviour: Behaviour,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    tried,
 ) -> None:
     case, what = CASES[name], TROUBLES[trouble]
     monkeypatch.setitem(download.__kwdefaults__, "timeout_seconds", what.timeout)
@@ -161,7 +160,6 @@ def test_a_download_ends_in_a_verified_file_or_a_clear_error(
         monkeypatch.setitem(download.__kwdefaults__, "timeout_seconds", 60.0)
         case.run(address)
     assert case.product() == products[name]
-    tried("download", f"{case.rule}: {trouble}", REFUSED if says else WHOLE)
 
 
 @pytest.mark.parametrize("name", [name for name, case in CASES.items() if case.mirrored])
@@ -172,7 +170,6 @@ def test_where_the_first_address_fails_the_mirror_serves(
     products: dict[str, dict[str, bytes]],
     address: str,
     behaviour: Behaviour,
-    tried,
 ) -> None:
     case = CASES[name]
     first, mirror = case.files
@@ -181,16 +178,14 @@ def test_where_the_first_address_fails_the_mirror_serves(
     case.run(address)
     assert case.product() == products[name]
     assert behaviour.requests[-1]["path"] == mirror
-    tried("download", f"{case.rule}: {trouble} at the first address", WHOLE)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_where_no_server_answers_that_is_said(
-    name: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys, tried
+    name: str, address: str, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:
     down = "http://127.0.0.1:9"
     monkeypatch.setenv("HF_ENDPOINT", down)
     said = failure(CASES[name], down, capsys)
     assert re.search(f"{down}.*the connection failed.*3 times in a row.*Run again later", said)
     nothing_is_taken_for_whole(CASES[name], recorded=False)
-    tried("download", f"{CASES[name].rule}: no server", REFUSED)

@@ -31,7 +31,10 @@ def rows_of_parameters(parameters, *_):
 # --- style ---
 
 
-def test_a_style_training_ends_with_the_same_network(tmp_path, caplog, tried):
+def test_a_style_training_ends_with_the_same_network(
+    tmp_path,
+    caplog,
+):
     """All terms, the one against flicker included, whose noise is drawn for the whole batch."""
     chosen = {"batches": 6, "log_every": 1}
     expected = small.train_style(tmp_path / "whole", **chosen)
@@ -48,7 +51,6 @@ def test_a_style_training_ends_with_the_same_network(tmp_path, caplog, tried):
         outputs.append(network(photograph))
     # Compared by what they do: biases in front of an instance norm have no gradient but noise.
     torch.testing.assert_close(outputs[0], outputs[1], rtol=0, atol=1e-4)
-    tried("training", "style: out of memory", small.HALVED)
 
 
 def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
@@ -72,11 +74,13 @@ def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
             torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-9)
 
 
-def test_a_style_training_without_room_for_an_image_says_what_to_do(tmp_path, capsys, tried):
+def test_a_style_training_without_room_for_an_image_says_what_to_do(
+    tmp_path,
+    capsys,
+):
     with small.room_for(TransformationNetwork, "forward", 0):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_style(tmp_path))
     assert "doesn't hold one of the images" in said and "schedule.size" in said
-    tried("training", "style: out of memory", small.NO_ROOM)
 
 
 def test_held_out_losses_are_the_same_from_smaller_batches(caplog):
@@ -95,19 +99,21 @@ def test_held_out_losses_are_the_same_from_smaller_batches(caplog):
     assert found == pytest.approx(expected, rel=1e-5)
 
 
-def test_a_backbone_training_says_why_its_batch_cannot_be_split(tmp_path, capsys, tried):
+def test_a_backbone_training_says_why_its_batch_cannot_be_split(
+    tmp_path,
+    capsys,
+):
     with small.room_for(Trainee, "forward", 5):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_backbone(tmp_path))
     assert "doesn't hold a batch of 3 places in two views" in said
     assert "Lower style.backbone_training.batch" in said
-    tried("training", "backbone: out of memory", "clear error: batch norm ties a batch together")
 
 
 CONTENTS, PAINTINGS = images(3), images(3, seed=2)
 
 
 @pytest.mark.parametrize("optimizer", ["lbfgs", "adam"])
-def test_optimised_images_are_the_same_from_fewer_at_once(caplog, tried, optimizer):
+def test_optimised_images_are_the_same_from_fewer_at_once(caplog, optimizer):
     def run():
         return optimise(
             CONTENTS, PAINTINGS, small_backbone(), choices(optimizer=optimizer), 8, seeds=[0, 1, 2]
@@ -121,7 +127,6 @@ def test_optimised_images_are_the_same_from_fewer_at_once(caplog, tried, optimiz
     torch.testing.assert_close(found.images, expected.images, rtol=0, atol=1e-9)
     columns = ["content", "style", "total_variation", "total"]
     np.testing.assert_allclose(found.history[columns], expected.history[columns], rtol=1e-9)
-    tried("training", f"optimised images ({optimizer}): out of memory", small.HALVED)
 
 
 def test_an_optimisation_whose_images_leave_it_goes_on_in_portions():
@@ -150,7 +155,10 @@ def a_network():
     return PreparedNetwork(TransformationNetwork(small.SMALL).eval().requires_grad_(False))
 
 
-def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(monkeypatch, caplog, tried):
+def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(
+    monkeypatch,
+    caplog,
+):
     photographs = torch.rand(5, 3, 40, 36, generator=torch.Generator().manual_seed(0))
     network = a_network()
     expected = stylize.stylise(network, photographs)
@@ -163,7 +171,6 @@ def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(monkeypa
         assert small.halvings(caplog) == told
         assert ("tiles" in caplog.text) == (room == 0)
         torch.testing.assert_close(found, expected, rtol=0, atol=1e-4)
-    tried("training", "stylised images: out of memory", small.HALVED)
 
 
 def test_an_image_that_does_not_fit_in_tiles_is_told(monkeypatch):
@@ -179,7 +186,7 @@ def test_an_image_that_does_not_fit_in_tiles_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("algorithms", [("BCQ", "BC"), ("BC",)])
-def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, tried, algorithms):
+def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, algorithms):
     expected = small.train_stack(tmp_path / "whole", algorithms=algorithms)
     with small.room_for(bcq, "vae_loss", 2, size=rows_of_parameters):
         found = small.train_stack(tmp_path / "parts", algorithms=algorithms)
@@ -192,7 +199,6 @@ def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, tried,
         rtol=1e-3,
     )
     assert small.saved(tmp_path / "parts")["portion"] == 2
-    tried("training", "stack: out of memory", small.HALVED)
 
 
 def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
@@ -217,12 +223,14 @@ def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
         pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
 
 
-def test_a_stack_without_room_for_a_run_says_what_to_do(tmp_path, capsys, tried):
+def test_a_stack_without_room_for_a_run_says_what_to_do(
+    tmp_path,
+    capsys,
+):
     with small.room_for(bcq, "vae_loss", 0, size=rows_of_parameters):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_stack(tmp_path))
     assert "doesn't hold one of the runs" in said and "Lower rl.stack" in said
     assert small.saved(tmp_path)["update"] == 0
-    tried("training", "stack: out of memory", small.NO_ROOM)
 
 
 # --- a GPU's own limit ---

@@ -16,7 +16,7 @@ from triptych.core.stopping import Stopped
 
 
 @pytest.mark.parametrize("only_with_gradients", [False, True])
-def test_an_audio_training_ends_with_the_same_weights(tmp_path, caplog, tried, only_with_gradients):
+def test_an_audio_training_ends_with_the_same_weights(tmp_path, caplog, only_with_gradients):
     expected = small.train_audio(tmp_path / "whole", dropout=0.0)
     with small.room_for(
         small.audio.TinyModel,
@@ -28,7 +28,6 @@ def test_an_audio_training_ends_with_the_same_weights(tmp_path, caplog, tried, o
     assert small.halvings(caplog) == [(8, 4), (4, 2)]
     for name, value in expected.weights.items():
         torch.testing.assert_close(found.weights[name], value, rtol=0, atol=1e-5)
-    tried("training", "audio: out of memory", small.HALVED)
 
 
 def test_a_resumed_audio_training_knows_what_fits(tmp_path, caplog):
@@ -50,15 +49,19 @@ def test_dropout_of_a_retried_step_is_that_of_a_chunk_of_that_size(tmp_path):
         assert torch.equal(found.weights[name], value)
 
 
-def test_an_audio_training_without_room_for_a_pair_says_what_to_do(tmp_path, capsys, tried):
+def test_an_audio_training_without_room_for_a_pair_says_what_to_do(
+    tmp_path,
+    capsys,
+):
     with small.room_for(small.audio.TinyModel, "embed_audio", 0):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_audio(tmp_path))
     assert "doesn't hold one of the pairs" in said and "Lower longest_seconds" in said
-    tried("training", "audio: out of memory", small.NO_ROOM)
 
 
 @pytest.mark.slow
-def test_processes_that_share_a_batch_agree_when_one_runs_out(tmp_path, tried):
+def test_processes_that_share_a_batch_agree_when_one_runs_out(
+    tmp_path,
+):
     """The second one has room for two pairs; the first waits for it nowhere."""
 
     def member(group):
@@ -74,10 +77,11 @@ def test_processes_that_share_a_batch_agree_when_one_runs_out(tmp_path, tried):
     expected = small.train_audio(tmp_path / "whole", dropout=0.0).weights
     for name, value in load_file(tmp_path / "parts.safetensors").items():
         torch.testing.assert_close(value, expected[name], rtol=0, atol=1e-5)
-    tried("training", "audio, two processes: out of memory in one", small.HALVED)
 
 
-def test_embeddings_are_the_same_from_smaller_batches(caplog, tried):
+def test_embeddings_are_the_same_from_smaller_batches(
+    caplog,
+):
     torch.manual_seed(0)
     model, store = small.audio.TinyModel(), small.audio.Noise()
     captions = [pair.caption for pair in small.audio.PAIRS]
@@ -99,4 +103,3 @@ def test_embeddings_are_the_same_from_smaller_batches(caplog, tried):
     assert small.halvings(caplog) == [(12, 6), (6, 3)]
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
-    tried("training", "embeddings: out of memory", small.HALVED)

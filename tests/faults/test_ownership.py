@@ -30,10 +30,8 @@ def workplace(tmp_path_factory):
     return Workplace(tmp_path_factory.mktemp("owned"), [TRAINED])
 
 
-@pytest.fixture(scope="module")
-def times(request):
-    """How many random moments are tried: all of them by `make faults`."""
-    return 30 if request.config.getoption("--reliability") else 2
+TIMES = int(os.environ.get("TRIPTYCH_MOMENTS", "2"))
+"""How many random moments are tried: `make faults` says 30."""
 
 
 def bytes_of(root, job):
@@ -41,7 +39,7 @@ def bytes_of(root, job):
 
 
 def test_jobs_of_a_snakemake_that_was_killed_alone_and_of_the_next_never_write_together(
-    workplace, tmp_path, times, tried
+    workplace, tmp_path
 ):
     """Each save notes who saves: whoever has begun to, is alone until it has ended."""
     seed = os.environ["TRIPTYCH_SEED"]
@@ -53,7 +51,7 @@ def test_jobs_of_a_snakemake_that_was_killed_alone_and_of_the_next_never_write_t
     checkout.edit("workflow_scripts/triptych/core/checkpoint.py", signature, JOURNAL)
     checkout.edit("tiny.yaml", "updates: 300", "updates: 1500")
     journal = tmp_path / "journal"
-    for _ in range(times):
+    for _ in range(TIMES):
         run = Run(checkout, TRAINED)
         before = journal.read_text() if journal.exists() else ""
         while not journal.exists() or journal.read_text() == before:
@@ -75,7 +73,6 @@ def test_jobs_of_a_snakemake_that_was_killed_alone_and_of_the_next_never_write_t
     alone.snakemake(TRAINED)
     assert bytes_of(tmp_path, job) == bytes_of(alone.root, job)
     assert not list((tmp_path / "results").rglob(".partial-*"))
-    tried("kill", "Snakemake alone, its jobs at work", "one writer at a time, same bytes", times)
 
 
 def started(checkout):
@@ -119,7 +116,7 @@ def changes(root):
     }
 
 
-def test_code_that_changes_while_a_run_goes_on_changes_no_result(workplace, tmp_path, times, tried):
+def test_code_that_changes_while_a_run_goes_on_changes_no_result(workplace, tmp_path):
     """The code is changed at one random moment and is again what it was at another."""
     seed = os.environ["TRIPTYCH_SEED"]
     moments = random.Random(f"{seed} edits")
@@ -128,7 +125,7 @@ def test_code_that_changes_while_a_run_goes_on_changes_no_result(workplace, tmp_
     ways = changes(tmp_path)
     file = tmp_path / EDITED
     references = {}
-    for number in range(times):
+    for number in range(TIMES):
         way = list(ways)[number % len(ways)]
         begin, end = ways[way]
         if way == "git stash":  # what is stashed is what the run was planned with
@@ -156,10 +153,12 @@ def test_code_that_changes_while_a_run_goes_on_changes_no_result(workplace, tmp_
         assert bytes_of(tmp_path, job) == references[planned], said[0]
         if way == "git stash":
             ways["an edit"][1]()
-    tried("edit", "code changed and changed back in a run", "an unbroken run's bytes", times)
 
 
-def test_code_that_is_imported_when_it_has_changed_is_named(workplace, tmp_path, tried):
+def test_code_that_is_imported_when_it_has_changed_is_named(
+    workplace,
+    tmp_path,
+):
     checkout = checkout_like(workplace, tmp_path)
     training = "workflow_scripts/rl/train.py"
     checkout.edit(
@@ -172,4 +171,3 @@ def test_code_that_is_imported_when_it_has_changed_is_named(workplace, tmp_path,
     run.join()
     assert f"rl_train failed: CodeChanged: {EDITED} was changed" in said[0]
     assert not (tmp_path / TRAINED).exists()
-    tried("edit", "a module edited before a job imports it", "the job fails and names it")

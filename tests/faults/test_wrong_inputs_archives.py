@@ -59,7 +59,7 @@ ARCHIVES = {
 
 
 @pytest.mark.parametrize("kind", ARCHIVES)
-def test_an_archive_that_reaches_out_is_refused_and_leaves_nothing(sandbox, tried, kind):
+def test_an_archive_that_reaches_out_is_refused_and_leaves_nothing(sandbox, kind):
     members, said = ARCHIVES[kind]
     archived(sandbox.here / "development.7z", *members)
     files = 2 if kind == "a file too many" else None
@@ -68,7 +68,6 @@ def test_an_archive_that_reaches_out_is_refused_and_leaves_nothing(sandbox, trie
     sandbox.refuses("audio_unpack_clotho", given, output, "development.7z", said, files=files)
     sandbox.check()
     assert not list(sandbox.around.rglob("evil*"))
-    tried("wrong input", "audio_unpack_clotho: archives that reach out", "refused by name")
 
 
 def test_more_files_than_any_archive_has_are_refused(sandbox, monkeypatch):
@@ -105,7 +104,9 @@ def wavcaps(folder: Path, members: dict[str, bytes], links: tuple[str, ...] = ()
     return inside
 
 
-def test_nothing_in_wavcaps_archives_is_written_where_it_says(sandbox, tried):
+def test_nothing_in_wavcaps_archives_is_written_where_it_says(
+    sandbox,
+):
     soundfile.write(sandbox.around / "good.flac", SOUND, 32_000)
     good = (sandbox.around / "good.flac").read_bytes()
     members = {
@@ -139,10 +140,11 @@ def test_nothing_in_wavcaps_archives_is_written_where_it_says(sandbox, tried):
     assert "more than its 1000 bytes" in problems["zeros.flac"]
     assert "not in the archives" in problems["absent.flac"]
     sandbox.check()
-    tried("wrong input", "audio_shard: archives that reach out", "nothing written outside", 5)
 
 
-def test_a_number_of_parts_in_the_billions_is_refused_at_once(sandbox, tried):
+def test_a_number_of_parts_in_the_billions_is_refused_at_once(
+    sandbox,
+):
     inside = wavcaps(sandbox.here / "hub", {"a.flac": b"x"})
     archive = sandbox.here / "hub/Zip_files/SoundBible/SoundBible.zip"
     data = archive.read_bytes()
@@ -161,4 +163,3 @@ def test_a_number_of_parts_in_the_billions_is_refused_at_once(sandbox, tried):
         kind="flac",
         checkpoint="results/checkpoints/x",
     )
-    tried("wrong input", "audio_shard: an archive of four billion parts", "refused by name")

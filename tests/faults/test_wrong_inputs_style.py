@@ -109,7 +109,10 @@ def folder(sandbox: Sandbox) -> Path:
     return sandbox.here / "photographs"
 
 
-def test_of_a_folder_the_broken_photographs_are_told_and_the_others_painted(sandbox, folder, tried):
+def test_of_a_folder_the_broken_photographs_are_told_and_the_others_painted(
+    sandbox,
+    folder,
+):
     code, _, said = sandbox.triptych(
         "stylize", "photographs", "gone.png", *COMMAND, "-o", "painted"
     )
@@ -125,13 +128,9 @@ def test_of_a_folder_the_broken_photographs_are_told_and_the_others_painted(sand
         difference = (read_image(Path("painted", name)) - plain).abs().max()
         assert difference < (0.2 if name.startswith("named") else 1e-6)
     sandbox.check("painted")
-    tried("wrong input", "triptych stylize: photographs", "skipped by name", len(BROKEN) + 1)
-    tried("wrong input", "triptych stylize: odd names and photographs", "read right", len(ODD))
 
 
-def test_one_photograph_whose_painting_fails_takes_none_of_its_batch_along(
-    sandbox, monkeypatch, tried
-):
+def test_one_photograph_whose_painting_fails_takes_none_of_its_batch_along(sandbox, monkeypatch):
     Path("ten").mkdir()
     for number in range(10):
         (Path("ten") / f"{number}.png").write_bytes(encoded("PNG"))
@@ -166,7 +165,7 @@ def test_lab_and_other_colours_of_printers_are_read_right(sandbox):
 
 
 @pytest.mark.parametrize("side", [50_000, 2**31 - 1])
-def test_a_bomb_is_refused_at_once_and_fills_no_memory(sandbox, tried, side):
+def test_a_bomb_is_refused_at_once_and_fills_no_memory(sandbox, side):
     Path("bomb.png").write_bytes(bomb(side))
     tracemalloc.start()
     began = time.monotonic()
@@ -180,11 +179,10 @@ def test_a_bomb_is_refused_at_once_and_fills_no_memory(sandbox, tried, side):
     assert tracemalloc.get_traced_memory()[1] < 30_000_000
     tracemalloc.stop()
     sandbox.check()
-    tried("wrong input", "triptych stylize, style_prepare_painting: bomb", "refused by name", 2)
 
 
 @pytest.mark.parametrize("name", [*BROKEN, "a folder", "nothing"])
-def test_a_broken_picture_is_refused_by_the_rules_that_need_it(sandbox, folder, tried, name):
+def test_a_broken_picture_is_refused_by_the_rules_that_need_it(sandbox, folder, name):
     path = folder / name
     if name == "a folder":
         path.mkdir()
@@ -195,7 +193,6 @@ def test_a_broken_picture_is_refused_by_the_rules_that_need_it(sandbox, folder, 
     arguments = ("photographs/named otherwise.png", "--optimize", "--style", path, "-o", "x.png")
     sandbox.command_refuses("stylize", *arguments, said=(name,))
     sandbox.check()
-    tried("wrong input", "style_prepare_painting, _content, --optimize", "refused by name", 3)
 
 
 CROPS = Named(crops="results/crops.bin", index="results/index.csv", skipped="results/skipped.csv")
@@ -206,7 +203,10 @@ def skipped() -> dict[str, str]:
     return dict(zip(table["source"], table["reason"] + ": " + table["detail"], strict=True))
 
 
-def test_of_training_photographs_the_broken_are_listed_and_the_others_cut(sandbox, folder, tried):
+def test_of_training_photographs_the_broken_are_listed_and_the_others_cut(
+    sandbox,
+    folder,
+):
     (folder / "leads nowhere.png").symlink_to("gone.png")  # is no file, and not looked at
     (folder / "folder.png").mkdir()
     params = {"crops": 0, "seed": 0, "reserved": []}
@@ -225,10 +225,11 @@ def test_of_training_photographs_the_broken_are_listed_and_the_others_cut(sandbo
     assert all(reason.startswith(("broken: ", "grey: ")) for reason in left_out.values())
     assert len(pd.read_csv("results/index.csv")) == len(ODD)
     sandbox.check()
-    tried("wrong input", "style_prepare_photographs: photographs", "skipped by name", len(BROKEN))
 
 
-def test_nothing_of_a_zip_file_is_written_where_it_says(sandbox, tried):
+def test_nothing_of_a_zip_file_is_written_where_it_says(
+    sandbox,
+):
     names = ["../../home/up.png", "/tmp/absolute.png", "a\\..\\back.png", "c:colon.png", "ok.png"]
     with zipfile.ZipFile("train.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         for name in names:
@@ -243,15 +244,13 @@ def test_nothing_of_a_zip_file_is_written_where_it_says(sandbox, tried):
     assert set(left_out) == {"link.png", "bomb.png", "cut.jpg"}
     assert sorted(pd.read_csv("results/index.csv")["source"]) == sorted(names)
     sandbox.check()
-    tried("wrong input", "style_prepare_coco: a zip that reaches out", "nothing written outside", 5)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.4, 0.99])
-def test_an_archive_cut_short_is_refused_by_name(sandbox, tried, share):
+def test_an_archive_cut_short_is_refused_by_name(sandbox, share):
     with zipfile.ZipFile("train.zip", "w") as archive:
         archive.writestr("a.png", encoded("PNG"))
     os.truncate("train.zip", int(share * os.path.getsize("train.zip")))
     given = {"archive": "train.zip"}
     said = ("train.zip", "not a readable zip", "download it again")
     sandbox.refuses("style_prepare_coco", given, CROPS, *said, size=64, held_out=0)
-    tried("wrong input", "style_prepare_coco: a cut zip", "refused by name")

@@ -39,10 +39,6 @@ from triptych.style.feedforward.perceptual import PerceptualLoss
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", blocks=(0,))
 
-# What came of running out of memory, for docs/reliability.md.
-HALVED = "halved, said so, same result but for rounding"
-NO_ROOM = "clear error where not even one fits"
-
 
 def train_audio(folder, stop=None, **changes):
     return audio.run(folder, stop, **changes)
