@@ -68,7 +68,7 @@ os.environ[SNAKEMAKE] = this_process()
 
 def code(rule):
     """Digest of a rule's script and all it imports; in params, it reruns the rule when that changes."""
-    return _CODE.digests[rule.replace("_", "/", 1) + ".py"]
+    return _CODE.digests["{}/{}.py".format(*rule.split("_", 1))]
 
 
 # What each figure and table says of itself, and its files; rules/report.smk makes them targets.

@@ -206,54 +206,6 @@ def test_every_place_that_rules_write_to_is_told():
         assert told in said, f"results/{'/'.join([first, *rest])}"
 
 
-FIGURES = [
-    (
-        "docs/video.md",
-        r"(\d+) frames of (\d+)x(\d+) at (\d+) a second",
-        [f"style.video.film.{key}" for key in ("frames", "width", "height", "frames_per_second")],
-    ),
-    ("docs/video.md", r"constant rate factor (\d+)", ["style.video.crf"]),
-]
-"""Sentences whose numbers stand in config.yaml."""
-
-
-@pytest.mark.parametrize(("page", "sentence", "keys_of"), FIGURES, ids=lambda part: str(part)[:30])
-def test_a_figure_of_the_config_is_the_configs(page, sentence, keys_of):
-    found = re.search(sentence, (ROOT / page).read_text(encoding="utf-8"))
-    assert found, f"{page} no longer says {sentence}"
-    for said, key in zip(found.groups(), keys_of, strict=True):
-        value: Any = config()
-        for part in key.split("."):
-            value = value[part]
-        assert said == str(value), key
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("triptych paint x.jpg", "triptych stylize x.jpg --stile y", "$ triptych serch rain"),
-        *("triptych policy exprt x", "triptych policy x", "triptych policy bench x --values int8"),
-    ],
-)
-def test_a_wrong_command_would_be_noticed(text):
-    assert misused(text)
-
-
-@pytest.mark.parametrize(
-    ("key", "there"),
-    [
-        ("rl.stack", True),
-        ("rl.tasks.{task}.source", True),
-        ("style.paintings.mine.source", True),
-        ("model.temperature", True),
-        ("training.regularisation", False),
-        ("style.training.schedul", False),
-    ],
-)
-def test_keys_are_found_from_any_level_and_others_are_not(key, there):
-    assert known(key) == there
-
-
 def test_the_page_of_commands_names_every_one_and_its_options():
     """Not byte for byte: each Python folds and spells a help of its own."""
     sections = (ROOT / "docs/commands.md").read_text("utf-8").split("\n## triptych ")[1:]

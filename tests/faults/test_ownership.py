@@ -30,7 +30,7 @@ def workplace(tmp_path_factory):
     return Workplace(tmp_path_factory.mktemp("owned"), [TRAINED])
 
 
-TIMES = int(os.environ.get("TRIPTYCH_MOMENTS", "2"))
+TIMES = int(os.environ.get("TRIPTYCH_MOMENTS", "1"))
 """How many random moments are tried: `make faults` says 30."""
 
 

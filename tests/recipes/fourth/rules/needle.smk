@@ -25,7 +25,7 @@ rule needle_throw:
         needle=NEEDLE.config,
         code=code("needle_throw"),
     script:
-        "../workflow_scripts/needle_throw.py"
+        "../workflow_scripts/needle/throw.py"
 
 
 rule needle_draw:
@@ -47,4 +47,4 @@ rule needle_draw:
         scale=SCALE,
         code=code("needle_draw"),
     script:
-        "../workflow_scripts/needle_draw.py"
+        "../workflow_scripts/needle/draw.py"
