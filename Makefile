@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster clouds lint format bench gpu gpu_part gpu_docs config wheel plan docs experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench config wheel docs experts backbones networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -74,14 +74,6 @@ clotho: $(DEV) ## the same of config/clotho.yaml and config/projection.yaml alon
 cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted, timed out, cancelled
 	TRIPTYCH_CLUSTER=1 $(BIN)/python -m pytest -q tests/cluster
 
-CLOUDS := .venv-clouds
-clouds: $(DEV) ## results in an S3 storage (moto's, here), jobs as Kubernetes' pods are; an environment more
-	$(BIN)/uv venv --quiet --clear $(CLOUDS) --python $(BIN)/python
-	$(BIN)/uv pip install --quiet --python $(CLOUDS)/bin/python --require-hashes --requirements requirements-dev.lock
-	$(BIN)/uv pip install --quiet --python $(CLOUDS)/bin/python --requirements tests/clouds/requirements.txt
-	$(BIN)/uv pip install --quiet --python $(CLOUDS)/bin/python --no-deps --no-build-isolation --editable .
-	OMP_NUM_THREADS=1 $(CLOUDS)/bin/python -m pytest -q --show-capture=no tests/clouds
-
 lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -101,21 +93,6 @@ bench: $(READY) ## each study's speed and memory against plain code
 	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
 	  --forcerun rl_bench style_bench audio_bench -- rl_bench style_bench audio_bench
 
-gpu: ## measure the GPU here, in 3 parts of 9 minutes (PART=1, 2, 3); docs: PART=docs
-	@test "$(PART)" = docs || nvidia-smi -L >/dev/null 2>&1 || test -e /dev/nvidiactl || test -e /dev/dxg || { \
-	  echo "There is no NVIDIA GPU here (nvidia-smi finds none), and nothing was set up."; \
-	  echo "Run this on a machine with one; in a container, start it with: docker run --gpus all"; exit 1; }
-	@test "$(PART)" != docs || $(MAKE) --no-print-directory gpu_docs
-	@failed=0; for part in $(filter-out docs,$(or $(PART),1 2 3)); do \
-	  $(MAKE) --no-print-directory gpu_part PART=$$part BEGAN=$$(date +%s) || failed=1; \
-	done; exit $$failed
-
-gpu_part: $(READY)
-	$(BIN)/triptych gpu $(PART) --configfile config/paper.yaml --began $(BEGAN)
-
-gpu_docs: $(READY)
-	$(BIN)/triptych gpu docs --configfile config/paper.yaml
-
 docs: $(DEV) ## build docs/ as a site: site/index.html
 	$(BIN)/python docs/commands.py
 	$(BIN)/zensical build --strict
@@ -125,10 +102,6 @@ config: $(READY) ## config/README.md from the schema: every key, type, range, de
 
 wheel: $(READY) ## dist/triptych-*.whl: the library with the workflow inside
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
-
-plan: $(READY) ## what the scales take and settle: the tables of docs/paper-scale.md and docs/scales.md
-	$(BIN)/triptych plan --configfile config/paper.yaml --write docs/paper-scale.md
-	$(BIN)/triptych plan --scales --write docs/scales.md
 
 experts: $(READY) ## train the experts of resources/experts anew (about 10 minutes)
 	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}{,-medium}.safetensors

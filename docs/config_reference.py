@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from triptych.core.config import read_schema  # noqa: E402
-from triptych.plan.scale import DEMO, PAPER, shipped  # noqa: E402
+from triptych.scale import DEMO, PAPER, shipped  # noqa: E402
 
 PAGE = ROOT / "config" / "README.md"
 NAME, ABSENT = "<name>", object()

@@ -33,7 +33,6 @@ rule audio_pretrain:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
-        **REQUESTED,
         **AUDIO.training_resources,
     params:
         runs=made(AUDIO.rows("pretrained")),
@@ -71,7 +70,6 @@ rule audio_finetune:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
-        **REQUESTED,
         **AUDIO.training_resources,
     params:
         runs=made(AUDIO.rows("finetuned")),
@@ -105,7 +103,6 @@ rule audio_distill:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
-        **REQUESTED,
         **AUDIO.training_resources,
     params:
         runs=made(AUDIO.rows("distilled")),
@@ -138,7 +135,6 @@ rule audio_embed_finished:
     conda:
         "../envs/audio.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         longest_seconds=AUDIO.stages["pretraining"]["longest_seconds"],
@@ -168,8 +164,6 @@ rule audio_score:
         "results/benchmarks/audio_score/audio_score.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         runs=made(run_records(AUDIO.scored)),
         finished=made(AUDIO.finished),
@@ -196,8 +190,6 @@ rule audio_submit:
         "results/benchmarks/audio_submit/audio_submit.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         runs=made(run_records(AUDIO.submitted)),
         members=AUDIO.config["ensemble"]["members"],
@@ -223,8 +215,6 @@ rule audio_search_page:
         "results/benchmarks/audio_search_page/audio_search_page.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         run=made(run_records(AUDIO.page_run)[0]),
         settings=AUDIO.config["search_page"],
@@ -246,7 +236,6 @@ rule audio_bench:
         "../envs/audio.yaml"
     threads: CORES
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         bench=AUDIO.config["bench"],

@@ -23,8 +23,6 @@ rule audio_synthesise:
     conda:
         "../envs/audio.yaml"
     threads: 2
-    resources:
-        **REQUESTED,
     params:
         settings=AUDIO.config["synthesis"],
         code=code("audio_synthesise"),
@@ -47,8 +45,6 @@ rule audio_download:
     localrule: True
     conda:
         "../envs/download.yaml"
-    resources:
-        **REQUESTED,
     params:
         url=AUDIO.download("url"),
         size=AUDIO.download("size"),
@@ -75,8 +71,6 @@ rule audio_download_wavcaps:
     localrule: True
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         part="{part}",
         repository=SOURCES["audio"]["wavcaps"]["repository"],
@@ -104,8 +98,6 @@ rule audio_unpack_clotho:
         split="development|validation|evaluation|retrieval_audio",
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         files=AUDIO.clotho_files,
         code=code("audio_unpack_clotho"),
@@ -128,8 +120,6 @@ rule audio_unpack_mp3:
         "results/benchmarks/audio_unpack_mp3/{dataset}.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         code=code("audio_unpack_mp3"),
     script:
@@ -151,8 +141,6 @@ rule audio_fetch_audiocaps:
     conda:
         "../envs/audio.yaml"
     threads: 4
-    resources:
-        **REQUESTED,
     params:
         checkpoint=made("results/checkpoints/audio_fetch_audiocaps"),
         code=code("audio_fetch_audiocaps"),
@@ -176,8 +164,6 @@ rule audio_list_clotho:
         "results/benchmarks/audio_list_clotho/audio_list_clotho.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         folder=made(AUDIO.folder("clotho")),
         audio=made(AUDIO.sound("clotho")),
@@ -201,8 +187,6 @@ rule audio_list_audiocaps:
         "results/benchmarks/audio_list_audiocaps/audio_list_audiocaps.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         folder=made(AUDIO.folder("audiocaps")),
         audio=made(AUDIO.sound("audiocaps")),
@@ -225,8 +209,6 @@ rule audio_list_wavcaps:
         "results/benchmarks/audio_list_wavcaps/audio_list_wavcaps.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         folder=made(AUDIO.folder("wavcaps")),
         audio=made(AUDIO.sound("wavcaps")),
@@ -251,8 +233,6 @@ rule audio_shard:
     conda:
         "../envs/audio.yaml"
     threads: 2
-    resources:
-        **REQUESTED,
     params:
         audio=made(AUDIO.sound_of),
         kind=AUDIO.shard_kind,
@@ -278,8 +258,6 @@ rule audio_corpus:
         "results/benchmarks/audio_corpus/{corpus}.tsv"
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         splits=AUDIO.splits,
         exclude=AUDIO.exclude,
@@ -309,8 +287,6 @@ rule audio_caption:
     localrule: True
     conda:
         "../envs/captions.yaml"
-    resources:
-        **REQUESTED,
     params:
         captions=AUDIO.config["captions"],
         splits=AUDIO.rephrased,
@@ -334,8 +310,6 @@ rule audio_download_passt:
     localrule: True
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         variant="{variant}",
         url=AUDIO.passt("url"),
@@ -362,8 +336,6 @@ rule audio_text_model:
     localrule: True
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         settings=AUDIO.text_settings,
         code=code("audio_text_model"),
@@ -382,7 +354,6 @@ rule audio_train_small:
     conda:
         "../envs/audio.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         settings=AUDIO.config["small"],
@@ -407,8 +378,6 @@ rule audio_finished_model:
     localrule: True
     conda:
         "../envs/audio.yaml"
-    resources:
-        **REQUESTED,
     params:
         source=AUDIO.finished_source,
         text_models=AUDIO.text_sources,

@@ -13,8 +13,6 @@ rule audio_table1:
         "results/benchmarks/audio_table1/audio_table1.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("audio_table1"),
@@ -59,8 +57,6 @@ rule audio_draw_scores:
         "results/benchmarks/audio_draw_scores/audio_draw_scores.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         exclusions=AUDIO.exclusions,
         study=AUDIO.study,

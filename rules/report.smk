@@ -37,8 +37,6 @@ rule report_claims:
         "results/benchmarks/report_claims/report_claims.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         settings=CLAIM_SETTINGS,
         scale=SCALE,
@@ -73,8 +71,6 @@ rule report_page:
         "results/benchmarks/report_page/report_page.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         title="Machine-learning papers, reproduced by one workflow",
         subtitle=(
@@ -117,12 +113,9 @@ rule report_manifest:
         "results/benchmarks/report_manifest/report_manifest.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        # It reads all that was made: of the papers' scale 2 TB, at HASHED bytes a second.
-        **REQUESTED | {"runtime": 80},
     params:
         provenance=made("results/provenance"),
-        config={key: config[key] for key in config if key != "requests_margin"},
+        config=config,
         scale=SCALE,
         code=code("report_manifest"),
     script:

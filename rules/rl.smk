@@ -35,8 +35,6 @@ rule rl_prune:
         "results/benchmarks/rl_prune/rl_prune.tsv"
     conda:
         "../envs/rl.yaml"
-    resources:
-        **REQUESTED,
     params:
         runs=RL.measured,
         tasks=RL.tables,
@@ -73,7 +71,6 @@ rule rl_train:
     conda:
         "../envs/rl.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         task=RL.task,
@@ -107,8 +104,6 @@ rule rl_latency:
         "../envs/rl.yaml"
     # It computes on one thread; all the others are taken so that no other job disturbs the clock.
     threads: CORES
-    resources:
-        **REQUESTED,
     params:
         run=RL.timed,
         runs=RL.timed_stack,
@@ -145,7 +140,6 @@ rule rl_bench:
         "../envs/rl.yaml"
     threads: CORES
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         bench=RL.config["bench"],

@@ -20,8 +20,6 @@ rule rl_download:
     localrule: True
     conda:
         "../envs/download.yaml"
-    resources:
-        **REQUESTED,
     params:
         url=RL.download("url"),
         mirrors=lambda wildcards: list(filter(None, [RL.download("mirror")(wildcards)])),
@@ -45,8 +43,6 @@ rule rl_minari:
     localrule: True
     conda:
         "../envs/minari.yaml"
-    resources:
-        **REQUESTED,
     params:
         dataset=lambda wildcards: RL.config["tasks"][wildcards.task]["dataset"],
         code=code("rl_minari"),
@@ -65,8 +61,6 @@ rule rl_train_expert:
         "results/benchmarks/rl_train_expert/{task}{quality}.tsv"
     conda:
         "../envs/rl.yaml"
-    resources:
-        **REQUESTED,
     params:
         task="{task}",
         settings=lambda wildcards: RL.config["experts"][
@@ -94,8 +88,6 @@ rule rl_collect:
         task=RL.tasks_from("collected"),
     conda:
         "../envs/rl.yaml"
-    resources:
-        **REQUESTED,
     params:
         **RL.config["collect"],
         task="{task}",
@@ -119,8 +111,6 @@ rule rl_prepare:
         task=RL.tasks_from("d4rl", "path", "minari"),
     conda:
         "../envs/rl.yaml"
-    resources:
-        **REQUESTED,
     params:
         task=RL.task,
         source=RL.data_source,

@@ -44,8 +44,6 @@ rule rl_draw_scores:
         "results/benchmarks/rl_draw_scores/rl_draw_scores.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         figures=RL.score_figures,
         levels=RL.level_figures,
@@ -80,8 +78,6 @@ rule rl_draw_masks:
         "results/benchmarks/rl_draw_masks/rl_draw_masks.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         task=RL.table1_task,
         observations=RL.config["observations"],
@@ -106,8 +102,6 @@ rule rl_inference:
         "results/benchmarks/rl_inference/rl_inference.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         task=RL.config["latency"]["task"],
         scale=SCALE,

@@ -36,7 +36,6 @@ rule style_optimize:
     conda:
         "../envs/style.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         runs=STYLE.rows,
@@ -66,7 +65,6 @@ rule style_teach:
     conda:
         "../envs/style.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         painting="{painting}",
@@ -100,7 +98,6 @@ rule style_train:
     conda:
         "../envs/style.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         painting="{painting}",
@@ -141,7 +138,6 @@ rule style_select:
     conda:
         "../envs/style.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         pooling=STYLE.config["training"]["pooling"],
@@ -169,8 +165,6 @@ rule style_export:
         "results/benchmarks/style_export/{painting}-{variant}.tsv"
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         painting="{painting}",
         variant="{variant}",
@@ -198,7 +192,6 @@ rule style_stylize:
     conda:
         "../envs/style.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         painting="{painting}",
@@ -227,8 +220,6 @@ rule style_quality:
         "results/benchmarks/style_quality/style_quality.tsv"
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         **STYLE.config["quality"],
         code=code("style_quality"),
@@ -248,8 +239,6 @@ rule style_film:
         "results/benchmarks/style_film/style_film.tsv"
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         film=STYLE.config["video"]["film"],
         code=code("style_film"),
@@ -275,7 +264,6 @@ rule style_video:
     # All cores, so that no other job disturbs the clock of speed.csv.
     threads: CORES
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         batch=STYLE.config["video"]["batch"],
@@ -304,8 +292,6 @@ rule style_encode:
         "results/benchmarks/style_encode/{painting}-{variant}.tsv"
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         painting="{painting}",
         variant="{variant}",
@@ -335,7 +321,6 @@ rule style_time:
         "../envs/style.yaml"
     threads: CORES
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         timing={k: v for k, v in STYLE.config["timing"].items() if k != "targets"},
@@ -360,7 +345,6 @@ rule style_bench:
         "../envs/style.yaml"
     threads: CORES
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         bench=STYLE.config["bench"],

@@ -17,8 +17,6 @@ rule style_presets:
         "results/benchmarks/style_presets/style_presets.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_presets"),
@@ -45,8 +43,6 @@ rule style_draw_networks:
         "results/benchmarks/style_draw_networks/style_draw_networks.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_draw_networks"),
@@ -68,8 +64,6 @@ rule style_motion:
         "results/benchmarks/style_motion/style_motion.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_motion"),
@@ -91,8 +85,6 @@ rule style_breakeven:
         "results/benchmarks/style_breakeven/style_breakeven.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_breakeven"),
@@ -125,8 +117,6 @@ rule style_draw_results:
         "results/benchmarks/style_draw_results/style_draw_results.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         contents=STYLE.config["stylised"]["contents"],
         painting=STYLE.main,

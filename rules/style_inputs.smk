@@ -22,8 +22,6 @@ rule style_download_coco:
     localrule: True
     conda:
         "../envs/download.yaml"
-    resources:
-        **REQUESTED,
     params:
         **STYLE.coco,
         code=code("style_download_coco"),
@@ -46,8 +44,6 @@ rule style_prepare_coco:
     conda:
         "../envs/style.yaml"
     threads: 8
-    resources:
-        **REQUESTED,
     params:
         size=STYLE.config["photographs"]["size"],
         held_out=STYLE.config["photographs"]["held_out"],
@@ -70,8 +66,6 @@ rule style_prepare_photographs:
         source="embedded|folder",
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         source="{source}",
         path=STYLE.config["photographs"].get("path"),
@@ -98,8 +92,6 @@ rule style_download_weights:
     localrule: True
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         **STYLE.download("backbones", "architecture", "sha256_start"),
         architecture="{architecture}",
@@ -120,7 +112,6 @@ rule style_train_backbone:
     conda:
         "../envs/style.yaml"
     resources:
-        **REQUESTED,
         gpu=GPU,
     params:
         architecture="{architecture}",
@@ -146,8 +137,6 @@ rule style_download_picture:
     localrule: True
     conda:
         "../envs/download.yaml"
-    resources:
-        **REQUESTED,
     params:
         **STYLE.download("wikimedia", "picture", "sha256"),
         contact=STYLE.config["contact"],
@@ -170,8 +159,6 @@ rule style_prepare_painting:
         painting=STYLE.found,
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         longest=STYLE.config["longest_painting"],
         code=code("style_prepare_painting"),
@@ -193,8 +180,6 @@ rule style_prepare_content:
         content=STYLE.other_contents,
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         height=STYLE.content_size(0),
         width=STYLE.content_size(1),
@@ -213,8 +198,6 @@ rule style_paint:
         "results/benchmarks/style_paint/style_paint.tsv"
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         seeds={
             name: STYLE.config["paintings"][name]["seed"] for name in STYLE.generated
@@ -236,8 +219,6 @@ rule style_cut_contents:
     priority: 50  # what is stylised first
     conda:
         "../envs/style.yaml"
-    resources:
-        **REQUESTED,
     params:
         photographs=[
             STYLE.config["contents"][name] | {"name": name} for name in STYLE.made_here

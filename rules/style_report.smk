@@ -14,8 +14,6 @@ rule style_table1:
         "results/benchmarks/style_table1/style_table1.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         architectures=STYLE.architectures,
         width=STYLE.config["network"]["width"],
@@ -48,8 +46,6 @@ rule style_draw_optimisation:
         "results/benchmarks/style_draw_optimisation/style_draw_optimisation.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         parts=STYLE.config["timing"]["targets"],
         scale=SCALE,
@@ -72,8 +68,6 @@ rule style_figure4:
         "results/benchmarks/style_figure4/style_figure4.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_figure4"),
@@ -97,8 +91,6 @@ rule style_draw_gallery:
         "results/benchmarks/style_draw_gallery/style_draw_gallery.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_draw_gallery"),
@@ -119,8 +111,6 @@ rule style_figure8:
         "results/benchmarks/style_figure8/style_figure8.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("style_figure8"),

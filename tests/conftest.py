@@ -14,7 +14,7 @@ import pytest
 import torch
 import yaml
 
-from triptych.plan.dry_run import read_config
+from triptych.core.config import read_config
 from triptych.rl.algorithms.registry import Bcq, Widths
 from triptych.rl.learner import StepSettings
 from triptych.rl.tasks import SIZES

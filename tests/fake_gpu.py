@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 import torch
-from counting import shaped
+from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 CUDA = torch.device("cuda")
@@ -20,6 +20,22 @@ def fake_gpu():
         patch.setattr(torch.cuda.amp.common, "amp_definitely_not_available", lambda: False)
         patch.setattr(torch.cuda, "is_bf16_supported", lambda *_: True)
         yield
+
+
+def shaped(build):
+    """The model that `build` makes, without values: within `FakeTensorMode`.
+
+    Needed where a model looks at its first weights, which shapes alone don't allow.
+    """
+    with torch.device("meta"):
+        model = build()
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            empty = torch.empty(parameter.shape, dtype=parameter.dtype)
+            setattr(module, name, nn.Parameter(empty, parameter.requires_grad))
+        for name, buffer in module.named_buffers(recurse=False):
+            setattr(module, name, torch.empty(buffer.shape, dtype=buffer.dtype))
+    return model
 
 
 def moved(build):

@@ -6,9 +6,10 @@ import audio_small_models as small
 import pytest
 import torch
 from fake_gpu import CUDA, fake_gpu, moved
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from triptych.audio.adapting.last_blocks import LastBlocks
-from triptych.audio.measures.trials import tokenizer
 from triptych.audio.models import mel
 from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.passt import Kept, Passt, PasstSettings
@@ -64,7 +65,8 @@ def test_sentence_encoders_take_tokens_from_the_cpu(gpu, kind, precision):
 
 def encoder(kind):
     size = SENTENCE_ENCODERS[kind](48, 100, layers=2, heads=4)
-    return SentenceEncoder(size.config(), tokenizer(size), 0.0)
+    words = {f"[{n}]": n for n in range(size.vocabulary)}
+    return SentenceEncoder(size.config(), Tokenizer(WordLevel(words, unk_token="[0]")), 0.0)
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

@@ -11,7 +11,7 @@ import yaml
 from triptych.audio.inputs import DOWNLOADS, MP3
 from triptych.audio.workflow import Workflow
 from triptych.core.config import check_config, merged
-from triptych.plan.scale import CUSTOM, scale_of
+from triptych.scale import CUSTOM, scale_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))

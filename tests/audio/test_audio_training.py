@@ -16,8 +16,8 @@ from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Validation
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
-from triptych.core.sampling import keyed_generator
 
 REPORT = Schedule(15, 1, 15, 2e-5, 1e-7)
 

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from triptych.core import device
-from triptych.core.cost import ON_GPUS, precision_on_gpus
 from triptych.core.device import (
     choose_precision,
     chosen_precisions,
@@ -103,13 +102,6 @@ def test_what_is_wrong_in_bf16_is_computed_in_float32_and_both_are_recorded(proc
         ("bf16", "an AMD processor with AVX512-bf16"),
     ]
     assert len(caplog.messages) == 2
-
-
-def test_plans_without_a_gpu_count_on_one_of_2020_or_later(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (8, 0))
-    for work in ON_GPUS:
-        assert precision_on_gpus("auto", work) == choose_precision("auto", GPU, work)
-    assert precision_on_gpus("float32", "training") == "float32"
 
 
 def test_an_unknown_kind_of_work_is_named():

@@ -9,7 +9,7 @@ from triptych.core.provenance import fingerprint, package_versions, read_code
 
 @pytest.fixture
 def library(tmp_path):
-    """study/script.py imports package.used, and that package.deep; package.other stands apart."""
+    """study/script.py imports package.used, which imports package.deep; not package.other."""
     package = tmp_path / "package"
     package.mkdir()
     (package / "__init__.py").write_text("")

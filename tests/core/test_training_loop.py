@@ -5,9 +5,8 @@ import torch
 from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.divergence import DivergedError
 from triptych.core.stopping import Interrupted, Stopped
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import DivergedError, Rhythm, TrainingLoop
 
 STEPS = 10
 

@@ -6,10 +6,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from triptych.core.cost import Cost
-from triptych.plan.dry_run import dry_run, read_config
-from triptych.plan.planned import planned
-
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "results" / "benchmarks"
 
@@ -44,12 +40,3 @@ def test_every_slow_rule_is_killed_by_the_fault_tests():
     assert len(seconds) > 40
     limit = SLOW * NOISE * max(1, min(seconds.values()) / QUICKEST)
     assert {rule for rule, took in seconds.items() if took > limit} <= killed.keys()
-
-
-def test_every_rule_that_worked_for_longer_than_a_minute_has_a_cost():
-    """A minute is longer where the quickest rule says that the machine was slow."""
-    config, seconds = read_config(ROOT, []), demo_seconds()
-    plan = planned(dry_run(ROOT, []), config, ROOT / "resources" / "sources.yaml")
-    costed = {job.rule for job, cost in zip(plan.jobs, plan.costs, strict=True) if cost != Cost()}
-    limit = MINUTE * max(1, min(seconds.values()) / QUICKEST)
-    assert {rule for rule, took in seconds.items() if took > limit} <= costed

@@ -8,8 +8,8 @@ import torch
 import trainings as small
 from stops import StopAfter
 
-from triptych.core.divergence import EXPLODED, DivergedError, all_finite, exploded
 from triptych.core.stopping import Stopped
+from triptych.core.training_loop import EXPLODED, DivergedError, all_finite, exploded
 from triptych.demo import ppo, pretraining
 from triptych.rl.learner import Learner
 from triptych.style.feedforward.perceptual import PerceptualLoss

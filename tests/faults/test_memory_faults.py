@@ -11,7 +11,7 @@ import torch
 import trainings as small
 from two_layers import choices, images, small_backbone
 
-from triptych.core.portion import NoRoomError
+from triptych.core.oom_retry import NoRoomError
 from triptych.demo.pretraining import Trainee
 from triptych.rl import evaluation
 from triptych.rl.algorithms import bcq

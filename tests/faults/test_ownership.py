@@ -46,7 +46,7 @@ def test_jobs_of_a_snakemake_that_was_killed_alone_and_of_the_next_never_write_t
     moments = random.Random(f"{seed} orphans")
     job = workplace.job(TRAINED)
     checkout = checkout_like(workplace, tmp_path)
-    checkout.edit("workflow_scripts/triptych/core/lease.py", "BEAT = 5.0", "BEAT = 0.5")
+    checkout.edit("workflow_scripts/triptych/core/job_lock.py", "BEAT = 5.0", "BEAT = 0.5")
     signature = "    def save(self, state: dict[str, Any]) -> None:\n"
     checkout.edit("workflow_scripts/triptych/core/checkpoint.py", signature, JOURNAL)
     checkout.edit("tiny.yaml", "updates: 300", "updates: 1500")

@@ -191,7 +191,7 @@ def halvings(caplog):
     return [
         (record.args[1], record.args[3])
         for record in caplog.records
-        if record.name == "triptych.core.portion"
+        if record.name == "triptych.core.oom_retry"
     ]
 
 

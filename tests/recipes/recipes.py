@@ -44,5 +44,5 @@ def keep_alone(root, wing):
     for name in others.split("|"):
         (root / "config" / "schema" / f"{name}.yaml").unlink()
     config = yaml.safe_load((root / "config.yaml").read_text())
-    own = {key: config[key] for key in ("scale", "device", "requests_margin", wing)}
+    own = {key: config[key] for key in ("scale", "device", wing)}
     (root / "config.yaml").write_text(yaml.safe_dump(own))

@@ -16,7 +16,7 @@ from tiny_checkout import ROOT, copy_checkout
 FOURTH = Path(__file__).parent / "fourth"
 NEW = sorted(str(path.relative_to(FOURTH)) for path in FOURTH.rglob("*") if path.is_file())
 NEW = [name for name in NEW if "__pycache__" not in name]
-SCALE = "workflow_scripts/triptych/plan/scale.py"
+SCALE = "workflow_scripts/triptych/scale.py"
 
 
 def python(checkout, *arguments):
@@ -40,7 +40,7 @@ def add_paper(checkout):
     digests = python(
         checkout,
         "-c",
-        "from pathlib import Path; from triptych.plan.scale import *; import json;"
+        "from pathlib import Path; from triptych.scale import *; import json;"
         "print(json.dumps({s: [DIGESTS[s], values_digest(shipped(s, Path()))] for s in FILES}))",
     )
     text = (checkout.root / SCALE).read_text()
@@ -91,15 +91,12 @@ def test_page_claims_and_manifest_wait_for_it(added):
         "resources/published/needle_claims.csv",
     } <= inputs["report_page"]
     assert "results/tables/needle_table1.tex" in inputs["report_manifest"]
-    # What a cluster is asked for: ten minutes and 2 GB, and twice the cost of 300,000 throws.
-    (asked,) = re.findall(r"^rule needle_throw:\n(?: .*\n)*? +resources: (.*)$", said, re.MULTILINE)
-    assert {"runtime=10", "mem_mb=2005"} <= set(asked.split(", "))
 
 
 @pytest.mark.slow
 def test_the_plan_counts_it(added):
-    said = python(added[0], "-m", "triptych.cli", "plan")
-    assert "3 of Buffon's needle" in said and "needle_throw" in said
+    (line,) = re.findall(r"^needle_throw.*", python(added[0], "-m", "triptych.cli", "plan"), re.M)
+    assert "unknown" in line or "benchmark" in line
 
 
 @pytest.mark.slow

@@ -24,7 +24,7 @@ from chat_captions import VARIATIONS, chat_overlay
 from server import serving
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
-from triptych.plan.scale import FILES
+from triptych.scale import FILES
 
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
 COPIED += ("resources", "docs")

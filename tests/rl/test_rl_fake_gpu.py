@@ -3,12 +3,11 @@
 import pytest
 import torch
 from fake_gpu import CUDA, fake_gpu
-from rl_counts import parameters as shapes
 
 from triptych.core.device import PRECISIONS, precision_context
 from triptych.rl.algorithms.bcq import act_bcq, actor_loss, critic_loss, critic_target, vae_loss
 from triptych.rl.learner import apply_masks
-from triptych.rl.networks import MAX_ACTION, decode
+from triptych.rl.networks import MAX_ACTION, decode, initialise
 from triptych.rl.sampling import DeviceData
 
 OBSERVATION, ACTION, BATCH = 11, 3, 20
@@ -22,7 +21,8 @@ def gpu():
 
 @pytest.fixture
 def parameters(gpu, narrow, bcq_settings):
-    made = shapes(bcq_settings, narrow, "hopper")
+    made = initialise(narrow, OBSERVATION, ACTION, [0], type(bcq_settings))
+    made = {name: torch.empty(value.shape) for name, value in made.items()}
     return {name: value.to(CUDA) for name, value in made.items()}
 
 

@@ -3,9 +3,10 @@
 import pytest
 import torch
 from fake_gpu import CUDA, fake_gpu, moved
-from style_counts import backbone as shaped_backbone
 
 from triptych.core.device import training_precision
+from triptych.style.backbones.architectures import ARCHITECTURES
+from triptych.style.backbones.backbone import Backbone
 from triptych.style.feedforward.fast import PreparedNetwork
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
@@ -19,6 +20,12 @@ from triptych.style.optimisation.presets import PRESETS, preset
 def gpu():
     with fake_gpu():
         yield
+
+
+def shaped_backbone(architecture, pooling):
+    known = ARCHITECTURES[architecture]
+    weights = {name: torch.empty(shape) for name, shape in known.shapes().items()}
+    return Backbone(known, weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling=pooling)
 
 
 def images(*shape):

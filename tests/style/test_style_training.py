@@ -14,8 +14,8 @@ from broken_runs import start, wait_for_checkpoint
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
-from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import PerceptualLoss

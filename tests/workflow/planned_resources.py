@@ -1,7 +1,7 @@
-"""python planned_resources.py FILE [CONFIG ...]: what all jobs of a config would ask for, in FILE.
+"""python planned_resources.py FILE [CONFIG ...]: all jobs of a config, in FILE.
 
-FILE gets a JSON list, one entry a job: rule, wildcards, whether a cluster gets it, the positions
-of the jobs that it depends on, and its resources at the first and second attempt.
+FILE gets a JSON list, one entry a job: rule, whether it runs where snakemake does, the positions of
+the jobs that it depends on, and how many GPUs it asks for.
 """
 
 import json
@@ -28,26 +28,12 @@ def planned(configs: list[Path]) -> list[dict]:
         return [
             {
                 "rule": job.rule.name,
-                "wildcards": dict(job.wildcards.items()),
-                "threads": job.threads,
                 "local": job.rule.name in workflow._localrules,
                 "needs": [position[other] for other in workflow.dag.dependencies[job]],
-                "attempts": [
-                    {
-                        name: value
-                        for name, value in resources.items()
-                        if name in ("mem_mb", "runtime", "gpu")
-                    }
-                    for resources in (_resources(job, attempt) for attempt in (1, 2))
-                ],
+                "gpu": dict(job.resources.items()).get("gpu", 0),
             }
             for job in jobs
         ]
-
-
-def _resources(job, attempt: int) -> dict:
-    job.attempt = attempt
-    return dict(job.resources.items())
 
 
 if __name__ == "__main__":

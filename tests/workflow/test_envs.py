@@ -125,14 +125,3 @@ def test_profiles_drop_the_trigger_that_looks_at_file_times(profile):
     settings = yaml.safe_load((ROOT / "profiles" / profile / "config.yaml").read_text())
     assert settings["rerun-triggers"] == ["input", "mtime", "params", "software-env"]
     assert settings["rerun-incomplete"] is True
-
-
-def test_the_profile_of_lsf_asks_for_a_gpu_for_every_rule_that_takes_one():
-    settings = yaml.safe_load((ROOT / "profiles/lsf/config.yaml").read_text())["set-resources"]
-    taking = {
-        re.match(r"rule (\w+):", block).group(1)
-        for path in (ROOT / "rules").glob("*.smk")
-        for block in re.split(r"\n(?=rule )", path.read_text())[1:]
-        if re.search(r"^        (gpu=GPU|\*\*AUDIO\.training_resources)", block, re.MULTILINE)
-    }
-    assert set(settings) == taking

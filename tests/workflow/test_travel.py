@@ -16,9 +16,9 @@ import warm
 import yaml
 from tiny_checkout import COLD, ROOT, copy_checkout
 
+from triptych.apps.init import begin
 from triptych.core.config import check_config, merged
 from triptych.core.errors import InputError
-from triptych.init.folder import begin
 
 pytestmark = pytest.mark.slow
 
@@ -202,10 +202,7 @@ def test_the_wheel_begins_a_study_and_runs_it(installed, reference, tmp_path):
     triptych = installed.parents[2] / "bin" / "triptych"
     subprocess.run([triptych, "init", study], cwd=tmp_path, check=True, capture_output=True)
     written = {str(p.relative_to(study)) for p in study.rglob("*") if p.is_file()}
-    profiles = {
-        f"{name}/config.yaml" for name in ("aws-batch", "default", "kubernetes", "lsf", "pbs")
-    }
-    profiles |= {"slurm/config.yaml", "slurm/partitions.yaml"}
+    profiles = {"default/config.yaml", "slurm/config.yaml", "slurm/partitions.yaml"}
     assert written == {"Snakefile", "config.yaml"} | {f"profiles/{name}" for name in profiles}
     (study / "config.yaml").write_text(yaml.safe_dump(SMALL))
     found = {"PYTHONPATH": str(source / "workflow_scripts")}  # by the .pth file, if it weren't warm

@@ -1,7 +1,7 @@
 """results/manifest.json: what this run made, and from what."""
 
 from triptych.core.job import job
-from triptych.core.source import SOURCE
+from triptych.core.provenance import SOURCE
 from triptych.report.manifest import read_records, write_manifest
 
 with job(snakemake):

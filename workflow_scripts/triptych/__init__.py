@@ -1,3 +1,3 @@
-from triptych.core.imported import watch_imports
+from triptych.core.provenance import watch_imports
 
 watch_imports()

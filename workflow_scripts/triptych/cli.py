@@ -1,7 +1,6 @@
 """The console command `triptych`: what the workflow made, put to use.
 
-Commands stand with the study that they belong to; what takes long to import is imported when
-a command runs, so that --help is instant.
+What takes long to import is imported when a command runs, so that --help is instant.
 """
 
 import argparse
@@ -9,15 +8,12 @@ import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
-from triptych import doctor
+from triptych.apps import compare, doctor, init, plan, verify
 from triptych.core.errors import InputError
-from triptych.gpu import commands as gpu
-from triptych.init import commands as init
-from triptych.plan import commands as plan
-from triptych.report import commands as report
 from triptych.studies import NAMES
 
 DESCRIPTION = "Put to use what the workflow made under results/."
@@ -31,17 +27,14 @@ examples:
     triptych index ~/sounds
     triptych search "rain on a tin roof" --index ~/sounds/triptych-index.npz
 
-  write what acts of one pruned policy, packed to a small part of the size of its dense arrays
-  and as ONNX, and beside it what acts with the packed file elsewhere (numpy alone, C):
+  write what acts of one pruned policy, packed and as ONNX, and beside it what acts with it:
     triptych policy export results/rl/hopper/narrow/bcq-all/policies.safetensors \\
         --method snip --sparsity 95 --seed 0 -o hopper.tpk
 
   measure how fast it acts, in dense and in sparse kernels:
     triptych policy bench hopper.tpk
 
-Policies of your own work as well: safetensors with plain float32 arrays in torch's layout,
-named like actor.l1.weight. `triptych COMMAND --help` says more; docs/packed-format.md
-specifies the packed file.
+`triptych COMMAND --help` says more.
 """
 
 
@@ -65,17 +58,13 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.set_defaults(paint=_paint, picture=_picture)
-    parser.add_argument("--version", action=_Version, help="print the version and stop")
+    parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-
     for name in NAMES:
         if find_spec(f"triptych.{name}.commands"):
             import_module(f"triptych.{name}.commands").add_commands(commands)
-    init.add_commands(commands)
-    plan.add_commands(commands)
-    gpu.add_commands(commands)
-    report.add_commands(commands)
-    doctor.add_commands(commands)
+    for app in (init, plan, verify, compare, doctor):
+        app.add_commands(commands)
     return parser
 
 
@@ -100,20 +89,11 @@ def _picture(size: int, *key: int) -> Any:
     return picture(size, *key)
 
 
-class _Version(argparse.Action):
-    """Looks the version up only when asked."""
-
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
-        super().__init__(option_strings, dest, nargs=0, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *others: object) -> None:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            print(f"triptych {version('triptych')}")
-        except PackageNotFoundError:
-            print("triptych (not installed as a package: run make demo or pip install .)")
-        parser.exit()
+def _version() -> str:
+    try:
+        return f"triptych {version('triptych')}"
+    except PackageNotFoundError:
+        return "triptych (not installed as a package: run make demo or pip install .)"
 
 
 if __name__ == "__main__":

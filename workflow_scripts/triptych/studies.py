@@ -1,9 +1,9 @@
 """The papers: the one list through which rules, page, claims, plan and command line reach them.
 
 Each is a wing, the package of its name, with the same few modules for all others to ask:
-`workflow` (what its rules ask, from config), `study` (its claims and its part of the page), `cost`
-(what its jobs take), `promised` (which claims a run of a config will decide) and `commands`. Its
-rules stand in rules/<name>.smk.
+`workflow` (what its rules ask, from config), `study` (its claims and its part of the page),
+`promised` (which claims a run of a config will decide) and `commands`. Its rules stand in
+rules/<name>.smk.
 """
 
 from collections.abc import Mapping

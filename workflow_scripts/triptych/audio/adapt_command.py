@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.audio.adapting.settings import BLOCKS, EPOCHS, Wish
-from triptych.core.errors import InputError
-from triptych.core.options import positive
+from triptych.core.errors import InputError, positive
 
 if TYPE_CHECKING:
     from triptych.audio.adapting.adapting import Adapted
@@ -112,8 +111,8 @@ def _adapt(options: argparse.Namespace) -> int:
 
     from triptych.audio.adapting.adapting import adapt  # imports PyTorch
     from triptych.core.device import choose_device
-    from triptych.core.divergence import DivergedError
     from triptych.core.stopping import Stopped, StopRequest
+    from triptych.core.training_loop import DivergedError
 
     try:
         device = choose_device(options.device)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.audio import adapt_command
-from triptych.core.errors import InputError
-from triptych.core.options import positive
+from triptych.core.errors import InputError, positive
 
 if TYPE_CHECKING:
     import numpy as np

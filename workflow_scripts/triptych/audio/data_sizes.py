@@ -1,12 +1,8 @@
-"""How large the audio study's data are, and what new captions cost."""
+"""How large the audio study's data are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-
-from triptych.audio.captions.cost import Prices, estimated_input, expected_output
-from triptych.audio.captions.prompt import caption_prompt
-from triptych.audio.experiments import audio_runs
 
 
 @dataclass(frozen=True)
@@ -40,8 +36,6 @@ WAVCAPS = {
 """Table 1 of Mei et al. 2023 (arXiv:2303.17395): 403,050 clips, 7,568 hours."""
 
 
-CAPTION = "A person is walking on gravel while birds are singing in the trees nearby"
-KEYWORDS = ("gravel", "footsteps", "walking", "birdsong", "field-recording", "ambience", "spring")
 """Of the mean length of Clotho's captions (11 words and more) and number of its keywords (7)."""
 
 
@@ -84,23 +78,3 @@ def judged_by(config: Mapping[str, Any], corpus: str) -> dict[str, Clips]:
     return {
         split: clips for split, clips in clips_of(config, "clotho").items() if split not in splits
     }
-
-
-def rephrased(config: Mapping[str, Any]) -> int:
-    """Captions that new ones are written for: of every split that a fine-tuned model trains on."""
-    runs = audio_runs(config)
-    corpora = set(runs[runs["captions"] == "gpt"]["corpus"])
-    splits = {split for corpus in corpora for split in config["corpora"][corpus]["splits"]}
-    return sum(
-        clips.captions for split, clips in clips_of(config, "clotho").items() if split in splits
-    )
-
-
-def caption_money(config: Mapping[str, Any]) -> float:
-    """What the backend `openai` asks for all of them, at the config's prices."""
-    captions = config["captions"]
-    prices = Prices(**captions["prices"])
-    count = captions["variations"]
-    prompt = estimated_input(caption_prompt(CAPTION, KEYWORDS, count))
-    answer = expected_output(count, captions["thinking_tokens"])
-    return rephrased(config) * prices.of(prompt, answer)

@@ -19,7 +19,7 @@ from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
 from triptych.audio.training.batches import stacked
 from triptych.core.device import training_precision
-from triptych.core.portion import Portion
+from triptych.core.oom_retry import OomRetry
 
 BATCH_SECONDS = {"cpu": 120.0, "cuda": 1800.0}
 """Audio in one batch: on a CPU what stays in its caches, on a GPU what keeps it busy."""
@@ -81,7 +81,7 @@ def embed_clips(
         waveforms, lengths = batch[0][part], batch[1][part]
         return model.embed_audio(waveforms[:, : int(lengths.max())].to(device), lengths)
 
-    portion = Portion(max(map(len, groups), default=0), "clips", ADVICE)
+    portion = OomRetry(max(map(len, groups), default=0), "clips", ADVICE)
     return _embedded(model, groups, read, embed, portion, device, precision, interrupt)
 
 
@@ -104,7 +104,7 @@ def embed_captions(
     def embed(tokens: dict[str, Tensor], part: slice) -> Tensor:
         return model.embed_text({name: value[part].to(device) for name, value in tokens.items()})
 
-    portion = Portion(CAPTIONS, "captions", ADVICE)
+    portion = OomRetry(CAPTIONS, "captions", ADVICE)
     return _embedded(model, groups, read, embed, portion, device, precision, interrupt)
 
 
@@ -127,7 +127,7 @@ def _embedded(
     groups: Sequence[Sequence[int]],
     read: Callable[[Sequence[int]], T],
     embed: Callable[[T, slice], Tensor],
-    portion: Portion,
+    portion: OomRetry,
     device: torch.device,
     precision: str,
     interrupt: Callable[[], None],

@@ -1,8 +1,8 @@
-"""One message for a configuration that is not allowed, before any job starts."""
+"""The config of a run: read from its files, and refused with one message where it isn't allowed."""
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,8 @@ from typing import Any
 import jsonschema
 import yaml
 from jsonschema.exceptions import ValidationError, best_match
+
+from triptych.core.provenance import source_of
 
 
 class ConfigError(ValueError):
@@ -35,6 +37,26 @@ def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any
         both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
         result[key] = merged(result[key], value) if both else value
     return result
+
+
+def read_config(root: Path, overlays: Sequence[Path]) -> dict[str, Any]:
+    """The config that Snakemake sees in `root`: the demo's, with the folder's own and the overlays
+    laid over it, in their order."""
+    config: dict[str, Any] = {}
+    own = filter(Path.exists, [root / "config.yaml"])
+    for file in (source_of(root) / "config.yaml", *own, *overlays):
+        config = merged(config, yaml.safe_load(file.read_text(encoding="utf-8")) or {})
+    return config
+
+
+def placed(value: Any, prefix: str, wildcards: Mapping[str, str]) -> Any:
+    """A job's parameter, in which paths that begin with results/ get the prefix and wildcards."""
+    if isinstance(value, Mapping):
+        return {name: placed(each, prefix, wildcards) for name, each in value.items()}
+    if isinstance(value, list):
+        return [placed(each, prefix, wildcards) for each in value]
+    ours = isinstance(value, str) and value.startswith("results/")
+    return prefix + value.format(**wildcards) if ours else value
 
 
 def _is_number(checker: Any, value: object) -> bool:

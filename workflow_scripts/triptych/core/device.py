@@ -1,4 +1,4 @@
-"""The device that a job computes on, and in which precision.
+"""The device that a job computes on, in which precision, and its generators of random numbers.
 
 `precision: auto` has one meaning everywhere, `choose_precision`: what the device is good at, by a
 table of what was measured (docs/performance.md, "Precision"), and never one in which it is slower
@@ -6,6 +6,7 @@ than in float32. Nothing is timed at run time: two runs on one machine must choo
 """
 
 import contextlib
+import hashlib
 import logging
 import os
 from collections.abc import Callable
@@ -172,3 +173,9 @@ def describe_device(device: torch.device) -> str:
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
     return f"{cpu_name()}, {os.cpu_count()} cores"
+
+
+def keyed_generator(device: torch.device, *key: int | str) -> torch.Generator:
+    """A generator whose stream is a function of `key`, for instance ("train", seed, chunk)."""
+    digest = hashlib.sha256(repr(key).encode()).digest()
+    return torch.Generator(device).manual_seed(int.from_bytes(digest[:8], "big") >> 1)

@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from triptych.core.files import atomic_path, clear_partial, remove_partial
-from triptych.core.imported import check_against_plan
-from triptych.core.lease import owning
+from triptych.core.job_lock import owning
 from triptych.core.memory import peak_memory
-from triptych.core.provenance import cpu_name, package_versions, parameters_digest
+from triptych.core.provenance import (
+    check_against_plan,
+    cpu_name,
+    package_versions,
+    parameters_digest,
+)
 from triptych.core.stopping import Stopped
 
 logger = logging.getLogger(__name__)
@@ -95,9 +99,9 @@ def job(snakemake: Any) -> Iterator[None]:
         _use_threads(snakemake.threads)
         try:
             check_against_plan()
-            lease = _beside(log, "leases").with_suffix("")
-            attempts = _Attempts(lease / "attempts", parameters_digest(params))
-            stack.enter_context(owning(lease, attempts.note))
+            lock = _beside(log, "leases").with_suffix("")
+            attempts = _Attempts(lock / "attempts", parameters_digest(params))
+            stack.enter_context(owning(lock, attempts.note))
             attempts.begin()
             _remove_leftovers([*map(Path, snakemake.output), _provenance_path(log)], params)
             if "checkpoint" in params:

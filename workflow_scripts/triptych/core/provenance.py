@@ -1,25 +1,61 @@
-"""What a result was made from: digests of code, parameters and data, versions, cost.
+"""What a result was made from: digests of code, parameters and data, versions.
 
 Snakemake reruns a job when its script's modification time changes (a clone or a branch switch does
 that) and does not notice an edited module that the script imports. So every rule carries
-`code_digest` of its script in its params, and profiles/default drops Snakemake's own code trigger.
+`code` of its script in its params, and profiles/default drops Snakemake's own code trigger.
+
+A job's code digest is taken when Snakemake reads the rules; the job imports its modules later, some
+of them when it needs them. So every module's text is noted as it is imported. A job that differs
+from the plan by one module, changed for a moment though it was, fails: its record would name other
+code than ran.
 """
 
 import ast
 import contextlib
 import hashlib
-import importlib.metadata
 import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from triptych.core.files import atomic_path, sha256_of
-from triptych.core.imported import LIBRARY, tree_digest
+
+PLAN = "TRIPTYCH_PLAN"
+"""Environment variable by which Snakemake names the file of its plan to all its jobs."""
+
+CHECKED = "TRIPTYCH_CHECKED"
+"""That of processes that a job starts: the plan with which each import is compared at once."""
+
+LIBRARY = Path(__file__).resolve().parents[2]
+
+SOURCE = LIBRARY.parent
+"""The folder with Snakefile, rules, config and resources: a checkout, or the folder of a wheel."""
+
+SNAKEFILE = str(SOURCE / "Snakefile")
+"""For another workflow's `module triptych: snakefile: SNAKEFILE`."""
+
+_PREAMBLE_ENDS = b"######## snakemake preamble end #########\n"
+
+_texts: dict[str, bytes] = {}
+_plan: dict[str, list[str]] = {}
+
+
+def source_of(folder: Path) -> Path:
+    """The source of the workflow that runs in a folder: itself, where it is a checkout."""
+    return folder if (folder / "rules").is_dir() else SOURCE
+
+
+def python_path() -> str:
+    """A PYTHONPATH with this library before all that the present one names."""
+    named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join(dict.fromkeys([str(LIBRARY), *filter(None, named)]))
 
 
 @dataclass(frozen=True)
@@ -128,7 +164,7 @@ def write_plan(
 ) -> str:
     """Write what Snakemake has read for its run, code and other files; the path of what is written.
 
-    Jobs compare themselves with it (`core/imported.py`); it is named by its content.
+    Jobs compare themselves with it (`check_against_plan`); it is named by its content.
     """
     then = {str(file): sha256_of(file) for file in read}
     plan = {"code": code.files, "digests": code.digests, "read": then}
@@ -156,6 +192,121 @@ def changed_since(plan: str, read: Iterable[str | os.PathLike[str]]) -> list[str
     return [str(file) for file in read if then.get(str(file)) != sha256_of(file)]
 
 
+def digests_of_run(read: Iterable[Path], main: bool, folder: str) -> dict[str, str]:
+    """Code digests of all scripts as Snakemake planned with them, by their rules' names.
+
+    main: whether this is the Snakemake that plans. It writes down in `folder` what it has read,
+    code and the files of `read`, and names that file to all its jobs (PLAN). One that runs a
+    cluster's job reads them again, hours later: it takes the digests from there, and raises
+    CodeChanged where one of the files has changed since.
+    """
+    there = [path.resolve() for path in read if path.exists()]
+    if not main and PLAN in os.environ:
+        plan = os.environ[PLAN]
+        if changed := changed_since(plan, there):
+            raise CodeChanged(", ".join(changed))
+        code = planned_code(plan)
+    else:
+        code = read_code(memory=Path(folder, "modules.json"))
+    if main:
+        os.environ[PLAN] = write_plan(Path(folder, "plans"), code, there)
+    return {
+        script.removesuffix(".py").replace("/", "_", 1): digest
+        for script, digest in code.digests.items()
+    }
+
+
+def tree_digest(tree: ast.Module) -> str:
+    """Digest of a module's syntax tree: comments and formatting don't count."""
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
+
+
+class CodeChanged(Exception):
+    """Code is not what Snakemake planned with."""
+
+    def __init__(self, file: str) -> None:
+        super().__init__(
+            f"{file} was changed after Snakemake had read it for this run, so the record of this "
+            "job would name other code than ran. Its outputs are not kept; run snakemake again."
+        )
+
+
+def watch_imports() -> None:
+    """Note each module of this library that is imported from now on, and those that already are."""
+    sys.meta_path.insert(0, _Finder())
+    if os.environ.get(CHECKED):
+        _plan.update(_files(os.environ[CHECKED]))
+    for name, module in list(sys.modules.items()):
+        if name.split(".")[0] == "triptych" and module.__file__:
+            _note(module.__file__, Path(module.__file__).read_bytes())
+
+
+def check_against_plan() -> None:
+    """Compare all that this job imported, its script and each later import with Snakemake's plan.
+
+    Raises CodeChanged for the first that differs by more than comments; so does a later import.
+    Does nothing where no plan is named, in a script that is run without Snakemake.
+    """
+    plan = os.environ.get(PLAN)
+    if not plan:
+        return
+    _plan.update(_files(plan))
+    os.environ[CHECKED] = plan
+    for file, text in _texts.items():
+        _compare(file, text)
+    main = sys.modules["__main__"]
+    copy = Path(getattr(main, "__real_file__", main.__file__) or "")
+    _, preamble, own = copy.read_bytes().partition(_PREAMBLE_ENDS)
+    if preamble:  # Snakemake runs a copy, and sets __file__ to the script that it copied
+        _compare(str(main.__file__), own)
+
+
+def _files(plan: str) -> dict[str, list[str]]:
+    """{file below the library's folder: [digest of its text, digest of its tree]}"""
+    return json.loads(Path(plan).read_text(encoding="utf-8"))["code"]
+
+
+def _note(file: str, text: bytes) -> None:
+    _texts[file] = text
+    _compare(file, text)
+
+
+def _compare(file: str, text: bytes) -> None:
+    name = os.path.relpath(file, LIBRARY)
+    planned, tree = _plan.get(name, (None, None))
+    if planned in (None, hashlib.sha256(text).hexdigest()):
+        return
+    if tree_digest(ast.parse(text, filename=file)) != tree:
+        raise CodeChanged(f"workflow_scripts/{name}")
+
+
+class _Finder:
+    """Finds this library's modules where Python would, for a loader that notes them."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not name.startswith("triptych."):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    """Notes a module's text, and takes bytecode that was compiled from that text only.
+
+    Python's own mark of bytecode is the source's time in whole seconds and its size: a second edit
+    within a second would be missed.
+    """
+
+    def path_stats(self, path: str) -> Mapping[str, Any]:
+        text = self.get_data(path)
+        _note(path, text)
+        return {"mtime": zlib.crc32(text), "size": len(text)}
+
+
 def parameters_digest(params: Mapping[str, Any]) -> str:
     """Digest of a job's parameters, whatever the order of their names."""
     text = json.dumps(dict(params), sort_keys=True, default=str)
@@ -170,6 +321,8 @@ def fingerprint(params: Mapping[str, Any], files: Iterable[str | os.PathLike[str
 
 def package_versions() -> dict[str, str]:
     """Versions of the distributions that this process has imported, and of Python."""
+    import importlib.metadata
+
     distributions = importlib.metadata.packages_distributions()
     names = {
         name

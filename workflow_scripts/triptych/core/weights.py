@@ -1,11 +1,14 @@
-"""PyTorch's files of weights, read without running what a pickle may hold."""
+"""Files of networks: PyTorch's weights, read without running what a pickle may hold, and ONNX."""
 
+import contextlib
+import logging
 import os
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.serialization import safe_globals
 
 from triptych.core.errors import InputError
@@ -92,3 +95,45 @@ def _reason(error: Exception) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if "weights_only" not in line]
     return f"{type(error).__name__}: {told[0]}" if told else type(error).__name__
+
+
+OPSET = 20
+
+
+def exported(
+    network: nn.Module,
+    example: tuple[Tensor, ...],
+    inputs: Sequence[str],
+    output: str,
+    sizes: Any,
+) -> torch.onnx.ONNXProgram:
+    """The module as it is for `example`'s tensors, with free `sizes`.
+
+    inputs, output: their names in the file.  sizes: as `dynamic_shapes` of `torch.onnx.export`.
+    The program still holds the exporter's traces, which name this machine's folders.
+    """
+    with warnings.catch_warnings(), _quiet():
+        warnings.simplefilter("ignore")
+        program = torch.onnx.export(
+            network,
+            example,
+            input_names=list(inputs),
+            output_names=[output],
+            dynamic_shapes=sizes,
+            opset_version=OPSET,
+            dynamo=True,
+            verbose=False,
+        )
+    assert program is not None
+    return program
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Nothing below an error is logged: the exporter narrates on every level."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        yield
+    finally:
+        logging.disable(before)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
-from triptych.core.imported import python_path
+from triptych.core.provenance import python_path
 
 
 class Worker:

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from triptych.core.divergence import all_finite, exploded
+from triptych.core.training_loop import all_finite, exploded
 from triptych.demo.experts import LAYERS, Expert, roll_out
 from triptych.rl.locomotion import Array, Locomotion
 from triptych.rl.sampling import keyed_generator

@@ -20,13 +20,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import precision_context
-from triptych.core.divergence import all_finite, exploded
+from triptych.core.device import keyed_generator, precision_context
 from triptych.core.errors import InputError
-from triptych.core.portion import NoRoomError
-from triptych.core.sampling import keyed_generator
+from triptych.core.oom_retry import NoRoomError
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
 from triptych.demo.views import Views
 from triptych.style.backbones.architectures import Architecture, Pooling
 from triptych.style.backbones.backbone import Backbone

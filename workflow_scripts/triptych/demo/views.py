@@ -8,7 +8,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator
 
 LONGEST_SIDE = 720
 """Pixels; a larger photograph is reduced to this before crops are taken."""

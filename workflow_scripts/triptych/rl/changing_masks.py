@@ -9,7 +9,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator
 from triptych.rl.controls import count_kept, keep_count
 from triptych.rl.learner import Learner
 from triptych.rl.methods import METHODS

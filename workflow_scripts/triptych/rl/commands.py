@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.core.errors import InputError
-from triptych.core.options import positive
+from triptych.core.errors import InputError, positive
 
 if TYPE_CHECKING:
     import numpy as np

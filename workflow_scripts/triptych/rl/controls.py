@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import Tensor
 
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator
 from triptych.rl.algorithms.registry import CHAINS
 from triptych.rl.networks import Parameters
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.divergence import EXPLODED, DivergedError
+from triptych.core.training_loop import EXPLODED, DivergedError
 from triptych.rl.learner import Learner
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.core.portion import Portion
+from triptych.core.oom_retry import OomRetry
 from triptych.rl.action_errors import action_errors
 from triptych.rl.algorithms.registry import Algorithm
 from triptych.rl.environments import episodes_of
@@ -71,7 +71,7 @@ def evaluate(
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
     acting = algorithm.acting(settings.candidates)
-    portion = Portion(policies, "policies", ADVICE)
+    portion = OomRetry(policies, "policies", ADVICE)
     if settings.held_out is not None:
 
         def act_all(state: Tensor, latent: Tensor) -> Tensor:

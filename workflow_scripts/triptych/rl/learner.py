@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from triptych.core.portion import Portion
+from triptych.core.oom_retry import OomRetry
 from triptych.rl.algorithms.registry import Algorithm
 from triptych.rl.networks import Parameters, network_of, select
 
@@ -84,7 +84,7 @@ class Learner:
         self._tau, self._losses = steps.tau, algorithm.losses()
         self._moves, self._delayed = algorithm.moves(), algorithm.delayed()
         self.period = algorithm.period()
-        self.portion = Portion(len(next(iter(parameters.values()))), "runs", ADVICE)
+        self.portion = OomRetry(len(next(iter(parameters.values()))), "runs", ADVICE)
         self.networks: Sequence[str] = algorithm.learning
         # As numbers: multiplying by booleans would convert them at every update.
         self.masks = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}

@@ -13,7 +13,6 @@ import pandas as pd
 from triptych.report.verdicts import Verdict
 from triptych.rl.algorithms.registry import ALGORITHMS, Bcq, Widths, layer_shapes
 from triptych.rl.config_tasks import data_source
-from triptych.rl.cost import RECORDED
 from triptych.rl.report.claims import DENSE_KERNELS
 from triptych.rl.study import verdicts_on
 from triptych.rl.sweep import algorithms_of, runs_of
@@ -22,6 +21,8 @@ from triptych.rl.workflow import Workflow
 
 SCORE = 100.0
 """Of the policy behind each task's data, and about that of every other."""
+RECORDED = {"d4rl": 1_000_000, "path": 1_000_000, "minari": 1_000_000}
+"""Transitions of a data set by where it comes from: about."""
 
 
 def foreseen(workflow: Workflow, on_gpu: bool) -> list[Verdict]:

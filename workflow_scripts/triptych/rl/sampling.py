@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator
 from triptych.rl.algorithms.registry import Algorithm
 from triptych.rl.learner import Batch, Noise
 from triptych.rl.observations import Scaling, scaling

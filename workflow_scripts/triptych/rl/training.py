@@ -14,7 +14,7 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
-from triptych.core.portion import Portion
+from triptych.core.oom_retry import OomRetry
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.rl.algorithms.registry import Algorithm
@@ -289,7 +289,7 @@ def update_stepper(
 
 
 def _recorded(
-    update: Callable[[], Tensor], portion: Portion
+    update: Callable[[], Tensor], portion: OomRetry
 ) -> tuple[torch.cuda.CUDAGraph, Tensor]:
     """A graph of one update, and the tensor in which it leaves the losses."""
     while True:

@@ -5,8 +5,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.core.errors import InputError
-from triptych.core.options import positive
+from triptych.core.errors import InputError, positive
 from triptych.style import learn_command
 from triptych.style.optimising_options import add_options, amount, counts, refuse_without_optimize
 

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from triptych.core.errors import InputError
-from triptych.core.options import positive
+from triptych.core.errors import InputError, positive
 
 DESCRIPTION = """\
 Teach a trained network of several styles one more, from one painting: minutes on a processor.

@@ -5,8 +5,7 @@ import math
 from pathlib import Path
 from typing import Any, get_args
 
-from triptych.core.errors import InputError
-from triptych.core.options import positive
+from triptych.core.errors import InputError, positive
 from triptych.style.optimisation.presets import OPTIMIZERS, Initialisation
 
 SCALES = (16.0, 4.0, 1.0)

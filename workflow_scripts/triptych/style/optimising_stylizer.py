@@ -14,7 +14,7 @@ from torch import Tensor
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.memory import return_freed_memory
-from triptych.core.portion import NoRoomError
+from triptych.core.oom_retry import NoRoomError
 from triptych.core.stopping import Stop, Stopped, listening
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style import catalogue, optimisation

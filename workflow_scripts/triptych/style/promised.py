@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from triptych.report.verdicts import Verdict
-from triptych.style.cost import PHOTOGRAPH
 from triptych.style.optimisation.presets import CONTENT_LOSSES, NOTEBOOK, OURS, timed_choices
 from triptych.style.study import verdicts_on
 
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
 GPU, CPU = "a GPU", "the processor's cores"
 """A device as files describe it (`tables.is_gpu`)."""
+PHOTOGRAPH = (427, 640)
+"""Height and width of most bundled photographs."""
 
 
 def foreseen(workflow: "Workflow", on_gpu: bool) -> list[Verdict]:

@@ -19,8 +19,6 @@ rule needle_throw:
         "results/benchmarks/needle_throw/needle_throw.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         needle=NEEDLE.config,
         code=code("needle_throw"),
@@ -41,8 +39,6 @@ rule needle_draw:
         "results/benchmarks/needle_draw/needle_draw.tsv"
     conda:
         "../envs/report.yaml"
-    resources:
-        **REQUESTED,
     params:
         scale=SCALE,
         code=code("needle_draw"),

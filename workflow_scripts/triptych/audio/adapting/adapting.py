@@ -43,7 +43,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision, training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import write_csv
-from triptych.core.lease import owning
+from triptych.core.job_lock import owning
 from triptych.core.progress import Progress
 from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import Stop, Stopped

@@ -10,14 +10,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from triptych.audio.models.encoder_entries import (
-    Load,
-    blocks,
     class_of,
     plain,
     read_entry,
-    transformer_work,
 )
-from triptych.core.cost import Work, moved, product
 
 if TYPE_CHECKING:
     import torch
@@ -51,21 +47,10 @@ class AudioEncoder(ABC):
         Where `draw` gives something, that is its second argument.
         """
 
-    @abstractmethod
-    def load(self, frames: int) -> Load:
-        """What a segment of so many frames takes in training.
-
-        Raises ValueError for segments that it can't hear.
-        """
-
-    def work(self, frames: int, segments: float, training: bool, half: bool) -> Work:
-        """So many segments of so many frames at once, about; half: products in half precision."""
-        return self.load(frames).work(segments, training)
-
-    @property
-    def parameters(self) -> int:
-        """Numbers of its network."""
-        return self.load(MELS).weights
+    def check(self, frames: int) -> None:
+        """Raise ValueError where it can't hear segments of so many frames."""
+        if frames < 1:
+            raise ValueError(f"segments of {frames} frames: expected at least one")
 
     def draw(self, frames: int, generator: "torch.Generator") -> Any:
         """What a step of training leaves out, the same for its whole batch; None for nothing."""
@@ -138,33 +123,14 @@ class PasstSettings(AudioEncoder):
             return None
         return draw_patchout(*self.grid(frames), self.patchout, generator)
 
-    def load(self, frames: int) -> Load:
-        """Of the blocks, after patchout. Raises ValueError where that would leave no patch."""
+    def check(self, frames: int) -> None:
+        """Raise ValueError where patchout would leave no patch of such a segment, or none fits."""
         rows, columns = self.grid(frames)
         if not (0 <= self.patchout[0] < rows and 0 <= self.patchout[1] < columns):
             raise ValueError(
                 f"patchout {list(self.patchout)}: segments of {frames} frames make "
                 f"{rows} rows and {columns} columns of patches; give fewer"
             )
-        tokens = (rows - self.patchout[0]) * (columns - self.patchout[1])
-        products = 12 * self.depth * self.dim**2 * tokens
-        return Load(self.parameters, products, 40 * tokens * self.depth * self.dim)
-
-    def work(self, frames: int, segments: float, training: bool, half: bool) -> Work:
-        """As counted, but for a hundredth of the products."""
-        out = self.patchout if training else (0, 0)
-        rows, columns = self.grid(frames)
-        patches = (rows - out[0]) * (columns - out[1])
-        work = transformer_work((self.dim, self.depth), segments, patches + 2, 2, training, half)
-        work += product(segments * patches, PATCH**2, self.dim, 2 if training else 1)
-        return work + moved(segments * patches * self.dim, 12 if training else 5, 20)
-
-    @property
-    def parameters(self) -> int:
-        """With heads that a published one was trained with."""
-        heads = 2 * self.dim + 2 * self.classes * (self.dim + 1) if self.classes else 0
-        tokens = 4 + sum(self.positions) + PATCH**2 + 1 + 2
-        return tokens * self.dim + blocks(self.dim, self.depth) + heads
 
     def pretrained(self) -> "PasstSettings":
         """With the heads for AudioSet, so that checkpoints load strictly."""
@@ -182,24 +148,11 @@ class StatisticsSettings(AudioEncoder):
 
     width: int
 
-    measured: ClassVar[int] = 946  # models/statistics.py
-
     def network(self) -> "nn.Module":
         """The network."""
         from triptych.audio.models.statistics import Statistics
 
         return Statistics(self.dim, self.width)
-
-    def load(self, frames: int) -> Load:
-        """A cosine transform of each frame is most of what is measured."""
-        products = self.parameters + MELS * 64.0 * frames
-        return Load(self.parameters, products, 12.0 * MELS * frames)
-
-    @property
-    def parameters(self) -> int:
-        """Of three layers, with a scale and a shift for each number that is normed."""
-        products = self.width * (self.measured + self.width + self.dim)
-        return products + 2 * (self.measured + 2 * self.width + self.dim)
 
 
 PUBLISHED = {

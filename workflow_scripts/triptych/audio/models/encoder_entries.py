@@ -3,43 +3,9 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
 from math import isfinite
-from typing import Any, NamedTuple, TypeVar
-
-from triptych.core.cost import Work, moved
+from typing import Any, TypeVar
 
 Settings = TypeVar("Settings")
-
-
-class Load(NamedTuple):
-    """What an encoder takes, about: the plan, and what a cluster is asked for, count by it."""
-
-    weights: int  # numbers that are learned
-    products: float  # multiplications with an addition, of one segment or caption, forward
-    kept: float  # numbers of it that wait for the backward pass
-
-    def work(self, count: float, training: bool) -> Work:
-        """So many segments or captions at once; in training also backward."""
-        ways = 3 if training else 1
-        return Work(2.0 * self.products * count * ways) + moved(self.kept * count, 2 * ways, 100)
-
-
-def transformer_work(
-    size: tuple[int, int], sequences: float, tokens: int, outputs: int, training: bool, half: bool
-) -> Work:
-    """Sequences of so many tokens through a transformer of which the last layer makes `outputs`.
-
-    size: width and layers;  training: forward and backward;  half: products in half precision
-    """
-    (dim, layers), ways = size, 3 if training else 1
-    products = tokens * 12 * dim**2 * (layers - 1) + (2 * tokens + 10 * outputs) * dim**2
-    looks = 2 * tokens * dim * (tokens * (layers - 1) + outputs)
-    # Backward, attention makes five products for the two of its way forward.
-    work = Work(2.0 * sequences * (products * ways + looks * (3.5 if training else 1)))
-    passes, last = ((50 if half else 58), 25) if training else (18, 5)
-    numbers, kernels = sequences * tokens * dim, 32 if training else 11
-    work += moved(numbers, passes * (layers - 1) + last, kernels * layers)
-    weights = 12 * dim**2 * layers
-    return work + (moved(weights, 3 if training else 1.5, 20 * layers) if half else Work())
 
 
 def blocks(dim: int, layers: int) -> int:

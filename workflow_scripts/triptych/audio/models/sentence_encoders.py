@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from triptych.audio.models.encoder_entries import (
-    Load,
     blocks,
     class_of,
     read_entry,
-    transformer_work,
 )
-from triptych.core.cost import Work, moved
 
 if TYPE_CHECKING:
     from torch import nn
@@ -48,18 +45,10 @@ class SentenceSettings(ABC):
         config: as `config` makes it, or as it came with a published model.
         """
 
-    @abstractmethod
-    def load(self, tokens: int) -> Load:
-        """What a caption of so many tokens takes in training."""
-
-    def work(self, tokens: int, captions: float, training: bool, half: bool) -> Work:
-        """So many captions of so many tokens at once, about; half: products in half precision."""
-        return self.load(tokens).work(captions, training)
-
     @property
+    @abstractmethod
     def parameters(self) -> int:
         """Numbers of its network."""
-        return self.load(1).weights
 
     def config(self) -> dict[str, Any]:
         """The folder's `config.json`."""
@@ -92,18 +81,6 @@ class BertSettings(SentenceSettings):
         from triptych.audio.models.bert import Encoder
 
         return Encoder(config, dropout)
-
-    def load(self, tokens: int) -> Load:
-        """Of words and layers."""
-        products = 12 * self.layers * self.hidden**2 * tokens
-        return Load(self.parameters, products, 40 * tokens * self.layers * self.hidden)
-
-    def work(self, tokens: int, captions: float, training: bool, half: bool) -> Work:
-        """As counted, but for a hundredth of the products."""
-        size = self.hidden, self.layers
-        work = transformer_work(size, captions, tokens, 1, training, half)
-        work += moved(captions * tokens * self.hidden, 5, 12)
-        return work + moved(self.vocabulary * self.hidden, 2 if training else 1, 2)
 
     @property
     def parameters(self) -> int:
@@ -153,11 +130,10 @@ class WordsSettings(SentenceSettings):
         size = config["vocab_size"], config["hidden_size"]
         return WeighedWords(*size, WordsSettings.special, dropout)
 
-    def load(self, tokens: int) -> Load:
-        """Two products of a matrix with a vector."""
-        products = 4 * self.hidden**2
-        weights = (self.hidden + 1) * self.vocabulary + products + 3 * self.hidden
-        return Load(weights, products, self.hidden * (tokens + 8))
+    @property
+    def parameters(self) -> int:
+        """Of a vector and a weight for each word, two layers and a norm."""
+        return (self.hidden + 1) * self.vocabulary + 4 * self.hidden**2 + 3 * self.hidden
 
 
 PUBLISHED_TEXT: dict[str, SentenceSettings] = {

@@ -47,7 +47,7 @@ class ModelSettings:
     projection_hidden: int = 0  # units of a layer in each projection; 0: linear, as in the report
 
     def __post_init__(self) -> None:
-        self.audio.load(self.segment_frames)
+        self.audio.check(self.segment_frames)
         if self.temperature <= 0 or self.projection < 1:
             raise ValueError(
                 f"temperature {self.temperature}, projection {self.projection}: expected positive"

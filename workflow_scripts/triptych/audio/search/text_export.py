@@ -23,7 +23,7 @@ from triptych.audio.search.text_side import (
 )
 from triptych.core.errors import InputError
 from triptych.core.files import partial_prefix
-from triptych.core.onnx_export import exported
+from triptych.core.weights import exported
 
 TRIED = ("rain", "A dog barks twice, far away; then somebody shuts a heavy door.", "", "wind " * 90)
 """Texts of which the written network must say what PyTorch says: short, long, empty, cut."""

@@ -21,10 +21,9 @@ from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.update import Draw, Learner, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.divergence import exploded
 from triptych.core.memory import keep_freed_memory
 from triptych.core.stopping import Interrupted, Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import Rhythm, TrainingLoop, exploded
 
 logger = logging.getLogger(__name__)
 

@@ -14,10 +14,9 @@ from triptych.audio.training.batches import Batch
 from triptych.audio.training.gradient_cache import backward
 from triptych.audio.training.parallel import Group
 from triptych.audio.training.settings import TrainingSettings
-from triptych.core.device import training_precision
-from triptych.core.divergence import all_finite
-from triptych.core.portion import Portion
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator, training_precision
+from triptych.core.oom_retry import OomRetry
+from triptych.core.training_loop import all_finite
 
 CPU = torch.device("cpu")
 
@@ -81,7 +80,7 @@ class Updates:
         fp16 = settings.precision == "fp16"
         self._scaler = torch.amp.GradScaler(group.device.type, enabled=fp16)
         share = settings.batch // settings.processes
-        self._portion = Portion(min(settings.chunk or share, share), "pairs", ADVICE)
+        self._portion = OomRetry(min(settings.chunk or share, share), "pairs", ADVICE)
 
     def step(self, batch: Batch, number: int, rate: float) -> Tensor:
         """Move the weights once, at step `number`; the loss of the batch, a scalar."""

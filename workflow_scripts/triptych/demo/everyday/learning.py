@@ -29,9 +29,8 @@ from triptych.audio.models.statistics import Statistics, measure
 from triptych.audio.models.text_files import write_scratch_model
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
-from triptych.core.divergence import all_finite, exploded
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
 from triptych.demo.everyday.catalogue import KINDS
 from triptych.demo.everyday.measuring import Measured
 from triptych.demo.everyday.mixing import Scenes

@@ -1,7 +1,7 @@
 """The algorithms that a sweep may name, each described without PyTorch.
 
 An algorithm is three things: networks, losses, acting. Its networks are chains of layers, from
-which follow parameters, masks, tables and costs; its losses and how it acts are functions of a
+which follow parameters, masks and tables; its losses and how it acts are functions of a
 module beside this one, imported when they are asked for. The fields of its dataclass are the keys
 of its section in the config, by the names of its reference implementation.
 """
@@ -10,13 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from triptych.core.cost import Work, moved, product
-
 if TYPE_CHECKING:
     from triptych.rl.learner import Loss
     from triptych.rl.networks import Acting
 
-Layers = list[tuple[int, int]]
 """Inputs and outputs of each."""
 
 
@@ -85,7 +82,6 @@ class Algorithm:
     which begin from zero. targets: networks with a copy that follows slowly. noise_of: how many
     normal numbers a draw is, `latent` or `action`. acts_with: groups, by the first chain of each;
     chooses: the best of several candidates. contains: algorithms that its training gives too.
-    kernels: of one update, as counted.
     """
 
     name: ClassVar[str]
@@ -98,7 +94,6 @@ class Algorithm:
     acts_with: ClassVar[tuple[str, ...]] = ("actor",)
     chooses: ClassVar[bool] = False
     contains: ClassVar[tuple[str, ...]] = ()
-    kernels: ClassVar[int] = 100
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> Self:
@@ -137,10 +132,6 @@ class Algorithm:
         """What a stored policy of it says of how it acts, beside its name and range."""
         return {}
 
-    def losses_work(self, of: Mapping[str, Layers], batch: int) -> Work:
-        """An update's losses and gradients. of: the layers of the first chain of each group."""
-        raise NotImplementedError
-
     @classmethod
     def sizes(cls, weights: Mapping[str, Any]) -> tuple[int, int]:
         """Numbers of an observation and of an action, by its weights or masks [K, in, out]."""
@@ -154,25 +145,6 @@ class Algorithm:
     def learning(self) -> tuple[str, ...]:
         """The networks that learn."""
         return tuple(network for together in self.moves() for network in together)
-
-
-def forward(layers: Layers, rows: int) -> Work:
-    """Through layers of which those with a successor have a ReLU, the last some pointwise maps."""
-    work = Work()
-    for inputs, outputs in layers:
-        work += product(rows, inputs, outputs) + moved(rows * outputs, 2)
-    # Inputs are put together; what comes out is bent, scaled, clamped and compared.
-    joined, made = layers[0][0], layers[-1][1]
-    return work + moved(rows * (joined + 4 * made), 2, 8)
-
-
-def learnt(layers: Layers, rows: int, of_inputs: bool = False) -> Work:
-    """Forward, and backward to the weights; of_inputs: to the first layer's inputs as well."""
-    work = forward(layers, rows)
-    for number, (inputs, outputs) in enumerate(layers):
-        times = 2 if number or of_inputs else 1
-        work += product(rows, inputs, outputs, times) + moved(rows * outputs, 5, 2)
-    return work
 
 
 TWIN_CRITICS = (
@@ -205,7 +177,6 @@ class Bcq(Algorithm):
     acts_with: ClassVar[tuple[str, ...]] = ("decoder", "actor", "critic")
     chooses = True
     contains: ClassVar[tuple[str, ...]] = ("BC",)
-    kernels = 250
 
     def moves(self) -> tuple[tuple[str, ...], ...]:
         """As the reference: actor and critic's target sample from the VAE as it has become."""
@@ -234,17 +205,6 @@ class Bcq(Algorithm):
         clips = {"latent_clip_bc": BC_LATENT_CLIP, "latent_clip_bcq": BCQ_LATENT_CLIP}
         return {"candidates": candidates, "phi": self.phi, **clips}
 
-    def losses_work(self, of: Mapping[str, Layers], batch: int) -> Work:
-        """The critic passes the actor's gradient on without moving itself."""
-        actor, critic, encoder, decoder = (
-            of[group] for group in ("actor", "critic", "encoder", "decoder")
-        )
-        work = forward(decoder + actor + 2 * critic, self.target_samples * batch)
-        work += learnt(encoder, batch) + learnt(decoder, batch, of_inputs=True)
-        work += learnt(critic, batch) * 2
-        work += forward(decoder, batch) + learnt(actor, batch)
-        return work + forward(critic, batch) * 2
-
 
 @dataclass(frozen=True)
 class Bc(Bcq):
@@ -256,7 +216,6 @@ class Bc(Bcq):
     acts_with = ("decoder",)
     chooses = False
     contains = ()
-    kernels = 85
 
     def moves(self) -> tuple[tuple[str, ...], ...]:
         """The VAE alone."""
@@ -267,10 +226,6 @@ class Bc(Bcq):
         from triptych.rl.algorithms.bcq import acting_bc
 
         return acting_bc()
-
-    def losses_work(self, of: Mapping[str, Layers], batch: int) -> Work:
-        """The VAE's."""
-        return learnt(of["encoder"], batch) + learnt(of["decoder"], batch, of_inputs=True)
 
 
 @dataclass(frozen=True)
@@ -288,7 +243,6 @@ class Td3Bc(Algorithm):
     section = "td3_bc"
     chains = (ACTOR, *TWIN_CRITICS)
     targets = ("actor", "critic")
-    kernels = 150
 
     def moves(self) -> tuple[tuple[str, ...], ...]:
         """The critic first."""
@@ -311,12 +265,6 @@ class Td3Bc(Algorithm):
         from triptych.rl.algorithms.td3_bc import losses
 
         return losses(self)
-
-    def losses_work(self, of: Mapping[str, Layers], batch: int) -> Work:
-        """The critic passes the actor's gradient on without moving itself."""
-        actor, critic = of["actor"], of["critic"]
-        work = forward(actor, batch) + forward(critic, batch) * 2 + learnt(critic, batch) * 2
-        return work + (learnt(actor, batch) + forward(critic, batch) * 2) * (1 / self.policy_freq)
 
 
 @dataclass(frozen=True)
@@ -343,7 +291,6 @@ class Iql(Algorithm):
     )
     free = ("actor.log_std",)
     targets = ("critic",)
-    kernels = 200
 
     def moves(self) -> tuple[tuple[str, ...], ...]:
         """The authors' actor and critic take V as it has become."""
@@ -356,12 +303,6 @@ class Iql(Algorithm):
         from triptych.rl.algorithms.iql import losses
 
         return losses(self)
-
-    def losses_work(self, of: Mapping[str, Layers], batch: int) -> Work:
-        """Actor and value each compute the advantages."""
-        actor, critic, value = of["actor"], of["critic"], of["value"]
-        work = learnt(value, batch) + learnt(critic, batch) * 2 + learnt(actor, batch)
-        return work + forward(critic, batch) * 4 + forward(value, batch) * 2
 
 
 ALGORITHMS: dict[str, type[Algorithm]] = {

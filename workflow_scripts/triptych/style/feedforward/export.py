@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 import torch
 
+from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.core.onnx_export import exported
-from triptych.core.sampling import keyed_generator
+from triptych.core.weights import exported
 from triptych.style.feedforward.network import TransformationNetwork
 
 INPUT, OUTPUT = "photograph", "stylised"

@@ -10,7 +10,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator
 
 WAVES = 64
 """Plane waves that a channel is the sum of."""

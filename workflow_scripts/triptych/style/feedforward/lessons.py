@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style.backbones.backbone import Backbone

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from triptych.core.device import training_precision
 from triptych.core.errors import InputError
-from triptych.core.portion import Portion
+from triptych.core.oom_retry import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import PerceptualLoss
@@ -101,7 +101,7 @@ def held_out_losses(
                 count += len(images)
         return {name: value / count for name, value in sums.items()}
 
-    return Portion(batch, "images", ADVICE).run(means)
+    return OomRetry(batch, "images", ADVICE).run(means)
 
 
 def with_weights(architecture: Architecture, weights: Weights) -> TransformationNetwork:

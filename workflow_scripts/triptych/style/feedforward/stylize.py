@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from triptych.core.device import choose_precision
 from triptych.core.errors import InputError
-from triptych.core.portion import NoRoomError, Portion
+from triptych.core.oom_retry import NoRoomError, OomRetry
 from triptych.style.feedforward.fast import Precision, PreparedNetwork
 from triptych.style.feedforward.memory import free_memory, readable
 from triptych.style.feedforward.network import TransformationNetwork
@@ -98,7 +98,7 @@ def stylise(
 def _passed(network: PreparedNetwork, images: Tensor, plan: Plan) -> list[Tensor]:
     """The images as planned; less at a time where a GPU's memory runs out all the same."""
     if not plan.tiled:
-        portion = Portion(min(plan.batch, len(images)), "images", "They are taken in tiles.")
+        portion = OomRetry(min(plan.batch, len(images)), "images", "They are taken in tiles.")
         try:
             return portion.run(lambda size: [network(part) for part in images.split(size)])
         except NoRoomError as problem:

@@ -17,14 +17,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import training_precision
-from triptych.core.divergence import exploded
+from triptych.core.device import keyed_generator, training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.memory import keep_freed_memory
-from triptych.core.sampling import keyed_generator
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.core.training_loop import Rhythm, TrainingLoop, exploded
 from triptych.style.feedforward.network import Architecture, TransformationNetwork
 from triptych.style.feedforward.perceptual import TERMS, PerceptualLoss
 from triptych.style.feedforward.training_data import (

@@ -13,8 +13,8 @@ from typing import Any, Literal, Protocol
 import torch
 from torch import Tensor
 
+from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
-from triptych.core.sampling import keyed_generator
 from triptych.style.feedforward.grain import REACH
 
 CPU = torch.device("cpu")

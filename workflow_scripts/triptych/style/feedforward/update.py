@@ -6,10 +6,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from triptych.core.device import training_precision
-from triptych.core.divergence import all_finite
-from triptych.core.portion import Portion
-from triptych.core.sampling import keyed_generator
+from triptych.core.device import keyed_generator, training_precision
+from triptych.core.oom_retry import OomRetry
+from triptych.core.training_loop import all_finite
 from triptych.style.feedforward.network import TransformationNetwork
 from triptych.style.feedforward.perceptual import TERMS, Disturbance, PerceptualLoss
 from triptych.style.feedforward.training_data import TrainingSettings, batch_corners
@@ -57,7 +56,7 @@ class Updates:
         groups = [group for group in groups if group["params"]]
         self._adam = torch.optim.Adam(groups, settings.learning_rate, fused=True)
         self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
-        self._portion = Portion(settings.batch, "images", ADVICE)
+        self._portion = OomRetry(settings.batch, "images", ADVICE)
 
     def step(self, images: Tensor, styles: Tensor | None, number: int, rate: float) -> Tensor:
         """Move the weights once, by batch `number` [N, 3, S, S] in [0, 1]; the terms, [TERMS].

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.core.portion import Portion
+from triptych.core.oom_retry import OomRetry
 from triptych.style.backbones.architectures import Architecture
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.images import resize_to
@@ -87,7 +87,7 @@ class Optimisation:
         self._statuses, self._reasons = [FINISHED] * count, [""] * count
         self._records: list[list[float]] = []
         self._seconds = 0.0
-        self._portion = Portion(count, "images", ADVICE)
+        self._portion = OomRetry(count, "images", ADVICE)
         self.done = 0
         """Evaluations so far."""
 

@@ -1,0 +1,168 @@
+"""`triptych doctor`, with fake programs on PATH: what works, what won't, what to do."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections import namedtuple
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import h5py
+import numpy as np
+import pytest
+import torch
+
+from triptych.apps import doctor
+from triptych.apps.doctor import FAILS, LIMITED, WORKS
+from triptych.cli import main
+
+NEW, OLD = "NVIDIA A100, 40960 MiB, 580.65.06", "NVIDIA A100, 40960 MiB, 470.57.02"
+
+
+@pytest.fixture
+def program(tmp_path, monkeypatch):
+    """Puts a shell script on PATH, where nothing else is."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+
+    def write(name, says, code=0):
+        path = folder / name
+        path.write_text(f"#!/bin/sh\nprintf '%s\\n' '{says}'\nexit {code}\n")
+        path.chmod(0o755)
+        return str(path)
+
+    return write
+
+
+def test_this_python_has_what_the_library_needs():
+    found = doctor.python()
+    assert found.status == WORKS and sys.prefix in found.found
+
+
+def test_a_package_that_is_missing_is_named(monkeypatch):
+    there = [each for each in doctor.packages.distributions() if each.name != "tokenizers"]
+    monkeypatch.setattr(doctor.packages, "distributions", lambda: there)
+    assert doctor.python().status == FAILS and "without tokenizers" in doctor.python().found
+
+
+@pytest.mark.parametrize(("gigabytes", "status"), [(1, FAILS), (100, LIMITED), (3000, WORKS)])
+def test_room_on_the_disk_is_measured_by_what_needs_it(monkeypatch, gigabytes, status):
+    usage = namedtuple("usage", "free")(gigabytes * 10**9)
+    monkeypatch.setattr(doctor.shutil, "disk_usage", lambda _: usage)
+    found = doctor.disk()
+    assert found.status == status
+    assert ("the demo takes" in found.do) == (gigabytes == 1)
+
+
+def test_memory_is_at_most_the_machines():
+    pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    assert 0 < float(doctor.memory().found.split()[0].replace(",", "")) <= round(pages / 1e9)
+
+
+def test_a_limit_on_instructions_is_told(monkeypatch):
+    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
+    assert f"{len(os.sched_getaffinity(0))} cores" in doctor.processor().found
+    assert "kept to AVX2" in doctor.processor().found
+
+
+def test_the_wheels_cuda_is_read_without_importing_them():
+    assert doctor._wheels_cuda() == (torch.version.cuda or "")
+
+
+def test_without_nvidia_smi_there_is_no_gpu(program):
+    assert doctor.gpu().status == LIMITED
+
+
+def test_a_driver_that_is_too_old_for_the_wheels_is_told(program, monkeypatch):
+    monkeypatch.setattr(doctor, "_wheels_cuda", lambda: "13.2")
+    program("nvidia-smi", OLD)
+    found = doctor.gpu()
+    assert found.status == FAILS and "driver 580" in found.do and "A100" in found.found
+
+
+@pytest.mark.parametrize(
+    ("says", "code", "status"), [("the sum is 2.0", 0, WORKS), ("no kernel image", 1, FAILS)]
+)
+def test_a_gpu_works_when_pytorch_computes_on_it(program, monkeypatch, says, code, status):
+    monkeypatch.setattr(doctor, "_wheels_cuda", lambda: "13.2")
+    program("nvidia-smi", NEW)
+    monkeypatch.setattr(doctor.sys, "executable", program("python", says, code))
+    assert doctor.gpu().status == status
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_HEAD(self):
+        self.send_response(404)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def test_silent_hosts_are_named_and_a_proxys_password_is_not(monkeypatch):
+    server = HTTPServer(("127.0.0.1", 0), _Answers)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    there = f"http://127.0.0.1:{server.server_port}"
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setenv("https_proxy", "http://me:secret@proxy:3128")  # pragma: allowlist secret
+    monkeypatch.setattr(doctor, "HOSTS", (there, "http://127.0.0.1:1"))
+    found = doctor.network()
+    server.shutdown()
+    assert found.status == LIMITED and found.found.startswith("127.0.0.1:1 don't answer")
+    assert "proxy:3128" in found.found and "secret" not in found.found
+
+
+def test_partitions_are_compared_with_the_profile(program, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert doctor.slurm().status == WORKS  # no sinfo: jobs run here
+    program("sinfo", "long 5-00:00:00 (null)\ngpu 1-00:00:00 gpu:a100:4")
+    program("sacctmgr", "physics")
+    found = doctor.slurm()
+    assert found.status == LIMITED and "gpu:a100:4" in found.found and "physics" in found.found
+    doctor.PARTITIONS.parent.mkdir(parents=True)
+    doctor.PARTITIONS.write_text("partitions:\n  long: {max_runtime: 7200}\n")
+    assert doctor.slurm().status == WORKS
+    doctor.PARTITIONS.write_text("partitions:\n  short: {max_runtime: 60}\n  long: {}\n")
+    assert doctor.slurm().status == FAILS and "names short:" in doctor.slurm().do
+
+
+def test_conda_must_be_new_enough_and_apptainer_does_as_well(program):
+    assert doctor.environments().status == LIMITED
+    program("conda", "conda 23.1.0")
+    assert doctor.environments().status == FAILS
+    program("singularity", "singularity-ce version 4.1.1")
+    assert doctor.environments().status == WORKS
+
+
+def test_recordings_of_the_config_are_checked_and_what_wont_work_ends_with_1(
+    program, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(doctor, "HOSTS", ("http://127.0.0.1:1",))
+    rows = {"observations": np.zeros((5, 3)), "actions": np.zeros((5, 2)), "rewards": np.zeros(5)}
+    for name, terminals in (("good.hdf5", np.zeros(5, bool)), ("bad.hdf5", np.zeros(4, bool))):
+        with h5py.File(name, "w") as file:
+            for key, values in {**rows, "terminals": terminals}.items():
+                file[key] = values
+    entry = "{{source: path, path: {}.hdf5}}".format
+    (tmp_path / "config.yaml").write_text(
+        f"rl: {{tasks: {{good: {entry('good')}, bad: {entry('bad')}, gone: {entry('gone')}}}}}\n"
+    )
+    assert main(["doctor"]) == 1
+    said = capsys.readouterr().out
+    assert "works    Data of good: good.hdf5 has D4RL's layout, 5 steps" in said
+    assert "won't    Data of bad: bad.hdf5: terminals: 4 rows" in said
+    assert "Data of gone: gone.hdf5: file: nothing there" in said
+
+
+def test_it_starts_without_pytorch(tmp_path):
+    (tmp_path / "config.yaml").write_text("rl: {tasks: {a: {source: path, path: a.hdf5}}}\n")
+    script = (
+        "import sys; from triptych import cli; from triptych.apps import doctor; doctor.HOSTS = ('http://127.0.0.1:1',);"
+        "cli.main(['doctor']); assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,140 @@
+"""The plan of a run: Snakemake's jobs, what a job costs, the time of all of them."""
+
+import csv
+import re
+from pathlib import Path
+
+import pytest
+
+from triptych.apps.plan import (
+    ALL_CORES,
+    COSTS,
+    Cost,
+    Job,
+    measured,
+    page,
+    read_costs,
+    read_jobs,
+    wall_seconds,
+)
+from triptych.cli import main
+from triptych.scale import CUSTOM, FILES, REHEARSAL
+
+ROOT = Path(__file__).parents[2]
+DRY_RUN = """
+rule all:
+    input: results/page.html
+    resources: tmpdir=/tmp
+
+localrule rl_download:
+    output: results/data.hdf5
+    benchmark: results/benchmarks/rl_download/data.tsv
+    resources: tmpdir=/tmp
+
+rule rl_train:
+    input: results/data.hdf5
+    output: results/one/masks.safetensors, results/one/scores.csv
+    log: results/logs/rl_train/one.log
+    benchmark: results/benchmarks/rl_train/one.tsv
+    wildcards: task=one
+    threads: 4
+    resources: tmpdir=/tmp, gpu=1
+
+rule rl_latency:
+    input: results/one/scores.csv
+    output: results/page.html
+    threads: 1000
+    resources: tmpdir=/tmp
+"""
+
+
+def test_the_jobs_of_a_dry_run_are_read_and_targets_are_none():
+    assert read_jobs(DRY_RUN) == [
+        Job("rl_download", (), ("results/data.hdf5",), "results/benchmarks/rl_download/data.tsv"),
+        Job(
+            "rl_train",
+            ("results/data.hdf5",),
+            ("results/one/masks.safetensors", "results/one/scores.csv"),
+            "results/benchmarks/rl_train/one.tsv",
+            threads=4,
+            gpu=True,
+        ),
+        Job("rl_latency", ("results/one/scores.csv",), ("results/page.html",), "", ALL_CORES),
+    ]
+
+
+def test_jobs_wait_for_their_inputs_for_cores_for_gpus_and_for_the_line():
+    jobs = read_jobs(DRY_RUN)
+    costs = [Cost(download_mb=500), Cost(core_seconds=400, gpu_hours=0.1), Cost(core_seconds=30)]
+    assert wall_seconds(jobs, costs, cores=8, gpus=1) == 10 + 360 + 30
+    assert wall_seconds(jobs, costs, cores=1, gpus=1) == 10 + 400 + 30
+    many = [Job("rl_train", (), (str(n),), "", gpu=True) for n in range(10)]
+    on_gpu = [Cost(gpu_hours=1.0)] * 10
+    assert wall_seconds(many, on_gpu, cores=16, gpus=1) == 10 * 3600
+    assert wall_seconds(many, on_gpu, cores=16, gpus=5) == 2 * 3600
+    assert wall_seconds(many, [Cost(core_seconds=60)] * 10, cores=2, gpus=0) == 300
+
+
+def test_the_page_has_a_row_for_each_rule_and_says_how_it_is_known():
+    jobs = read_jobs(DRY_RUN)
+    costs = [
+        Cost(download_mb=5e5, disk_mb=2e6, source="estimated"),
+        Cost(core_seconds=7200, gpu_hours=3, memory_mb=9000, source="measured"),
+        Cost(source="unknown"),
+    ]
+    lines = page(jobs, costs, "paper", 8, 1).splitlines()
+    assert re.split(r"  +", lines[1]) == ["rl_train", "1", "2.00", "3.00", "9,000", "measured"]
+    assert "500 GB" in lines[2] and "2.00 TB" in lines[2] and lines[2].endswith("estimated")
+    assert lines[-1] == "Scale paper: about 5.78 h on 8 cores and 1 GPU."
+
+
+def test_what_has_finished_with_this_config_counts_by_its_own_benchmark(tmp_path, monkeypatch):
+    jobs = read_jobs(DRY_RUN)
+    for job in jobs[:2]:
+        file = tmp_path / job.benchmark
+        file.parent.mkdir(parents=True)
+        file.write_text("s\tmax_rss\n12.5\t700\n")
+    left = DRY_RUN.partition("rule rl_train:")[0]  # the download must run again
+    monkeypatch.setattr("triptych.apps.plan.dry_run", lambda *_, everything: left)
+    assert dict(measured(tmp_path, jobs, [])) == {1: {"s": "12.5", "max_rss": "700"}}
+
+
+@pytest.mark.parametrize("scale", FILES)
+def test_the_table_has_a_cost_for_every_rule_of_every_shipped_scale(scale):
+    rules = {
+        rule
+        for file in (ROOT / "rules").glob("*.smk")
+        for rule in re.findall(r"^rule (\w+):(?:\n .*|\n)*?\n    script:", file.read_text(), re.M)
+    }
+    costs = read_costs(ROOT / COSTS, scale, scale != "demo")
+    assert costs.keys() <= rules
+    assert costs["rl_train"].core_seconds > 60 and costs["rl_train"].source
+
+
+def test_a_custom_config_counts_as_the_demo_or_on_a_gpu_as_the_papers():
+    on_cpu, on_gpu = (read_costs(ROOT / COSTS, CUSTOM, gpu)["rl_train"] for gpu in (False, True))
+    assert on_cpu.source.endswith("(of the demo scale)") and not on_cpu.gpu_hours
+    assert on_gpu.source.endswith("(of the paper scale)") and on_gpu.gpu_hours > 0
+
+
+def test_a_folder_without_a_workflow_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["plan"]) == 2
+    assert "no Snakefile" in capsys.readouterr().err
+    assert main(["plan", "--configfile", "none.yaml"]) == 2
+    assert "none.yaml: there is no such file" in capsys.readouterr().err
+
+
+def test_the_command_knows_every_rule_of_the_papers_graph(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    assert main(["plan", "--configfile", "config/paper.yaml", "--cores", "8"]) == 0
+    said = capsys.readouterr().out
+    assert "unknown" not in said and f"\n{'all':<10}" in said and "Scale paper: about" in said
+    (hours,) = re.findall(r"about ([\d,]+) h on 8 cores and 1 GPU", said)
+    assert 150 < int(hours.replace(",", "")) < 600
+
+
+def test_rows_are_of_scales_that_there_are():
+    with (ROOT / COSTS).open(encoding="utf-8", newline="") as lines:
+        scales = {row["scale"] for row in csv.DictReader(lines)}
+    assert scales == set(FILES) - {REHEARSAL}

@@ -1,0 +1,156 @@
+"""A job compares each module that it imports with what Snakemake planned with."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from triptych.core.provenance import (
+    LIBRARY,
+    PLAN,
+    changed_since,
+    planned_code,
+    python_path,
+    read_code,
+    write_plan,
+)
+
+JOB = """
+from triptych.core.provenance import CodeChanged, check_against_plan
+from triptych.early import VALUE
+def run():
+    check_against_plan()
+    print("checked")
+    {then}
+try:
+    run()
+    print(VALUE)
+except CodeChanged as error:
+    print(error)
+"""
+LATER = "from pathlib import Path; Path({late!r}).write_text('VALUE = 5\\n'); import triptych.late"
+CHILD = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import triptych.early'])"
+
+
+@pytest.fixture
+def library(tmp_path):
+    """A library that watches imports, with one module imported early and one late."""
+    core = tmp_path / "triptych" / "core"
+    core.mkdir(parents=True)
+    shutil.copy(LIBRARY / "triptych" / "__init__.py", core.parent)
+    for name in ("provenance.py", "files.py"):
+        shutil.copy(LIBRARY / "triptych" / "core" / name, core)
+    (core / "__init__.py").touch()
+    (core.parent / "early.py").write_text("VALUE = 1\n")
+    (core.parent / "late.py").write_text("VALUE = 2\n")
+    return tmp_path
+
+
+def run(library, then="pass", edit=None, preamble=""):
+    """What a job says that was planned, whose file `edit` changed before it started."""
+    script = library / "study" / "job.py"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(JOB.format(then=then))
+    plan = write_plan(library / "plans", read_code(root=library), [])
+    if edit:
+        file, text = edit
+        (library / file).write_text(text)
+    started = library / "tmp1a2b.job.py"
+    started.write_text(preamble + script.read_text())
+    done = subprocess.run(
+        [sys.executable, str(started)],
+        env={**os.environ, "PYTHONPATH": str(library), PLAN: plan},
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_job_of_the_planned_code_runs(library):
+    assert run(library) == "checked\n1\n"
+
+
+def test_an_edited_module_is_named_before_anything_is_done(library):
+    said = run(library, edit=("triptych/early.py", "VALUE = 3\n"))
+    assert "workflow_scripts/triptych/early.py was changed after Snakemake had read it" in said
+    assert "checked" not in said
+
+
+def test_a_module_that_is_not_imported_may_be_edited(library):
+    assert run(library, edit=("triptych/late.py", "VALUE = 3\n")) == "checked\n1\n"
+
+
+def test_comments_do_not_count(library):
+    assert run(library, edit=("triptych/early.py", "# why\nVALUE  = 1\n")) == "checked\n1\n"
+
+
+def test_a_module_that_is_edited_while_the_job_runs_and_imported_then_ends_it(library):
+    said = run(library, then=LATER.format(late=str(library / "triptych/late.py")))
+    assert said.startswith("checked\nworkflow_scripts/triptych/late.py was changed")
+
+
+def test_a_process_that_the_job_starts_compares_too(library):
+    edited = f"__import__('pathlib').Path({str(library / 'triptych/early.py')!r})"
+    said = run(library, then=f"{edited}.write_text('VALUE = 7\\n'); {CHILD}")
+    assert "triptych/early.py was changed" in said
+
+
+def test_a_script_that_was_edited_is_named(library):
+    script = str(library / "study" / "job.py")
+    marked = f"__real_file__ = __file__; __file__ = {script!r};\n"
+    marked += "######## snakemake preamble end #########\n"
+    assert run(library, preamble=marked) == "checked\n1\n"
+    said = run(library, preamble=marked, edit=("study/job.py", JOB.format(then="print(2)")))
+    assert "workflow_scripts/study/job.py was changed" in said
+
+
+def test_an_edit_within_a_second_of_the_same_length_is_not_missed(library):
+    """Python alone would run the bytecode of the text before."""
+    for value in (1, 2):
+        (library / "triptych/early.py").write_text(f"VALUE = {value}\n")
+        os.utime(library / "triptych/early.py", (1e9, 1e9))
+        assert run(library) == f"checked\n{value}\n"
+
+
+def test_without_a_plan_nothing_is_compared(library):
+    (library / "study").mkdir()
+    (library / "study" / "job.py").write_text(JOB.format(then="pass"))
+    environment = {k: v for k, v in os.environ.items() if k != PLAN}
+    done = subprocess.run(
+        [sys.executable, str(library / "study" / "job.py")],
+        env={**environment, "PYTHONPATH": str(library)},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert done.stdout == "checked\n1\n"
+
+
+def test_the_library_comes_before_what_pythonpath_names_already(monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", f"/one:{LIBRARY}::/two")
+    assert python_path() == f"{LIBRARY}:/one:/two"
+    monkeypatch.delenv("PYTHONPATH")
+    assert python_path() == str(LIBRARY)
+
+
+def test_files_that_changed_since_the_plan_are_listed(tmp_path):
+    same, other, new = (tmp_path / name for name in ("same", "other", "new"))
+    same.write_text("a")
+    other.write_text("a")
+    plan = write_plan(tmp_path / "plans", read_code(), [same, other])
+    other.write_text("b")
+    new.write_text("c")
+    assert changed_since(plan, [same, other, new]) == [str(other), str(new)]
+    assert Path(plan).parent == tmp_path / "plans"
+
+
+def test_a_job_names_the_code_of_its_plan_though_a_module_has_changed_since(library):
+    (library / "study").mkdir()
+    (library / "study" / "job.py").write_text(JOB.format(then="pass"))
+    code = read_code(root=library)
+    plan = write_plan(library / "plans", code, [])
+    (library / "triptych/early.py").write_text("VALUE = 5\n")
+    assert planned_code(plan).digests == code.digests
+    assert read_code(root=library).digests != code.digests

@@ -1,0 +1,122 @@
+"""A scale is what was run: the shipped values give it, and nothing that a config says of itself."""
+
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from triptych.core.config import ConfigError, merged
+from triptych.scale import (
+    DIGESTS,
+    FILES,
+    _leaves,
+    changes_nothing,
+    scale_of,
+    shipped,
+    values_digest,
+)
+
+ROOT = Path(__file__).parents[1]
+
+
+def changed(scale: str, path: str, value: object) -> dict[str, Any]:
+    """A shipped config with one value set, by its key with dots."""
+    overlay: Any = value
+    for key in reversed(path.split(".")):
+        overlay = {key: overlay}
+    return merged(shipped(scale, ROOT), overlay)
+
+
+def test_the_digests_are_those_of_the_shipped_files() -> None:
+    """After a change of config.yaml or config/*.yaml: write what stands left into scale.py."""
+    assert {scale: values_digest(shipped(scale, ROOT)) for scale in FILES} == DIGESTS
+
+
+@pytest.mark.parametrize("scale", FILES)
+def test_the_shipped_values_have_their_scale_whatever_they_call_it(scale: str) -> None:
+    assert scale_of(shipped(scale, ROOT), ROOT) == scale
+    assert scale_of(changed(scale, "scale", "custom"), ROOT) == scale
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("rl.training.updates", 100),
+        ("rl.widths.paper.actor", [8, 8]),
+        ("rl.tasks.hopper.source", "collected"),
+        ("rl.sweeps.bcq.seeds", [0, 1, 2, 3]),
+        ("style.backbones.vgg.weights", "embedded"),
+        ("style.optimize.evaluations", 699),
+        ("style.training.schedule.checkpoint_every", 1000),
+        ("audio.sources.wavcaps.parts", ["SoundBible"]),
+        ("audio.sources.audiocaps.source", "none"),
+        ("audio.corpora.leak_free.exclude", "none"),
+        ("audio.captions.backend", "template"),
+        ("audio.stages.common.precision", "fp16"),
+        ("audio.finetuning.seeds", [0]),
+        ("a_new_key", 1),
+    ],
+)
+def test_a_config_that_says_paper_and_is_not_is_refused_by_what_differs(
+    path: str, value: object
+) -> None:
+    config = changed("paper", path, value)
+    with pytest.raises(ConfigError, match=path.replace(".", r"\.")) as refused:
+        scale_of(config, ROOT)
+    assert "scale: custom" in str(refused.value)
+    assert scale_of({**config, "scale": "custom"}, ROOT) == "custom"
+    assert scale_of({**config, "scale": "demo"}, ROOT) == "custom"
+
+
+def test_the_demo_that_calls_itself_the_paper_is_refused_with_a_few_names_of_many() -> None:
+    config = {**shipped("demo", ROOT), "scale": "paper"}
+    with pytest.raises(ConfigError, match=r"audio\..*; and \d+ more\. Say scale: custom"):
+        scale_of(config, ROOT)
+
+
+def test_a_demo_with_another_value_is_custom() -> None:
+    assert scale_of(changed("demo", "rl.training.updates", 1801), ROOT) == "custom"
+    assert scale_of(changed("demo", "rl.training.updates", 1800.0), ROOT) == "demo"
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("device", "cpu"),
+        ("style.contact", "someone@example.org"),
+        ("rl.stack", 8),
+        ("audio.captions.cache", "/elsewhere"),
+        ("audio.captions.prices.input", 1.0),
+        ("audio.stages.common.workers", 3),
+        ("audio.stages.pretraining.devices", 4),
+        ("audio.submission.institute", "mine"),
+        ("audio.sources.audiocaps", {"source": "path", "path": "/my/audiocaps"}),
+    ],
+)
+def test_what_changes_no_number_changes_no_scale(path: str, value: object) -> None:
+    assert scale_of(changed("paper", path, value), ROOT) == "paper"
+
+
+def test_an_edited_paper_yaml_does_not_make_its_values_the_papers(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    for name in FILES["paper"]:
+        (tmp_path / name).write_text((ROOT / name).read_text(encoding="utf-8"), encoding="utf-8")
+    edited = changed("paper", "rl.training.updates", 100)
+    (tmp_path / "config" / "paper.yaml").write_text(yaml.safe_dump(edited), encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"config/paper\.yaml itself was edited"):
+        scale_of(edited, tmp_path)
+
+
+def test_a_rehearsal_stays_one_whatever_its_values() -> None:
+    config = changed("rehearsal", "rl.training.updates", 3)
+    assert scale_of(config, ROOT) == "rehearsal"
+
+
+def test_every_key_that_changes_nothing_is_a_key_of_some_config() -> None:
+    """So that a renamed key does not silently begin to count."""
+    keys = {key for scale in FILES for key, _ in _leaves(shipped(scale, ROOT), "")}
+    keys.add("audio.sources.audiocaps.path")  # of a copy of one's own
+    unused = [each for each in changes_nothing() if not any(fnmatchcase(key, each) for key in keys)]
+    assert not unused

@@ -1,0 +1,86 @@
+"""Planning needs nothing but Snakemake: an environment with what it brings and nothing else."""
+
+import re
+import subprocess
+import venv
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[2]
+SCALES = {
+    "demo": [],
+    "paper": ["config/paper.yaml"],
+    "evening": ["config/paper.yaml", "config/evening.yaml"],
+}
+OURS = ("numpy", "pandas", "torch", "scipy", "matplotlib", "triptych")
+"""Which this library needs, and Snakemake does not."""
+MEASURED = """
+import atexit, pathlib, re, sys, time
+def told():
+    peak = re.search(r"VmHWM:\\s+(\\d+)", pathlib.Path("/proc/self/status").read_text())[1]
+    print(f"\\n{time.process_time():.2f} seconds, {int(peak) // 1000} MB")
+atexit.register(told)
+from snakemake.cli import main
+main(sys.argv[1:])
+"""
+
+
+def closure(name):
+    """The names of a distribution and of all that it requires."""
+    found, waiting = set(), [name]
+    while waiting:
+        if (name := waiting.pop()) not in found:
+            found.add(name)
+            needed = map(Requirement, distribution(name).requires or [])
+            waiting += [r.name for r in needed if not r.marker or r.marker.evaluate({"extra": ""})]
+    return found
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory):
+    """The interpreter of an environment that holds links to what `pip install snakemake` brings."""
+    folder = tmp_path_factory.mktemp("bare")
+    venv.create(folder, symlinks=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    for name in closure("snakemake"):
+        files = distribution(name).files or []
+        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+            if not (packages / top).exists():
+                (packages / top).symlink_to(distribution(name).locate_file(top))
+    assert not [name for name in OURS if (packages / name).exists()]
+    return folder / "bin" / "python"
+
+
+def planned(python, folder, *arguments, program=MEASURED):
+    """What a dry run prints that is carried out in a folder of its own."""
+    there = ["--snakefile", ROOT / "Snakefile", "--directory", folder, "--dry-run", "--cores", "8"]
+    done = subprocess.run(
+        [python, "-c", program, *map(str, (*there, *arguments))],
+        cwd=folder,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("conda", [[], ["--use-conda"]], ids=["", "conda"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_stranger_s_snakemake_plans_each_scale(python, tmp_path, scale, conda):
+    overlays = [ROOT / name for name in SCALES[scale]]
+    code, said = planned(python, tmp_path, *conda, *(["--configfile", *overlays] * bool(overlays)))
+    assert code == 0, said
+    assert len(re.findall(r"^(?:local)?rule \w+:", said, re.MULTILINE)) > 70
+    seconds, megabytes = re.search(r"([\d.]+) seconds, (\d+) MB", said).groups()
+    assert float(seconds) < 5 and int(megabytes) < 200
+
+
+def test_an_older_snakemake_is_told_so_in_a_sentence(python, tmp_path):
+    older = f"import snakemake.common as c; c.__version__ = '8.30.0'\n{MEASURED}"
+    code, said = planned(python, tmp_path, program=older)
+    assert code == 1
+    assert "9.0" in said and "8.30.0" in said and "Traceback" not in said

@@ -1,0 +1,39 @@
+"""The console command `triptych compare`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+DESCRIPTION = """\
+Compare the tables and claims of two results folders, cell by cell: numbers with their difference,
+and whether it goes beyond the intervals; claims with another verdict; rows of one run alone.
+"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the subparsers of `triptych`."""
+    parser = commands.add_parser(
+        "compare",
+        help="what changed between two runs, cell by cell",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("first", type=Path, metavar="A", help="a results folder")
+    parser.add_argument("second", type=Path, metavar="B", help="another")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="write it as a page, drawn")
+    parser.set_defaults(run=_compare)
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from triptych.report.compare import compare, text
+
+    compared = compare(options.first, options.second)
+    print(text(compared))
+    if options.html:
+        from triptych.core.files import atomic_path
+        from triptych.report.compare_page import compare_page
+
+        page = compare_page(compared, str(options.first), str(options.second))
+        with atomic_path(options.html) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+    return 0

@@ -1,0 +1,106 @@
+"""The console commands `triptych init` and `triptych demo`: a study in a folder of one's own."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from triptych.core.errors import InputError
+
+SNAKEFILE = '''\
+"""A study of one's own: Triptych's workflow, with this folder's config laid over the demo's.
+
+triptych demo                       everything, as config.yaml says
+snakemake --cores 8 rl_table1       one table
+snakemake --list-target-rules       the table of contents
+"""
+
+from triptych.core.provenance import SNAKEFILE
+
+
+configfile: "config.yaml"
+
+
+module triptych:
+    snakefile:
+        SNAKEFILE
+    config:
+        config
+
+
+use rule * from triptych
+'''
+
+
+def add_commands(commands: Any) -> None:
+    """Add both commands to the subparsers of `triptych`."""
+    parser = commands.add_parser(
+        "init",
+        help="begin a study in a folder of your own",
+        description="Write a small Snakefile, a config.yaml to edit and Snakemake's profiles into "
+        "a folder. Everything else stays where Triptych is installed. Overwrites nothing.",
+    )
+    parser.add_argument("folder", type=Path, help="is made where it isn't there")
+    parser.set_defaults(run=_init)
+    parser = commands.add_parser(
+        "demo",
+        help="run everything as a folder's config.yaml says: results/report.html",
+        description="Run Snakemake in a folder that `triptych init` has written, or in a checkout. "
+        "What is up to date already isn't made again. As config.yaml is written, that is the demo: "
+        "offline, 14 to 26 minutes on 2 cores.",
+    )
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(), help="default: this one")
+    parser.add_argument("--cores", default="all", help="default: all")
+    parser.set_defaults(run=_demo)
+
+
+def begin(folder: Path) -> list[str]:
+    """Write what a person edits, and return its names in `folder`, which is made.
+
+    Raises InputError where one of them is there already, and writes nothing then.
+    """
+    from triptych.core.files import atomic_path
+    from triptych.core.provenance import SOURCE
+
+    if not (SOURCE / "Snakefile").is_file():
+        raise InputError(
+            f"there is no workflow in {SOURCE}: this library was installed without it. "
+            "Install the wheel of Triptych, or use a checkout (docs/travel.md)"
+        )
+    texts = {"Snakefile": SNAKEFILE, "config.yaml": (SOURCE / "config/config.yaml").read_text()}
+    if there := [name for name in (*texts, "profiles") if (folder / name).exists()]:
+        raise InputError(
+            f"{folder} has {' and '.join(there)} already, and nothing is overwritten: "
+            "name a new folder, or remove what is there"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        with atomic_path(folder / name) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    shutil.copytree(SOURCE / "profiles", folder / "profiles")
+    return [*texts, "profiles/"]
+
+
+def _init(options: argparse.Namespace) -> int:
+    written = begin(options.folder)
+    print(f"Written in {options.folder}: {', '.join(written)}")
+    print("Edit config.yaml, or leave it as it is: then the demo is run by")
+    print(f"  triptych demo {options.folder}")
+    return 0
+
+
+def _demo(options: argparse.Namespace) -> int:
+    if not (options.folder / "Snakefile").is_file():
+        raise InputError(
+            f"there is no Snakefile in {options.folder.resolve()}: "
+            "run `triptych init my-study`, then `triptych demo my-study`"
+        )
+    command = [sys.executable, "-m", "snakemake", "--cores", options.cores]
+    done = subprocess.run(
+        [*command, "--quiet", "host", "reason", "rules"], cwd=options.folder, check=False
+    )
+    if done.returncode == 0:
+        print(f"Done. Open {options.folder / 'results' / 'report.html'} in a browser.")
+    return done.returncode

@@ -1,0 +1,321 @@
+"""The console command `triptych plan`: what a run of the workflow will take, before it starts.
+
+Snakemake's dry run says which jobs there are; resources/costs.csv what a job of each rule takes at
+each scale, measured or estimated, and how; the benchmark files of jobs that have finished here with
+this very config take its place.
+"""
+
+import argparse
+import csv
+import os
+import re
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from triptych.core.errors import InputError
+
+DESCRIPTION = """\
+What a run of the workflow will take, before it starts: jobs, core and GPU hours, memory, downloads,
+disk. Snakemake counts the jobs; resources/costs.csv says what one of each rule takes, measured or
+estimated; jobs that have finished here with this config count by their own benchmark files. Run it
+in the folder of the workflow.
+"""
+
+EXAMPLES = """\
+examples:
+  triptych plan
+  triptych plan --configfile config/paper.yaml --cores 64 --gpus 8
+  triptych plan --configfile config/paper.yaml my.yaml
+"""
+
+COSTS = Path("resources") / "costs.csv"
+ALL_CORES = 1000
+"""More than a machine has: what takes so many in the dry run takes all that there are."""
+LINE = 50.0
+"""Megabytes a second of the line that downloads share: assumed."""
+MEASURED = "this run's benchmark files"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of the dry run; ALL_CORES threads are all of a machine's."""
+
+    rule: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    benchmark: str
+    threads: int = 1
+    gpu: bool = False
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a job takes: core seconds, hours with a GPU, megabytes; and how that is known."""
+
+    core_seconds: float = 0.0
+    gpu_hours: float = 0.0
+    memory_mb: float = 0.0
+    download_mb: float = 0.0
+    disk_mb: float = 0.0
+    source: str = ""
+
+
+@dataclass
+class Row:
+    """All jobs of a rule."""
+
+    rule: str
+    jobs: int = 0
+    costs: list[Cost] = field(default_factory=list)
+
+    def total(self, name: str) -> float:
+        """The sum of a field of its costs."""
+        return sum(getattr(cost, name) for cost in self.costs)
+
+    @property
+    def source(self) -> str:
+        """How its costs are known, each way once, with the number of jobs where there are more."""
+        counts = Counter(cost.source for cost in self.costs)
+        if len(counts) == 1:
+            return next(iter(counts))
+        return "; ".join(f"{count} by {source}" for source, count in counts.items())
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the subparsers of `triptych`."""
+    parser = commands.add_parser(
+        "plan",
+        help="say what a run will take: jobs, hours, memory, downloads, disk",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    laid = "laid over config.yaml, as for snakemake"
+    parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
+    parser.add_argument("--cores", type=int, default=os.cpu_count(), help="default: all")
+    parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
+    parser.set_defaults(run=_plan)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from triptych.core.config import read_config
+    from triptych.core.provenance import source_of
+    from triptych.scale import scale_of
+
+    for file in options.configfile:
+        if not file.exists():
+            raise InputError(f"--configfile {file}: there is no such file")
+    root = Path.cwd()
+    jobs = read_jobs(dry_run(root, options.configfile))
+    config = read_config(root, options.configfile)
+    scale = scale_of(config, source_of(root))
+    costs = read_costs(source_of(root) / COSTS, scale, config["device"] == "cuda")
+    known = dict(measured(root, jobs, options.configfile))
+    each = [
+        _known(costs.get(job.rule, Cost(source="unknown")), job, known.get(n))
+        for n, job in enumerate(jobs)
+    ]
+    print(page(jobs, each, scale, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
+    return 0
+
+
+def dry_run(root: Path, overlays: Sequence[Path], everything: bool = True) -> str:
+    """What Snakemake says of the jobs of a run; `everything`: with those that are finished.
+
+    Raises InputError with Snakemake's message where it can't build the graph.
+    """
+    from triptych.core.provenance import python_path
+
+    if not (root / "Snakefile").exists():
+        raise InputError(f"there is no Snakefile in {root}: run this in the folder of the workflow")
+    command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", str(ALL_CORES)]
+    command += ["--forceall"] * everything
+    if overlays:
+        command += ["--configfile", *(str(file.resolve()) for file in overlays)]
+    done = subprocess.run(
+        command,
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": python_path()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode:
+        raise InputError(f"Snakemake can't build the graph:\n{done.stdout.strip()[-2000:]}")
+    return done.stdout
+
+
+def read_jobs(text: str) -> list[Job]:
+    """The jobs of a dry run's output, but for targets, which run nothing."""
+    jobs = []
+    for match in re.finditer(r"^(?:local)?rule (\w+):\n((?: {4}.*\n)*)", text, re.MULTILINE):
+        lines = (line.strip().partition(": ") for line in match[2].splitlines())
+        told = {key: value for key, _, value in lines}
+        if "output" in told:
+            jobs.append(
+                Job(
+                    match[1],
+                    _listed(told.get("input", "")),
+                    _listed(told["output"]),
+                    told.get("benchmark", ""),
+                    int(told.get("threads", 1)),
+                    bool(re.search(r"\bgpu=[1-9]", told.get("resources", ""))),
+                )
+            )
+    return jobs
+
+
+def read_costs(path: Path, scale: str, on_gpu: bool) -> dict[str, Cost]:
+    """What a job of each rule takes at a scale, by the rule's name.
+
+    A rule without a row of the scale takes what it takes in the demo, or else at any other. The
+    values of a custom config are nobody's: its jobs count as the demo's, on a GPU as the papers'.
+    """
+    with path.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    own = scale if any(row["scale"] == scale for row in rows) else "paper" if on_gpu else "demo"
+    order = {"demo": 1, own: 2}
+    costs: dict[str, Cost] = {}
+    for row in sorted(rows, key=lambda row: order.get(row["scale"], 0)):
+        numbers = {
+            name: float(row[name] or 0)
+            for name in ("core_seconds", "gpu_hours", "memory_mb", "download_mb", "disk_mb")
+        }
+        other = "" if row["scale"] == scale else f" (of the {row['scale']} scale)"
+        costs[row["rule"]] = Cost(**numbers, source=row["source"] + other)
+    return costs
+
+
+def measured(
+    root: Path, jobs: Sequence[Job], overlays: Sequence[Path]
+) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """The numbers of the jobs that have finished here with this config, and their benchmarks."""
+    there = {n: root / job.benchmark for n, job in enumerate(jobs) if job.benchmark}
+    there = {n: path for n, path in there.items() if path.exists()}
+    if there:
+        left = {job.outputs for job in read_jobs(dry_run(root, overlays, everything=False))}
+        for number, path in there.items():
+            if jobs[number].outputs not in left:
+                with path.open(encoding="utf-8", newline="") as lines:
+                    yield number, list(csv.DictReader(lines, delimiter="\t"))[-1]
+
+
+def _known(cost: Cost, job: Job, benchmark: Mapping[str, str] | None) -> Cost:
+    """A job's cost, by its own benchmark where there is one."""
+    if benchmark is None:
+        return cost
+    seconds, memory = (float(benchmark[name].replace("-", "0")) for name in ("s", "max_rss"))
+    return replace(
+        cost,
+        core_seconds=seconds * _busy(job),
+        gpu_hours=seconds / 3600 if job.gpu else 0.0,
+        memory_mb=memory,
+        source=MEASURED,
+    )
+
+
+def seconds_of(job: Job, cost: Cost, cores: int) -> float:
+    """How long a job takes, roughly: at its GPU or on its cores, and at the line."""
+    at_work = cost.core_seconds / min(_busy(job), cores)
+    return max(cost.gpu_hours * 3600, at_work) + cost.download_mb / LINE
+
+
+def _busy(job: Job) -> int:
+    """The cores that a job computes on; what takes all measures time, and computes on one."""
+    return 1 if job.threads == ALL_CORES else job.threads
+
+
+def wall_seconds(jobs: Sequence[Job], costs: Sequence[Cost], cores: int, gpus: int) -> float:
+    """From the first job to the last, roughly: as long as the longest chain of jobs, the cores, the
+    GPUs or the line take, whichever is longest."""
+    seconds = [seconds_of(job, cost, cores) for job, cost in zip(jobs, costs, strict=True)]
+    maker = {file: number for number, job in enumerate(jobs) for file in job.outputs}
+    ends: dict[int, float] = {}
+
+    def end(number: int) -> float:
+        if number not in ends:
+            places = (str(place) for file in jobs[number].inputs for place in _within(file))
+            before = {maker[place] for place in places if place in maker}
+            ends[number] = seconds[number] + max(map(end, before), default=0.0)
+        return ends[number]
+
+    taken = [min(job.threads, cores) * took for job, took in zip(jobs, seconds, strict=True)]
+    on_gpu = sum(cost.gpu_hours for cost in costs) * 3600
+    line = sum(cost.download_mb for cost in costs) / LINE
+    chain = max(map(end, range(len(jobs))), default=0.0)
+    return max(chain, sum(taken) / cores, on_gpu / max(gpus, 1), line)
+
+
+def page(jobs: Sequence[Job], costs: Sequence[Cost], scale: str, cores: int, gpus: int) -> str:
+    """The plan as text: a row for each rule, dearest first, the totals, the time it all takes."""
+    rows: dict[str, Row] = defaultdict(lambda: Row(""))
+    for job, cost in zip(jobs, costs, strict=True):
+        row = rows[job.rule]
+        row.rule, row.jobs = job.rule, row.jobs + 1
+        row.costs.append(cost)
+    order = sorted(
+        rows.values(),
+        key=lambda row: (-row.total("gpu_hours"), -row.total("core_seconds"), row.rule),
+    )
+    head = ("rule", "jobs", "core h", "GPU h", "memory MB", "downloads", "disk", "known from")
+    lines = [head, *map(_line, order), _total(order)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
+    text = "\n".join(
+        "  ".join(
+            [line[0].ljust(widths[0]), *map(str.rjust, line[1:-1], widths[1:]), line[-1]]
+        ).rstrip()
+        for line in lines
+    )
+    hours = wall_seconds(jobs, costs, cores, gpus) / 3600
+    beside = f" and {gpus} GPU{'s' * (gpus > 1)}" if gpus else ""
+    return f"{text}\n\nScale {scale}: about {_digits(hours)} h on {cores} cores{beside}."
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    return (
+        row.rule,
+        str(row.jobs),
+        _digits(row.total("core_seconds") / 3600),
+        _digits(row.total("gpu_hours")),
+        _digits(max(cost.memory_mb for cost in row.costs)),
+        _size(row.total("download_mb")),
+        _size(row.total("disk_mb")),
+        row.source,
+    )
+
+
+def _total(rows: Iterable[Row]) -> tuple[str, ...]:
+    every = Row("all", costs=[cost for row in rows for cost in row.costs])
+    every.jobs = len(every.costs)
+    return (*_line(every)[:-1], "")
+
+
+def _within(file: str) -> list[PurePosixPath]:
+    """A file, and the folders that it lies in."""
+    path = PurePosixPath(file)
+    return [path, *path.parents]
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    return tuple(each for each in text.split(", ") if each)
+
+
+def _size(megabytes: float) -> str:
+    """As a person writes it, nothing for none."""
+    if megabytes >= 1e6:
+        return f"{_digits(megabytes / 1e6)} TB"
+    return f"{_digits(megabytes / 1e3)} GB" if megabytes >= 1 else ""
+
+
+def _digits(value: float) -> str:
+    """Three digits at most; what rounds to nothing is told from nothing."""
+    if not value:
+        return ""
+    if value < 0.005:
+        return "<0.01"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

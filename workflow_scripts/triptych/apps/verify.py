@@ -1,0 +1,43 @@
+"""The console command `triptych verify`."""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+DESCRIPTION = """\
+Compare results with their manifest.json, which a whole run leaves last: every output and source by
+its hash, every job's record, and what lies there of other runs. Ends with 1 when something differs.
+Run it where snakemake ran.
+"""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the subparsers of `triptych`."""
+    parser = commands.add_parser(
+        "verify",
+        help="whether results/ is what the run made, whole and unedited",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        help="the results folder (default: results); below its prefix where a module made it",
+    )
+    parser.set_defaults(run=_verify)
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from triptych.report.manifest import verify
+
+    verified = verify(options.results / "manifest.json", options.results / "provenance")
+    for problem in verified.problems:
+        print(problem)
+    found = f"{len(verified.problems)} differences" if verified.problems else "all as it was made"
+    print(
+        f"{verified.files} files of {verified.jobs} jobs, scale {verified.scale}, "
+        f"commit {verified.commit}: {found}"
+    )
+    return 1 if verified.problems else 0

@@ -1,0 +1,235 @@
+"""One living owner of a job's checkpoint and outputs, on local and on network file systems.
+
+A lock is a folder of numbered files, of which the highest is the owner's. Who wants to own links
+the next number, which a file system grants to one only; that, and the replacing of whole files, is
+all that is asked of it. An owner that has ended is known by its process where that can be looked
+for, elsewhere by a silence: it rewrites its file every few seconds.
+"""
+
+import contextlib
+import json
+import logging
+import os
+import signal
+import socket
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from triptych.core.files import PARTIAL
+from triptych.core.stopping import SAVED_EXIT_CODE
+
+logger = logging.getLogger(__name__)
+
+BEAT = 5.0
+"""Seconds between two rewritings of an owner's file."""
+
+SILENCE = 90.0
+"""Seconds without one after which an owner on another machine has ended: more than the minute for
+which network file systems may show an old file."""
+
+SAVING = 15.0
+"""Seconds that a job whose Snakemake is gone has to save and end."""
+
+SNAKEMAKE = "TRIPTYCH_SNAKEMAKE"
+"""Environment variable by which Snakemake names its process to its jobs."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """What an owner's file says."""
+
+    token: str
+    process: str  # as `this_process` gives it
+    host: str
+    pid: int
+    since: str
+    beat: int = 0
+    ended: bool = False
+
+
+@contextmanager
+def owning(folder: Path, on_beat: Callable[[], object] = lambda: None) -> Iterator[None]:
+    """Own what `folder` stands for while the block runs, once its owner before has ended.
+
+    `on_beat` is called every BEAT seconds, in another thread. Meanwhile it is watched that nobody
+    else took it, in a pause longer than SILENCE: then the process ends at once. When the Snakemake
+    that started this process is gone, it is asked to end by SIGTERM, and killed if it hasn't within
+    SAVING.
+    """
+    owner = Owner(
+        token=uuid.uuid4().hex,
+        process=this_process(),
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        since=time.strftime("%Y-%m-%d %H:%M:%S"),
+    )
+    mine = _acquire(folder, owner)
+    done = threading.Event()
+    watch = threading.Thread(target=_watch, args=(mine, owner, done, on_beat), daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watch.join()
+        with contextlib.suppress(OSError):
+            _rewrite(mine, replace(owner, ended=True))
+
+
+def this_process() -> str:
+    """A name of this process that no other has, and that `_alive` understands on its machine."""
+    return f"{_machine()} {os.getpid()} {_started(os.getpid())}"
+
+
+def _acquire(folder: Path, owner: Owner) -> Path:
+    """The file by which this process owns the folder now."""
+    folder.mkdir(parents=True, exist_ok=True)
+    silent, told = _Silence(), 0.0
+    while True:
+        number, holder = _latest(folder)
+        if holder is None or holder.ended or not _lives(holder, silent):
+            mine = folder / f"{number + 1:06}.json"
+            if _linked(mine, owner):
+                older = [path for path in _numbered(folder) if path != mine]
+                if all(path < mine for path in older):
+                    for path in older:
+                        path.unlink(missing_ok=True)
+                    return mine
+                mine.unlink()  # the number had been another's, who has ended since
+            continue
+        if time.monotonic() - told > 60 or not told:
+            told = time.monotonic()
+            logger.warning(
+                "waiting for process %d on %s, which has been at this job since %s",
+                *(holder.pid, holder.host, holder.since),
+            )
+        time.sleep(min(1.0, BEAT))
+
+
+class _Silence:
+    """For how long an owner's file has been the same, by this process's own clock."""
+
+    def __init__(self) -> None:
+        self._seen: Owner | None = None
+        self._since = 0.0
+
+    def seconds(self, holder: Owner) -> float:
+        if holder != self._seen:
+            self._seen, self._since = holder, time.monotonic()
+        return time.monotonic() - self._since
+
+
+def _lives(holder: Owner, silent: _Silence) -> bool:
+    if holder.process == this_process():  # an earlier job of it, that couldn't say that it ended
+        return False
+    known = _alive(holder.process)
+    return silent.seconds(holder) < SILENCE if known is None else known
+
+
+def _alive(process: str) -> bool | None:
+    """Whether a process lives, by its name; None for one on a machine that can't be looked at."""
+    machine, pid, started = process.rsplit(" ", 2)
+    if machine != _machine():
+        return None
+    return _started(int(pid)) == started
+
+
+def _machine() -> str:
+    """This machine since its start, and the container whose processes are seen from here."""
+    with contextlib.suppress(OSError):
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    return socket.gethostname()
+
+
+def _started(pid: int) -> str:
+    """When a process started, in the system's ticks; "gone" if it has ended, "" if unknown."""
+    with contextlib.suppress(OSError):
+        state, *_, started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:20]
+        return "gone" if state in "ZX" else started
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return "gone"
+    except PermissionError:
+        pass
+    return ""
+
+
+def _numbered(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.json") if path.stem.isdigit())
+
+
+def _latest(folder: Path) -> tuple[int, Owner | None]:
+    """The highest number and its owner; 0 and None where there is none, or none can be read."""
+    for _ in range(10):
+        numbered = _numbered(folder)
+        if not numbered:
+            return 0, None
+        with contextlib.suppress(FileNotFoundError, ValueError, TypeError):
+            text = numbered[-1].read_text(encoding="utf-8")
+            return int(numbered[-1].stem), Owner(**json.loads(text))
+        time.sleep(0.1)  # removed by a later owner, or still being written
+    return int(numbered[-1].stem), None
+
+
+def _written(folder: Path, owner: Owner) -> Path:
+    handle, name = tempfile.mkstemp(dir=folder, prefix=PARTIAL)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            json.dump(asdict(owner), stream)
+    except OSError:  # a full disk
+        os.unlink(name)
+        raise
+    return Path(name)
+
+
+def _linked(path: Path, owner: Owner) -> bool:
+    """Give the owner's file this name; whether nobody was quicker."""
+    temporary = _written(path.parent, owner)
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        # Over a network the answer may be lost when the link was made: the count tells.
+        return temporary.stat().st_nlink == 2
+    except OSError:  # a file system without links
+        try:
+            with path.open("x", encoding="utf-8") as stream:
+                stream.write(temporary.read_text(encoding="utf-8"))
+        except FileExistsError:
+            return False
+    finally:
+        temporary.unlink()
+    return True
+
+
+def _rewrite(path: Path, owner: Owner) -> None:
+    _written(path.parent, owner).replace(path)
+
+
+def _watch(mine: Path, owner: Owner, done: threading.Event, on_beat: Callable[[], object]) -> None:
+    """Every BEAT seconds: show that the owner lives, and look whether it should."""
+    snakemake = os.environ.get(SNAKEMAKE)
+    asked: float | None = None
+    while not done.wait(BEAT):
+        with contextlib.suppress(OSError):  # a full disk, a file system that is away
+            number, latest = _latest(mine.parent)
+            if number != int(mine.stem) or latest is None or latest.token != owner.token:
+                logger.error("another process owns this job by now: ending without saving")
+                os._exit(SAVED_EXIT_CODE)
+            owner = replace(owner, beat=owner.beat + 1)
+            _rewrite(mine, owner)
+            on_beat()
+        if snakemake and _alive(snakemake) is False:
+            if asked is None:
+                logger.warning("the Snakemake that started this job is gone: saving and ending")
+                asked = time.monotonic()
+                os.kill(os.getpid(), signal.SIGTERM)
+            elif time.monotonic() - asked > SAVING:
+                os._exit(SAVED_EXIT_CODE)

@@ -1,1 +1,0 @@
-"""What a GPU does with the three studies: tests, benches and trainings, in parts of minutes."""

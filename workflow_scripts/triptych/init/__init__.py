@@ -1,1 +1,0 @@
-"""A study in a folder of one's own, with the workflow elsewhere."""

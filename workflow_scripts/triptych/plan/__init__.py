@@ -1,1 +1,0 @@
-"""What a run of the workflow will take, before it starts."""

@@ -1,0 +1,139 @@
+"""The scale of a run: which of the shipped configs its values are, whatever `scale:` says.
+
+A run is of a scale when every value that can change a number equals the shipped one. The digest of
+those values is kept here and not in a config, since an edit of config/paper.yaml must not go on
+being called the paper's. tests/test_scale.py says what to write here after the shipped files
+themselves have changed.
+"""
+
+import hashlib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from triptych.core.config import ConfigError, merged
+from triptych.studies import NAMES
+
+DEMO, OVERNIGHT, EVENING, PAPER = "demo", "overnight", "evening", "paper"
+CUSTOM, REHEARSAL = "custom", "rehearsal"
+FILES = {
+    DEMO: ("config.yaml",),
+    OVERNIGHT: ("config.yaml", "config/overnight.yaml"),
+    EVENING: ("config.yaml", "config/paper.yaml", "config/evening.yaml"),
+    PAPER: ("config.yaml", "config/paper.yaml"),
+    REHEARSAL: ("config.yaml", "config/paper.yaml", "config/rehearsal.yaml"),
+}
+"""The shipped files that make a scale, each laid over those before it; smaller scales first."""
+
+DIGESTS = {
+    DEMO: "8c304a652c7cae5e",  # pragma: allowlist secret
+    OVERNIGHT: "35e57f0da9f37205",  # pragma: allowlist secret
+    EVENING: "a5191431fed0da55",  # pragma: allowlist secret
+    PAPER: "436ac2bc6096a563",  # pragma: allowlist secret
+    REHEARSAL: "267a6fb34a9cb838",  # pragma: allowlist secret
+}
+
+SHARED = ("scale", "device")
+"""Keys of no study whose values change no number; each study's stand in its `workflow`."""
+
+NAMED = 4
+"""Values that a refusal names; there may be hundreds."""
+
+
+def scale_of(config: Mapping[str, Any], root: Path) -> str:
+    """The scale that this config's values are; CUSTOM where they are no shipped one's.
+
+    REHEARSAL alone is also taken from `scale:`, since no value shows that inputs are made up, and
+    it only weakens what is said of a run. Raises ConfigError for a config that says PAPER and is
+    not, naming values that differ from those of the files in `root`.
+    """
+    declared = config["scale"]
+    if declared == REHEARSAL:
+        return REHEARSAL
+    digest = values_digest(config)
+    found = next((name for name, known in DIGESTS.items() if known == digest), CUSTOM)
+    if declared == PAPER != found:
+        raise ConfigError(_refusal(config, root))
+    return found
+
+
+def values_digest(config: Mapping[str, Any]) -> str:
+    """Digest of the values that can change a number."""
+    text = json.dumps(_values(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def shipped(scale: str, root: Path) -> dict[str, Any]:
+    """The config of a scale, as its files in `root` have it."""
+    config: dict[str, Any] = {}
+    for name in FILES[scale]:
+        config = merged(config, yaml.safe_load((root / name).read_text(encoding="utf-8")))
+    return config
+
+
+def _values(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Each value that can change a number, by its key with dots."""
+    neutral, alike = changes_nothing(), count_as_one()
+    return {
+        key: min(alike[key]) if value in alike.get(key, ()) else value
+        for key, value in _leaves(config, "")
+        if not any(fnmatchcase(key, pattern) for pattern in neutral)
+    }
+
+
+def changes_nothing() -> list[str]:
+    """Patterns of the keys whose values change no number, of all studies."""
+    return [*SHARED, *(key for each in _workflows() for key in each.CHANGES_NOTHING)]
+
+
+def count_as_one() -> dict[str, Collection[str]]:
+    """Values of a key that make the same numbers, of all studies."""
+    return {key: same for each in _workflows() for key, same in each.COUNT_AS_ONE.items()}
+
+
+def _workflows() -> list[Any]:
+    return [import_module(f"triptych.{name}.workflow") for name in NAMES]
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Values by their keys with dots, in one spelling: 4 and 4.0 are one number."""
+    if isinstance(value, Mapping) and value:
+        for key, each in value.items():
+            yield from _leaves(each, f"{path}.{key}" if path else str(key))
+    else:
+        yield path, _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _refusal(config: Mapping[str, Any], root: Path) -> str:
+    given, papers = _values(config), _values(shipped(PAPER, root))
+    missing = object()
+    parts = [
+        f"{key} is not in config/paper.yaml"
+        if key not in papers
+        else f"{key} is missing"
+        if key not in given
+        else f"{key} is {given[key]!r}, there {papers[key]!r}"
+        for key in sorted(given.keys() | papers.keys())
+        if given.get(key, missing) != papers.get(key, missing)
+    ]
+    if len(parts) > NAMED:
+        parts[NAMED:] = [f"and {len(parts) - NAMED} more"]
+    if not parts:
+        parts = ["config.yaml or config/paper.yaml itself was edited (git diff shows where)"]
+    return (
+        f"config: scale is 'paper', but the values are not the paper's: {'; '.join(parts)}. "
+        "Say scale: custom (--config scale=custom)"
+    )
