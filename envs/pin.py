@@ -13,7 +13,6 @@ PYTHON = "3.11"
 
 PACKAGES = {
     "audio": [
-        "accelerate",
         "av",
         "jinja2",
         "markdown-it-py",

@@ -33,7 +33,7 @@ rule audio_pretrain:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
-        **AUDIO.training_resources,
+        gpu=GPU,
     params:
         runs=made(AUDIO.rows("pretrained")),
         audio_model=AUDIO.audio_model,
@@ -70,7 +70,7 @@ rule audio_finetune:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
-        **AUDIO.training_resources,
+        gpu=GPU,
     params:
         runs=made(AUDIO.rows("finetuned")),
         training=AUDIO.training("finetuning"),
@@ -103,7 +103,7 @@ rule audio_distill:
         "../envs/audio.yaml"
     threads: AUDIO.threads
     resources:
-        **AUDIO.training_resources,
+        gpu=GPU,
     params:
         runs=made(AUDIO.rows("distilled")),
         teachers=made(AUDIO.teacher_models),

@@ -90,7 +90,6 @@ def test_a_demo_with_another_value_is_custom() -> None:
         ("audio.captions.cache", "/elsewhere"),
         ("audio.captions.prices.input", 1.0),
         ("audio.stages.common.workers", 3),
-        ("audio.stages.pretraining.devices", 4),
         ("audio.submission.institute", "mine"),
         ("audio.sources.audiocaps", {"source": "path", "path": "/my/audiocaps"}),
     ],

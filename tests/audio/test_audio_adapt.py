@@ -20,10 +20,10 @@ from triptych.audio.adapting.held_out import HeldOut, as_text, verdict
 from triptych.audio.adapting.last_blocks import Kept, KeptSounds, LastBlocks
 from triptych.audio.adapting.recordings import Recording, read_recordings, split
 from triptych.audio.adapting.settings import Wish, training_settings
-from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.model_files import load_model
-from triptych.audio.models.model_table import read_model_table
+from triptych.audio.models.settings import read_model_table
 from triptych.audio.search.searcher import Searcher
+from triptych.audio.training.losses import nt_xent
 from triptych.cli import main
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped

@@ -13,7 +13,7 @@ from test_audio_other_formats import encode
 from theirs import KINDS, lightning_file, made, make_small
 
 from triptych.audio.models.finished import convert_lightning
-from triptych.audio.models.model_table import read_model_table
+from triptych.audio.models.settings import read_model_table
 from triptych.cli import main
 
 

@@ -11,9 +11,8 @@ from chat_server import GOOD
 from triptych.audio.captions.answers import (
     choose,
     parse_answer,
-    same_words,
 )
-from triptych.audio.captions.rules import problem_of, words_of
+from triptych.audio.captions.rules import problem_of
 
 REAL = os.environ.get("TRIPTYCH_REAL_FILES", "")
 
@@ -87,11 +86,6 @@ def test_words_that_look_like_numbering_stay():
     assert parse_answer("\n".join(lines)) == lines
 
 
-@pytest.mark.parametrize("text", ["", "\n\n", "   ", "Here are the captions:"])
-def test_an_empty_answer_has_no_sentences(text):
-    assert parse_answer(text) == []
-
-
 @pytest.mark.parametrize(
     ("caption", "problem"),
     [
@@ -127,11 +121,6 @@ def test_what_keeps_the_rules_may_be_trained_on(caption):
     assert problem_of(caption, 20) is None
 
 
-def test_words_are_counted_as_a_person_does():
-    assert len(words_of("A high-pitched tone, it doesn't stop - ever!")) == 7
-    assert same_words("A dog; barks!") == same_words("a dog barks")
-
-
 def number(lines):
     return "\n".join(f"{n}. {line}" for n, line in enumerate(lines, start=1))
 
@@ -140,11 +129,6 @@ def test_five_good_captions_are_taken_as_they_are():
     result = choose([(number(GOOD), "stop")], "A dog barks.", 5, 20)
     assert result.variations == tuple(GOOD)
     assert result.rejected == ()
-
-
-def test_of_more_than_five_the_first_five_are_taken():
-    lines = [*GOOD, "A sixth caption tells of the dog."]
-    assert choose([(number(lines), "stop")], "", 5, 20).variations == tuple(GOOD)
 
 
 def test_good_captions_of_a_bad_answer_are_kept_and_the_bad_listed():
@@ -187,10 +171,6 @@ def test_of_an_adversarial_answer_nothing_but_its_captions_is_let_in(text, found
     assert set(kept) <= set(GOOD)
     if reason == "stop":
         assert len(kept) == found
-
-
-def test_the_adversarial_corpus_is_as_large_as_promised():
-    assert len({text for text, _ in ANSWERS.values()}) >= 60
 
 
 @pytest.mark.parametrize(

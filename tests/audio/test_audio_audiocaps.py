@@ -69,13 +69,6 @@ def test_sound_files_are_found_by_every_usual_name(folder, tmp_path, name):
     assert clips.loc["audiocaps/train/Yabcdefghijk.wav", "path"] == name
 
 
-def test_a_clip_without_sound_is_listed_under_the_path_it_should_have(folder, tmp_path):
-    (tmp_path / "sounds").mkdir()
-    (tmp_path / "sounds" / "abcdefghijk_30.json").touch()  # what yt-dlp leaves is no sound
-    clips = read_audiocaps(folder, tmp_path / "sounds").clips.set_index("clip")
-    assert clips.loc["audiocaps/train/Yabcdefghijk.wav", "path"] == "train/Yabcdefghijk.wav"
-
-
 def test_a_missing_split_is_said_and_a_folder_without_any_refused(folder, tmp_path, caplog):
     (folder / "test.csv").unlink()
     assert set(read_audiocaps(folder).clips["split"]) == {"train", "val"}

@@ -12,12 +12,13 @@ import torch
 
 from triptych.audio.embedding import embed_clips
 from triptych.audio.measures import bench, bench_worker, loading, plain, searching
-from triptych.audio.models import products
-from triptych.audio.models.losses import nt_xent
+from triptych.audio.models import passt
+from triptych.audio.models.audio_encoders import PasstSettings
 from triptych.audio.models.mel import LogMel, Masks
-from triptych.audio.models.passt import Kept, Passt, PasstSettings
+from triptych.audio.models.passt import Kept, Passt
 from triptych.audio.models.retrieval import Draws, RetrievalModel
 from triptych.audio.models.settings import ModelSettings
+from triptych.audio.training.losses import nt_xent
 
 CPU = torch.device("cpu")
 SMALL = ModelSettings(
@@ -119,7 +120,7 @@ def test_a_tuned_plain_side_embeds_each_clip_once(monkeypatch):
 def test_products_by_onednn_are_those_of_pytorch_with_their_gradients(shape):
     torch.manual_seed(0)
     inputs, layer = torch.randn(shape, requires_grad=True), torch.nn.Linear(24, 10)
-    ours = products._Linear.apply(inputs, layer.weight, layer.bias)
+    ours = passt._Linear.apply(inputs, layer.weight, layer.bias)
     weighting = torch.randn_like(ours)
     given = (inputs, layer.weight, layer.bias)
     found = torch.autograd.grad((ours * weighting).sum(), given)
@@ -133,7 +134,7 @@ def test_both_ways_of_a_product_give_the_same_embeddings(models, monkeypatch):
     ours, mel = models[0], torch.randn(3, 1, 128, 100)
     found = []
     for own_way in (True, False):
-        monkeypatch.setattr(products, "onednn_is_faster", lambda own_way=own_way: own_way)
+        monkeypatch.setattr(passt, "onednn_is_faster", lambda own_way=own_way: own_way)
         with torch.inference_mode():
             found.append(ours.audio(mel))
     torch.testing.assert_close(found[0], found[1], atol=1e-5, rtol=1e-5)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from caption_job import TABLE, run
-from chat_server import GOOD, KEY, error, numbered, serving
+from chat_server import GOOD, KEY, numbered, serving
 
 from triptych.audio.captions.answers import Item
-from triptych.audio.captions.published import published_captions, read_published
-from triptych.audio.captions.settings import CaptionSettings, check_captions
+from triptych.audio.captions.settings import check_captions
+from triptych.audio.captions.stage import published_captions, read_published
 from triptych.core.errors import InputError
 
 HERE = Path(__file__).parent
@@ -79,16 +79,6 @@ def test_five_captions_for_each_caption_of_the_chosen_splits(tmp_path):
     }  # fmt: skip
 
 
-def test_keywords_are_in_the_prompt_where_there_are_any(tmp_path):
-    rows = tables(tmp_path, {"development": 2}, captions=1)
-    with serving() as server:
-        run(tmp_path, base_url=server.url)
-    with_keywords, without = sorted(server.prompts)
-    assert with_keywords.endswith(f"'{rows[0][2]}' [dog, traffic, H4n]")
-    assert without.startswith("Rephrase the following")
-    assert without.endswith(f"'{rows[1][2]}'")
-
-
 def test_a_second_run_asks_nothing_and_writes_the_same(tmp_path):
     tables(tmp_path, {"development": 4})
     with serving() as server:
@@ -100,16 +90,6 @@ def test_a_second_run_asks_nothing_and_writes_the_same(tmp_path):
     assert (tmp_path / "variations.csv").read_bytes() == first
     usage = read(tmp_path, "usage").iloc[0]
     assert (usage["requests"], usage["cached"], usage["cost"]) == ("0", "8", "0.0017")
-
-
-def test_a_changed_split_asks_for_the_new_captions_only(tmp_path):
-    tables(tmp_path, {"development": 3, "validation": 2})
-    with serving() as server:
-        run(tmp_path, base_url=server.url)
-        assert len(server.prompts) == 6
-        run(tmp_path, base_url=server.url, splits=("development", "validation"))
-        assert len(server.prompts) == 6 + 4
-        assert len(set(server.prompts)) == 10
 
 
 def test_a_bad_answer_is_repaired_by_one_more_request(tmp_path):
@@ -165,31 +145,6 @@ def test_the_example_is_the_captions_of_one_clip_with_keywords(tmp_path):
     assert (example["backend"], example["model"]) == ("openai", "gpt-3.5-turbo")
 
 
-def test_nothing_is_written_before_all_is_there(tmp_path):
-    tables(tmp_path, {"development": 3})
-    with serving() as server, pytest.raises(InputError, match="no credit left"):
-        server.faults = [error(429, "insufficient_quota")]
-        run(tmp_path, base_url=server.url, open_requests=1)
-    assert not (tmp_path / "variations.csv").exists()
-
-
-def test_the_budget_stands_for_all_runs_together(tmp_path, caplog):
-    caplog.set_level("INFO")
-    tables(tmp_path, {"development": 10})
-    price = (140 * 0.5 + 95 * 1.5) / 1e6
-    with serving() as server:
-        for _ in range(3):
-            with pytest.raises(InputError, match=r"set audio\.captions\.budget to"):
-                run(tmp_path, base_url=server.url, budget=8 * price,
-                    parameters={"max_tokens": 95})  # fmt: skip
-        assert 4 <= len(server.prompts) <= 8
-        run(tmp_path, base_url=server.url, budget=100 * price, parameters={"max_tokens": 95})
-        assert len(server.prompts) == 20
-    assert "0 answers are in the cache" in caplog.text
-    assert "20 to be asked for" in caplog.text
-    assert "will probably stop at the budget" in caplog.text
-
-
 def test_answers_of_another_server_are_used_and_said_so(tmp_path, caplog):
     tables(tmp_path, {"development": 1})
     with serving() as server:
@@ -198,17 +153,6 @@ def test_answers_of_another_server_are_used_and_said_so(tmp_path, caplog):
         run(tmp_path, base_url=other.url)
         assert other.prompts == []
     assert f"answers of http://127.0.0.1:{server.port}/v1 in the cache are used" in caplog.text
-
-
-def test_a_split_without_captions_is_told(tmp_path):
-    tables(tmp_path, {"development": 1})
-    with pytest.raises(InputError, match=r"splits challenge; .* has development"):
-        run(tmp_path, backend="template", splits=("challenge",))
-
-
-def test_an_unknown_back_end_is_told():
-    with pytest.raises(ValueError, match="allowed are openai, authors, template"):
-        CaptionSettings.from_table({**TABLE, "backend": "gpt"})
 
 
 def test_the_template_back_end_needs_neither_key_nor_network(tmp_path, monkeypatch):
@@ -285,7 +229,7 @@ sys.exit(" ".join({"torch", "transformers", "openai"} & set(sys.modules)) or 0)
 def test_the_script_writes_its_five_files_without_loading_torch_or_openai(tmp_path):
     in_other_words(tmp_path, tables(tmp_path, {"development": 1}))
     library = HERE.parents[1] / "workflow_scripts"
-    script = str(library / "audio_caption.py")
+    script = str(library / "audio" / "caption.py")
     command = [sys.executable, "-c", SCRIPT, str(HERE), str(library), script]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -311,8 +255,9 @@ def test_a_run_that_is_killed_and_started_again_pays_once(tmp_path, number):
         first.send_signal(number)
         code = first.wait()
         kept = {
-            json.loads(path.read_text(encoding="utf-8"))["request"]["prompt"]
-            for path in (tmp_path / "cache").rglob("[!.]*.json")
+            json.loads(line)["request"]["prompt"]
+            for line in (tmp_path / "cache" / "answers.jsonl").read_text().splitlines()
+            if line.endswith("}}")
         }
         done = subprocess.run(
             [*command, server.url], env=environment, capture_output=True, text=True, check=True
@@ -352,9 +297,6 @@ LAYOUTS = {
     ],
     "by file": {"Rain 1.wav": [{"caption": RECORD["caption"], "variations": GOOD}]},
     "by file and caption": {"development/Rain 1.wav": {RECORD["caption"]: GOOD}},
-    "columns": {
-        "file_name": ["Rain 1.wav"], "caption": [RECORD["caption"]], "variations": [GOOD],
-    },
     "a row each": [{**PLAIN, "gpt": line} for line in GOOD],
 }  # fmt: skip
 
@@ -368,12 +310,6 @@ def test_published_captions_are_read_in_any_likely_layout(tmp_path, layout):
     [written] = published_captions([ITEM], read_published(path), 5, 20)
     assert written.variations == tuple(GOOD)
     assert written.rejected == ()
-
-
-def test_published_captions_are_read_from_json_lines(tmp_path):
-    path = tmp_path / "gpt.jsonl"
-    path.write_text("\n".join(json.dumps(RECORD) for _ in range(2)), encoding="utf-8")
-    assert len(read_published(path)) == 1
 
 
 def test_published_captions_are_found_by_file_and_caption_not_by_position(tmp_path):

@@ -8,8 +8,11 @@ from adversarial_answers import ANSWERS, CAPTION
 from caption_job import run
 from chat_server import GOOD, KEY, completion, error, numbered, serving
 
-from triptych.audio.captions.answers import Rejected, Written
-from triptych.audio.captions.floor import FIRST_ITEMS, YieldTooLow, check_yield, parts_of
+from triptych.audio.captions.answers import (
+    FIRST_ITEMS,
+    YieldTooLow,
+    parts_of,
+)
 from triptych.core.errors import InputError
 
 MANY = 60
@@ -95,21 +98,6 @@ def test_a_model_that_becomes_useless_ends_the_stage_too(folder):
     assert len(server.prompts) == MANY + MANY - 25
 
 
-def test_the_floor_is_the_config_s(folder):
-    half = [*GOOD[:2], "The bark is heard."]
-    with serving(answer=lambda prompt: numbered(half)) as server:
-        with pytest.raises(YieldTooLow, match=r"40 of the 100 .*\(50%\)"):
-            run(folder, base_url=server.url)
-        run(folder, base_url=server.url, least_yield=0.4)
-    assert len(pd.read_csv(folder / "variations.csv")) == 2 * MANY
-
-
-def test_a_floor_of_nothing_lets_everything_through():
-    check_yield([Written((), (Rejected("refusal", "No."),))], 5, 0.0)
-    with pytest.raises(InputError):
-        check_yield([Written((), (Rejected("refusal", "No."),))], 5, 0.01)
-
-
 @pytest.mark.parametrize("count", [1, 19, 20, 21, 500, 29_645])
 def test_the_parts_are_all_items_once_the_first_of_them_small(count):
     parts = parts_of(count)
@@ -129,7 +117,7 @@ def test_structured_output_is_asked_for_where_the_server_offers_it(folder):
 
 
 @pytest.mark.parametrize(
-    ("status", "code"), [(400, None), (400, "invalid_request_error"), (422, None), (501, None)]
+    ("status", "code"), [(400, None), (400, "invalid_request_error"), (422, None)]
 )
 def test_a_server_that_refuses_structured_output_is_asked_without_from_then_on(
     folder, status, code
@@ -148,13 +136,6 @@ def test_a_request_that_is_refused_without_a_schema_too_ends_the_run(folder):
     ):
         run(folder, base_url=server.url, open_requests=1)
     assert len(server.prompts) == 2
-
-
-def test_a_wish_of_one_s_own_for_the_form_of_answers_is_left_alone(folder):
-    wish = {"response_format": {"type": "text"}}
-    with serving() as server:
-        run(folder, base_url=server.url, parameters=wish)
-    assert {body["response_format"]["type"] for body in server.bodies} == {"text"}
 
 
 def test_room_to_think_is_added_to_the_limit_of_an_answer(folder):

@@ -97,17 +97,6 @@ def test_sounds_are_embedded_as_the_library_embeds_each_ten_seconds(converted, p
     assert found == pytest.approx(expected / np.linalg.norm(expected), abs=1e-5)
 
 
-def test_texts_are_embedded_as_they_stand(hub, converted, plain):
-    tokenizer = transformers.AutoTokenizer.from_pretrained(hub)
-    embedder = Embedder(converted, "cpu")
-    for text in TEXTS:
-        tokens = tokenizer([text], return_tensors="pt", truncation=True, max_length=77)
-        with torch.no_grad():
-            expected = plain[0].get_text_features(**tokens).pooler_output[0].numpy()
-        assert embedder.text(text) == pytest.approx(expected, abs=1e-5)
-    assert np.abs(embedder.text("A SIREN wails") - embedder.text("a siren wails")).max() > 1e-3
-
-
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -133,16 +122,6 @@ def test_other_weights_are_refused_by_tensor(hub, tmp_path, change, says):
     with pytest.raises(InputError, match=says):
         convert_clap(tmp_path, tmp_path / "model", {})
     assert not (tmp_path / "model").exists()
-
-
-def test_a_model_that_fuses_features_is_refused(hub, tmp_path):
-    for name in clap.FILES:
-        (tmp_path / name).write_bytes((hub / name).read_bytes())
-    config = json.loads((hub / "config.json").read_text())
-    config["audio_config"]["enable_fusion"] = True
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(InputError, match="fuses features"):
-        convert_clap(tmp_path, tmp_path / "model", {})
 
 
 def test_it_is_fetched_from_the_hub_and_searched(hub, tmp_path, monkeypatch, capsys):

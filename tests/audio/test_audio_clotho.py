@@ -41,27 +41,10 @@ def test_a_blank_at_the_start_of_a_file_name_is_kept(tables, tmp_path):
     pd.testing.assert_frame_equal(read_table(tmp_path / "clips.csv"), tables.clips)
 
 
-def test_a_sound_id_that_was_not_found_is_no_id(tables):
-    assert clip(tables, "clotho/development/unknown origin.wav")["sound_id"] == ""
-    assert clip(tables, "clotho/evaluation/lost.wav")["sound_id"] == ""
-    assert clip(tables, "clotho/evaluation/tram.wav")["sound_id"] == "521"
-
-
 def test_a_sound_id_that_a_spreadsheet_made_a_number_is_refused(tmp_path):
     files.write_clotho(tmp_path, {**files.CLOTHO, "evaluation": [("tram.wav", "521.0", "")]})
     with pytest.raises(InputError, match=r"521\.0.*expected are digits"):
         read_clotho(tmp_path)
-
-
-def test_seconds_come_from_the_excerpt_and_are_empty_where_it_is(tables):
-    assert clip(tables, "clotho/development/Harbour, gulls.wav")["seconds"] == "19.000"
-    assert clip(tables, "clotho/development/ kettle with a blank.wav")["seconds"] == ""
-
-
-def test_keywords_are_joined_without_blanks_and_empty_ones(tables):
-    assert clip(tables, "clotho/evaluation/hail.wav")["keywords"] == (
-        "field-recording;zoom-h4n;café"
-    )
 
 
 def test_metadata_is_read_in_latin_and_in_unicode_alike(folder, tables):
@@ -85,23 +68,6 @@ def test_semicolons_as_delimiters_and_a_missing_keyword_column_are_read(folder, 
     again = read_clotho(folder)
     pd.testing.assert_frame_equal(again.clips[columns], tables.clips[columns])
     assert clip(again, "clotho/evaluation/hail.wav")["keywords"] == ""
-
-
-def test_further_columns_of_copies_are_ignored(folder, tables):
-    path = folder / "clotho_metadata_validation.csv"
-    rows = [files.metadata_row(*clip) for clip in files.CLOTHO["validation"]]
-    files.write_rows(
-        path,
-        ["split", "fid", *files.METADATA_HEADER],
-        [["clotho_validation", "x=", *row] for row in rows],
-    )
-    pd.testing.assert_frame_equal(read_clotho(folder).clips, tables.clips)
-
-
-def test_one_file_name_in_two_splits_makes_two_clips(tables):
-    same = tables.clips[tables.clips["file_name"] == "Harbour, gulls.wav"]
-    assert same["sound_id"].tolist() == ["501", "511"]
-    assert same["clip"].is_unique
 
 
 def test_each_clip_has_its_five_captions_as_written(tables):
@@ -134,19 +100,6 @@ def test_the_folder_of_the_challenge_is_the_archives_unless_another_is_there(tmp
     assert challenge_folder(tmp_path) == "test"
     (tmp_path / "retrieval_audio").mkdir()
     assert challenge_folder(tmp_path) == "retrieval_audio"
-
-
-def test_clotho_without_the_challenge_is_whole(tmp_path):
-    tables = read_clotho(files.write_clotho(tmp_path, challenge=False))
-    assert len(tables.clips) == 9
-    assert list(tables.queries.columns) == ["query", "caption"]
-    assert tables.queries.empty
-
-
-def test_half_a_challenge_is_refused(folder):
-    (folder / "retrieval_captions.csv").unlink()
-    with pytest.raises(InputError, match=r"retrieval_captions\.csv is missing"):
-        read_clotho(folder)
 
 
 def test_captions_of_other_clips_than_the_metadata_are_refused(folder):
@@ -190,11 +143,6 @@ def test_labels_replace_the_single_right_clip_rather_than_add_to_it(folder):
     ]
     assert set(relevance["split"]) == {"evaluation"}
     assert set(relevance["caption"]) == {query}
-
-
-def test_labels_are_an_empty_table_without_a_file(tables):
-    assert list(tables.relevance.columns) == ["split", "caption", "clip"]
-    assert tables.relevance.empty
 
 
 @pytest.mark.parametrize(

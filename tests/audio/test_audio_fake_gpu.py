@@ -11,11 +11,12 @@ from tokenizers.models import WordLevel
 
 from triptych.audio.adapting.last_blocks import LastBlocks
 from triptych.audio.models import mel
-from triptych.audio.models.losses import nt_xent
-from triptych.audio.models.passt import Kept, Passt, PasstSettings
+from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.passt import Kept, Passt
 from triptych.audio.models.retrieval import Draws, RetrievalModel
 from triptych.audio.models.sentence_encoders import SENTENCE_ENCODERS
 from triptych.audio.models.sentences import SentenceEncoder
+from triptych.audio.training.losses import nt_xent
 from triptych.core.device import training_precision
 
 PRECISIONS = ["float32", "tf32", "bf16", "fp16"]

@@ -122,16 +122,6 @@ def test_ten_seconds_from_the_start_are_asked_for_and_written(
     assert problems(target) == {}
 
 
-@pytest.mark.parametrize("message", GONE)
-def test_a_video_that_is_gone_is_listed(tmp_path: Path, videos: Videos, message: str) -> None:
-    videos.add(video(1))
-    videos.fail(video(2), message)
-    target = fetch(tmp_path, [2, 1])
-    assert list(problems(target)) == [excerpt(2).clip]
-    assert message.splitlines()[-1].removeprefix("ERROR: ") in problems(target)[excerpt(2).clip]
-    assert sorted(file.name for file in target.iterdir()) == [f"{video(1)}_30.flac", "problems.csv"]
-
-
 def test_a_file_that_is_no_whole_sound_is_listed(tmp_path: Path, videos: Videos) -> None:
     videos.add(video(1))
     write(videos.folder / f"{video(2)}.flac", noise(400_000), 32_000)
@@ -162,18 +152,6 @@ def test_what_may_pass_is_tried_again_by_the_next_run_and_the_dead_are_not(
     assert list(problems(target)) == [excerpt(2).clip]
 
 
-def test_failures_here_and_there_are_listed_and_stop_nothing(
-    tmp_path: Path, videos: Videos, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "FAILURES_IN_A_ROW", 2)
-    for number in range(6):
-        videos.add(video(number))
-        if number % 2:
-            videos.fail(video(number), PASSING[1])
-    target = fetch(tmp_path, list(range(6)), connections=1)
-    assert list(problems(target)) == [excerpt(number).clip for number in (1, 3, 5)]
-
-
 def test_an_answer_that_does_not_come_is_given_up(
     tmp_path: Path, videos: Videos, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -183,16 +161,6 @@ def test_an_answer_that_does_not_come_is_given_up(
     slow = script.read_text().replace("cp ", f'[ "$video" = "{video(2)}" ] && exec sleep 30\ncp ')
     script.write_text(slow)
     assert "no answer" in problems(fetch(tmp_path, [1, 2]))[excerpt(2).clip]
-
-
-@pytest.mark.parametrize("command", ["yt-dlp", "ffmpeg"])
-def test_a_missing_command_is_named(
-    tmp_path: Path, videos: Videos, command: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(videos.folder))
-    (videos.folder / command).unlink()
-    with pytest.raises(InputError, match=f"needs {command}, which is not installed"):
-        fetch(tmp_path, [1])
 
 
 def test_nothing_at_all_is_an_error(tmp_path: Path, videos: Videos) -> None:

@@ -153,19 +153,6 @@ def test_a_file_that_is_no_such_model_is_neither_kept_nor_pinned(
     assert sorted(path.name for path in (checkout / FOLDER / "one").iterdir()) == KEPT
 
 
-def test_of_a_checkout_that_cannot_be_written_it_goes_to_the_cache(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Permissions don't stop root, as whom tests may run.
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    with serving(Behaviour(files=files("dcase2025", 1))) as address:
-        monkeypatch.setenv("HF_ENDPOINT", address)
-        listed(checkout, address, "dcase2025")
-        assert indexed("one") == 0
-    assert (Path("cache/triptych/one") / "model.json").is_file()
-    assert not (checkout / "results").exists() and not (checkout / "resources/locks").exists()
-
-
 def test_without_a_connection_it_says_what_can_be_done(
     checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,15 +165,6 @@ def test_without_a_connection_it_says_what_can_be_done(
     assert "--model one: it cannot be fetched" in said and "licence: its licence" in said
     assert "On a machine with a connection" in said and "Traceback" not in said
     assert not Path("sounds/triptych-index.npz").exists()
-
-
-def test_a_name_that_nothing_bears_is_refused(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    listed(checkout, "http://127.0.0.1:1", "dcase2025")
-    assert indexed("two") == 2
-    said = capsys.readouterr().err
-    assert "two is no trained model" in said and "--model published" in said
 
 
 def test_the_rules_fetch_a_model_and_embed_what_it_is_scored_by(

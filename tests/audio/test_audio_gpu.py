@@ -8,11 +8,10 @@ import pytest
 import tiny_retrieval as job
 import torch
 
-from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.mel import LogMel, Masks
 from triptych.audio.models.retrieval import Draws, draw
 from triptych.audio.training.batches import Batch
-from triptych.audio.training.parallel import Alone
+from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import training_precision
@@ -92,7 +91,7 @@ def run_steps(model, device, precision, steps, learning_rate=1e-3):
         settings,
         0,
     )
-    run = TrainingRun(task, Alone(device), Checkpoint("nowhere", ""))
+    run = TrainingRun(task, device, Checkpoint("nowhere", ""))
     captions = [str(number) for number in range(4)]
     batch = Batch(sounds(), torch.tensor(LENGTHS), captions, torch.arange(4))
     losses = []

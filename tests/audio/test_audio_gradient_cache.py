@@ -5,9 +5,7 @@ import tiny_retrieval as job
 import torch
 
 from triptych.audio.training.gradient_cache import backward
-from triptych.audio.training.parallel import Alone
 
-GROUP = Alone(job.CPU)
 SOUND = torch.randn(7, 240, generator=torch.Generator().manual_seed(0))
 LENGTHS = torch.full((7,), 240)
 CAPTIONS = [f"caption number {'abcdefg'[n] * n}" for n in range(7)]
@@ -38,9 +36,7 @@ def gradients(model):
 def test_parts_give_the_gradients_of_plain_autograd(size):
     parts = [slice(first, first + size) for first in range(0, 7, size)]
     cached, plain = a_model(0.3), a_model(0.3)
-    value = backward(
-        lambda part: seeded(cached, parts[part], part), len(parts), loss_of(cached), GROUP
-    )
+    value = backward(lambda part: seeded(cached, parts[part], part), len(parts), loss_of(cached))
     pairs = [seeded(plain, rows, number) for number, rows in enumerate(parts)]
     audio, text = (torch.cat(side) for side in zip(*pairs, strict=True))
     expected = loss_of(plain)(audio, text)
@@ -51,24 +47,10 @@ def test_parts_give_the_gradients_of_plain_autograd(size):
         torch.testing.assert_close(gradients(cached)[name], gradient, rtol=1e-5, atol=1e-6)
 
 
-def test_without_dropout_the_size_of_the_parts_makes_no_difference_to_a_training(tmp_path):
-    whole, parts = (
-        job.run(tmp_path / str(chunk), dropout=0.0, chunk=chunk).weights for chunk in (None, 3)
-    )
-    for name, value in whole.items():
-        torch.testing.assert_close(parts[name], value, rtol=0, atol=1e-5)
-
-
-def test_parts_draw_dropout_of_their_own(tmp_path):
-    """Chunks that shared one draw would hide the same units in each."""
-    whole, parts = (job.run(tmp_path / str(chunk), chunk=chunk).weights for chunk in (None, 4))
-    assert not torch.allclose(whole["audio.weight"], parts["audio.weight"], atol=1e-3)
-
-
 def test_a_scaled_loss_gives_scaled_gradients_and_the_plain_value():
     scaled, plain = a_model(0.0), a_model(0.0)
     values = [
-        backward(lambda _, m=model: seeded(m, slice(0, 7), 0), 1, loss_of(model), GROUP, scale)
+        backward(lambda _, m=model: seeded(m, slice(0, 7), 0), 1, loss_of(model), scale)
         for model, scale in ((scaled, lambda loss: 1024 * loss), (plain, lambda loss: loss))
     ]
     assert values[0] == values[1]
@@ -84,5 +66,5 @@ def test_no_graph_of_the_whole_batch_is_kept():
         graphs.append((part, torch.is_grad_enabled()))
         return seeded(model, slice(2 * part, 2 * part + 2), part)
 
-    backward(encode, 3, loss_of(model), GROUP)
+    backward(encode, 3, loss_of(model))
     assert graphs == [(0, False), (1, False), (2, False), (0, True), (1, True), (2, True)]

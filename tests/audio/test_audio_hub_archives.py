@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from download_server import Behaviour, cut, flipped, served, serving, status
+from download_server import Behaviour, serving, status
 from hub_site import REVISION, hub_site
 from split_zip_writer import write_split_zip
 
@@ -16,7 +16,6 @@ from triptych.audio.data.hub_archives import download_part, list_archives
 from triptych.core.download import DownloadError, download
 
 REPOSITORY, FOLDER = "someone/sounds", "Zip_files/FreeSound"
-LIST = f"/api/datasets/{REPOSITORY}/tree/{REVISION}/{FOLDER}"
 PLACE = f"/datasets/{REPOSITORY}/resolve/{REVISION}/{FOLDER}"
 
 
@@ -87,22 +86,6 @@ def test_finished_archives_are_not_fetched_again_after_a_failure(hub: Hub, tmp_p
     assert hub.asked() == [("FreeSound.z02", ""), ("FreeSound.zip", "")]
 
 
-def test_a_later_attempt_goes_on_in_the_middle_of_an_archive(hub: Hub, tmp_path: Path) -> None:
-    hub.faults, hub.disturbed = [cut(200_000)], "FreeSound.z02"
-    with pytest.raises(DownloadError, match="run again later"):
-        fetch(tmp_path)
-    hub.asked()
-    target = fetch(tmp_path)
-    assert hub.asked() == [("FreeSound.z02", "bytes=200000-"), ("FreeSound.zip", "")]
-    assert {path.name: path.read_bytes() for path in target.iterdir()} == hub.archives
-
-
-def test_an_archive_that_is_not_what_the_hub_says_is_refused(hub: Hub, tmp_path: Path) -> None:
-    hub.always, hub.disturbed = served(change=flipped), "FreeSound.z02"
-    with pytest.raises(DownloadError, match="expected sha256"):
-        fetch(tmp_path)
-
-
 @pytest.mark.parametrize("absent", ["FreeSound.z01", "FreeSound.zip"])
 def test_a_list_with_a_gap_is_refused_before_anything_is_fetched(
     hub: Hub, tmp_path: Path, absent: str
@@ -121,14 +104,3 @@ def test_too_little_room_is_noticed_before(
     with pytest.raises(DownloadError, match="GB are still to come"):
         fetch(tmp_path)
     assert hub.asked() == []
-
-
-def test_a_hub_that_does_not_know_the_part_is_named(hub: Hub, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="list of Zip_files/Nothing of someone/sounds"):
-        list_archives(REPOSITORY, REVISION, "Nothing", tmp_path)
-
-
-def test_an_answer_that_is_no_list_is_refused(hub: Hub, tmp_path: Path) -> None:
-    hub.files[LIST] = b'{"error": "busy"}'
-    with pytest.raises(DownloadError, match="not a list of files as the hub gives them"):
-        fetch(tmp_path)

@@ -1,12 +1,10 @@
 """The losses against PyTorch's own and against closed forms."""
 
-import math
-
 import pytest
 import torch
 from torch.nn import functional
 
-from triptych.audio.models.losses import (
+from triptych.audio.training.losses import (
     distillation_loss,
     nt_xent,
     same_audio,
@@ -30,11 +28,6 @@ def test_with_identity_targets_it_is_the_mean_of_two_cross_entropies(pairs):
     assert nt_xent(audio, text, TAU).item() == pytest.approx(both.item() / 2, rel=1e-6)
 
 
-def test_pairs_that_are_all_alike_cost_the_logarithm_of_their_number():
-    same = functional.normalize(torch.ones(7, 3), dim=1)
-    assert nt_xent(same, same, TAU).item() == pytest.approx(math.log(7), rel=1e-6)
-
-
 def test_several_positives_count_as_in_the_authors_formula(pairs):
     audio, text = pairs
     positives = same_audio(torch.tensor([3, 5, 3, 7, 5, 3]))
@@ -54,18 +47,6 @@ def test_without_repeated_clips_both_targets_agree(pairs):
     assert nt_xent(*pairs, TAU, positives).item() == pytest.approx(nt_xent(*pairs, TAU).item())
 
 
-def test_the_sign_of_the_temperature_means_nothing(pairs):
-    assert nt_xent(*pairs, -TAU).item() == nt_xent(*pairs, TAU).item()
-
-
-def test_the_temperatures_gradient_is_right(pairs):
-    tau = torch.tensor([0.1], requires_grad=True)
-    nt_xent(*pairs, tau).backward()
-    step = 1e-3
-    slope = (nt_xent(*pairs, TAU + step) - nt_xent(*pairs, TAU - step)) / (2 * step)
-    assert tau.grad.item() == pytest.approx(slope.item(), rel=1e-2)
-
-
 def test_similarities_stay_in_float32_under_autocast(pairs):
     with torch.autocast("cpu", torch.bfloat16):
         found = similarity_logits(*pairs, TAU)
@@ -80,14 +61,3 @@ def test_distillation_is_cross_entropy_against_soft_targets_both_ways(pairs):
     expected = expected + functional.cross_entropy(logits.T, targets.T.softmax(1))
     found = distillation_loss(audio, text, TAU, teacher, 0.05)
     assert found.item() == pytest.approx(expected.item() / 2, rel=1e-6)
-
-
-def test_a_sure_teacher_teaches_what_identity_targets_do(pairs):
-    found = distillation_loss(*pairs, TAU, torch.eye(6), 0.01)
-    assert found.item() == pytest.approx(nt_xent(*pairs, TAU).item(), rel=1e-6)
-
-
-def test_a_student_that_agrees_with_its_teacher_has_no_gradient(pairs):
-    audio, text = pairs[0].clone().requires_grad_(), pairs[1]
-    distillation_loss(audio, text, TAU, (audio @ text.T).detach(), 0.1).backward()
-    assert audio.grad.abs().max() < 1e-6

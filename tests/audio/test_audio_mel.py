@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import torch
 from audio_scrambled import waveforms
-from scipy.signal import stft
 
 from triptych.audio.models.mel import (
     LogMel,
@@ -28,18 +27,6 @@ def second():
     return waveforms(32000)
 
 
-def exact(waveform, band=(0.0, 15000.0)):
-    """The front end in float64 by SciPy: [mels, frames]."""
-    emphasised = waveform[1:].astype(float) - 0.97 * waveform[:-1]
-    window = np.pad(np.hanning(800), 112)
-    reflected = np.pad(emphasised, 512, mode="reflect")
-    spectrum = stft(
-        reflected, window=window, nperseg=1024, noverlap=704, boundary=None, padded=False
-    )[2]
-    power = np.abs(spectrum * window.sum()) ** 2
-    return (np.log(mel_filters(SETTINGS, band).numpy() @ power + 1e-5) + 4.5) / 5
-
-
 def test_the_originals_numbers_come_out(second):
     mel = LogMel()(second)
     assert mel.shape == (3, 1, 128, 100)
@@ -50,12 +37,6 @@ def test_the_originals_numbers_come_out(second):
     assert mel[2].numpy() == pytest.approx(np.full((1, 128, 100), SILENCE), abs=1e-6)
 
 
-def test_it_is_close_to_a_computation_in_double_precision(second):
-    mel = LogMel()(second)[:, 0].numpy()
-    for waveform, found in zip(second.numpy(), mel, strict=True):
-        assert np.abs(found - exact(waveform)).max() < 1e-4
-
-
 def test_the_filters_are_those_of_another_library():
     audio_utils = pytest.importorskip("transformers.audio_utils")
     expected = audio_utils.mel_filter_bank(
@@ -64,22 +45,10 @@ def test_the_filters_are_those_of_another_library():
     assert mel_filters(SETTINGS, (0.0, 15000.0)).numpy() == pytest.approx(expected.T, abs=1e-9)
 
 
-def test_no_filter_hears_half_the_sample_rate():
-    assert mel_filters(SETTINGS, (0.0, 16000.0))[:, -1].eq(0).all()
-
-
 @pytest.mark.parametrize("band", [(-1.0, 100.0), (5.0, 5.0), (0.0, 16001.0)])
 def test_a_band_outside_the_spectrum_is_refused(band):
     with pytest.raises(ValueError, match="half the sample rate"):
         mel_filters(SETTINGS, band)
-
-
-def test_a_moved_band_changes_the_filters_of_that_batch_alone(second):
-    front, band = LogMel(), (9.0, 14001.0)
-    plain = front(second)
-    moved = front(second, band=band)[0, 0].numpy()
-    assert np.abs(moved - exact(second[0].numpy(), band)).max() < 1e-4
-    assert torch.equal(front(second), plain)
 
 
 def test_bands_lie_where_the_authors_draw_them():
@@ -117,12 +86,6 @@ def test_stripes_have_uniform_widths_and_fit():
         assert end.max() <= size
 
 
-def test_a_stripe_is_not_wider_than_the_spectrogram():
-    generator = torch.Generator().manual_seed(0)
-    ends = [draw_masks(128, 20, (48, 192), generator).frames[1] for _ in range(100)]
-    assert max(ends) <= 20
-
-
 @pytest.mark.parametrize("samples", [402, 720, 721, 722, 32000])
 def test_frames_are_counted_as_they_come(samples):
     assert LogMel()(torch.zeros(1, samples)).shape[3] == SETTINGS.frames(samples)
@@ -136,15 +99,3 @@ def test_too_short_a_waveform_is_refused():
 def test_what_else_is_in_the_batch_does_not_matter(second):
     front = LogMel()
     assert torch.equal(front(second)[1:2], front(second[1:2]))
-
-
-def test_it_stays_in_float32_under_autocast(second):
-    front = LogMel()
-    with torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(front(second), front(second))
-        found = front(second)
-    assert torch.equal(found, front(second))
-
-
-def test_checkpoints_hold_none_of_it():
-    assert not LogMel().state_dict()

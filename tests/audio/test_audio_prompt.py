@@ -2,7 +2,7 @@
 
 import hashlib
 
-from triptych.audio.captions.prompt import caption_prompt, instruction, repair_prompt
+from triptych.audio.captions.settings import caption_prompt, instruction, repair_prompt
 
 CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
 

@@ -34,32 +34,11 @@ def test_a_stopped_run_ends_with_an_unbroken_runs_bits(tmp_path, unbroken, times
     assert same(job.run(tmp_path), unbroken)
 
 
-def test_a_run_that_is_stopped_at_every_step_ends_all_the_same(tmp_path, unbroken):
-    attempts = 0
-    while True:
-        attempts += 1
-        try:
-            trained = job.run(tmp_path, StopAfter(2))
-            break
-        except Stopped:
-            assert attempts < 40
-    assert attempts > 5
-    assert same(trained, unbroken)
-
-
-def test_what_ran_before_in_the_process_makes_no_difference(tmp_path, unbroken):
-    task = job.task()
-    torch.manual_seed(99)
-    torch.rand(7)
-    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), Never())
-    assert same(trained, unbroken)
-
-
 def test_a_finished_run_is_read_and_not_trained_again(tmp_path, unbroken):
     job.run(tmp_path)
     task = job.task()
     task.batches._store = None  # reading a clip would fail
-    trained = job.train(task, "", job.Alone(job.CPU), Checkpoint(tmp_path, "x"), Never())
+    trained = job.train(task, "", job.CPU, Checkpoint(tmp_path, "x"), Never())
     assert same(trained, unbroken)
 
 

@@ -1,8 +1,6 @@
 """Clips converted into shards, and windows of them read back."""
 
-import errno
 import os
-import pickle
 import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -15,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import soundfile
-from sound_files import DAMAGED, damaged, noise, tone, write
+from sound_files import noise, write
 
 from triptych.audio.data import shards as module
 from triptych.audio.data.audio_sources import Folder
@@ -102,22 +100,6 @@ def test_sixteen_bits_at_32_khz_pass_unchanged(tmp_path: Path, kind: str) -> Non
     np.testing.assert_array_equal(read * 32768, samples)
 
 
-def test_what_is_louder_than_full_scale_is_clipped(tmp_path: Path, kind: str) -> None:
-    loud = tone(0.5, 32_000, amplitude=3.0)
-    write(tmp_path / "loud.wav", loud, 32_000, "FLOAT")
-    write_shards(table("loud.wav"), tmp_path, tmp_path / "shards", kind)
-    read = ClipStore([tmp_path / "shards"]).read("toy/train/loud.wav")
-    assert np.abs(read - np.clip(loud, -1, 1 - STEP)).max() <= 0.5001 * STEP
-
-
-def test_a_flac_that_fits_is_stored_as_it_is(tmp_path: Path) -> None:
-    first = write(tmp_path / "a.flac", noise(9_000), 32_000)
-    second = write(tmp_path / "b.flac", noise(9_000, 1), 32_000)
-    write_shards(table("a.flac", "b.flac"), tmp_path, tmp_path / "shards", "flac")
-    (shard,) = (tmp_path / "shards").glob("*.flacs")
-    assert shard.read_bytes() == first.read_bytes() + second.read_bytes()
-
-
 def test_mp3_at_32_khz_stays_as_it_is_and_is_read_by_windows(tmp_path: Path) -> None:
     """A decoder that begins in the middle is off by a step now and then, and never in time."""
     samples = noise(96_000)
@@ -133,35 +115,6 @@ def test_mp3_at_32_khz_stays_as_it_is_and_is_read_by_windows(tmp_path: Path) -> 
         assert np.abs(window - whole[start : start + frames]).max() <= 2 * STEP
 
 
-@pytest.mark.parametrize("name", DAMAGED)
-def test_a_clip_that_cannot_be_read_is_listed_and_harms_no_other(
-    tmp_path: Path, kind: str, name: str
-) -> None:
-    for seed, good in enumerate(("a.wav", "z.wav")):
-        write(tmp_path / good, noise(20_000, seed), 44_100)
-    damaged(tmp_path, name)
-    write_shards(table("a.wav", name, "z.wav"), tmp_path, tmp_path / "shards", kind)
-    problems = pd.read_csv(tmp_path / "shards" / "problems.csv")
-    assert problems["clip"].tolist() == [f"toy/train/{name}"]
-    assert DAMAGED[name][0] in problems["problem"][0] or "no such file" in problems["problem"][0]
-    store = ClipStore([tmp_path / "shards"])
-    assert f"toy/train/{name}" not in store
-    for good in ("a.wav", "z.wav"):
-        difference = store.read(f"toy/train/{good}") - read_audio(tmp_path / good)
-        assert np.abs(difference).max() <= 0.5001 * STEP
-
-
-def test_no_usable_clip_at_all_is_an_error_with_the_first_reason(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none of 2 clips.*no such file"):
-        write_shards(table("x.wav", "y.wav"), tmp_path, tmp_path / "shards", "int16")
-    assert not (tmp_path / "shards").exists()
-
-
-def test_two_clips_of_one_name_are_refused(sounds: tuple[Path, list[str]], tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="one name twice"):
-        write_shards(table("one.wav", "one.wav"), sounds[0], tmp_path / "shards", "int16")
-
-
 def test_threads_and_groups_change_no_byte_but_the_files_names(
     sounds: tuple[Path, list[str]], tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -170,20 +123,6 @@ def test_threads_and_groups_change_no_byte_but_the_files_names(
         written(sounds, tmp_path / str(threads), kind, threads=threads)
     assert content(tmp_path / "1") == content(tmp_path / "3")
     assert len(list((tmp_path / "1").glob(f"*{KINDS[kind]}"))) == 4
-
-
-def test_a_shard_that_is_full_is_followed_by_another(
-    sounds: tuple[Path, list[str]], tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    whole = written(sounds, tmp_path / "one", kind)
-    monkeypatch.setattr(module, "SHARD_BYTES", 60_000)
-    parts = written(sounds, tmp_path / "parts", kind)
-    files = list((tmp_path / "parts").glob(f"*{KINDS[kind]}"))
-    largest = max(pd.read_csv(tmp_path / "parts" / "index.csv")["bytes"])
-    assert len(files) > 2
-    assert all(file.stat().st_size < 60_000 + largest for file in files)
-    for clip in whole:
-        np.testing.assert_array_equal(whole.read(clip), parts.read(clip))
 
 
 class Recording(Folder):
@@ -252,57 +191,6 @@ def test_a_killed_process_leaves_nothing_that_disturbs_the_next(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["shards", "sounds"]
 
 
-@pytest.mark.parametrize("changed", ["file", "clips", "kind", "fingerprint"])
-def test_other_input_starts_afresh(
-    sounds: tuple[Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
-) -> None:
-    monkeypatch.setattr(module, "CLIPS_A_GROUP", 2)
-    folder, names = sounds
-    with pytest.raises(KeyboardInterrupt):
-        fatal = Recording(folder, names[5], KeyboardInterrupt)
-        write_shards(table(*names), fatal, tmp_path / "shards", "int16", fingerprint="a")
-    if changed == "file":
-        write(folder / names[0], noise(7_000), 44_100)
-    if changed == "clips":
-        names = names[1:]
-    again = Recording(folder)
-    write_shards(
-        table(*names),
-        again,
-        tmp_path / "shards",
-        "flac" if changed == "kind" else "int16",
-        fingerprint="b" if changed == "fingerprint" else "a",
-    )
-    assert again.asked == names
-
-
-def test_a_target_on_another_disk_still_appears_whole(
-    sounds: tuple[Path, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rename = Path.rename
-
-    def across(self: Path, target: Path) -> Path:
-        if self.parent != Path(target).parent:
-            raise OSError(errno.EXDEV, "Invalid cross-device link")
-        return rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", across)
-    (tmp_path / "shards").mkdir()  # as Snakemake may do
-    store = written(sounds, tmp_path / "shards", "int16", checkpoint=tmp_path / "elsewhere")
-    assert len(store) == len(sounds[1])
-    assert list((tmp_path / "elsewhere").iterdir()) == []
-
-
-def test_what_is_in_the_target_is_not_deleted(
-    sounds: tuple[Path, list[str]], tmp_path: Path
-) -> None:
-    (tmp_path / "shards").mkdir()
-    (tmp_path / "shards" / "mine.txt").write_text("mine")
-    with pytest.raises(InputError, match="not empty"):
-        written(sounds, tmp_path / "shards", "int16")
-    assert (tmp_path / "shards" / "mine.txt").read_text() == "mine"
-
-
 def test_a_full_disk_is_an_error(tmp_path: Path, kind: str) -> None:
     path = write(tmp_path / "a.wav", noise(30_000), 44_100)
     with open("/dev/full", "r+b", buffering=0) as full, pytest.raises(OSError, match="space"):
@@ -343,31 +231,6 @@ def test_a_store_works_in_other_processes(
     with ProcessPoolExecutor(processes, mp_context=get_context(start)) as pool:
         for clip, read in zip(store, pool.map(_read, [store] * len(store), store), strict=True):
             np.testing.assert_array_equal(read, _read(store, clip))
-
-
-def test_several_folders_are_one_store(sounds: tuple[Path, list[str]], tmp_path: Path) -> None:
-    folder, names = sounds
-    write_shards(table(*names[:3]), folder, tmp_path / "a", "int16")
-    write_shards(table(*names[3:]), folder, tmp_path / "b", "flac")
-    store = pickle.loads(pickle.dumps(ClipStore([tmp_path / "a", tmp_path / "b"])))
-    assert len(store) == len(names)
-    for name in names:
-        difference = store.read(f"toy/train/{name}") - read_audio(folder / name)
-        assert np.abs(difference).max() <= 0.5001 * STEP
-    with pytest.raises(InputError, match="more than one"):
-        ClipStore([tmp_path / "a", tmp_path / "a"])
-
-
-def test_windows_outside_and_unknown_clips_are_refused(
-    sounds: tuple[Path, list[str]], tmp_path: Path
-) -> None:
-    store = written(sounds, tmp_path / "shards", "int16")
-    clip = next(iter(store))
-    for start, frames in ((-1, 5), (0, store.frames(clip) + 1), (store.frames(clip) + 1, None)):
-        with pytest.raises(ValueError, match="frames"):
-            store.read(clip, start, frames)
-    with pytest.raises(KeyError):
-        store.read("toy/train/unknown.wav")
 
 
 def test_shards_that_are_short_or_gone_are_named(

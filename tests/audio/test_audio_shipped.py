@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from small_sounds import write_sound
 
 from triptych.audio.commands import add_commands
-from triptych.audio.data.sound_writing import write_sound as write_samples
+from triptych.audio.data.shard_files import write_sound as write_samples
 from triptych.audio.models.model_files import load_model
 from triptych.audio.search import trained
 from triptych.core.errors import InputError

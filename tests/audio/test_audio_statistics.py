@@ -7,6 +7,7 @@ import torch
 from triptych.audio.models.audio_encoders import StatisticsSettings
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.sentence_encoders import WordsSettings
+from triptych.audio.models.sentence_networks import WeighedWords
 from triptych.audio.models.statistics import (
     LAGS,
     MEASURED,
@@ -14,7 +15,6 @@ from triptych.audio.models.statistics import (
     Statistics,
     measure,
 )
-from triptych.audio.models.weighed_words import WeighedWords
 
 SECONDS = 3
 WHOLE = 64 * 5 + 32 * 9

@@ -18,7 +18,6 @@ sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
 from stops import Never
 
 from triptych.audio.training.batches import Batches, Pair
-from triptych.audio.training.parallel import Alone
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, Validation, train
 from triptych.core.checkpoint import Checkpoint
@@ -46,7 +45,6 @@ SETTINGS = TrainingSettings(
     precision="float32",
     chunk=None,
     workers=0,
-    devices=1,
     checkpoint_minutes=60,
 )
 
@@ -120,7 +118,7 @@ def validate_by(model):
     return validate
 
 
-def task(settings=SETTINGS, seed=3, validate=True, rank=0, dropout=0.2, weights=None):
+def task(settings=SETTINGS, seed=3, validate=True, dropout=0.2, weights=None):
     torch.manual_seed(5)
     model = TinyModel(dropout)
     if weights:
@@ -132,20 +130,18 @@ def task(settings=SETTINGS, seed=3, validate=True, rank=0, dropout=0.2, weights=
         settings.swap,
         settings.longest_seconds,
         seed,
-        rank,
-        settings.devices,
     )
     validation = validate_by(model) if validate else None
     return Task(model, batches, contrastive(model), draw, validation, settings, seed)
 
 
-def run(folder, stop=None, group=None, **changes):
+def run(folder, stop=None, **changes):
     given = {name: changes.pop(name) for name in list(changes) if name in SETTINGS.__match_args__}
     chosen = dataclasses.replace(SETTINGS, **given)
     return train(
         task(chosen, **changes),
         "tiny",
-        group or Alone(CPU),
+        CPU,
         Checkpoint(folder, "x"),
         stop or Never(),
     )

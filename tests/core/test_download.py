@@ -3,8 +3,6 @@
 import hashlib
 import json
 import logging
-import shutil
-import threading
 from collections.abc import Iterator
 from email.utils import formatdate
 from pathlib import Path
@@ -15,13 +13,9 @@ import pytest
 from download_server import (
     Behaviour,
     Handler,
-    answer,
     cut,
-    login_page,
-    served,
     serving,
     status,
-    wrong_start,
 )
 
 from triptych.core import download as module
@@ -63,18 +57,6 @@ def test_a_good_file_arrives_and_nothing_else_stays(url: str, tmp_path: Path) ->
     assert leftovers(tmp_path / "f.hdf5") == []
 
 
-@pytest.mark.parametrize("tells_length", [True, False])
-def test_cut_connections_are_continued_where_they_broke(
-    url: str, behaviour: Behaviour, tmp_path: Path, tells_length: bool
-) -> None:
-    behaviour.faults = [cut(1_200_000), cut(900_000)]
-    behaviour.tells_length = tells_length
-    fetch(url, tmp_path / "f", size=len(CONTENT), sha256=SHA256)
-    assert (tmp_path / "f").read_bytes() == CONTENT
-    assert [resumed_from(request) for request in behaviour.requests] == [0, 1_200_000, 2_100_000]
-    assert {request.get("If-Range") for request in behaviour.requests[1:]} == {'"one"'}
-
-
 def test_a_cut_answer_without_a_length_is_noticed_by_its_checksum(
     url: str, behaviour: Behaviour, tmp_path: Path
 ) -> None:
@@ -83,69 +65,6 @@ def test_a_cut_answer_without_a_length_is_noticed_by_its_checksum(
     with pytest.raises(DownloadError, match=f"expected sha256 {SHA256}, found .*Run again"):
         fetch(url, tmp_path / "f", sha256=SHA256)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_where_nobody_tells_length_or_checksum_nothing_is_taken(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.tells_length = False
-    with pytest.raises(DownloadError, match="nobody says how long this file is"):
-        fetch(url, tmp_path / "f", lock=tmp_path / "lock.json")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("cuts", [0, 1])
-def test_an_answer_in_chunks_says_itself_where_it_ends(
-    url: str, behaviour: Behaviour, tmp_path: Path, cuts: int
-) -> None:
-    behaviour.faults = [cut(1_200_000, chunked=True)] * cuts + [served(chunked=True, pieces=9)]
-    fetch(url, tmp_path / "f")
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_a_file_longer_than_its_server_tells_is_refused(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.always = served(told=0.5)
-    with pytest.raises(DownloadError, match="a length of 1500000 bytes, and the file goes on"):
-        fetch(url, tmp_path / "f", lock=tmp_path / "lock.json")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_web_page_is_not_the_file_and_costs_nothing_of_what_came(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.faults = [cut(1_200_000), login_page]
-    with pytest.raises(DownloadError, match="a web page came instead of the file"):
-        fetch(url, tmp_path / "f", lock=tmp_path / "lock.json")
-    assert leftovers(tmp_path / "f") == ["f.part", "f.part.json"]
-    assert (tmp_path / "f.part").stat().st_size == 1_200_000
-    fetch(url, tmp_path / "f")
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_a_packed_file_is_refused(url: str, behaviour: Behaviour, tmp_path: Path) -> None:
-    behaviour.faults = [answer(200, b"packed", Content_Encoding="gzip")]
-    with pytest.raises(DownloadError, match=r"sends the file packed \(gzip\)"):
-        fetch(url, tmp_path / "f")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_empty_answer_is_no_file(url: str, behaviour: Behaviour, tmp_path: Path) -> None:
-    behaviour.always = answer(200, b"")
-    with pytest.raises(DownloadError, match=r"the answer was empty, 3 times.*Run again later"):
-        fetch(url, tmp_path / "f")
-    assert not (tmp_path / "f").exists()
-
-
-def test_a_server_that_drips_is_given_up(url: str, behaviour: Behaviour, tmp_path: Path) -> None:
-    behaviour.always = served(pieces=3_000_000, pause=0.05)
-    with pytest.raises(DownloadError, match=r"only \d+ bytes came within 0 s, 3 times in a row"):
-        fetch(url, tmp_path / "f", timeout_seconds=0.2, sha256=SHA256)
-    behaviour.behave()
-    fetch(url, tmp_path / "f", sha256=SHA256)
-    assert (tmp_path / "f").read_bytes() == CONTENT
-    assert resumed_from(behaviour.requests[-1]) > 0
 
 
 def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(
@@ -203,15 +122,6 @@ def test_a_server_without_ranges_that_always_cuts_is_given_up(
     assert len(behaviour.requests) < 6
 
 
-def test_a_server_that_ignores_the_range_starts_over(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.ranges = False
-    behaviour.faults = [cut(2_000_000)]
-    fetch(url, tmp_path / "f", sha256=SHA256)
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
 @pytest.mark.parametrize("by", ["etag", "date"])
 def test_a_file_that_changed_between_the_parts_starts_over(
     url: str, behaviour: Behaviour, tmp_path: Path, by: str
@@ -262,26 +172,6 @@ def test_a_part_that_is_whole_already_is_taken(
     assert len(behaviour.requests) == 1
 
 
-def test_a_part_longer_than_the_file_starts_over(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    (tmp_path / "f.part").write_bytes(CONTENT + b"more")
-    fetch(url, tmp_path / "f", sha256=SHA256)
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_a_wrong_checksum_is_refused_and_the_file_deleted(url: str, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=f"expected sha256 {'0' * 64}, found {SHA256}"):
-        fetch(url, tmp_path / "f", sha256="0" * 64)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_wrong_length_is_refused_before_anything_is_written(url: str, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="expected 77 bytes, the server has 3000000"):
-        fetch(url, tmp_path / "f", size=77)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_first_download_is_recorded_and_enforced_after(
     url: str, behaviour: Behaviour, tmp_path: Path
 ) -> None:
@@ -294,20 +184,6 @@ def test_first_download_is_recorded_and_enforced_after(
     behaviour.content = CONTENT
     fetch(url, tmp_path / "g", lock=lock)
     assert (tmp_path / "g").read_bytes() == CONTENT
-
-
-def test_a_published_checksum_needs_no_lock(url: str, tmp_path: Path) -> None:
-    fetch(url, tmp_path / "f", sha256=SHA256, lock=tmp_path / "lock.json")
-    assert not (tmp_path / "lock.json").exists()
-
-
-@pytest.mark.parametrize("code", [429, 500, 503])
-def test_passing_troubles_are_waited_out(
-    url: str, behaviour: Behaviour, tmp_path: Path, code: int
-) -> None:
-    behaviour.faults = [status(code), status(code)]
-    fetch(url, tmp_path / "f")
-    assert (tmp_path / "f").read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("as_date", [False, True])
@@ -327,64 +203,6 @@ def test_retry_after_is_obeyed(
     assert pauses[1] == pytest.approx(0.02)
 
 
-@pytest.mark.parametrize(
-    ("code", "advice"), [(403, "open the address in a browser"), (404, "has moved"), (418, "Open")]
-)
-def test_lasting_troubles_fail_at_once_with_advice(
-    url: str, behaviour: Behaviour, tmp_path: Path, code: int, advice: str
-) -> None:
-    behaviour.faults = [status(code)]
-    with pytest.raises(DownloadError, match=f"answered {code}.*{advice}"):
-        fetch(url, tmp_path / "f")
-    assert len(behaviour.requests) == 1
-
-
-def test_the_mirror_is_taken_when_the_first_address_fails(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.faults = [status(404)]
-    fetch(url, tmp_path / "f", mirrors=[url + ".mirror"], sha256=SHA256)
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_all_failures_are_told_when_every_address_fails(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.faults = [status(404), status(403)]
-    with pytest.raises(DownloadError, match=r"404[\s\S]*mirror: the server answered 403"):
-        fetch(url, tmp_path / "f", mirrors=[url + ".mirror"])
-
-
-def test_a_full_disk_is_told_before_the_download(
-    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = shutil.disk_usage(tmp_path)._replace(free=1_900_000)
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
-    with pytest.raises(DownloadError, match="3 MB are still to come and 2 MB are free"):
-        fetch(url, tmp_path / "f")
-    (tmp_path / "f.part").write_bytes(CONTENT[:2_000_000])
-    fetch(url, tmp_path / "f", sha256=SHA256)
-
-
-def test_no_server_is_told_in_words(tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match="connection failed"):
-        fetch("http://127.0.0.1:9/file", tmp_path / "f", attempts=2)
-
-
-def test_a_silent_server_is_not_waited_for_for_ever(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    hold = threading.Event()
-
-    def silent(handler: Handler) -> None:
-        hold.wait(5)
-
-    behaviour.faults = [silent]
-    fetch(url, tmp_path / "f", timeout_seconds=0.2)
-    hold.set()
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
 def test_secrets_of_an_address_reach_neither_log_nor_error(
     url: str, behaviour: Behaviour, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -402,15 +220,6 @@ def test_secrets_of_an_address_reach_neither_log_nor_error(
     assert "404" in text
     assert "s3cret" not in text
     assert "pa55word" not in text
-
-
-def test_an_answer_that_starts_elsewhere_is_refused_and_the_file_fetched_anew(
-    url: str, behaviour: Behaviour, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    behaviour.faults = [cut(1_000_000), wrong_start]
-    fetch(url, tmp_path / "f")
-    assert "from byte 1000000, the server sent byte 0" in caplog.text
-    assert (tmp_path / "f").read_bytes() == CONTENT
 
 
 BLOB = hashlib.sha1(b"blob 3000000\0" + CONTENT).hexdigest()  # as git hash-object says
@@ -439,12 +248,6 @@ def test_any_checksum_permits_to_resume(
     fetch(url, tmp_path / "f", **{kind: right})
     assert resumed_from(behaviour.requests[-1]) > 900_000
     assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_of_several_checksums_all_must_hold(url: str, tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=f"expected md5 {'0' * 32}"):
-        fetch(url, tmp_path / "f", sha256=SHA256, md5="0" * 32)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_first_digits_alone_leave_the_whole_checksum_to_the_lock(

@@ -16,7 +16,7 @@ import soxr
 from scene_measures import share
 
 from triptych.audio.captions.answers import Item
-from triptych.audio.captions.published import published_captions, read_published
+from triptych.audio.captions.stage import published_captions, read_published
 from triptych.demo.scenes.catalogue import CLOTHO, LABELLED, Settings, catalogue
 from triptych.demo.scenes.plan import divide, scenes_to_find, training_scenes
 from triptych.demo.scenes.signals import keyed

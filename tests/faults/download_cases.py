@@ -21,7 +21,8 @@ from hub_site import REVISION, hub_site
 from PIL import Image
 from safetensors.torch import save
 
-from triptych.audio.models.passt import Passt, PasstSettings
+from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.passt import Passt
 from triptych.style.backbones.architectures import Architecture, Convolution, Pooling
 
 sys.path.append(str(Path(__file__).parents[1] / "audio"))

@@ -18,7 +18,7 @@ import soundfile
 from download_cases import Case, Named, cases, failure, nothing_is_taken_for_whole, run
 from download_server import Behaviour, served
 
-from triptych.audio.data.sound_writing import write_sound
+from triptych.audio.data.shard_files import write_sound
 
 CASES = {case.name: case for case in cases() if case.knows != "list"}
 PAGE = 4096

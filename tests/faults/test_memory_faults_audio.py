@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 import torch
 import trainings as small
-from safetensors.torch import load_file, save_file
-from stops import Never, StopAfter
+from stops import StopAfter
 
 from triptych.audio.embedding import embed_captions, embed_clips
-from triptych.audio.training.launching import launch
 from triptych.core.stopping import Stopped
 
 
@@ -58,30 +56,7 @@ def test_an_audio_training_without_room_for_a_pair_says_what_to_do(
     assert "doesn't hold one of the pairs" in said and "Lower longest_seconds" in said
 
 
-@pytest.mark.slow
-def test_processes_that_share_a_batch_agree_when_one_runs_out(
-    tmp_path,
-):
-    """The second one has room for two pairs; the first waits for it nowhere."""
-
-    def member(group):
-        rows = 2 if group.rank else 4
-        with small.room_for(small.audio.TinyModel, "embed_audio", rows):
-            trained = small.train_audio(
-                tmp_path / "parts", None, group=group, devices=2, rank=group.rank, dropout=0.0
-            )
-        if trained:
-            save_file(trained.weights, tmp_path / "parts.safetensors")
-
-    launch(member, 2, "cpu", Never())
-    expected = small.train_audio(tmp_path / "whole", dropout=0.0).weights
-    for name, value in load_file(tmp_path / "parts.safetensors").items():
-        torch.testing.assert_close(value, expected[name], rtol=0, atol=1e-5)
-
-
-def test_embeddings_are_the_same_from_smaller_batches(
-    caplog,
-):
+def test_embeddings_are_the_same_from_smaller_batches(caplog):
     torch.manual_seed(0)
     model, store = small.audio.TinyModel(), small.audio.Noise()
     captions = [pair.caption for pair in small.audio.PAIRS]

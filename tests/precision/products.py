@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from triptych.audio.models import products
+from triptych.audio.models import passt
 from triptych.core.device import precision_context
 
 CPU = torch.device("cpu")
@@ -102,7 +102,7 @@ def errors(call: Call, precision: str) -> Iterator[tuple[str, float, float]]:
         each.detach().double().requires_grad_() if _floating(each) else each for each in rounded
     ]
     with precision_context(CPU, precision):
-        ours = products.linear if func is functional.linear else func
+        ours = passt.linear if func is functional.linear else func
         found = ours(*leaves, **kwargs)
     truth = func(*exact, **kwargs)
     generator = torch.Generator().manual_seed(1)

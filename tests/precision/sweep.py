@@ -16,8 +16,9 @@ import numpy as np
 import torch
 from products import DTYPES, Call, allowed, errors, named, recorded, relative
 
+from triptych.audio.models.audio_encoders import PasstSettings
 from triptych.audio.models.mel import LogMel
-from triptych.audio.models.passt import Kept, Passt, PasstSettings
+from triptych.audio.models.passt import Kept, Passt
 from triptych.core.device import precision_context, training_precision
 from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
 from triptych.rl.algorithms.registry import Bcq

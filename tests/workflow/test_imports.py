@@ -52,6 +52,6 @@ def test_jobs_that_compute_without_pytorch_do_not_import_it():
     assert imports(others) == ""
 
 
-def test_no_training_imports_the_transformers_library():
+def test_a_training_imports_transformers_no_earlier_than_it_builds_a_text_network():
     said = imports(["audio_pretrain"])
     assert "torch" in said and "transformers" not in said

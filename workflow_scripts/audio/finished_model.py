@@ -2,7 +2,7 @@
 
 import logging
 
-from triptych.audio.models.finished_files import terms, write_finished
+from triptych.audio.models.finished import terms, write_finished
 from triptych.core.job import job
 
 with job(snakemake):

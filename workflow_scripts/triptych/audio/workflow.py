@@ -15,7 +15,7 @@ from triptych.report.files import products
 
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for looking at.
-    *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes", "devices", "nodes")),
+    *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes")),
     *("audio.stages.*.chunk", "audio.search_page.*", "audio.submission.*", "audio.bench.*"),
     # How a language model is reached and paid.
     *(f"audio.captions.{key}" for key in ("base_url", "requests_per_minute")),
@@ -311,25 +311,4 @@ class Workflow(Inputs):
             "Left out of training": ", ".join(
                 f"{corpus}: {exclude}" for corpus, exclude in self.exclusions.items()
             ),
-        }
-
-    @property
-    def training_resources(self) -> dict[str, Any]:
-        """What a training asks SLURM for: GPUs, and where it has several processes, a task each.
-
-        With `mpi`, Snakemake runs the script once, outside any job step, and the script calls
-        srun. Gres count on each node. Snakemake's plugin takes no tasks_per_node below two.
-        """
-        common, gpu = self.config["stages"]["common"], self._gpu
-        nodes, devices = common["nodes"], common["devices"]
-        if nodes * devices == 1:
-            return {"gpu": gpu}
-        on_each = {"tasks_per_node": devices}
-        one = {"tasks": nodes, "tasks_per_gpu": 0}
-        return {
-            "mpi": True,
-            "nodes": nodes,
-            **({"gpu": gpu * devices} if nodes == 1 else {}),
-            **({"gres": f"gpu:{devices}"} if nodes > 1 and gpu else {}),
-            **(on_each if devices > 1 else one),
         }

@@ -1,6 +1,7 @@
-"""What a person gave that can't be used, told and not traced."""
+"""Errors that a person can do something about, and what argparse and messages need."""
 
 import argparse
+from urllib.parse import urlsplit
 
 
 class InputError(Exception):
@@ -13,3 +14,13 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text} is not at least 1")
     return number
+
+
+def public_address(url: str) -> str:
+    """The address without user, password and query, any of which may hold a secret."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "(an address that is none)"
+    return f"{parts.scheme}://{parts.hostname}{port}{parts.path}"

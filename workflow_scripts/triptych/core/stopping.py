@@ -49,7 +49,6 @@ class StopRequest:
     """Turns SIGTERM, SIGINT and SIGUSR1 into `reason`, to be asked for between steps.
 
     `limit_minutes` is the scheduler's time limit for this job, counted from now, if there is one.
-    Unpickled in another process it keeps that time, and catches that process' signals.
     """
 
     def __init__(self, limit_minutes: float | None = None) -> None:
@@ -60,20 +59,8 @@ class StopRequest:
             else time.monotonic()
             + max(0.5 * 60 * limit_minutes, 60 * limit_minutes - MARGIN_SECONDS)
         )
-        self._listen()
-
-    def _listen(self) -> None:
         for number in SIGNALS:
             signal.signal(number, self._catch)
-
-    def __getstate__(self) -> tuple[str | None, float | None]:
-        left = None if self._deadline is None else self._deadline - time.monotonic()
-        return self._signal, left
-
-    def __setstate__(self, state: tuple[str | None, float | None]) -> None:
-        self._signal, left = state
-        self._deadline = None if left is None else time.monotonic() + left
-        self._listen()
 
     @property
     def reason(self) -> str | None:

@@ -1,17 +1,19 @@
-"""Files of networks: PyTorch's weights, read without running what a pickle may hold, and ONNX."""
+"""Files of networks: PyTorch's weights read without running a pickle, safetensors, ONNX."""
 
 import contextlib
 import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import torch
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.serialization import safe_globals
 
 from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
 
 STAND_INS: list[Any] = [
     (dict, "sacred.config.custom_containers.ReadOnlyDict"),
@@ -137,3 +139,22 @@ def _quiet() -> Iterator[None]:
         yield
     finally:
         logging.disable(before)
+
+
+class HasWeights(Protocol):
+    """A module of PyTorch, as far as its weights go."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Tensors by name."""
+
+
+def save_weights(model: HasWeights, path: str | os.PathLike[str], half: bool = False) -> None:
+    """Write a model's weights alone as safetensors.
+
+    half: in half precision, which a model that is shipped is rounded to.
+    """
+    tensors = {name: value.cpu().contiguous() for name, value in model.state_dict().items()}
+    if half:
+        tensors = {k: v.half() if v.is_floating_point() else v for k, v in tensors.items()}
+    with atomic_path(path) as temporary:
+        save_file(tensors, temporary)

@@ -25,16 +25,15 @@ from triptych.audio.adapting.settings import BLOCKS, LONGEST_SECONDS, Wish, trai
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
 from triptych.audio.models.clap import Clap, save_clap
-from triptych.audio.models.losses import nt_xent, same_audio
 from triptych.audio.models.model_files import open_model, save_model
-from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.retrieval import Draws, RetrievalModel, draw
+from triptych.audio.models.settings import read_model_table
 from triptych.audio.search.index import printable
 from triptych.audio.search.other_formats import stream_any
 from triptych.audio.search.trained import checked_model
 from triptych.audio.training.batches import Batches, Pair, crop
 from triptych.audio.training.corpus import Queries
-from triptych.audio.training.parallel import Alone
+from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.audio.training.settings import MACHINE, WIDE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Draw, Learner, Objective
@@ -139,8 +138,7 @@ def adapt(
         assert task.validate is not None
         first = task.validate(partial(_interrupt, stop))
         checkpoint = Checkpoint(work, parameters_digest(made_of))
-        trained = train(task, "adapt", Alone(device), checkpoint, stop)
-        assert trained is not None
+        trained = train(task, "adapt", device, checkpoint, stop)
         _write(work / "model", model, sha256, subject, trained, settings, parts)
         after = scores(work / "model", kept=work / "after.npz")
         table = held_out.compare(before, after)

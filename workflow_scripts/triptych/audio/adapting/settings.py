@@ -59,6 +59,5 @@ def training_settings(
         precision=precision,
         chunk=None,
         workers=readers,
-        devices=1,
         checkpoint_minutes=CHECKPOINT_MINUTES,
     )

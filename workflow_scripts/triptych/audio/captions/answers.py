@@ -6,15 +6,17 @@ An item with three good captions of five keeps the three: the swap of Section 2.
 among those that an item has.
 """
 
+import html
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from triptych.audio.captions.reasoning import names_reasoning, without_reasoning
 from triptych.audio.captions.rules import is_thought, problem_of, words_of
+from triptych.core.errors import InputError
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _DASHES = "\u2013\u2014"
@@ -199,3 +201,174 @@ def sift(
         else:
             bad.append(Rejected(problem, sentence))
     return good, bad
+
+
+# --- what a reasoning model thought before it answered ---
+
+_NAMES = (
+    r"(?:seed:|antml:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|"
+    r"inner_monologue|planning|cot|chain_of_thought)"
+)
+_OPENING = rf"""
+    <{_NAMES}(?:\s[^<>]*)?> | \[{_NAMES}\] | ◁{_NAMES}▷ | <\|?{_NAMES}\|>
+  | <\|begin_of_thought\|> | <\|start_thinking\|> | <unused94>
+"""
+_CLOSING = rf"""
+    </{_NAMES}\s*> | \[/{_NAMES}\] | ◁/{_NAMES}▷ | <\|?/{_NAMES}\|>
+  | <\|end_of_thought\|> | <\|end_thinking\|> | <unused95>
+"""
+_MARK = re.compile(rf"(?P<open>{_OPENING})|(?P<close>{_CLOSING})", re.IGNORECASE | re.VERBOSE)
+_ANSWER = re.compile(
+    r"<(answer|final|final_answer|response|output|captions|solution)>(.*?)(?:</\1>|$)",
+    re.IGNORECASE | re.DOTALL,
+)
+# gpt-oss: with its special tokens, or with these taken off by the server.
+_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>", re.IGNORECASE)
+_BARE_CHANNEL = re.compile(r"^analysis(?=[A-Z])(?:.*assistant\s*final)?", re.DOTALL)
+_SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:end|start)_of_turn>", re.IGNORECASE)
+
+_HEADING = r"^[\s#*_>-]*(?:(?:here(?:'s| is)|my|the|step \d+[.:])\s+)*"
+_THOUGHT_HEADING = re.compile(
+    _HEADING + r"(?:(?:thinking|thought|reasoning|planning)(?: process)?|thoughts|analysis|"
+    r"explanations?|rationale|notes?|drafts?|scratchpad|chain of thought|let'?s think[^:\n]*|"
+    r"word counts?|self[- ]check)[\s*_]*(?::.*|[*_.\s]*)$",
+    re.IGNORECASE,
+)
+_ANSWER_HEADING = re.compile(
+    _HEADING + r"(?:(?:final|new|rephrased|resulting|five|5) )*"
+    r"(?:answers?|captions?|outputs?|response|list|versions?|sentences)[\s*_]*:?[\s*_]*$",
+    re.IGNORECASE,
+)
+
+
+def names_reasoning(name: str) -> bool:
+    """Whether what stands under a name in a JSON answer is thought, not said."""
+    return re.fullmatch(rf"{_NAMES}|steps|notes|plan|drafts?|rationale", name.lower()) is not None
+
+
+def without_reasoning(text: str) -> str:
+    """An answer without what was thought before, between or after; "" if it is nothing else."""
+    if "&lt;" in text:
+        text = html.unescape(text)
+    channels = list(_CHANNEL.finditer(text))
+    if channels:
+        last = channels[-1]
+        text = text[last.end() :] if last[1].lower() == "final" else ""
+    text = _BARE_CHANNEL.sub("", text) if "assistant" in text else text
+    text = _outside_blocks(text)
+    answers = _ANSWER.findall(text)
+    text = answers[-1][1] if answers else text
+    return _outside_headings(_SPECIAL.sub("\n", text)).strip()
+
+
+def _outside_blocks(text: str) -> str:
+    """What stands in no block of thoughts.
+
+    All before an end without a beginning is thought as well, and all after a beginning without an
+    end.
+    """
+    kept: list[str] = []
+    depth, start = 0, 0
+    for mark in _MARK.finditer(text):
+        if mark["open"]:
+            if depth == 0:
+                kept.append(text[start : mark.start()])
+            depth += 1
+        else:
+            if depth == 0:
+                kept.clear()
+            depth = max(0, depth - 1)
+            start = mark.end()
+    return "\n".join([*kept, text[start:] if depth == 0 else ""])
+
+
+def _outside_headings(text: str) -> str:
+    """What stands under no heading of thoughts: neither before the last heading of an answer nor
+    from a later heading of thoughts on."""
+    lines = text.splitlines()
+    answers = [number for number, line in enumerate(lines) if _ANSWER_HEADING.match(line)]
+    if answers and any(line.strip() for line in lines[answers[-1] + 1 :]):
+        lines = lines[answers[-1] + 1 :]
+    for number, line in enumerate(lines):
+        if _THOUGHT_HEADING.match(line):
+            return "\n".join(lines[:number])
+    return "\n".join(lines)
+
+
+# --- whether what is paid for is worth it ---
+
+FIRST_ITEMS = 20
+"""Captions whose answers are looked at before more is asked. Of a model whose answers are three
+quarters good, fewer than ten of twenty come out good in one of 250 runs; at the prices of
+config.yaml they cost about half a cent, of the seven dollars for all of Clotho."""
+LATER_PARTS = 10
+"""Each later part is so many times as large as all before it."""
+EXAMPLES = 3
+LONGEST_EXAMPLE = 100
+
+_ADVICE = (
+    (
+        "length",
+        "Answers are cut off at their limit: give a reasoning model more room by "
+        "audio.captions.thinking_tokens, another by max_completion_tokens in "
+        "audio.captions.parameters.",
+    ),
+    ("refusal", "The model refuses: choose another audio.captions.model."),
+)
+
+
+class YieldTooLow(InputError):
+    """Too few of the captions that were asked for are good."""
+
+
+def parts_of(count: int) -> list[range]:
+    """Growing parts of `count` items, each asked for once those before have proved worth it."""
+    ends = [min(FIRST_ITEMS, count)]
+    while ends[-1] < count:
+        ends.append(min(ends[-1] * (1 + LATER_PARTS), count))
+    return [range(*pair) for pair in zip([0, *ends], ends, strict=False)]
+
+
+def check_yield(written: Sequence[Written], wanted: int, least: float, kept_in: str = "") -> None:
+    """Raise YieldTooLow, telling what was wrong, if too few captions are good.
+
+    That is less than the share `least`, where `wanted` are asked for an item. `kept_in` names the
+    cache in which the answers remain, where there is one.
+    """
+    good, total = sum(len(each.variations) for each in written), wanted * len(written)
+    if good >= least * total:
+        return
+    problems = [bad for each in written for bad in _worst(each)]
+    counts = Counter(_kind(bad.problem) for bad in problems)
+    told = "; ".join(f"{count} x {kind}" for kind, count in counts.most_common(6))
+    advice = [text for sign, text in _ADVICE if any(sign in bad.problem for bad in problems)]
+    if kept_in:
+        advice += [
+            "Otherwise choose another audio.captions.model, or other parameters.",
+            f"All answers are kept in {kept_in} and not paid for again; to have the same asked "
+            "anew, name another audio.captions.cache.",
+        ]
+    raise YieldTooLow(
+        f"{good} of the {total} captions for the first {len(written)} are good, less than "
+        f"audio.captions.least_yield ({least:.0%}) allows: the stage ends here. What was wrong: "
+        f"{told}. For example: {'; '.join(_examples(problems))}. {' '.join(advice)}".strip()
+    )
+
+
+def _worst(written: Written) -> Sequence[Rejected]:
+    """The lines that were bad; where an answer has none, the answer."""
+    return written.rejected[1:] or written.rejected
+
+
+def _kind(problem: str) -> str:
+    """ "too long (31 words)" -> "too long"; what an answer lacks says why in its brackets."""
+    return problem if " captions" in problem else problem.split(" (", 1)[0]
+
+
+def _examples(problems: Sequence[Rejected]) -> Iterator[str]:
+    """One answer for each of the commonest problems."""
+    for kind, _ in Counter(_kind(bad.problem) for bad in problems).most_common(EXAMPLES):
+        bad = next(bad for bad in problems if _kind(bad.problem) == kind)
+        text = " ".join(bad.answer.split())
+        short = text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE] + "..."
+        yield f"{kind}: {short!r}" if text else f"{kind}: an empty answer"

@@ -1,13 +1,137 @@
-"""What the caption stage is told, and what it tells of itself."""
+"""What the caption stage is told (audio.captions of the config), and what it asks a model.
 
-from collections.abc import Mapping
+Read while a workflow is planned, which imports neither pandas nor openai.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from triptych.audio.captions.cost import Prices, with_thinking
-from triptych.audio.captions.credentials import check_address
-
 BACKENDS = ("openai", "authors", "template")
+LIMITS = ("max_completion_tokens", "max_tokens")
+"""Parameters of a request that limit its answer."""
+OWN_FIELDS = {"model", "messages", "n", "stream"}
+LOGIN_VARIABLE, KEY_VARIABLE = "OPENAI_LOGIN", "OPENAI_API_KEY"
+
+# Byte for byte what the authors' code sends (report, Section 2.4.4). Their Table 1 prints the same
+# text but for `describing the sound event` (no s) and `Do not use "heard" or "recorded"` (straight
+# quotes, or). The published captions were made by the code, hence its wording.
+_WITH_KEYWORDS = (
+    "I will give a description of an audio recording and tags associated with the audio recording. "
+    "Generate {count} audio captions describing the sound events. "
+    "Each audio caption should be one sentence with less than 20 words. "
+    "Use grammatical subject-verb-object sentences. "
+    "Do not include names of cities, countries, and persons. "
+    "Do not include the time. "
+    "Do not include recording device names. "
+    "Do not write introductions or explanations. "
+    "Do not use “heard”, “recorded”. "
+    "Start each output sentence with its index. "
+)
+
+# The authors' code has this one too, without the last space, and never used it: every clip of
+# Clotho has keywords.
+_WITHOUT_KEYWORDS = (
+    "Rephrase the following audio description {count} times. "
+    "Vary the sentence length, but do not use more than 20 words. "
+    "Try not to use the same words. "
+)
+
+_REPAIR = (
+    " Answer with exactly {count} numbered lines and nothing else. Each line must be a new "
+    "sentence of 4 to {longest} words that does not say that something is heard, audible or "
+    "recorded."
+)
+FIXED_TEXTS = (_WITH_KEYWORDS, _WITHOUT_KEYWORDS, _REPAIR)
+"""What every prompt says, whatever the caption: no answer may repeat it."""
+
+
+def instruction(keywords: Sequence[str], count: int) -> str:
+    """The fixed part of the prompt, which stands before caption and keywords."""
+    return (_WITH_KEYWORDS if keywords else _WITHOUT_KEYWORDS).format(count=count)
+
+
+def caption_prompt(caption: str, keywords: Sequence[str], count: int) -> str:
+    """The message that asks for `count` new captions; keywords may be empty."""
+    tags = f" [{', '.join(keywords)}]" if keywords else ""
+    return f"{instruction(keywords, count)}'{caption}'{tags}"
+
+
+def repair_prompt(caption: str, keywords: Sequence[str], count: int, longest_words: int) -> str:
+    """The message after an answer that broke the rules: `caption_prompt` with the rules spelt out.
+
+    It does not quote the bad answer, so that its cache key is a function of the caption alone.
+    """
+    return caption_prompt(caption, keywords, count) + _REPAIR.format(
+        count=count, longest=longest_words
+    )
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Money for a million tokens."""
+
+    input: float
+    output: float
+    currency: str
+
+    def of(self, input_tokens: float, output_tokens: float) -> float:
+        """The price of so many tokens."""
+        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+
+    def told(self, amount: float) -> str:
+        """For people: 0.0031 USD, 12.40 USD."""
+        digits = f"{amount:.2f}" if amount >= 1 or amount == 0 else f"{amount:.2g}"
+        return f"{digits} {self.currency}"
+
+
+@dataclass(frozen=True)
+class CaptionSettings:
+    """audio.captions of the config, key by key.
+
+    parameters: of a request, in which a limit on the answer has room for `thinking_tokens`
+    base_url: None is OpenAI's own
+    timeout_seconds: for one answer
+    """
+
+    backend: str
+    model: str
+    variations: int
+    longest_words: int
+    least_yield: float
+    cache: str
+    prices: Prices
+    budget: float | None
+    thinking_tokens: int
+    base_url: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    requests_per_minute: float = 500.0
+    open_requests: int = 16
+    timeout_seconds: float = 120.0
+    attempts: int = 10
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> "CaptionSettings":
+        """Read the config's table. Raises ValueError, naming the key, for values that don't do."""
+        values = {**table, "prices": Prices(**table["prices"])}
+        if values["backend"] not in BACKENDS:
+            raise ValueError(
+                f"audio.captions.backend is {values['backend']!r}; allowed are "
+                f"{', '.join(BACKENDS)}"
+            )
+        if taken := sorted(OWN_FIELDS & set(table["parameters"])):
+            raise ValueError(
+                f"audio.captions.parameters may not hold {', '.join(taken)}: model has a key of "
+                "its own, and one answer at a time is asked for"
+            )
+        # A server counts what a model thinks against its answer's limit.
+        values["parameters"] = {
+            name: value + table["thinking_tokens"]
+            if name in LIMITS and value is not None
+            else value
+            for name, value in table["parameters"].items()
+        }
+        return cls(**values)
 
 
 def check_captions(table: Mapping[str, Any], source: str) -> None:
@@ -23,53 +147,22 @@ def check_captions(table: Mapping[str, Any], source: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class CaptionSettings:
-    """audio.captions of the config, key by key."""
+def check_address(base_url: str | None) -> None:
+    """Raise ValueError, which doesn't show it, for an address with anything secret in it.
 
-    backend: str
-    model: str
-    variations: int
-    longest_words: int
-    least_yield: float
-    cache: str
-    prices: Prices
-    budget: float | None
-    thinking_tokens: int
-    service: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> "CaptionSettings":
-        """Read the config's table; raises ValueError for a back end that is none."""
-        values = dict(table)
-        own = {
-            name: values.pop(name)
-            for name in (
-                "backend", "variations", "longest_words", "least_yield", "cache", "budget",
-                "thinking_tokens",
-            )
-        }  # fmt: skip
-        if own["backend"] not in BACKENDS:
-            raise ValueError(
-                f"audio.captions.backend is {own['backend']!r}; allowed are {', '.join(BACKENDS)}"
-            )
-        values["parameters"] = with_thinking(values["parameters"], own["thinking_tokens"])
-        prices = Prices(**values.pop("prices"))
-        return cls(**own, model=values["model"], prices=prices, service=values)
-
-
-@dataclass
-class Usage:
-    """Counts behind usage.csv: tokens and cost are of all answers used, whenever paid for."""
-
-    backend: str
-    model: str
-    requests: int = 0
-    cached: int = 0
-    repaired: int = 0
-    rejected: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float = 0.0
-    currency: str = ""
-    captions: int = 0
+    Snakemake keeps a rule's parameters in its metadata, and the provenance of results does too.
+    """
+    if base_url is None:
+        return
+    if "@" in base_url:
+        raise ValueError(
+            "audio.captions.base_url holds a user or a password, which would reach files. Take "
+            f"them out, and export {LOGIN_VARIABLE}=user:password in the environment instead"
+        )
+    if "?" in base_url or "#" in base_url:
+        raise ValueError(
+            "audio.captions.base_url holds a ? or #, behind which no path can follow. Give the "
+            f"address alone; a key belongs in the environment, as {KEY_VARIABLE}"
+        )
+    if not base_url.startswith(("http://", "https://")):
+        raise ValueError("audio.captions.base_url must begin with http:// or https://")

@@ -1,22 +1,37 @@
 """The stage "captions by GPT": from a data set's captions to its new captions, by any back end.
 
-Writes variations.csv, unfiltered.csv, rejected.csv, usage.csv and example.json. Nothing here needs
-torch.
+They come from a language model's server, or in a file: the authors' published ones, or the demo's
+scenes' own in the same layout.
 """
 
 import json
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
+import random
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pandas as pd
 
-from triptych.audio.captions.answers import Item, Written
-from triptych.audio.captions.floor import check_yield
-from triptych.audio.captions.prompt import instruction
-from triptych.audio.captions.published import published_captions, read_published
-from triptych.audio.captions.settings import CaptionSettings, Usage
+from triptych.audio.captions.answers import (
+    Item,
+    Rejected,
+    Written,
+    check_yield,
+    choose,
+    parse_answer,
+    parts_of,
+    same_words,
+    sift,
+)
+from triptych.audio.captions.settings import (
+    CaptionSettings,
+    caption_prompt,
+    instruction,
+    repair_prompt,
+)
 from triptych.audio.data.tables import read_table
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
@@ -26,6 +41,33 @@ logger = logging.getLogger(__name__)
 PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
 """What wrote the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
+_FILE = ("path", "file_name", "filename", "fname", "audio", "audio_path", "file", "name", "wav")
+_CAPTION = ("caption", "original_caption", "raw_caption", "original", "text", "sentence")
+_VARIATIONS = (
+    "variations", "gpt_captions", "captions_gpt", "gpt", "gpt_caption", "augmented",
+    "augmented_captions", "paraphrases", "rephrased", "answer", "response", "captions",
+)  # fmt: skip
+FEWEST_FOUND = 0.5
+"""Below this share of captions that are found, the file is not the right one."""
+
+Captions = dict[tuple[str, str], list[str]]
+
+
+@dataclass
+class Usage:
+    """Counts behind usage.csv: tokens and cost are of all answers used, whenever paid for."""
+
+    backend: str
+    model: str
+    requests: int = 0
+    cached: int = 0
+    repaired: int = 0
+    rejected: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost: float = 0.0
+    currency: str = ""
+    captions: int = 0
 
 
 def write_captions(
@@ -42,14 +84,11 @@ def write_captions(
     `clips` and `captions` are the data set's tables, `published` the file of new captions that the
     back ends authors and template take them from. `outputs` are paths by name: variations,
     unfiltered (the same before any rule was applied), rejected, usage (CSV), example (JSON). They
-    appear when all captions are done; answers are kept in the cache before. Raises InputError (also
-    ServiceError, BudgetReached, YieldTooLow), and Stopped when `stop` gives a reason.
+    appear when all captions are done; answers are kept in the cache before. Raises InputError, and
+    Stopped when `stop` gives a reason.
     """
     items = read_items(clips, captions, splits)
     if settings.backend == "openai":
-        # Imported here: the client takes a second, and the other back ends don't need it.
-        from triptych.audio.captions.requests import by_service
-
         written, counts = by_service(items, settings, stop)
     else:
         if published is None:
@@ -62,6 +101,66 @@ def write_captions(
     counts.rejected = sum(len(each.rejected) for each in written)
     counts.captions = sum(len(each.variations) for each in written)
     _write(items, written, counts, settings, outputs)
+
+
+def by_service(
+    items: Sequence[Item], settings: CaptionSettings, stop: Callable[[], str | None]
+) -> tuple[list[Written], Usage]:
+    """Ask a server for the captions of all items: each once, and once more where its answer broke
+    the rules.
+
+    In growing parts, drawn at random, of which each has to prove that the next is worth its money
+    (YieldTooLow). Raises also ServiceError, BudgetReached, and Stopped.
+    """
+    # Imported here: the client takes a second, and the other back ends don't need it.
+    from triptych.audio.captions.paid import Request
+    from triptych.audio.captions.service import Asker
+
+    count, longest = settings.variations, settings.longest_words
+    asker = Asker(settings, stop)
+
+    def first(item: Item) -> Request:
+        prompt = caption_prompt(item.caption, item.keywords, count)
+        return Request(settings.model, settings.parameters, prompt)
+
+    def repair(item: Item) -> Request:
+        prompt = repair_prompt(item.caption, item.keywords, count, longest)
+        return Request(settings.model, settings.parameters, prompt, attempt=1)
+
+    def chosen(item: Item, *requests: Request) -> Written:
+        answers = [asker.answers[request.key] for request in requests]
+        texts = [(answer.text, answer.finish_reason) for answer in answers]
+        return choose(texts, item.caption, count, longest)
+
+    order = random.Random(0).sample(range(len(items)), len(items))
+    asker.announce(asker.look_up([first(items[index]) for index in order]))
+    written: dict[int, Written] = {}
+    repaired = 0
+    for part in parts_of(len(items)):
+        indices = order[part.start : part.stop]
+        later = [first(items[index]) for index in order[part.stop :]]
+        asker.ask([first(items[index]) for index in indices], later)
+        written |= {index: chosen(items[index], first(items[index])) for index in indices}
+        if bad := [index for index in indices if written[index].rejected]:
+            logger.info("%d of %d answers broke the rules; asking again", len(bad), len(indices))
+            asker.ask([repair(items[index]) for index in bad], later)
+            for index in bad:
+                written[index] = chosen(items[index], first(items[index]), repair(items[index]))
+                repaired += not written[index].rejected
+        check_yield(list(written.values()), count, settings.least_yield, settings.cache)
+    account = asker.account
+    usage = Usage(
+        "openai",
+        settings.model,
+        asker.asked,
+        asker.cached,
+        repaired,
+        input_tokens=account.input_tokens,
+        output_tokens=account.output_tokens,
+        cost=round(account.spent, 6),
+        currency=account.prices.currency,
+    )
+    return [written[index] for index in range(len(items))], usage
 
 
 def read_items(
@@ -147,3 +246,133 @@ def _example(pairs: Sequence[tuple[Item, Written]]) -> tuple[Item, Written]:
         if item.caption.strip() == TABLE_1_CAPTION:
             return item, each
     return next(((item, each) for item, each in whole if item.keywords), whole[0])
+
+
+def read_published(path: str | os.PathLike[str]) -> Captions:
+    """New captions by (file name, caption), both reduced to what does not depend on spelling.
+
+    Raises InputError, telling what the file holds, when no record is understood.
+    """
+    found: Captions = {}
+    try:
+        data = _parsed(Path(path).read_text(encoding="utf-8-sig"))
+        for file, caption, variations in _records(data):
+            found.setdefault((_file_key(file), same_words(caption)), []).extend(variations)
+    except (ValueError, RecursionError):
+        raise InputError(
+            f"{path} is neither JSON nor JSON lines; expected is the authors' variations.json or "
+            "clotho_v2_gpt.json. Delete it and run again."
+        ) from None
+    if not found:
+        raise InputError(
+            f"{path} holds no records with a file name, a caption and its variations; it holds "
+            f"{_outline(data)}. Known names are {', '.join(_FILE)}; {', '.join(_CAPTION)}; "
+            f"{', '.join(_VARIATIONS)}."
+        )
+    return found
+
+
+def published_captions(
+    items: Sequence[Item], published: Captions, count: int, longest_words: int
+) -> list[Written]:
+    """For each item the first `count` good captions; those that break the rules are listed.
+
+    Raises InputError when more than half of the items are not found.
+    """
+    written, missing = [], 0
+    for item in items:
+        variations = published.get((_file_key(item.clip), same_words(item.caption)))
+        if variations is None:
+            missing += 1
+            written.append(Written((), (Rejected("not among the published captions", ""),)))
+            continue
+        sentences = [(each, None) for text in variations for each in parse_answer(text)]
+        good, bad = sift(sentences, item.caption, longest_words)
+        whole = len(good) >= count
+        # As its authors' code trains on them: a list as it stands, a text line by line.
+        listed = variations if len(variations) > 1 else parse_answer(variations[0])
+        written.append(
+            Written(tuple(good[:count]), () if whole else tuple(bad), tuple(listed[:count]))
+        )
+    if items and missing > (1 - FEWEST_FOUND) * len(items):
+        raise InputError(
+            f"{missing} of {len(items)} captions are not in the file of published captions, which "
+            f"has {len(published)}; is it for another data set (audio.captions.backend: authors "
+            "needs Clotho)?"
+        )
+    return written
+
+
+def _parsed(text: str) -> Any:
+    """JSON, or a list of the lines' JSON."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+
+
+def _records(data: Any, file: str | None = None) -> Iterator[tuple[str, str, list[str]]]:
+    """(file, caption, variations) of any known nesting."""
+    if isinstance(data, Mapping):
+        name = _first(data, _FILE, str) or file
+        caption, variations = _first(data, _CAPTION, str), _variations(data)
+        if name and caption and variations:
+            yield name, caption, variations
+            return
+        for key, value in data.items():
+            # {file: ...}, {caption: [...]} within a file, or a wrapper such as {"data": [...]}
+            if name and isinstance(value, list) and value and _strings(value):
+                yield name, str(key), [str(each) for each in value]
+            elif isinstance(value, Mapping | list):
+                yield from _records(value, str(key) if _is_file(str(key)) else name)
+    elif isinstance(data, list):
+        for each in data:
+            if isinstance(each, Mapping | list):
+                yield from _records(each, file)
+
+
+def _variations(record: Mapping[str, Any]) -> list[str]:
+    """The new captions of a record: a list, a text, or a chat completion with a text in it."""
+    for name in _VARIATIONS:
+        value = record.get(name)
+        if isinstance(value, list) and value and _strings(value):
+            return [str(each) for each in value]
+        if isinstance(value, str) and value.strip():
+            return [value]
+        if isinstance(value, Mapping):
+            try:
+                return [str(value["choices"][0]["message"]["content"])]
+            except (KeyError, IndexError, TypeError):
+                continue
+    return []
+
+
+def _first(record: Mapping[str, Any], names: Sequence[str], kind: type) -> Any:
+    """The first of `names` that the record has with a value of that kind."""
+    for name in names:
+        if isinstance(record.get(name), kind) and record[name]:
+            return record[name]
+    return None
+
+
+def _strings(values: list[Any]) -> bool:
+    return all(isinstance(each, str) for each in values)
+
+
+def _is_file(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in (".wav", ".flac", ".mp3", ".ogg")
+
+
+def _file_key(name: str) -> str:
+    """A file's name without folders, case, suffix and what versions spell differently."""
+    base = name.replace("\\", "/").rsplit("/", 1)[-1]
+    stem = base.rsplit(".", 1)[0] if _is_file(base) else base
+    return "".join(letter for letter in stem.lower() if letter.isalnum())
+
+
+def _outline(data: Any) -> str:
+    if isinstance(data, Mapping):
+        return "an object with keys " + ", ".join(list(map(str, data))[:8])
+    if isinstance(data, list):
+        return f"a list of {len(data)}, the first {_outline(data[0]) if data else 'nothing'}"
+    return type(data).__name__

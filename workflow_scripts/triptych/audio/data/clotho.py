@@ -12,12 +12,12 @@ Some file names begin with a space, some occur in two splits, and development ha
 not 3,840. Copies may have further columns and may be UTF-8 throughout.
 """
 
+import ast
 import re
 from pathlib import Path
 
 import pandas as pd
 
-from triptych.audio.data.relevance import read_relevance
 from triptych.audio.data.tables import (
     QUERY_COLUMNS,
     RELEVANCE_COLUMNS,
@@ -159,3 +159,42 @@ def _same_clips(split: str, captions: pd.DataFrame, metadata: pd.DataFrame) -> N
             f"Clotho's captions and metadata of {split} differ in {len(odd)} clips, the first is "
             f"{odd[0]!r}; expected is the same file names in both, blanks at their start included"
         )
+
+
+RELEVANCE_SPLIT = "evaluation"
+
+
+def read_relevance(path: str | Path, clips: pd.DataFrame, captions: pd.DataFrame) -> pd.DataFrame:
+    """split, caption, clip: one row a caption and clip that fits it, once, in the file's order.
+
+    Multi-positive labels (metadata_eval.csv of CPJKU/dcase2025_task6_baseline, from xieh97's
+    crowd-sourced ratings): the columns `query` and `audio_filenames`, the latter a Python list of
+    strings. Of its 1,037 lists, 991 hold the query's own clip: the labels replace the single one,
+    they don't add to it. `clips` and `captions` are Clotho's; a caption is matched by its exact
+    text. Raises InputError for a query that is no caption of the evaluation split and for a file
+    name that is none of its clips, since such labels would belong to another version of Clotho.
+    """
+    known = set(clips["clip"][clips["split"] == RELEVANCE_SPLIT])
+    texts = set(captions["caption"][captions["clip"].isin(known)])
+    rows: dict[tuple[str, str, str], None] = {}
+    for row in read_strings(path, ("query", "audio_filenames")).to_dict("records"):
+        if row["query"] not in texts:
+            raise InputError(
+                f"{path}: {row['query']!r} is no caption of Clotho's {RELEVANCE_SPLIT} split"
+            )
+        for name in _names(row["audio_filenames"], path):
+            clip = clip_id("clotho", RELEVANCE_SPLIT, name)
+            if clip not in known:
+                raise InputError(f"{path}: {name!r} is no file of Clotho's {RELEVANCE_SPLIT} split")
+            rows[RELEVANCE_SPLIT, row["query"], clip] = None
+    return pd.DataFrame(list(rows), columns=list(RELEVANCE_COLUMNS))
+
+
+def _names(text: str, path: str | Path) -> list[str]:
+    try:
+        names = ast.literal_eval(text)
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        names = None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise InputError(f"{path}: {text!r} isn't a list of file names, ['a.wav', 'b.wav']")
+    return names

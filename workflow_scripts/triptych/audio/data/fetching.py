@@ -23,8 +23,7 @@ import pandas as pd
 from triptych.audio.data.audiocaps import DATASET
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, read_audio
 from triptych.audio.data.folders import move_folder
-from triptych.audio.data.shard_files import to_int16
-from triptych.audio.data.sound_writing import write_sound
+from triptych.audio.data.shard_files import to_int16, write_sound
 from triptych.audio.data.tables import clip_id, read_strings
 from triptych.core.errors import InputError
 from triptych.core.files import PARTIAL, atomic_path, clear_partial, write_csv

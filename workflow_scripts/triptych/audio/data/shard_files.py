@@ -11,10 +11,11 @@ import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import soundfile
+from numpy.typing import NDArray
 
 from triptych.audio.data.decoding import SAMPLE_RATE, opened, stream_audio
 from triptych.core.errors import InputError
@@ -170,3 +171,16 @@ class _WriteView:
 
     def read(self, count: int = -1) -> bytes:
         raise io.UnsupportedOperation("written only")  # soundfile wants the name to be there
+
+
+def write_sound(
+    path: str | os.PathLike[str], samples: NDArray[np.generic], rate: int, kind: str
+) -> None:
+    """Write samples [n] or [n, channels], floats within [-1, 1] or int16, as 16 bits.
+
+    kind: "WAV" or "FLAC". Raises OSError where the disk is full.
+    """
+    coded = io.BytesIO()
+    settings: dict[str, Any] = {"format": kind, "subtype": "PCM_16"}
+    soundfile.write(coded, samples, rate, **settings)
+    Path(path).write_bytes(coded.getbuffer())

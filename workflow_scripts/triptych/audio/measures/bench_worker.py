@@ -23,13 +23,12 @@ from torch import Tensor, nn
 from triptych.audio.embedding import embed_clips
 from triptych.audio.measures import plain
 from triptych.audio.models.audio_encoders import PUBLISHED
-from triptych.audio.models.losses import nt_xent
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel, draw
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.training.batches import Batch, Batches, Pair
-from triptych.audio.training.parallel import Alone
+from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
@@ -233,7 +232,6 @@ class OurSide:
             precision=self._precision,
             chunk=None,
             workers=0,
-            devices=1,
             checkpoint_minutes=1e6,
         )
         network = _model(model, count, self._device)
@@ -250,7 +248,7 @@ class OurSide:
             settings,
             0,
         )
-        run = TrainingRun(task, Alone(self._device), Checkpoint(Path("unused"), ""))
+        run = TrainingRun(task, self._device, Checkpoint(Path("unused"), ""))
         batch: Batch = task.batches[0]
         return partial(run.step, batch)
 

@@ -78,6 +78,7 @@ class PasstSettings(AudioEncoder):
     classes: int = 0  # of heads that nobody reads; 0: no such heads
 
     published = ("passt_n", "passt_s", "passt_s15")
+    patch: ClassVar[int] = PATCH
 
     def __post_init__(self) -> None:
         if self.dim % self.heads:

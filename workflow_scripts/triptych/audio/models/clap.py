@@ -18,14 +18,12 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from triptych.audio.models.model_files import save_weights
-from triptych.audio.models.model_table import CLAP, read_model_table
 from triptych.audio.models.retrieval import unit_vectors
-from triptych.audio.models.settings import MelSettings
+from triptych.audio.models.settings import CLAP, MelSettings, read_model_table
 from triptych.audio.models.text_files import read_tokenizer
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, link_or_copy
-from triptych.core.weights import differences, read_state_dict, shapes
+from triptych.core.weights import differences, read_state_dict, save_weights, shapes
 
 WEIGHTS = "pytorch_model.bin"
 FILES = ("config.json", "preprocessor_config.json", "tokenizer.json", WEIGHTS)

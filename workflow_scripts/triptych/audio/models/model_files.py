@@ -7,21 +7,25 @@ folder with `model.json` is whole.
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
 
-from triptych.audio.models.model_table import CLAP, read_model_table
+from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
+from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentences import SentenceEncoder
-from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.settings import CLAP, ModelSettings, read_model_table
 from triptych.audio.models.text_files import read_tokenizer
-from triptych.audio.models.weights import load_passt
+from triptych.core.download import download
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, link_or_copy
+from triptych.core.weights import differences, read_state_dict, save_weights, shapes
 
 if TYPE_CHECKING:
     from triptych.audio.models.clap import Clap
@@ -34,7 +38,7 @@ def build_model(
 ) -> RetrievalModel:
     """A model at the start of its training, on the CPU.
 
-    text_folder: a text model (`sentences.py`); audio_weights: what `weights.convert_passt` wrote,
+    text_folder: a text model (`sentences.py`); audio_weights: what `convert_passt` wrote,
     or None for an encoder from scratch. Everything that isn't pretrained is a function of `seed`.
     Raises InputError for files that don't fit.
     """
@@ -45,25 +49,6 @@ def build_model(
     if audio_weights is not None:
         load_passt(model.audio, audio_weights)
     return model
-
-
-class HasWeights(Protocol):
-    """A module of PyTorch, as far as its weights go."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Tensors by name."""
-
-
-def save_weights(model: HasWeights, path: StrPath, half: bool = False) -> None:
-    """Write a model's weights alone, as `save_model` and a training's checkpoint hold them.
-
-    half: in half precision, which a model that is shipped is rounded to.
-    """
-    tensors = {name: value.cpu().contiguous() for name, value in model.state_dict().items()}
-    if half:
-        tensors = {k: v.half() if v.is_floating_point() else v for k, v in tensors.items()}
-    with atomic_path(path) as temporary:
-        save_file(tensors, temporary)
 
 
 def save_model(
@@ -114,3 +99,73 @@ def open_model(folder: StrPath, device: torch.device | str = "cpu") -> "Retrieva
     from triptych.audio.models.clap import load_clap
 
     return load_clap(folder, device)
+
+
+def download_passt(url: str, path: StrPath, variant: str, **settings: Any) -> None:
+    """Fetch the checkpoint of `variant` (a key of PUBLISHED) and write its tensors to `path`.
+
+    `settings` are those of `core.download.download`. The checkpoint lies beside `path` meanwhile
+    (`.pt.part`, from where a later run goes on) and is removed. Raises DownloadError, and
+    InputError for a file that isn't this variant, of which no checksum is recorded.
+    """
+    checkpoint = Path(path).with_suffix(".pt")
+
+    def check(file: Path) -> None:
+        convert_passt(file, variant, path)
+
+    download(url, checkpoint, check=check, **settings)
+    checkpoint.unlink()
+
+
+def convert_passt(checkpoint: StrPath, variant: str, path: StrPath) -> None:
+    """Write the tensors of a published checkpoint (`.pt`) as float32 safetensors.
+
+    Raises InputError for a file that holds anything but this variant's tensors.
+    """
+    settings = _published(variant)
+    state = read_state_dict(
+        checkpoint, f"the published checkpoint of {variant} (resources/sources.yaml)"
+    )
+    check_passt(state, settings, str(checkpoint))
+    tensors = {name: tensor.float().contiguous() for name, tensor in state.items()}
+    with atomic_path(path) as temporary:
+        save_file(tensors, temporary, {"variant": variant})
+
+
+def load_passt(network: nn.Module, path: StrPath) -> None:
+    """Give a network the weights that `convert_passt` wrote. Raises InputError for others."""
+    try:
+        state = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path}: not a safetensors file ({error}). Fetch it again.") from error
+    check_passt(state, cast(PasstSettings, network.settings), str(path))
+    network.load_state_dict(state)
+
+
+def check_passt(state: Mapping[str, Tensor], settings: PasstSettings, source: str) -> None:
+    """Raise InputError, naming what differs, unless `state` fits a network of `settings`."""
+    found, expected = shapes(state), _shapes(settings)
+    if found == expected:
+        return
+    fits = [name for name, other in PUBLISHED.items() if found == _shapes(other)]
+    advice = (
+        f"They are those of {fits[0]}: take that variant's stride and frames."
+        if fits
+        else "Fetch the checkpoint again, or take the model whose checkpoint this is."
+    )
+    raise InputError(
+        f"{source}: expected {len(expected)} tensors of a PaSST with stride "
+        f"{list(settings.stride)}, {settings.frames} frames and {settings.depth} blocks of "
+        f"{settings.dim}; found {len(found)}, of which {differences(found, expected)}. {advice}"
+    )
+
+
+def _published(variant: str) -> PasstSettings:
+    if variant not in PUBLISHED:
+        raise InputError(f"no published PaSST {variant!r}; there are {', '.join(PUBLISHED)}")
+    return PUBLISHED[variant]
+
+
+def _shapes(settings: PasstSettings) -> dict[str, tuple[int, ...]]:
+    with torch.device("meta"):
+        return shapes(Passt(settings).state_dict())

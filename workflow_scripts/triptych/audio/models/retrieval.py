@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -11,26 +11,7 @@ from torch.nn import functional
 from triptych.audio.models.mel import Band, LogMel, Masks, draw_band, draw_masks
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.settings import MelSettings, ModelSettings
-
-
-class Regularisation(Protocol):
-    """What the audio side's input suffers in training; settings of a training have these."""
-
-    @property
-    def frequency_mask(self) -> int:
-        """The widest stripe of mel bands that is hidden; 0 hides none, the report's code 48."""
-
-    @property
-    def time_mask(self) -> int:
-        """The widest stripe of frames that is hidden; 0 hides none, the report's code 192."""
-
-    @property
-    def band_jitter(self) -> bool:
-        """Whether the mel filters' band moves, as in the report's code."""
-
-    @property
-    def patchout(self) -> bool:
-        """Whether something is left out, as much as the audio encoder's settings say."""
+from triptych.audio.training.settings import TrainingSettings
 
 
 @dataclass(frozen=True)
@@ -42,18 +23,16 @@ class Draws:
     kept: Any = None  # what the audio encoder's settings drew
 
 
-def draw(
-    settings: ModelSettings, regularisation: Regularisation, generator: torch.Generator
-) -> Draws:
+def draw(settings: ModelSettings, training: TrainingSettings, generator: torch.Generator) -> Draws:
     """Decide for one step; `generator` lives on the CPU."""
     band, masks, kept = None, None, None
     mel = MelSettings()
-    if regularisation.band_jitter:
+    if training.band_jitter:
         band = draw_band(mel, generator)
-    widest = (regularisation.frequency_mask, regularisation.time_mask)
+    widest = (training.frequency_mask, training.time_mask)
     if any(widest):
         masks = draw_masks(mel.mels, settings.segment_frames, widest, generator)
-    if regularisation.patchout:
+    if training.patchout:
         kept = settings.audio.draw(settings.segment_frames, generator)
     return Draws(band, masks, kept)
 

@@ -78,7 +78,7 @@ class BertSettings(SentenceSettings):
     @staticmethod
     def network(config: Mapping[str, Any], dropout: float) -> "nn.Module":
         """BERT or RoBERTa, by the config's `model_type`."""
-        from triptych.audio.models.bert import Encoder
+        from triptych.audio.models.sentence_networks import Encoder
 
         return Encoder(config, dropout)
 
@@ -125,7 +125,7 @@ class WordsSettings(SentenceSettings):
     @staticmethod
     def network(config: Mapping[str, Any], dropout: float) -> "nn.Module":
         """The mean, and two layers."""
-        from triptych.audio.models.weighed_words import WeighedWords
+        from triptych.audio.models.sentence_networks import WeighedWords
 
         size = config["vocab_size"], config["hidden_size"]
         return WeighedWords(*size, WordsSettings.special, dropout)

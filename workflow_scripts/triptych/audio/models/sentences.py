@@ -14,8 +14,8 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from triptych.audio.models.bert import published_tensors
 from triptych.audio.models.sentence_encoders import LONGEST_TOKENS, SENTENCE_ENCODERS
+from triptych.audio.models.sentence_networks import published_tensors
 from triptych.audio.models.text_files import clean_caption, read_config, read_tokenizer
 from triptych.core.errors import InputError
 

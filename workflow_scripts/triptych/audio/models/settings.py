@@ -1,7 +1,10 @@
-"""What a retrieval model is made of, without its weights: read without PyTorch."""
+"""What a retrieval model is made of, and what its folder says of it: read without PyTorch."""
 
+import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 from triptych.audio.models.audio_encoders import (
@@ -12,6 +15,7 @@ from triptych.audio.models.audio_encoders import (
     from_table,
     to_table,
 )
+from triptych.core.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -102,3 +106,25 @@ class ModelSettings:
             audio = {each.name: audio.get(each.name) for each in fields(PasstSettings)}
             audio |= {"class": "passt", "patchout": own.pop("patchout")}
         return cls(**{**own, "audio": from_table(audio)})
+
+
+CLAP = "clap"
+"""What `kind` of a CLAP's folder says; that of a `RetrievalModel` says nothing."""
+
+
+def read_model_table(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """`model.json`: settings, text, about; of a CLAP its own settings instead of the first two.
+
+    Raises InputError where `folder` isn't a model.
+    """
+    path = Path(folder) / "model.json"
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(table, dict) or not isinstance(table.get("about"), dict):
+            raise ValueError(f"{path.name} doesn't tell settings, text and about")
+        return table
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(
+            f"{folder}: not a trained model ({error}). A model is a folder with model.json, "
+            "model.safetensors and tokenizer.json, such as results/audio/models/*/*/pretrained."
+        ) from error

@@ -1,19 +1,32 @@
 """Text models as folders: `config.json`, `tokenizer.json`, and `model.safetensors` if pretrained.
 
-Small ones from scratch are written here, without PyTorch: they have no weights yet.
+They are fetched from the Hugging Face hub, or made from scratch without PyTorch, since they have no
+weights yet; their tokenizers are trained on captions to the same bytes each time.
 """
 
 import json
 import os
+import re
+import shutil
 import string
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tokenizers import Tokenizer
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
-from triptych.audio.models.wordpieces import train_tokenizer
+from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
+from triptych.core.hub import download_hub, list_hub
 
 TOKENIZER_CLASSES = {"words": "BertTokenizer", "bytes": "RobertaTokenizer"}
 """What the transformers library calls them."""
@@ -72,3 +85,165 @@ def write_scratch_model(
     tokenizer.save(str(folder / "tokenizer.json"))
     for name, table in tables.items():
         (folder / name).write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
+
+
+BERT_SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+ROBERTA_SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+
+
+def train_tokenizer(pieces: str, vocabulary: int, captions: Iterable[str]) -> Tokenizer:
+    """A tokenizer of about `vocabulary` tokens: BERT's of "words", RoBERTa's of "bytes".
+
+    Raises ValueError for other pieces and without captions.
+    """
+    split = [caption.split() for caption in captions]
+    if not any(split):
+        raise ValueError("no captions to train a tokenizer on: give at least one")
+    if pieces == "words":
+        return _word_pieces(vocabulary, Counter(word for words in split for word in words))
+    if pieces == "bytes":
+        spaced = (f" {word}" for words in split for word in words[1:])
+        return _byte_pairs(vocabulary, Counter([*(words[0] for words in split if words), *spaced]))
+    raise ValueError(f"a tokenizer of {pieces!r}: expected words or bytes")
+
+
+def _word_pieces(vocabulary: int, words: Counter[str]) -> Tokenizer:
+    """BERT's. The library numbers letters inside words in an order that changes by process, and
+    breaks ties by that number; given beforehand, as if they were special, they keep theirs.
+    """
+    letters = sorted(set("".join(words)))
+    given = BERT_SPECIAL + letters + [f"##{letter}" for letter in letters]
+    draft = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    draft.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocabulary, special_tokens=given, show_progress=False
+    )
+    draft.train_from_iterator(words.elements(), trainer)
+
+    tokenizer = Tokenizer(models.WordPiece(draft.get_vocab(), unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(BERT_SPECIAL)
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return tokenizer
+
+
+def _byte_pairs(vocabulary: int, words: Counter[str]) -> Tokenizer:
+    """RoBERTa's. All but the first word of a caption begin with the space before them."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=ROBERTA_SPECIAL,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(words.elements(), trainer)
+    tokenizer.post_processor = processors.RobertaProcessing(
+        ("</s>", 2), ("<s>", 0), add_prefix_space=False
+    )
+    return tokenizer
+
+
+FILES = ("config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors")
+StrPath = str | os.PathLike[str]
+
+
+def write_text_model(
+    folder: StrPath,
+    settings: Mapping[str, Any],
+    captions: Sequence[StrPath] = (),
+    manifest: StrPath | None = None,
+) -> None:
+    """Make the text model that a config's entry describes.
+
+    settings: `source`; for "scratch" also `config` and `pieces` as `write_scratch_model` takes
+    them, and the captions (tables with `clip` and `caption`) of the clips that the corpus of
+    `manifest` trains on make the tokenizer, so that it sees no caption it is tested with; for "hub"
+    also class, repository, revision and perhaps sha256. Raises DownloadError, and InputError or
+    ValueError for other settings.
+    """
+    if settings["source"] == "hub":
+        write_hub_model(
+            folder,
+            settings["class"],
+            settings["repository"],
+            settings["revision"],
+            settings.get("sha256"),
+        )
+    elif settings["source"] == "scratch":
+        if manifest is None:
+            raise InputError("a text model from scratch needs the manifest of what is trained on")
+        # Imported here: a search cleans its query by this module, and pandas takes long.
+        from triptych.audio.data.tables import read_table
+
+        listed = read_table(manifest)
+        trained = set(listed[listed["role"] == "train"]["clip"])
+        texts = [
+            caption
+            for table in map(read_table, captions)
+            for caption in table[table["clip"].isin(trained)]["caption"]
+        ]
+        write_scratch_model(folder, settings["config"], settings["pieces"], texts)
+    else:
+        raise InputError(f"text model from {settings['source']!r}: expected scratch or hub")
+
+
+def write_hub_model(
+    folder: StrPath, class_: str, repository: str, revision: str, sha256: str | None = None
+) -> None:
+    """Fetch a BERT or RoBERTa at one commit: configuration, tokenizer and safetensors alone.
+
+    revision: the commit's 40 digits, so that the files can't change under us. sha256: of the
+    weights, where it is known. Files wait in `<folder>-<revision>.part`, from where a later attempt
+    goes on, and each is checked against the hash that the hub gives. Raises ValueError for another
+    revision, DownloadError, and InputError for a model of another class.
+    """
+    folder = Path(folder)
+    part = folder.with_name(f"{folder.name}-{revision}.part")
+    fetch_hub_files(repository, revision, FILES, part, {"model.safetensors": sha256})
+    found = read_config(part)["model_type"]
+    if found != class_:
+        raise InputError(f"{repository}: its class is {found}, the config says {class_}")
+    if folder.exists():
+        shutil.rmtree(folder)
+    part.rename(folder)
+
+
+def fetch_hub_files(
+    repository: str,
+    revision: str,
+    names: Sequence[str],
+    folder: Path,
+    sha256: Mapping[str, str | None],
+    **settings: Any,
+) -> None:
+    """Fetch files of a model's repository at one commit into `folder`, each checked.
+
+    Those that lie there already stay. sha256: what the hub must say of some, None where that is
+    not known. settings: of `download`. Raises ValueError for a revision that is no commit's 40
+    digits, DownloadError, and InputError for a repository without these files.
+    """
+    if not re.fullmatch("[0-9a-f]{40}", revision):
+        raise ValueError(f"{repository}: revision {revision!r} is not a commit's 40 digits")
+    listed = {
+        file.path: file for file in list_hub("models", repository, revision, folder, **settings)
+    }
+    missing = [name for name in names if name not in listed]
+    if missing:
+        raise InputError(
+            f"{repository} at {revision} has no {', '.join(missing)}. Choose a revision that "
+            f"has {', '.join(names)}."
+        )
+    for name, known in sha256.items():
+        if known not in (None, listed[name].sha256):
+            raise DownloadError(
+                f"{repository} at {revision}: expected {name} with sha256 {known}, the hub has "
+                f"{listed[name].sha256}. Check HF_ENDPOINT and resources/sources.yaml."
+            )
+    for name in names:
+        # `download_hub` gives a file its name when it is whole and right.
+        if not (folder / name).exists():
+            download_hub(listed[name], folder / name, **settings)

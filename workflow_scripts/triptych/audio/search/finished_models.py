@@ -31,7 +31,7 @@ def finished_model(name: str, checkout: Path, say: Callable[[str], None]) -> Pat
     folders = [root / name for root in (Path.cwd() / FOLDER, checkout / FOLDER, cache)]
     if found := next((each for each in folders if (each / "model.json").is_file()), None):
         return found
-    from triptych.audio.models.finished_files import origins, terms, write_finished
+    from triptych.audio.models.finished import origins, terms, write_finished
 
     writable = os.access(checkout, os.W_OK)
     folder = folders[1 if writable else 2]

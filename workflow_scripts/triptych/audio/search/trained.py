@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.audio.data.tables import read_table
-from triptych.audio.models.model_table import CLAP, read_model_table
+from triptych.audio.models.settings import CLAP, read_model_table
 from triptych.audio.search.finished_models import finished_model
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of

@@ -35,11 +35,11 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """One device's share of a batch.
+    """What one step learns from.
 
     waveforms: float32 [N, S], padded with zeros;  lengths: int64 [N] in samples
     captions: N as the model shall read them
-    chosen: int64 [batch], which pairs make up the whole batch of all devices
+    chosen: int64 [batch], the numbers of its pairs
     """
 
     waveforms: Tensor
@@ -58,7 +58,7 @@ class Batches(Dataset[Batch]):
     """The batches of a training by their number, from 0 through all epochs.
 
     Each epoch goes through the pairs in an order of its own and leaves out the incomplete batch
-    at its end. Of each batch, device number `rank` of `devices` reads its own part.
+    at its end.
     """
 
     def __init__(
@@ -69,8 +69,6 @@ class Batches(Dataset[Batch]):
         swap: float,
         longest_seconds: float,
         seed: int,
-        rank: int = 0,
-        devices: int = 1,
     ) -> None:
         if len(pairs) < batch:
             raise InputError(
@@ -79,15 +77,13 @@ class Batches(Dataset[Batch]):
             )
         self.pairs, self._store, self._batch, self._swap = pairs, store, batch, swap
         self._longest, self._seed = round(longest_seconds * SAMPLE_RATE), seed
-        share = batch // devices
-        self._own = slice(rank * share, (rank + 1) * share)
         self.steps_per_epoch = len(pairs) // batch
 
     def __getitem__(self, step: int) -> Batch:
         epoch, position = divmod(step, self.steps_per_epoch)
         order = _order(len(self.pairs), self._seed, epoch)
         chosen = order[position * self._batch : (position + 1) * self._batch]
-        own = [self.pairs[index] for index in chosen[self._own]]
+        own = [self.pairs[index] for index in chosen]
         captions = [caption_of(pair, self._swap, self._seed, epoch) for pair in own]
         waveforms, lengths = stacked([self._read(pair, epoch) for pair in own])
         return Batch(waveforms, lengths, captions, torch.from_numpy(chosen.copy()))

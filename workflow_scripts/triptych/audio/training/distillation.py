@@ -13,10 +13,10 @@ from torch import Tensor
 
 from triptych.audio.data.shards import Store
 from triptych.audio.embedding import embed_captions, embed_clips
-from triptych.audio.models.losses import distillation_loss
 from triptych.audio.models.model_files import load_model
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import Pair
+from triptych.audio.training.losses import distillation_loss
 from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.update import Objective
 

@@ -3,16 +3,13 @@
 The loss needs all embeddings of a batch, but its gradient flows back through each pair's own
 towers alone. So the batch goes through the model in parts without a graph, the loss gives the
 gradients of the embeddings, and each part goes through once more to pass its share on (Gao et
-al. 2021, arXiv 2101.06983). Between devices only embeddings travel, which makes every other
-device's pairs negatives of one's own.
+al. 2021, arXiv 2101.06983).
 """
 
 from collections.abc import Callable
 
 import torch
 from torch import Tensor
-
-from triptych.audio.training.parallel import Group, fails_together
 
 Encode = Callable[[int], tuple[Tensor, Tensor]]
 """Embeddings (audio, text), each [n, D], of part i; the same each time that it is called with i."""
@@ -22,35 +19,28 @@ def backward(
     encode: Encode,
     parts: int,
     loss: Callable[[Tensor, Tensor], Tensor],
-    group: Group,
     scale: Callable[[Tensor], Tensor] = lambda loss: loss,
 ) -> Tensor:
     """Add the gradients of `scale(loss(audio, text))` to all parameters; the loss itself, detached.
 
-    `loss` takes the embeddings of the whole batch, float32 [batch, D] each. The parameters that
-    `encode` uses get the gradients of this process' pairs, to be summed over the processes;
-    those that `loss` uses get the whole gradient in each process. With one part there is no
-    second pass. Memory that runs out in one process raises torch.OutOfMemoryError in all.
+    `loss` takes the embeddings of the whole batch, float32 [batch, D] each. With one part there is
+    no second pass.
     """
-    with fails_together(group):
-        if parts == 1:
-            embedded = [encode(0)]
-        else:
-            with torch.no_grad():
-                embedded = [encode(part) for part in range(parts)]
+    if parts == 1:
+        embedded = [encode(0)]
+    else:
+        with torch.no_grad():
+            embedded = [encode(part) for part in range(parts)]
     # Leaves of a small graph of their own, which ends where the towers begin.
     whole = [
-        group.gather(torch.cat([pair[side] for pair in embedded]).detach().float()).requires_grad_()
+        torch.cat([pair[side] for pair in embedded]).detach().float().requires_grad_()
         for side in (0, 1)
     ]
-    with fails_together(group):
-        value = loss(whole[0], whole[1])
-        scale(value).backward()
-        sizes = [len(pair[0]) for pair in embedded]
-        gradients = [
-            group.own_rows(rows.grad).split(sizes) for rows in whole if rows.grad is not None
-        ]
-        for part, (to_audio, to_text) in enumerate(zip(*gradients, strict=True)):
-            pair = embedded[0] if parts == 1 else encode(part)
-            torch.autograd.backward(pair, [to_audio.to(pair[0].dtype), to_text.to(pair[1].dtype)])
+    value = loss(whole[0], whole[1])
+    scale(value).backward()
+    sizes = [len(pair[0]) for pair in embedded]
+    gradients = [rows.grad.split(sizes) for rows in whole if rows.grad is not None]
+    for part, (to_audio, to_text) in enumerate(zip(*gradients, strict=True)):
+        pair = embedded[0] if parts == 1 else encode(part)
+        torch.autograd.backward(pair, [to_audio.to(pair[0].dtype), to_text.to(pair[1].dtype)])
     return value.detach()

@@ -15,22 +15,19 @@ from torch import Tensor
 from triptych.audio.data.shards import ClipStore
 from triptych.audio.embedding_files import write_embeddings
 from triptych.audio.experiments import KEYS
-from triptych.audio.models.losses import nt_xent, same_audio
 from triptych.audio.models.model_files import build_model, load_model, save_model
-from triptych.audio.models.model_table import read_model_table
 from triptych.audio.models.retrieval import RetrievalModel, draw
-from triptych.audio.models.settings import ModelSettings
+from triptych.audio.models.settings import ModelSettings, read_model_table
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.corpus import read_pairs, read_splits
 from triptych.audio.training.distillation import read_ensemble, soft_targets
-from triptych.audio.training.launching import launch
-from triptych.audio.training.parallel import Group
+from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Learner, Objective
 from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
-from triptych.core.device import choose_precision
+from triptych.core.device import choose_device, choose_precision
 from triptych.core.files import write_csv
 from triptych.core.provenance import fingerprint, parameters_digest
 from triptych.core.stopping import Interrupted, Stop, Stopped
@@ -136,27 +133,14 @@ def train_runs(
     model.safetensors, model.json, tokenizer.json, history.csv and embeddings.npz. Raises Stopped
     after saving when `stop` asks.
     """
-    member = partial(_train_runs, runs, folders, plan, Path(checkpoint), digest, stop)
-    launch(member, plan.training.devices, device, stop, plan.training.nodes)
-
-
-def _train_runs(
-    runs: Sequence[Run],
-    folders: Sequence[StrPath],
-    plan: Plan,
-    checkpoint: Path,
-    digest: str,
-    stop: Stop,
-    group: Group,
-) -> None:
-    store, wanted = ClipStore(plan.corpus.shards), plan.training.precision
-    precision = choose_precision(wanted, group.device, kind_of_work(plan.start.dim))
+    store, chosen = ClipStore(plan.corpus.shards), choose_device(device)
+    precision = choose_precision(plan.training.precision, chosen, kind_of_work(plan.start.dim))
     plan = replace(plan, training=replace(plan.training, precision=precision))
     for run, folder in zip(runs, folders, strict=True):
-        place = checkpoint / Path(run["folder"]).name
+        place = Path(checkpoint) / Path(run["folder"]).name
         made_of = {"all": digest, "run": dict(run), "precision": precision}
         own = Checkpoint(place, parameters_digest(made_of))
-        _train_run(run, Path(folder), plan, store, group, own, stop)
+        _train_run(run, Path(folder), plan, store, chosen, own, stop)
 
 
 def result_digest(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> str:
@@ -185,18 +169,18 @@ def _train_run(
     folder: Path,
     plan: Plan,
     store: ClipStore,
-    group: Group,
+    device: torch.device,
     checkpoint: Checkpoint,
     stop: Stop,
 ) -> None:
     corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
     pairs = corpus.pairs(plan.datasets, run["captions"])
     splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
-    model = plan.start.model(seed).to(group.device)
+    model = plan.start.model(seed).to(device)
     embed = partial(
         embed_splits,
         store=store,
-        device=group.device,
+        device=device,
         longest_seconds=settings.longest_seconds,
         precision=settings.precision,
     )
@@ -216,38 +200,29 @@ def _train_run(
         settings.swap,
         settings.longest_seconds,
         seed,
-        group.rank,
-        group.size,
     )
     task = Task(
         model,
         batches,
-        _objective(plan, model, pairs, store, group, stop),
+        _objective(plan, model, pairs, store, device, stop),
         partial(draw, model.settings, settings),
         validate if "validation" in splits else None,
         settings,
         seed,
     )
-    trained = train(task, run["run"], group, checkpoint, stop)
-    written = group.rank > 0
+    trained = train(task, run["run"], device, checkpoint, stop)
     try:
-        if trained is not None:
-            with _whole_folder(folder) as unfinished:
-                if plan.untrained:
-                    untrained = embed(
-                        plan.start.model(seed).to(group.device), splits, interrupt=interrupt
-                    )
-                    write_embeddings(unfinished / "untrained" / "embeddings.npz", untrained)
-                model.load_state_dict(trained.weights)
-                write_embeddings(
-                    unfinished / "embeddings.npz", embed(model, splits, interrupt=interrupt)
-                )
-                _write_model(model, trained, run, plan, unfinished)
-            written = True
-    except Interrupted:
-        pass
-    if group.any(not written):
-        raise Stopped(stop.reason or "another process")
+        with _whole_folder(folder) as unfinished:
+            if plan.untrained:
+                untrained = embed(plan.start.model(seed).to(device), splits, interrupt=interrupt)
+                write_embeddings(unfinished / "untrained" / "embeddings.npz", untrained)
+            model.load_state_dict(trained.weights)
+            write_embeddings(
+                unfinished / "embeddings.npz", embed(model, splits, interrupt=interrupt)
+            )
+            _write_model(model, trained, run, plan, unfinished)
+    except Interrupted as interrupted:
+        raise Stopped(str(interrupted)) from None
 
 
 def _objective(
@@ -255,7 +230,7 @@ def _objective(
     model: RetrievalModel,
     pairs: Sequence[Pair],
     store: ClipStore,
-    group: Group,
+    device: torch.device,
     stop: Stop,
 ) -> Objective:
     if plan.teachers:
@@ -265,7 +240,7 @@ def _objective(
                 raise Stopped(stop.reason)
 
         ensemble = partial(
-            read_ensemble, plan.teachers, pairs, store, group.device, plan.training, interrupt
+            read_ensemble, plan.teachers, pairs, store, device, plan.training, interrupt
         )
         return soft_targets(model, ensemble, plan.teacher_temperature)
     return contrastive(model, pairs, plan.targets)

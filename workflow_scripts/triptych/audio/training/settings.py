@@ -34,7 +34,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """One stage of training. `batch` counts over all devices of all nodes.
+    """One stage of training.
 
     swap: probability that a caption is replaced by one of its variations
     longest_seconds: longer clips are cut to this, at random in training
@@ -44,7 +44,6 @@ class TrainingSettings:
     precision: float32, tf32, bf16, fp16 on GPUs, or auto until the device is known
     chunk: pairs that go through the model at a time (gradient cache); None for the whole batch
     workers: processes that read audio beside the training; 0 to read in between
-    devices: of each node
     checkpoint_minutes: at most so much work is lost by a kill
     """
 
@@ -59,23 +58,11 @@ class TrainingSettings:
     precision: str
     chunk: int | None
     workers: int
-    devices: int
     checkpoint_minutes: float
-    nodes: int = 1
 
     def __post_init__(self) -> None:
-        if self.batch % self.processes:
-            raise InputError(
-                f"a batch of {self.batch} can't be shared by {self.processes} devices; "
-                "choose a multiple"
-            )
         if self.batch < 2:
             raise InputError(f"a batch of {self.batch} has nothing to tell apart; give 2 or more")
-
-    @property
-    def processes(self) -> int:
-        """How many share a batch."""
-        return self.nodes * self.devices
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "TrainingSettings":

@@ -14,9 +14,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from triptych.audio.models.model_files import save_weights
 from triptych.audio.training.batches import Batch, Batches, load
-from triptych.audio.training.parallel import Group
 from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.update import Draw, Learner, Objective, Updates
@@ -24,6 +22,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.memory import keep_freed_memory
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop, exploded
+from triptych.core.weights import save_weights
 
 logger = logging.getLogger(__name__)
 
@@ -85,18 +84,17 @@ class Task:
 
 
 def train(
-    task: Task, name: str, group: Group, checkpoint: Checkpoint, stop: Stop
-) -> Trained | None:
+    task: Task, name: str, device: torch.device, checkpoint: Checkpoint, stop: Stop
+) -> Trained:
     """Train with Adam from the model as it is, or go on from `checkpoint` where there is one.
 
-    A training that is finished is read from there. `name` stands beside the progress. Of several
-    processes the first validates and saves. Raises `Stopped` after saving when `stop` asks,
-    DivergedError when a loss or a weight is not finite or the loss explodes (the last checkpoint
-    stays).
+    A training that is finished is read from there. `name` stands beside the progress. Raises
+    `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not finite or
+    the loss explodes (the last checkpoint stays).
     """
-    if group.device.type == "cpu":
+    if device.type == "cpu":
         keep_freed_memory()
-    run = TrainingRun(task, group, checkpoint, stop)
+    run = TrainingRun(task, device, checkpoint, stop)
     rhythm = Rhythm(
         task.steps,
         ("step", "steps"),
@@ -104,19 +102,19 @@ def train(
         seconds=60 * task.settings.checkpoint_minutes,
         advice="Lower learning_rate of the stage in the config, or train in bf16 or float32.",
     )
-    loop = TrainingLoop(run, rhythm, _EpochCheckpoint(checkpoint, group), run.asked)
-    loop.restore(group.device)
-    pin = group.device.type == "cuda"
+    loop = TrainingLoop(run, rhythm, _EpochCheckpoint(checkpoint), lambda: stop.reason)
+    loop.restore(device)
+    pin = device.type == "cuda"
     source = load(task.batches, range(run.done, task.steps), task.settings.workers, pin)
     loop.run(name, lambda: run.step(next(source)))
     return run.trained()
 
 
 class _EpochCheckpoint:
-    """A checkpoint beside which the chosen epoch's weights lie; the first process writes both."""
+    """A checkpoint beside which the chosen epoch's weights lie."""
 
-    def __init__(self, checkpoint: Checkpoint, group: Group) -> None:
-        self._checkpoint, self._group, self.path = checkpoint, group, checkpoint.path
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint, self.path = checkpoint, checkpoint.path
 
     def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None:
         state = self._checkpoint.load(device)
@@ -128,8 +126,6 @@ class _EpochCheckpoint:
 
     def save(self, state: dict[str, Any]) -> None:
         """Write the state, then delete the weights that it doesn't name."""
-        if self._group.rank:
-            return
         self._checkpoint.save(state)
         for file in self.path.parent.glob("epoch-*.safetensors"):
             if state["chosen"] is None or file != _weights(self.path, state["chosen"]):
@@ -144,11 +140,11 @@ class TrainingRun:
     """The state of a training: all that changes from step to step."""
 
     def __init__(
-        self, task: Task, group: Group, checkpoint: Checkpoint, stop: Stop | None = None
+        self, task: Task, device: torch.device, checkpoint: Checkpoint, stop: Stop | None = None
     ) -> None:
-        self._task, self._group, self._checkpoint, self._stop = task, group, checkpoint, stop
+        self._task, self._checkpoint, self._stop = task, checkpoint, stop
         self._updates = Updates(
-            task.model, task.objective, task.draw, task.settings, task.seed, group
+            task.model, task.objective, task.draw, task.settings, task.seed, device
         )
         self.done = 0
         self._losses: list[Tensor] = []
@@ -165,16 +161,6 @@ class TrainingRun:
     def evaluation_due(self) -> bool:
         """Whether an epoch is over that has no row in the history yet."""
         return self.epoch > len(self._history)
-
-    def asked(self) -> str | None:
-        """Why to stop, in whichever process."""
-        return self._agreed(self._reason())
-
-    def _reason(self) -> str | None:
-        return self._stop.reason if self._stop else None
-
-    def _agreed(self, reason: str | None) -> str | None:
-        return reason or "another process" if self._group.any(reason is not None) else None
 
     def step(self, batch: Batch) -> None:
         """Update the weights once."""
@@ -205,15 +191,12 @@ class TrainingRun:
 
     def evaluate(self) -> bool:
         """Validate, keep the weights where they are the best so far, write the epoch's row."""
-        task, validation, interruption = self._task, None, None
-        if task.validate and self._group.rank == 0:
+        task, validation = self._task, None
+        if task.validate:
             try:
                 validation = task.validate(self._interrupt)
-            except Interrupted as interrupted:
-                interruption = str(interrupted)
-            task.model.train()
-        if reason := self._agreed(interruption):
-            raise Interrupted(reason)
+            finally:
+                task.model.train()
         row: dict[str, float] = {"epoch": self.epoch, "step": self.done}
         row["train_loss"] = float(torch.stack(self._losses).mean())
         chosen = task.validate is None and self.done == task.steps
@@ -230,7 +213,7 @@ class TrainingRun:
                 validation.map_at_10,
             )
         row["learning_rate"] = self._rate(self.done - 1)
-        if chosen and self._group.rank == 0:
+        if chosen:
             save_weights(task.model, _weights(self._checkpoint.path, self.epoch))
             self._chosen = self.epoch
         self._history.append(row)
@@ -238,8 +221,8 @@ class TrainingRun:
         return False
 
     def _interrupt(self) -> None:
-        if reason := self._reason():
-            raise Interrupted(reason)
+        if self._stop and self._stop.reason:
+            raise Interrupted(self._stop.reason)
 
     def state(self) -> dict[str, Any]:
         """Of a finished training only what is asked of it later."""
@@ -259,10 +242,9 @@ class TrainingRun:
         if "model" in state:
             self._updates.restore(state)
 
-    def trained(self) -> Trained | None:
-        """None in all processes but the first."""
-        if self._group.rank or self._chosen is None:
-            return None
+    def trained(self) -> Trained:
+        """What a finished training made."""
+        assert self._chosen is not None  # the first epoch's weights are, until better ones come
         history = pd.DataFrame(self._history, columns=list(HISTORY))
         chosen = (history["epoch"] == self._chosen).astype(int)
         file = _weights(self._checkpoint.path, self._chosen)

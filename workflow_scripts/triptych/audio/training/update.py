@@ -12,7 +12,6 @@ from triptych.audio.embedding import Model
 from triptych.audio.models.retrieval import Draws
 from triptych.audio.training.batches import Batch
 from triptych.audio.training.gradient_cache import backward
-from triptych.audio.training.parallel import Group
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.device import keyed_generator, training_precision
 from triptych.core.oom_retry import OomRetry
@@ -58,9 +57,9 @@ class Learner(Model, Protocol):
 class Updates:
     """A model's optimiser, and how many pairs go through the model at a time.
 
-    That is `chunk` of the settings or a process' whole share of the batch, and less where memory
-    runs out. Without dropout a smaller portion makes no difference but for rounding; with dropout
-    each portion draws its own.
+    That is `chunk` of the settings or the whole batch, and less where memory runs out. Without
+    dropout a smaller portion makes no difference but for rounding; with dropout each portion draws
+    its own.
     """
 
     def __init__(
@@ -70,17 +69,17 @@ class Updates:
         draw: Draw,
         settings: TrainingSettings,
         seed: int,
-        group: Group,
+        device: torch.device,
     ) -> None:
         self._model, self._objective, self._draw = model, objective, draw
-        self._settings, self._seed, self._group = settings, seed, group
+        self._settings, self._seed, self._device = settings, seed, device
         self._adam = torch.optim.Adam(
             model.parameters(), lr=settings.schedule.learning_rate, fused=True
         )
         fp16 = settings.precision == "fp16"
-        self._scaler = torch.amp.GradScaler(group.device.type, enabled=fp16)
-        share = settings.batch // settings.processes
-        self._portion = OomRetry(min(settings.chunk or share, share), "pairs", ADVICE)
+        self._scaler = torch.amp.GradScaler(device.type, enabled=fp16)
+        size = min(settings.chunk or settings.batch, settings.batch)
+        self._portion = OomRetry(size, "pairs", ADVICE)
 
     def step(self, batch: Batch, number: int, rate: float) -> Tensor:
         """Move the weights once, at step `number`; the loss of the batch, a scalar."""
@@ -88,10 +87,6 @@ class Updates:
             group["lr"] = rate
         tokens = self._model.text.tokenize(batch.captions)
         value = self._portion.run(lambda size: self._gradients(batch, tokens, number, size))
-        if self._group.size > 1:  # the loss' own parameter has its whole gradient everywhere
-            if self._model.temperature.grad is not None:
-                self._model.temperature.grad /= self._group.size
-            self._group.sum_gradients(self._model.parameters())
         self._scaler.step(self._adam)
         self._scaler.update()
         return value
@@ -103,13 +98,13 @@ class Updates:
         parts = [slice(first, first + size) for first in range(0, own, size)]
 
         def encode(part: int) -> tuple[Tensor, Tensor]:
-            key = ("dropout", self._seed, number, self._group.rank, part)
+            key = ("dropout", self._seed, number, 0, part)  # 0: the keys of earlier runs have it
             return self._embed(batch, tokens, parts[part], draws, key)
 
         def loss(audio: Tensor, text: Tensor) -> Tensor:
             return self._objective(audio, text, batch.chosen)
 
-        return backward(encode, len(parts), loss, self._group, self._scaler.scale)
+        return backward(encode, len(parts), loss, self._scaler.scale)
 
     def _embed(
         self,
@@ -120,7 +115,7 @@ class Updates:
         key: tuple[int | str, ...],
     ) -> tuple[Tensor, Tensor]:
         """Embeddings of a part of a batch; the same dropout each time for the same key."""
-        device, precision = self._group.device, self._settings.precision
+        device, precision = self._device, self._settings.precision
         lengths = batch.lengths[part]
         waveforms = batch.waveforms[part, : int(lengths.max())]
         with training_precision(device, precision), _keyed_dropout(device, *key):

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 from triptych.audio.data.shards import Store
 from triptych.audio.embedding import Model, embed_captions, embed_clips
 from triptych.audio.embedding_files import Split
-from triptych.audio.models.losses import nt_xent
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training.corpus import Queries
+from triptych.audio.training.losses import nt_xent
 from triptych.audio.training.trainer import Validation
 
 

@@ -20,13 +20,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from triptych.audio.models.losses import similarity_logits
 from triptych.audio.models.model_files import build_model
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentence_encoders import sentence_encoder
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.statistics import Statistics, measure
 from triptych.audio.models.text_files import write_scratch_model
+from triptych.audio.training.losses import similarity_logits
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
 from triptych.core.stopping import Stop

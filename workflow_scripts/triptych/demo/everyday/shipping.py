@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from triptych.audio.models.model_files import save_model, save_weights
+from triptych.audio.models.model_files import save_model
 from triptych.core.files import write_csv
+from triptych.core.weights import save_weights
 from triptych.demo.everyday.catalogue import KINDS
 from triptych.demo.everyday.learning import Learned
 

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import soxr
 
-from triptych.audio.data.sound_writing import write_sound
+from triptych.audio.data.shard_files import write_sound
 from triptych.core.files import write_csv
 from triptych.demo.scenes.annotations import scene_table
 from triptych.demo.scenes.catalogue import Catalogue, Clip, Settings, catalogue

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from triptych.audio.captions.english import gerund, third_person
+from triptych.audio.captions.rules import gerund, third_person
 from triptych.demo.scenes.foregrounds import WITH_COUNT, WITH_TEMPO
 
 # Of each class subjects, verbs, further subjects and verbs for paraphrases alone, and tags. A verb

@@ -1,0 +1,241 @@
+"""Asking a server: what is sent, retried, kept, paid, stopped, and never shown."""
+
+import json
+
+import pytest
+from caption_job import TABLE
+from chat_server import GOOD, KEY, cut, error, numbered, serving, silence
+
+from triptych.audio.captions.paid import Account, Answer, AnswerCache, Request
+from triptych.audio.captions.service import Asker, BudgetReached, Credentials, ServiceError
+from triptych.audio.captions.settings import CaptionSettings, check_address
+from triptych.core.errors import InputError
+from triptych.core.stopping import Stopped
+
+FREE = {"input": 0.0, "output": 0.0, "currency": "USD"}
+DEAR = {"input": 0.0, "output": 10_000.0, "currency": "USD"}  # a cent a token
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_LOG", "debug")
+
+
+def requests(count, **parameters):
+    return [Request("gpt-3.5-turbo", parameters, f"prompt {number}") for number in range(count)]
+
+
+def asker(server, folder, stop=lambda: None, **changes):
+    table = {**TABLE, "base_url": server.url, "cache": str(folder), "prices": FREE, **changes}
+    return Asker(CaptionSettings.from_table(table), stop)
+
+
+def ask(server, asked, folder, **changes):
+    made = asker(server, folder, **changes)
+    made.ask(asked)
+    return made.answers
+
+
+def kept(folder):
+    return sum(map(bool, (folder / "answers.jsonl").read_text().splitlines()))
+
+
+def test_one_user_message_and_the_parameters_are_sent(tmp_path):
+    with serving() as server:
+        [answer] = ask(server, requests(1, temperature=0.3, min_p=0.1), tmp_path).values()
+    [body] = server.bodies
+    assert body.pop("response_format")["type"] == "json_schema"
+    assert body == {
+        "model": "gpt-3.5-turbo",
+        "messages": [{"role": "user", "content": "prompt 0"}],
+        "temperature": 0.3,
+        "min_p": 0.1,
+    }
+    assert server.authorisations == {f"Bearer {KEY}"}
+    assert answer.text == numbered(GOOD)
+    assert (answer.input_tokens, answer.output_tokens) == (140, 95)
+
+
+@pytest.mark.parametrize(
+    ("fault", "changes"),
+    [(error(429), {}), (error(503), {}), (cut, {}), (silence(1.0), {"timeout_seconds": 0.3})],
+    ids=["429", "503", "cut", "silence"],
+)
+def test_a_failure_that_passes_is_tried_again(tmp_path, fault, changes):
+    with serving(faults=[fault]) as server:
+        assert len(ask(server, requests(1), tmp_path, **changes)) == 1
+    assert len(server.prompts) == 2
+
+
+def test_the_pause_that_a_server_asks_for_is_kept(tmp_path):
+    with serving(faults=[error(429, headers={"Retry-After": "1"})]) as server:
+        ask(server, requests(1), tmp_path)
+    assert server.times[1] - server.times[0] >= 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (error(401, code="invalid_api_key"), "does not accept the key in OPENAI_API_KEY"),
+        (error(404, code="model_not_found"), "does not know the model gpt-3.5-turbo"),
+        (error(429, code="insufficient_quota"), "no credit left"),
+        (error(500), "answered 500 .*1 times in a row"),
+    ],
+)
+def test_an_error_that_stays_stops_and_keeps_what_was_paid(tmp_path, fault, message):
+    with serving() as server:
+        made = asker(server, tmp_path, open_requests=1, attempts=1)
+        made.ask(requests(3))
+        server.faults += [fault] * 2
+        with pytest.raises(ServiceError, match=message) as caught:
+            made.ask(requests(6))
+    assert "3 of 6 requests are answered" in str(caught.value)
+    assert "not paid for again" in str(caught.value)
+
+
+def test_a_prompt_that_the_filter_refuses_is_an_empty_answer(tmp_path):
+    with serving(faults=[error(400, code="content_filter")]) as server:
+        [answer] = ask(server, requests(1), tmp_path).values()
+    assert (answer.text, answer.finish_reason) == ("", "content_filter")
+
+
+def test_no_more_requests_are_open_and_they_come_no_faster_than_allowed(tmp_path):
+    with serving(delay=0.1) as server:
+        ask(server, requests(12), tmp_path, open_requests=3)
+        assert server.most_open == 3
+        server.times.clear()
+        ask(server, requests(5), tmp_path / "other", requests_per_minute=1200)
+    assert server.times[-1] - server.times[0] >= 4 * 0.05 * 0.9
+
+
+def test_the_budget_is_never_exceeded_even_by_the_longest_answers(tmp_path):
+    asked = requests(20, max_tokens=100)
+    with serving(usage={"completion_tokens": 100}) as server:
+        made = asker(server, tmp_path, prices=DEAR, budget=5.5)
+        with pytest.raises(BudgetReached, match=r"set audio\.captions\.budget to 20\.00"):
+            made.ask(asked)
+        assert made.account.spent == 5.0 and kept(tmp_path) == 5
+        again = asker(server, tmp_path, prices=DEAR, budget=5.5)
+        with pytest.raises(BudgetReached):  # starting again is no new budget
+            again.ask(asked)
+    assert len(server.prompts) == 5
+
+
+def test_a_request_that_broke_off_counts_against_the_budget_but_not_as_spent(tmp_path):
+    with serving(faults=[error(503)]) as server:
+        made = asker(server, tmp_path, prices=DEAR)
+        made.ask(requests(1, max_tokens=100))
+    assert made.account.perhaps > 0
+    assert made.account.spent == pytest.approx(0.95)
+
+
+def test_a_request_to_stop_finishes_what_is_open(tmp_path):
+    with serving(delay=0.3) as server:
+        made = asker(server, tmp_path, lambda: "SIGTERM" if server.prompts else None)
+        with pytest.raises(Stopped):
+            made.ask(requests(50))
+    assert 0 < len(server.prompts) <= 4
+    assert kept(tmp_path) == len(server.prompts)
+
+
+def test_a_disk_that_is_full_ends_the_run(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(AnswerCache, "put", full)
+    with serving() as server, pytest.raises(OSError, match="No space left"):
+        ask(server, requests(50), tmp_path)
+    assert len(server.prompts) <= 8
+
+
+def test_the_key_is_in_no_message_log_or_file(tmp_path, caplog, capsys):
+    caplog.set_level(0)
+    with serving(answer=lambda prompt: f"1. The key is {KEY}.") as server:
+        [answer] = ask(server, requests(1), tmp_path).values()
+        assert "[key]" in answer.text
+        server.faults.append(error(401, code=KEY))
+        with pytest.raises(ServiceError) as caught:
+            ask(server, requests(2), tmp_path)
+    out = capsys.readouterr()
+    assert KEY not in "".join([str(caught.value), caplog.text, out.out, out.err])
+    for path in tmp_path.rglob("*"):
+        assert KEY not in path.read_text()
+
+
+def test_a_login_is_sent_in_place_of_the_key(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_LOGIN", "anna:correct-horse")
+    with serving() as server:
+        ask(server, requests(1), tmp_path)
+    assert server.authorisations == {"Basic YW5uYTpjb3JyZWN0LWhvcnNl"}
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "says"),
+    [
+        ("OPENAI_API_KEY", " ", "export OPENAI_API_KEY"),
+        ("OPENAI_API_KEY", "sk-cut\u2026short", "was it copied whole"),
+        ("OPENAI_LOGIN", "nocolon", "no user:password"),
+    ],
+)
+def test_credentials_that_are_none_are_told_and_not_shown(monkeypatch, variable, value, says):
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(InputError, match=says) as caught:
+        Credentials.from_environment()
+    assert not value.strip() or value not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://anna:secret@a.example/v1", "https://a.example/v1?key=secret", "ftp://x"]
+)
+def test_an_address_with_a_secret_is_refused_without_showing_it(address):
+    with pytest.raises(ValueError, match=r"audio\.captions\.base_url") as caught:
+        check_address(address)
+    assert "secret" not in str(caught.value)
+
+
+def test_parameters_that_would_break_the_protocol_are_refused():
+    with pytest.raises(ValueError, match="may not hold n, stream"):
+        CaptionSettings.from_table({**TABLE, "parameters": {"n": 2, "stream": True}})
+
+
+ANSWER = Answer("1. A dog.", "stop", 3, 4, "http://a.example/v1")
+
+
+def test_an_answer_is_found_again_by_another_process_whatever_the_order_of_parameters(tmp_path):
+    AnswerCache(tmp_path).put(Request("m", {"a": 1, "b": 2}, "p"), ANSWER)
+    cache = AnswerCache(tmp_path)
+    assert cache.get(Request("m", {"b": 2, "a": 1}, "p")) == ANSWER
+    for other in (Request("n", {}, "p"), Request("m", {"a": 1}, "p")):
+        assert cache.get(other) is None
+    assert cache.get(Request("m", {"a": 1, "b": 2}, "p", attempt=1)) is None
+
+
+def test_answers_of_earlier_versions_are_not_paid_for_again(tmp_path):
+    """They had a file each, named by the same key."""
+    key = "a2b8b5c23e5d8a4ffb5b4cbd31dcb68d7ae1f3a31e6e4f3f1a6b6b0a32d5a4a9"
+    request = Request("gpt-3.5-turbo", {}, "prompt 0")
+    (tmp_path / "ab").mkdir()
+    record = {"request": request.record(), "answer": vars(ANSWER)}
+    (tmp_path / "ab" / f"{key}.json").write_text(json.dumps(record, indent=1) + "\n")
+    with serving() as server:
+        assert ask(server, [request], tmp_path) == {request.key: ANSWER}
+    assert not server.prompts
+
+
+def test_half_a_line_of_a_killed_run_spoils_nothing(tmp_path):
+    one, two = requests(2)
+    AnswerCache(tmp_path).put(one, ANSWER)
+    with (tmp_path / "answers.jsonl").open("a") as stream:
+        stream.write('\n{"request": {"model": "gp')
+    AnswerCache(tmp_path).put(two, ANSWER)
+    cache = AnswerCache(tmp_path)
+    assert cache.get(one) == cache.get(two) == ANSWER
+
+
+def test_the_estimate_learns_from_the_answers():
+    account = Account(CaptionSettings.from_table({**TABLE, "prices": DEAR}))
+    request = Request("m", {}, "x" * 400)
+    assert account.estimate(request) == pytest.approx(0.95)  # 19 tokens a caption
+    account.charge(request, Answer("", "stop", 100, 190, "s"))
+    assert account.estimate(request) == pytest.approx(1.9)

@@ -1,0 +1,206 @@
+"""The networks of the text side: BERT and RoBERTa of the transformers library, and a mean of words.
+
+BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) serve a caption's embedding alone, the last
+layer's first token, so that their last layer computes no other. Tensors have the names of the
+published files.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+
+CONFIG_KEYS = (
+    "model_type",
+    "vocab_size",
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "max_position_embeddings",
+    "type_vocab_size",
+    "pad_token_id",
+)
+"""What of a `config.json` makes the encoder: the library would guess what is missing."""
+
+
+class Encoder(nn.Module):
+    """Token ids to the embedding of the first token, with random weights as published.
+
+    config: what `config.json` holds (vocab_size, hidden_size, num_hidden_layers, ...).
+    dropout: of hidden states and of attention, in training. Raises InputError for a config that
+    lacks something or that the library refuses.
+    """
+
+    def __init__(self, config: Mapping[str, Any], dropout: float) -> None:
+        super().__init__()
+        if missing := [key for key in CONFIG_KEYS if key not in config]:
+            raise InputError(f"config.json: {', '.join(missing)} not found. Fetch it again.")
+        # Making the library's modules draws numbers, of which we draw our own below.
+        with torch.random.fork_rng(devices=[]):
+            self.embeddings, self.encoder = _modules(config, dropout)
+        self._padding = config["pad_token_id"]
+        self._from_padding = config["model_type"] == "roberta"
+        parts = self.embeddings
+        tables = parts.word_embeddings, parts.position_embeddings, parts.token_type_embeddings
+        learnt = [
+            module
+            for module in (*tables, *self.encoder.modules())
+            if isinstance(module, nn.Linear | nn.Embedding)
+        ]
+        for module in learnt:  # first as PyTorch does: seeds have always drawn that, too
+            module.reset_parameters()
+        for module in learnt:
+            _initialise(module, config.get("initializer_range", 0.02))
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """ids, mask: [N, tokens], where the mask is 0 for padding. Returns [N, hidden_size]."""
+        return self.upper(self.lower(ids, mask, 0), mask, 0)
+
+    @property
+    def depth(self) -> int:
+        """How many layers there are."""
+        return len(self.encoder.layer)
+
+    def lower(self, ids: Tensor, mask: Tensor, layers: int) -> Tensor:
+        """Tokens [N, tokens, hidden_size] behind the first `layers` layers, not all of them."""
+        x = self._embedded(ids)
+        for layer in self.encoder.layer[:layers]:
+            x = layer(x, _seen(mask))
+        return x
+
+    def upper(self, x: Tensor, mask: Tensor, layers: int) -> Tensor:
+        """What `lower` gave to embeddings [N, hidden_size], by the other layers."""
+        *others, last = self.encoder.layer[layers:]
+        for layer in others:
+            x = layer(x, _seen(mask))
+        return _first_token(last, x, _seen(mask))
+
+    def upper_modules(self, layers: int) -> list[nn.Module]:
+        """What `upper` computes by."""
+        return list(self.encoder.layer[layers:])
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        """Words, positions and the one type of sentence, added and normalised."""
+        parts = self.embeddings
+        if self._from_padding:  # RoBERTa counts positions from beyond its padding
+            word = (ids != self._padding).long()
+            positions = word.cumsum(1) * word + self._padding
+        else:
+            positions = torch.arange(ids.shape[1], device=ids.device)[None]
+        x = parts.word_embeddings(ids) + parts.token_type_embeddings.weight[0]
+        return parts.dropout(parts.LayerNorm(x + parts.position_embeddings(positions)))
+
+
+def _modules(config: Mapping[str, Any], dropout: float) -> tuple[Any, Any]:
+    """The library's embeddings and layers; importing them takes seconds."""
+    kinds: tuple[Any, Any, Any]
+    if config["model_type"] == "roberta":
+        from transformers.models.roberta import configuration_roberta, modeling_roberta
+
+        kinds = (
+            configuration_roberta.RobertaConfig,
+            modeling_roberta.RobertaEmbeddings,
+            modeling_roberta.RobertaEncoder,
+        )
+    else:
+        from transformers.models.bert import configuration_bert, modeling_bert
+
+        kinds = (
+            configuration_bert.BertConfig,
+            modeling_bert.BertEmbeddings,
+            modeling_bert.BertEncoder,
+        )
+    rates = dict.fromkeys(("hidden_dropout_prob", "attention_probs_dropout_prob"), dropout)
+    try:
+        made = kinds[0].from_dict({**config, **rates})
+        made._attn_implementation = "sdpa"
+        embeddings, layers = kinds[1](made), kinds[2](made)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"config.json: {error}") from error
+    # Numbers counted in advance, which no file has and `_embedded` doesn't need.
+    for name in list(dict(embeddings.named_buffers())):
+        delattr(embeddings, name)
+    return embeddings, layers
+
+
+def _seen(mask: Tensor) -> Tensor:
+    """[N, tokens] as attention wants it, [N, 1, 1, tokens]."""
+    return mask.bool()[:, None, None]
+
+
+def _first_token(layer: Any, x: Tensor, seen: Tensor) -> Tensor:
+    """What a layer makes of the first token [N, width] of x [N, tokens, width]."""
+    attention, own = layer.attention.self, x[:, :1]
+
+    def by_head(tokens: Tensor) -> Tensor:
+        return tokens.unflatten(-1, (attention.num_attention_heads, -1)).transpose(1, 2)
+
+    attended = functional.scaled_dot_product_attention(
+        by_head(attention.query(own)),
+        by_head(attention.key(x)),
+        by_head(attention.value(x)),
+        attn_mask=seen,
+        dropout_p=attention.dropout.p if layer.training else 0.0,
+    )
+    first = layer.attention.output(attended.transpose(1, 2).flatten(2), own)
+    return layer.feed_forward_chunk(first)[:, 0]
+
+
+def _initialise(module: nn.Linear | nn.Embedding, deviation: float) -> None:
+    nn.init.normal_(module.weight, std=deviation)
+    if isinstance(module, nn.Linear):
+        nn.init.zeros_(module.bias)
+    elif module.padding_idx is not None:
+        with torch.no_grad():
+            module.weight[module.padding_idx].zero_()
+
+
+def published_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """A published file's tensors by the names of `Encoder`: without the model's own prefix.
+
+    Files of masked language models have one, and the oldest call a norm's weight and bias gamma
+    and beta. What `Encoder` doesn't have, heads and poolers, is still among them.
+    """
+    renamed = {}
+    for name, value in state.items():
+        for prefix in ("bert.", "roberta."):
+            name = name.removeprefix(prefix)
+        name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
+        renamed[name.replace("LayerNorm.beta", "LayerNorm.bias")] = value
+    return renamed
+
+
+class WeighedWords(nn.Module):
+    """A vector and a weight for each word; the mean, and what two linear layers add to it.
+
+    It learns from few captions what a transformer needs many for, and knows a word in any company.
+    """
+
+    def __init__(self, words: int, width: int, special: int, dropout: float) -> None:
+        """special: the first tokens, which stand for no word."""
+        super().__init__()
+        self.special = special
+        self.words = nn.Embedding(words, width)
+        self.weights = nn.Embedding(words, 1)
+        nn.init.normal_(self.words.weight, std=0.1)  # small, so that it is soon forgotten
+        nn.init.zeros_(self.weights.weight)
+        self.dropout = nn.Dropout(dropout)
+        self.inner = nn.Sequential(
+            nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(dropout), nn.Linear(2 * width, width)
+        )
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        """ids, mask: [captions, tokens], where the mask is 0 for padding. [captions, width].
+
+        A caption without words is the mean of nothing: zeros, before the layers.
+        """
+        counted = ((ids >= self.special) & (mask > 0)).to(self.words.weight.dtype)
+        weights = self.weights(ids)[:, :, 0].exp() * counted
+        mean = (self.dropout(self.words(ids)) * weights[:, :, None]).sum(1)
+        mean = mean / weights.sum(1, keepdim=True).clamp(min=1e-6)
+        return mean + self.inner(mean)
