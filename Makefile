@@ -17,10 +17,10 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench config wheel docs experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench config wheel docs paintings experts backbones networks small lock envs clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
+	@sed -n 's/^\([a-z ]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
 
 setup: $(READY) ## make .venv, with the command `triptych` in it (TORCH=cpu: without CUDA)
 
@@ -77,7 +77,7 @@ cluster: $(DEV) ## the offline-RL study on a private SLURM, as root: pre-empted,
 lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow rules
+	$(BIN)/snakefmt --check Snakefile workflow rules makers/Snakefile
 	$(BIN)/snakemake --lint
 	$(BIN)/mypy
 	git ls-files -z | xargs -0 $(BIN)/detect-secrets-hook --exclude-files 'requirements.*lock' \
@@ -87,11 +87,10 @@ lint: $(DEV) ## ruff, snakefmt, snakemake --lint, mypy, secrets, advisories
 format: $(DEV) ## rewrite code in the house's format
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/snakefmt Snakefile workflow rules
+	$(BIN)/snakefmt Snakefile workflow rules makers/Snakefile
 
 bench: $(READY) ## each study's speed and memory against plain code
-	$(BIN)/snakemake --cores $(CORES) --quiet host reason rules \
-	  --forcerun rl_bench style_bench audio_bench -- rl_bench style_bench audio_bench
+	$(BIN)/python -m benchmarks
 
 docs: $(DEV) ## build docs/ as a site: site/index.html
 	$(BIN)/python docs/commands.py
@@ -103,25 +102,9 @@ config: $(READY) ## config/README.md from the schema: every key, type, range, de
 wheel: $(READY) ## dist/triptych-*.whl: the library with the workflow inside
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
 
-experts: $(READY) ## train the experts of resources/experts anew (about 10 minutes)
-	$(BIN)/snakemake --cores $(CORES) results/rl/experts/{hopper,walker2d,halfcheetah}{,-medium}.safetensors
-	cp results/rl/experts/*.{safetensors,json} resources/experts/
-
-backbones: $(READY) ## train the backbones of resources/style anew (about 20 minutes)
-	$(BIN)/snakemake --cores $(CORES) results/style/backbones/narrow_{vgg,alexnet}.safetensors
-	cp results/style/backbones/narrow_*.{safetensors,csv} resources/style/
-
-networks: $(READY) ## train the network of resources/style/networks on (about 80 minutes)
-	$(BIN)/snakemake --cores $(CORES) results/style/networks/hands/plain/network.safetensors \
-	  --configfile config/shipped.yaml
-	made=results/style/networks/hands/plain shipped=resources/style/networks/hands; \
-	  cp $$made/network.safetensors $$shipped.safetensors; cp $$made/losses.csv $$shipped.csv; \
-	  cp $$made/checkpoints.png $$shipped.png
-
-small: $(READY) ## train the model of resources/audio/small anew (about 12 minutes)
-	$(BIN)/snakemake --cores $(CORES) results/audio/small
-	mkdir -p resources/audio/small
-	cp results/audio/small/{model.safetensors,model.json,tokenizer.json,training.csv} resources/audio/small/
+paintings experts backbones networks small: $(READY) ## make what resources/ ships anew (makers/README.md)
+	$(BIN)/snakemake --snakefile makers/Snakefile --cores $(CORES) $@
+	cp -r results/made/. resources/
 
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --no-emit-index-url pyproject.toml
 

@@ -222,24 +222,3 @@ rule audio_search_page:
         code=code("audio_search_page"),
     script:
         "../workflow_scripts/audio/search_page.py"
-
-
-rule audio_bench:
-    """Front end, model, training step, embedding and loader against plain code."""
-    output:
-        "results/bench/audio.csv",
-    log:
-        "results/logs/audio_bench/audio_bench.log",
-    benchmark:
-        "results/benchmarks/audio_bench/audio_bench.tsv"
-    conda:
-        "../envs/audio.yaml"
-    threads: CORES
-    resources:
-        gpu=GPU,
-    params:
-        bench=AUDIO.config["bench"],
-        device=config["device"],
-        code=code("audio_bench"),
-    script:
-        "../workflow_scripts/audio/bench.py"

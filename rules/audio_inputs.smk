@@ -14,6 +14,8 @@ wildcard_constraints:
 
 rule audio_synthesise:
     """Make the demo's sound scenes, in the layouts of the real sources."""
+    input:
+        words=shipped("workflow_scripts/triptych/demo/scenes/words.yaml"),
     output:
         directory(SYNTHESISED),
     log:
@@ -341,27 +343,6 @@ rule audio_text_model:
         code=code("audio_text_model"),
     script:
         "../workflow_scripts/audio/text_model.py"
-
-
-rule audio_train_small:
-    """Train the small model for search on everyday sounds (resources/audio ships the result)."""
-    output:
-        directory("results/audio/small"),
-    log:
-        "results/logs/audio_train_small/audio_train_small.log",
-    benchmark:
-        "results/benchmarks/audio_train_small/audio_train_small.tsv"
-    conda:
-        "../envs/audio.yaml"
-    resources:
-        gpu=GPU,
-    params:
-        settings=AUDIO.config["small"],
-        device=config["device"],
-        checkpoint=made("results/checkpoints/audio_train_small"),
-        code=code("audio_train_small"),
-    script:
-        "../workflow_scripts/audio/train_small.py"
 
 
 rule audio_finished_model:

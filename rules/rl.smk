@@ -126,24 +126,3 @@ rule rl_latency:
         code=code("rl_latency"),
     script:
         "../workflow_scripts/rl/latency.py"
-
-
-rule rl_bench:
-    """Updates per second: networks stacked against one at a time."""
-    output:
-        "results/bench/rl.csv",
-    log:
-        "results/logs/rl_bench/rl_bench.log",
-    benchmark:
-        "results/benchmarks/rl_bench/rl_bench.tsv"
-    conda:
-        "../envs/rl.yaml"
-    threads: CORES
-    resources:
-        gpu=GPU,
-    params:
-        bench=RL.config["bench"],
-        device=config["device"],
-        code=code("rl_bench"),
-    script:
-        "../workflow_scripts/rl/bench.py"

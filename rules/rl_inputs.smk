@@ -50,28 +50,6 @@ rule rl_minari:
         "../workflow_scripts/rl/minari.py"
 
 
-rule rl_train_expert:
-    """Train an expert by PPO (resources/experts/ ships the results)."""
-    output:
-        policy="results/rl/experts/{task}{quality}.safetensors",
-        record="results/rl/experts/{task}{quality}.json",
-    log:
-        "results/logs/rl_train_expert/{task}{quality}.log",
-    benchmark:
-        "results/benchmarks/rl_train_expert/{task}{quality}.tsv"
-    conda:
-        "../envs/rl.yaml"
-    params:
-        task="{task}",
-        settings=lambda wildcards: RL.config["experts"][
-            f"{wildcards.task}{wildcards.quality}"
-        ],
-        checkpoint=made("results/checkpoints/rl_train_expert/{task}{quality}"),
-        code=code("rl_train_expert"),
-    script:
-        "../workflow_scripts/rl/train_expert.py"
-
-
 rule rl_collect:
     """Record a noisy expert in MuJoCo, in D4RL's layout, and prepare what was recorded."""
     input:

@@ -21,7 +21,7 @@ rule style_optimize:
     """Version 1: optimise all images of one experiment, many at once."""
     input:
         contents=STYLE.contents_of,
-        paintings=STYLE.paintings_of,
+        paintings=found(STYLE.paintings_of),
         backbones=found(STYLE.backbones_of),
         photographs=STYLE.crops("crops.bin", "index.csv"),
     output:
@@ -52,7 +52,7 @@ rule style_teach:
     input:
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
-        painting="results/style/paintings/{painting}.png",
+        painting=found(lambda wildcards: STYLE.painting(wildcards.painting)),
         backbone=found(STYLE.backbone("loss")),
     output:
         pictures="results/style/lessons/{painting}/pictures.bin",
@@ -83,7 +83,7 @@ rule style_train:
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
         lessons=STYLE.lessons,
-        paintings=STYLE.paintings_learnt,
+        paintings=found(STYLE.paintings_learnt),
         backbone=found(STYLE.backbone("loss")),
         begun=found(STYLE.begun),
     output:
@@ -124,7 +124,7 @@ rule style_select:
         crops=STYLE.crops("crops.bin")[0],
         index=STYLE.crops("index.csv")[0],
         lessons=STYLE.lessons,
-        paintings=STYLE.paintings_learnt,
+        paintings=found(STYLE.paintings_learnt),
         backbone=found(STYLE.backbone("loss")),
         content=STYLE.contents(STYLE.config["stylised"]["contents"][:1])[0],
     output:
@@ -210,7 +210,7 @@ rule style_quality:
         images=STYLE.of_experiments("images"),
         stylised=STYLE.stylised_runs,
         contents=STYLE.all_contents,
-        paintings=STYLE.all_paintings,
+        paintings=found(STYLE.all_paintings),
         held_out=found(STYLE.backbone("held_out")),
     output:
         "results/style/quality.csv",
@@ -306,7 +306,7 @@ rule style_time:
     """Time both versions by image size, and Version 1 by content loss."""
     input:
         photographs=STYLE.crops("crops.bin", "index.csv"),
-        painting=STYLE.paintings([STYLE.config["timing"]["painting"]])[0],
+        painting=found(STYLE.painting(STYLE.config["timing"]["painting"])),
         alexnet=found(STYLE.backbone("alexnet")),
         vgg=found(STYLE.backbone("vgg")),
         network=found(STYLE.network(STYLE.main, STYLE.shown[STYLE.main])),
@@ -331,23 +331,3 @@ rule style_time:
         code=code("style_time"),
     script:
         "../workflow_scripts/style/time.py"
-
-
-rule style_bench:
-    """Network, training and optimisation against plain eager code."""
-    output:
-        "results/bench/style.csv",
-    log:
-        "results/logs/style_bench/style_bench.log",
-    benchmark:
-        "results/benchmarks/style_bench/style_bench.tsv"
-    conda:
-        "../envs/style.yaml"
-    threads: CORES
-    resources:
-        gpu=GPU,
-    params:
-        bench=STYLE.config["bench"],
-        code=code("style_bench"),
-    script:
-        "../workflow_scripts/style/bench.py"

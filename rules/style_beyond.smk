@@ -8,7 +8,7 @@ rule style_presets:
         history="results/style/optimize/presets/history.csv",
         images="results/style/optimize/presets/images",
         contents=STYLE.experiment_contents("presets"),
-        paintings=STYLE.experiment_paintings("presets"),
+        paintings=found(STYLE.experiment_paintings("presets")),
     output:
         figure("style_presets", "Presets", "text, code and tuned settings"),
     log:
@@ -103,7 +103,7 @@ rule style_draw_results:
         initialisations_runs="results/style/optimize/initialisations/runs.csv",
         initialisations_images="results/style/optimize/initialisations/images",
         contents=STYLE.experiment_contents(),
-        paintings=STYLE.all_paintings,
+        paintings=found(STYLE.all_paintings),
     output:
         styles=figure("style_styles", "Styles", "paintings, photographs in each style"),
         figure1=figure("style_figure1", "Figure 1", "both versions side by side"),

@@ -100,31 +100,6 @@ rule style_download_weights:
         "../workflow_scripts/style/download_weights.py"
 
 
-rule style_train_backbone:
-    """Train a narrow backbone on bundled photographs (resources/style ships the results)."""
-    output:
-        weights="results/style/backbones/{architecture}.safetensors",
-        log="results/style/backbones/{architecture}.csv",
-    log:
-        "results/logs/style_train_backbone/{architecture}.log",
-    benchmark:
-        "results/benchmarks/style_train_backbone/{architecture}.tsv"
-    conda:
-        "../envs/style.yaml"
-    resources:
-        gpu=GPU,
-    params:
-        architecture="{architecture}",
-        settings=lambda wildcards: STYLE.config["backbone_training"][
-            wildcards.architecture
-        ],
-        device=config["device"],
-        checkpoint=made("results/checkpoints/style_train_backbone/{architecture}"),
-        code=code("style_train_backbone"),
-    script:
-        "../workflow_scripts/style/train_backbone.py"
-
-
 rule style_download_picture:
     """Download a painting or a photograph from Wikimedia Commons."""
     output:
@@ -155,8 +130,6 @@ rule style_prepare_painting:
         "results/logs/style_prepare_painting/{painting}.log",
     benchmark:
         "results/benchmarks/style_prepare_painting/{painting}.tsv"
-    wildcard_constraints:
-        painting=STYLE.found,
     conda:
         "../envs/style.yaml"
     params:
@@ -186,26 +159,6 @@ rule style_prepare_content:
         code=code("style_prepare_content"),
     script:
         "../workflow_scripts/style/prepare_content.py"
-
-
-rule style_paint:
-    """Paint the generated style images, each from its seed."""
-    output:
-        STYLE.paintings(STYLE.generated),
-    log:
-        "results/logs/style_paint/style_paint.log",
-    benchmark:
-        "results/benchmarks/style_paint/style_paint.tsv"
-    conda:
-        "../envs/style.yaml"
-    params:
-        seeds={
-            name: STYLE.config["paintings"][name]["seed"] for name in STYLE.generated
-        },
-        size=STYLE.config["painting_size"],
-        code=code("style_paint"),
-    script:
-        "../workflow_scripts/style/paint.py"
 
 
 rule style_cut_contents:

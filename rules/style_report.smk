@@ -30,7 +30,7 @@ rule style_draw_optimisation:
         history=STYLE.of_experiments("history.csv", ("backbones", "optimizers")),
         images=STYLE.of_experiments("images", ("backbones", "optimizers")),
         contents=STYLE.experiment_contents(),
-        paintings=STYLE.experiment_paintings(),
+        paintings=found(STYLE.experiment_paintings()),
     output:
         figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
         figure3=figure("style_figure3", "Figure 3", "results by backbone"),
@@ -81,7 +81,7 @@ rule style_draw_gallery:
         runs=STYLE.of_experiments("runs.csv", ("paintings", "sizes")),
         images=STYLE.of_experiments("images", ("paintings", "sizes")),
         contents=STYLE.experiment_contents(),
-        paintings=STYLE.experiment_paintings(),
+        paintings=found(STYLE.experiment_paintings()),
     output:
         figure7=figure("style_figure7", "Figure 7", "several styles"),
         sizes=figure("style_sizes", "Sizes", "Version 1 by image size"),
@@ -101,7 +101,7 @@ rule style_draw_gallery:
 rule style_figure8:
     """Figure 8: a large photograph (Version 2)."""
     input:
-        **STYLE.large,
+        **{name: found(file) for name, file in STYLE.large.items()},
         stylised_runs=STYLE.stylised_runs,
     output:
         figure("style_figure8", "Figure 8", "a large photograph"),

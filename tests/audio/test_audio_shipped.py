@@ -11,13 +11,13 @@ import yaml
 from safetensors.torch import load_file
 from small_sounds import write_sound
 
+from makers.sounds.catalogue import KINDS
+from makers.sounds.pool import PoolSettings, sound
 from triptych.audio.commands import add_commands
 from triptych.audio.data.shard_files import write_sound as write_samples
 from triptych.audio.models.model_files import load_model
 from triptych.audio.search import trained
 from triptych.core.errors import InputError
-from triptych.demo.everyday.catalogue import KINDS
-from triptych.demo.everyday.pool import PoolSettings, sound
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "resources/audio/small"
@@ -31,7 +31,7 @@ def about():
 
 @pytest.fixture(scope="module")
 def sounds(tmp_path_factory):
-    """A folder of sounds that no training has heard: of other seeds than config.yaml's."""
+    """A folder of sounds that no training has heard: of other seeds than its own's."""
     folder = tmp_path_factory.mktemp("sounds")
     settings = PoolSettings(each=1, held_out=1, seconds=4.0, seed=77)
     for name in ("rain", "church_bells", "songbirds", "clock_ticking", "siren", "baby_crying"):
@@ -56,7 +56,7 @@ def test_it_is_small_and_in_half_precision():
 
 
 def test_its_record_says_what_the_config_says(about):
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())["audio"]["small"]
+    config = yaml.safe_load((ROOT / "makers/config.yaml").read_text())["small"]
     assert about["settings"] == config
     assert about["kinds"] == len(KINDS)
     assert about["sources"] == {"everyday": "synthesised"}

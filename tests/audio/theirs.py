@@ -17,7 +17,7 @@ import torch
 import transformers
 from torch import nn
 
-from triptych.audio.measures.plain import PlainPasst, log_mel
+from benchmarks.audio.plain import PlainPasst, log_mel
 from triptych.audio.models import finished
 from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
 from triptych.audio.models.sentence_encoders import RobertaSettings

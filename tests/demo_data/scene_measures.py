@@ -23,24 +23,10 @@ def share(signal, low, high):
     return float(spectrum[(frequencies >= low) & (frequencies < high)].sum() / spectrum.sum())
 
 
-def peaks(signal, frame=1024):
-    """The strongest frequency of each frame, in hertz."""
-    frames = signal[: signal.size // frame * frame].reshape(-1, frame) * np.hanning(frame)
-    return np.abs(np.fft.rfft(frames, 4 * frame)).argmax(axis=1) * RATE / (4 * frame)
-
-
 def envelope(signal, hertz=200):
     """Root mean square of each 1/hertz second."""
     frame = RATE // hertz
     return np.sqrt((signal[: signal.size // frame * frame].reshape(-1, frame) ** 2).mean(axis=1))
-
-
-def period(signal, shortest, longest):
-    """The lag in seconds, between two bounds, at which the envelope repeats best."""
-    rms = envelope(signal) - envelope(signal).mean()
-    lags = np.arange(round(shortest * 200), round(longest * 200))
-    values = [np.mean(rms[lag:] * rms[: rms.size - lag]) for lag in lags]
-    return float(lags[int(np.argmax(values))] / 200 * (RATE // 200) * 200 / RATE)
 
 
 def onsets(signal, quiet=0.08):

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from policies import random_expert
 
+from makers.experts.measuring import write_expert
 from triptych.demo import collection
-from triptych.demo.collection import NoisyPolicy, collect
-from triptych.demo.experts import write_expert
+from triptych.demo.collection import collect
 from triptych.rl.locomotion import Locomotion
 
 STEPS = 2300
@@ -21,14 +21,6 @@ def expert(tmp_path: Path) -> Path:
     """A Walker2d policy that falls after a while."""
     path = tmp_path / "walker2d.safetensors"
     write_expert(path, random_expert(17, 6, gain=0.3))
-    return path
-
-
-@pytest.fixture
-def upright(tmp_path: Path) -> Path:
-    """A HalfCheetah policy; its episodes never end before the limit of 1000 steps."""
-    path = tmp_path / "halfcheetah.safetensors"
-    write_expert(path, random_expert(17, 6, gain=0.01))
     return path
 
 
@@ -98,23 +90,6 @@ def test_rows_obey_the_physics_and_the_metadata_policy(expert: Path, tmp_path: P
     assert np.exp(rows["metadata/policy/last_fc_log_std/bias"]) == pytest.approx([0.05] * 6)
 
 
-def test_episodes_end_by_the_limit_and_the_cut_one_by_a_time_out(
-    upright: Path, tmp_path: Path
-) -> None:
-    collect("halfcheetah", upright, tmp_path / "h.hdf5", 2100, 0.05, 3)
-    rows = read(tmp_path / "h.hdf5")
-    assert np.flatnonzero(rows["timeouts"]).tolist() == [999, 1999, 2099]
-    assert not rows["terminals"].any()
-
-
-def test_log_density_is_that_of_scipy() -> None:
-    stats = pytest.importorskip("scipy.stats")
-    noise = np.random.default_rng(0).normal(size=(4, 3))
-    policy = NoisyPolicy(random_expert(2, 3), 0.2)
-    expected = stats.norm(scale=0.2).logpdf(0.2 * noise).sum(axis=1)
-    np.testing.assert_allclose(policy.log_density(noise), expected, rtol=1e-12)
-
-
 def test_same_seed_gives_the_same_bytes_and_another_seed_other_data(
     expert: Path, tmp_path: Path
 ) -> None:
@@ -135,12 +110,6 @@ def test_a_shorter_file_is_the_beginning_of_a_longer_one(
     long, short = read(tmp_path / "long"), read(tmp_path / "short")
     for key in ("observations", "actions", "rewards", "infos/qvel", "terminals"):
         np.testing.assert_array_equal(short[key], long[key][:700])
-
-
-def test_no_noise_gives_the_policy_itself(expert: Path, tmp_path: Path) -> None:
-    collect("walker2d", expert, tmp_path / "w", 100, 0.0, 0)
-    rows = read(tmp_path / "w")
-    assert (rows["infos/action_log_probs"] == 0).all()
 
 
 def test_senseless_numbers_are_refused(expert: Path, tmp_path: Path) -> None:

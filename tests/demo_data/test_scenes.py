@@ -32,16 +32,6 @@ def test_far_is_quieter_and_duller_than_near(name):
         assert centroid(far) < 0.99 * centroid(near)
 
 
-def test_far_sounds_die_away_later():
-    near, far = (envelope(render(alone("knock", d, count="once"), 4.0, 2)) for d in ("near", "far"))
-
-    def after(rms):
-        peak = int(rms.argmax())
-        return rms[peak + 16 : peak + 30].mean() / rms[peak]
-
-    assert after(far) > 2 * after(near)
-
-
 @pytest.mark.parametrize(("high", "low"), [("bird", "door"), ("glass", "horn"), ("clock", "knock")])
 def test_swapped_scenes_have_their_sounds_in_swapped_order(high, low):
     scene = Scene("then", high, low, "normal", "near", "several")
@@ -51,28 +41,11 @@ def test_swapped_scenes_have_their_sounds_in_swapped_order(high, low):
     assert centroid(second) > 1.5 * centroid(first)
 
 
-def test_sounds_in_turn_do_not_overlap():
-    scene = Scene("then", "beep", "siren", "normal", "near", "several")
-    first, second = halves(render(scene, 5.0, "turn"))
-    both = [
-        share(part[:-4000] if part is first else part[4000:], 900, 1100) for part in (first, second)
-    ]
-    assert both[0] > 0.9 and both[1] < 0.6
-
-
 @pytest.mark.parametrize("name", BACKGROUNDS)
 def test_a_foreground_stands_out_from_every_background(name):
     pure = render(Scene("single", name, "", "", "", ""), 4.0, "alone")
     with_beep = render(Scene("while", name, "beep", "", "near", "several"), 4.0, "alone")
     assert share(with_beep, 900, 1100) > 3 * share(pure, 900, 1100)
-
-
-@pytest.mark.parametrize("name", BACKGROUNDS)
-def test_a_background_goes_on_while_the_foreground_happens(name):
-    scene = Scene("while", name, "beep", "", "far", "once")
-    # all through the clip there is more than the noise floor, which lies near -60 dB
-    rms = envelope(render(scene, 4.0, "on"), 1)
-    assert 20 * np.log10(rms.min()) > -50
 
 
 def test_nothing_is_beyond_full_scale_and_lengths_are_kept():
@@ -99,10 +72,3 @@ def test_variants_are_the_product_of_the_attributes_that_apply():
     assert len(variants("then", "clock", "dog")) == 3 * 2 * 3
     assert len(set(variants("then", "clock", "dog"))) == 18
     assert {scene.count for scene in variants("while", "rain", "clock")} == {""}
-
-
-def test_swapping_twice_gives_the_scene_back():
-    scene = Scene("then", "dog", "clock", "slow", "far", "once")
-    assert scene.swapped() != scene
-    assert scene.swapped().swapped() == scene
-    assert (scene.combination, scene.swapped().combination) == ("dog>clock", "clock>dog")

@@ -4,7 +4,6 @@ tests/demo compares the list with the benchmarks of a demo.
 """
 
 SLOW_RULES = {
-    "style_paint": "results/style/paintings/mosaic.png",
     "style_cut_contents": "results/style/contents/china.png",
     "style_prepare_photographs": "results/style/photographs/embedded/crops.bin",
     "style_optimize": "results/style/optimize/losses/runs.csv",

@@ -11,7 +11,6 @@ from stops import StopAfter
 from triptych.audio.training import update
 from triptych.core.stopping import Stopped
 from triptych.core.training_loop import EXPLODED, DivergedError, all_finite, exploded
-from triptych.demo import ppo, pretraining
 from triptych.rl.learner import Learner
 from triptych.style.feedforward.perceptual import PerceptualLoss
 
@@ -152,65 +151,6 @@ def test_an_absurd_rate_stops_a_style_training(
     )
     assert "DivergedError" in said and "Lower style.training.schedule.learning_rate" in said
     assert not (tmp_path / "state.pt").exists()
-
-
-# --- backbone ---
-
-
-def test_a_backbone_training_keeps_the_state_before(
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
-    """Steps 4 to 6 are logged as a mean, yet nothing is saved at step 6."""
-    spoil_call(
-        monkeypatch, pretraining, "nt_xent", 5, lambda found: (found[0] * math.nan, found[1])
-    )
-    said = small.failed_job(tmp_path, capsys, lambda: small.train_backbone(tmp_path))
-    assert "the loss isn't finite before step 6; the last good state, of step 4" in said
-    assert "style.backbone_training.learning_rate" in said
-    assert small.saved(tmp_path)["step"] == 4
-
-
-def test_an_absurd_rate_stops_a_backbone_training_even_while_it_stops(
-    tmp_path,
-):
-    with pytest.raises(DivergedError):
-        small.train_backbone(tmp_path, StopAfter(2), learning_rate=1e30)
-    assert not (tmp_path / "state.pt").exists()
-
-
-# --- expert ---
-
-
-def test_an_expert_that_diverges_keeps_the_policy_before(
-    tmp_path,
-    monkeypatch,
-    capsys,
-):
-    improve = ppo.Trainer._improve
-
-    def spoiled(self, *given):
-        improve(self, *given)
-        if self.iteration == 2:
-            with torch.no_grad():
-                self.log_deviation[0] = math.nan
-
-    monkeypatch.setattr(ppo.Trainer, "_improve", spoiled)
-    said = small.failed_job(tmp_path, capsys, lambda: small.train_expert(tmp_path, monkeypatch))
-    assert "weights are not finite after iteration 3; the last good state, of iteration 2" in said
-    assert "rl.experts.hopper.seed" in said
-    assert small.saved(tmp_path)["iteration"] == 2
-    assert not (tmp_path / "policy.safetensors").exists()
-
-
-def test_an_absurd_rate_stops_an_expert(
-    tmp_path,
-    monkeypatch,
-):
-    monkeypatch.setattr(ppo, "LEARNING_RATE", 1e30)
-    with pytest.raises(DivergedError, match="had saved nothing yet"):
-        small.train_expert(tmp_path, monkeypatch)
 
 
 # --- a stack of runs ---

@@ -12,7 +12,6 @@ import trainings as small
 from two_layers import choices, images, small_backbone
 
 from triptych.core.oom_retry import NoRoomError
-from triptych.demo.pretraining import Trainee
 from triptych.rl import evaluation
 from triptych.rl.algorithms import bcq
 from triptych.style.backbones.backbone import Backbone
@@ -97,16 +96,6 @@ def test_held_out_losses_are_the_same_from_smaller_batches(caplog):
         found = held_out_losses(network, loss, Crops(), 4, "float32", small.CPU)
     assert small.halvings(caplog) == [(4, 2)]
     assert found == pytest.approx(expected, rel=1e-5)
-
-
-def test_a_backbone_training_says_why_its_batch_cannot_be_split(
-    tmp_path,
-    capsys,
-):
-    with small.room_for(Trainee, "forward", 5):
-        said = small.failed_job(tmp_path, capsys, lambda: small.train_backbone(tmp_path))
-    assert "doesn't hold a batch of 3 places in two views" in said
-    assert "Lower style.backbone_training.batch" in said
 
 
 CONTENTS, PAINTINGS = images(3), images(3, seed=2)

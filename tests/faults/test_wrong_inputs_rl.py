@@ -245,7 +245,7 @@ def test_a_pickle_is_no_policy_and_no_expert_and_no_transitions(
         {"expert": path.name},
         Named(recorded="results/c.hdf5", transitions="results/t", dataset="results/d.csv"),
         path.name,
-        "rl_train_expert",
+        "resources/experts",
         task="hopper",
         transitions=1000,
         noise=0.1,

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import torch
-from PIL import Image
 
 sys.path.append(str(Path(__file__).parents[1] / "audio"))
 sys.path.append(str(Path(__file__).parents[1] / "style"))
@@ -21,8 +20,6 @@ from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
-from triptych.demo import expert_training, ppo
-from triptych.demo.pretraining import PretrainingSettings, pretrain
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths
 from triptych.rl.evaluation import EvaluationSettings
 from triptych.rl.learner import StepSettings
@@ -31,7 +28,6 @@ from triptych.rl.sampling import DeviceData
 from triptych.rl.tasks import task_named
 from triptych.rl.training import TrainingSettings, train
 from triptych.rl.transitions import Transitions
-from triptych.style.backbones.architectures import ARCHITECTURES
 from triptych.style.feedforward import training as style_training
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import PerceptualLoss
@@ -54,48 +50,6 @@ def train_style(folder, stop=None, crops=None, device=CPU, **changes):
         device,
         Checkpoint(folder, "x"),
         stop or Never(),
-    )
-
-
-BACKBONE = PretrainingSettings(
-    steps=8,
-    batch=3,
-    view=32,
-    contrast_at=("relu3_2",),
-    learning_rate=1e-3,
-    weight_decay=1e-4,
-    temperature=0.2,
-    precision="float32",
-    seed=0,
-    log_every=4,
-    checkpoint_every=2,
-)
-
-
-def train_backbone(folder, stop=None, **changes):
-    pixels = np.random.default_rng(0).integers(0, 256, (90, 110, 3), dtype=np.uint8)
-    return pretrain(
-        ARCHITECTURES["narrow_vgg"],
-        {"one": Image.fromarray(pixels)},
-        dataclasses.replace(BACKBONE, **changes),
-        CPU,
-        Checkpoint(folder, "x"),
-        stop or Never(),
-    )
-
-
-def train_expert(folder, monkeypatch, iterations=4):
-    """Iterations of 256 steps in a blink, a checkpoint after each two."""
-    monkeypatch.setattr(ppo, "HORIZON", 8)
-    monkeypatch.setattr(ppo, "EVALUATION_EPISODES", 1)
-    monkeypatch.setattr(ppo, "EVALUATE_EVERY", 2)
-    expert_training.train_expert(
-        "hopper",
-        ppo.PpoSettings(seed=1, steps=iterations * ppo.ENVIRONMENTS * 8),
-        folder / "policy.safetensors",
-        folder / "record.json",
-        Checkpoint(folder, "x"),
-        Never(),
     )
 
 

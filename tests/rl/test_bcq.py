@@ -5,11 +5,11 @@ import dataclasses
 import pytest
 import torch
 
+from benchmarks.rl.plain import PlainBCQ
 from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
 from triptych.rl.algorithms.registry import Bc, Widths, layer_shapes
 from triptych.rl.learner import Learner, StepSettings
 from triptych.rl.networks import decode, encode, initialise
-from triptych.rl.plain import PlainBCQ
 from triptych.rl.sampling import DeviceData, Draws
 
 CPU = torch.device("cpu")

@@ -10,12 +10,12 @@ import pytest
 import torch
 from broken_runs import start, wait_for_checkpoint
 
+from benchmarks.rl.plain import PlainBCQ
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.rl.evaluation import EvaluationSettings, evaluate
 from triptych.rl.locomotion import Locomotion
 from triptych.rl.networks import initialise, read_policies
-from triptych.rl.plain import PlainBCQ
 from triptych.rl.sampling import Draws
 from triptych.rl.tasks import task_named
 

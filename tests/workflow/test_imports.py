@@ -6,11 +6,11 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 WITH_TORCH = {
-    *("audio_bench", "audio_distill", "audio_download_passt", "audio_finetune", "audio_pretrain"),
-    *("audio_embed_finished", "audio_finished_model", "audio_train_small"),
-    *("rl_bench", "rl_latency", "rl_prune", "rl_train", "rl_train_expert"),
-    *("style_bench", "style_download_weights", "style_export", "style_optimize", "style_quality"),
-    *("style_select", "style_stylize", "style_time", "style_train", "style_train_backbone"),
+    *("audio_distill", "audio_download_passt", "audio_finetune", "audio_pretrain"),
+    *("audio_embed_finished", "audio_finished_model"),
+    *("rl_latency", "rl_prune", "rl_train"),
+    *("style_download_weights", "style_export", "style_optimize", "style_quality"),
+    *("style_select", "style_stylize", "style_time", "style_train"),
     *("style_teach", "style_video"),
     # They resize as everything else does, by PyTorch's bicubic.
     *("style_cut_contents", "style_prepare_content", "style_prepare_painting"),

@@ -1,11 +1,17 @@
-"""Make the source video: the generated film, or a copy of one's own."""
+"""Make the source video: the generated film, or a copy of the user's own."""
 
+import shutil
+
+from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.video.film import Film, copy_video, write_film
+from triptych.demo.film import Film, write_film
+from triptych.style.video.info import probe
 
 with job(snakemake):
     own = snakemake.input.get("video")
     if own:
-        copy_video(own, snakemake.output[0])
+        probe(own)  # raises InputError
+        with atomic_path(snakemake.output[0]) as temporary:
+            shutil.copyfile(own, temporary)
     else:
         write_film(snakemake.output[0], Film(**snakemake.params.film))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from triptych.apps import compare, doctor, init, plan, verify
@@ -36,6 +37,9 @@ examples:
 
 `triptych COMMAND --help` says more.
 """
+
+
+PAINTINGS = Path(__file__).resolve().parents[2] / "resources" / "style" / "paintings"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,17 +73,18 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _paint(name: str) -> Any:
-    """The demo's painting of that name, RGB in [0, 1], [512, 512, 3]: no study knows the demo.
+    """The painting of that name which the repository ships, RGB in [0, 1], [512, 512, 3].
 
     Raises InputError where there is none.
     """
-    from triptych.demo.paintings.paint import PAINTINGS, paint
+    from triptych.style.images import read_image
 
-    if name not in PAINTINGS:
+    shipped = {path.stem: path for path in sorted(PAINTINGS.glob("*.png"))}
+    if name not in shipped:
         raise InputError(
-            f"{name} is no file; with --optimize give a painting's, or {', '.join(PAINTINGS)}"
+            f"{name} is no file; with --optimize give a painting's, or {', '.join(shipped)}"
         )
-    return paint(name, (512, 512), seed=0)
+    return read_image(shipped[name]).permute(1, 2, 0).numpy()
 
 
 def _picture(size: int, *key: int) -> Any:

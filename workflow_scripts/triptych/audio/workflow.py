@@ -16,15 +16,13 @@ from triptych.report.files import products
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for looking at.
     *(f"audio.stages.*.{key}" for key in ("workers", "checkpoint_minutes")),
-    *("audio.stages.*.chunk", "audio.search_page.*", "audio.submission.*", "audio.bench.*"),
+    *("audio.stages.*.chunk", "audio.search_page.*", "audio.submission.*"),
     # How a language model is reached and paid.
     *(f"audio.captions.{key}" for key in ("base_url", "requests_per_minute")),
     *(f"audio.captions.{key}" for key in ("open_requests", "timeout_seconds", "attempts")),
     *("audio.captions.prices.*", "audio.captions.budget", "audio.captions.cache"),
     # Where sound lies: FLAC gives the same samples as int16.
     *("audio.sources.audiocaps.path", "audio.sources.*.shards", "audio.keep_downloads"),
-    # How what the repository ships was made.
-    "audio.small.*",
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
@@ -87,10 +85,6 @@ class Workflow(Inputs):
             for name, entry in self.config["text_models"].items():
                 key = f"text_models.{name}"
                 text[name] = sentence_encoder(name, entry)
-            small, key = self.config["small"], "small.audio"
-            ModelSettings.from_config(small["audio"], small["model"], 0.0)
-            key = "small.text"
-            sentence_encoder("small", small["text"])
         except ValueError as error:
             raise ConfigError(f"config: audio.{key}{error}") from error
         for key in ("audio_models", "text_models"):

@@ -8,15 +8,18 @@ of steps cuts, ends with a time-out (D4RL leaves it open).
 """
 
 import logging
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 import h5py
 import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load_file
 
 from triptych.core.files import atomic_path
-from triptych.demo.experts import LAYERS, Expert, PathLike, read_expert
 from triptych.rl.locomotion import Array, Locomotion
-from triptych.rl.tasks import task_named
+from triptych.rl.tasks import SIZES, task_named
 
 logger = logging.getLogger(__name__)
 
@@ -24,7 +27,50 @@ SOURCE = "triptych rl_collect, not D4RL"
 FIRST_COLLECTION_SEED = 4_000_000_000
 EPISODES_AT_ONCE = 50
 
+PathLike = str | os.PathLike[str]
 Rows = dict[str, np.ndarray]
+
+LAYERS = ("fc0", "fc1", "last_fc")
+"""D4RL's names of a policy's layers (metadata/policy of its files)."""
+
+
+@dataclass(frozen=True)
+class Expert:
+    """clip(last_fc(tanh(fc1(tanh(fc0(observation))))), -1, 1): affine layers, float32.
+
+    `weights` and `biases` by layer, in torch's layout: [outputs, inputs] and [outputs].
+    """
+
+    weights: dict[str, np.ndarray]
+    biases: dict[str, np.ndarray]
+
+    def __call__(self, observations: Array) -> Array:
+        """Actions [E, A] for observations [E, S]."""
+        x = observations
+        for layer in LAYERS[:-1]:
+            x = np.tanh(x @ self.weights[layer].T.astype(np.float64) + self.biases[layer])
+        last = LAYERS[-1]
+        return np.clip(x @ self.weights[last].T.astype(np.float64) + self.biases[last], -1.0, 1.0)
+
+
+def read_expert(path: PathLike, task: str) -> Expert:
+    """The policy in a safetensors file; a ValueError says why a file does not fit `task`."""
+    try:
+        arrays = load_file(Path(path))
+        weights = {layer: arrays[f"{layer}.weight"] for layer in LAYERS}
+        biases = {layer: arrays[f"{layer}.bias"] for layer in LAYERS}
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(
+            f"{path} is not an expert's file ({error!r}); resources/experts has some"
+        ) from error
+    found = weights[LAYERS[0]].shape[1], weights[LAYERS[-1]].shape[0]
+    expected = SIZES[task_named(task).name]
+    if found != expected:
+        raise ValueError(
+            f"{path} maps {found[0]} observations to {found[1]} actions, but {task} has "
+            f"{expected[0]} and {expected[1]}; give the file that belongs to {task}"
+        )
+    return Expert(weights, biases)
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,6 @@ from triptych.rl.sweep import (
 CHANGES_NOTHING = (
     # Speed, and what a run leaves behind for resuming.
     *("rl.stack", "rl.training.checkpoint_every"),
-    # Made once, by a target of their own, and shipped; the bench.
-    *("rl.experts.*", "rl.bench.*"),
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}

@@ -10,8 +10,6 @@ from triptych.style.optimisation.experiments import experiment_records, experime
 CHANGES_NOTHING = (
     # What a run leaves behind for looking at, and whom a server may write to.
     *("style.training.schedule.log_every", "style.video.strip", "style.contact"),
-    # Made once, by a target of its own, and shipped; the bench.
-    *("style.backbone_training.*", "style.bench.*"),
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
@@ -171,9 +169,14 @@ class Workflow:
         """Photographs by name, each once."""
         return [f"results/style/contents/{name}.png" for name in dict.fromkeys(names)]
 
+    def painting(self, name: str) -> str:
+        """The file of a painting: shipped with the repository, or prepared by this run."""
+        is_shipped = self.config["paintings"][name]["source"] == "shipped"
+        return f"{'resources' if is_shipped else 'results'}/style/paintings/{name}.png"
+
     def paintings(self, names: Iterable[str]) -> list[str]:
         """Paintings by name, each once."""
-        return [f"results/style/paintings/{name}.png" for name in dict.fromkeys(names)]
+        return [self.painting(name) for name in dict.fromkeys(names)]
 
     def contents_of(self, wildcards: Any) -> list[str]:
         """The photographs that an experiment needs."""
@@ -237,7 +240,7 @@ class Workflow:
         return {
             "result": f"results/style/stylised/{self.main}/{content}.png",
             "content": f"results/style/contents/{content}.png",
-            "painting": f"results/style/paintings/{self.main}.png",
+            "painting": self.painting(self.main),
         }
 
     @property
@@ -280,17 +283,6 @@ class Workflow:
         return {"video": video["path"]} if video["source"] == "path" else {}
 
     # Inputs of the user or of others.
-
-    @property
-    def generated(self) -> list[str]:
-        """Paintings that are painted here; all others are read from a file."""
-        paintings = self.config["paintings"].items()
-        return [name for name, each in paintings if each["source"] == "generated"]
-
-    @property
-    def found(self) -> str:
-        """A pattern for the others."""
-        return _pattern(self.config["paintings"], self.generated)
 
     @property
     def made_here(self) -> list[str]:

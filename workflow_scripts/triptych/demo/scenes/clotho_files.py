@@ -14,9 +14,8 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.core.files import write_csv
-from triptych.demo.scenes.annotations import captions_of
 from triptych.demo.scenes.catalogue import LABELLED, Clip
-from triptych.demo.scenes.language import Caption, answers, keywords
+from triptych.demo.scenes.language import Caption, answers, captions, keywords
 from triptych.demo.scenes.names import LICENSES, archived, author, sound_link
 from triptych.demo.scenes.signals import RATE, keyed
 
@@ -24,6 +23,20 @@ FILE_RATE = 44_100
 CHALLENGE_FOLDER = "retrieval_audio"
 UNCUT = 0.27
 """Part of clips whose start_end_samples is empty, as in Clotho's validation split."""
+
+
+def captions_of(
+    clips: Sequence[Clip], count: int, held_out: bool, seed: int
+) -> list[list[Caption]]:
+    """`count` captions of each clip, all of them different.
+
+    held_out: whether words that training lacks may occur.
+    """
+    taken: set[str] = set()
+    return [
+        captions(clip.scene, count, keyed("captions", seed, clip.name), held_out, taken)
+        for clip in clips
+    ]
 
 
 def clotho_captions(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from triptych.demo.scenes.mixing import Scene
-from triptych.demo.scenes.vocabulary import JUNK, VOCABULARY, Verb
+from triptych.demo.scenes.vocabulary import VOCABULARY, WORDS, Verb
 
 SHORTEST, LONGEST = 8, 20
 """Words in a caption, as in Clotho."""
@@ -24,65 +24,9 @@ mentioned less.
 MENTIONED_ORDINARY = 0.25
 ORDINARY = {"normal", "near", "once"}
 
-ADVERBS = {
-    "slow": ["slowly", "at a slow pace", "unhurriedly"],
-    "fast": ["quickly", "rapidly", "at a fast pace"],
-    "once": ["once", "a single time", "just once"],
-    "twice": ["twice", "two times", "twice in a row"],
-    "several": ["several times", "repeatedly", "again and again"],
-    "near": ["nearby", "close by", "up close"],
-    "far": ["in the distance", "far away", "from far off"],
-}
-"""Tempo "normal" is not worth a word to anyone."""
-
-# {A}, {B}: clauses with a finite verb; {a}, {b}: with a participle.
-# While: A is the foreground, B the background.
-RELATIONS = {
-    "single": [
-        "{A}",
-        "{A}",
-        "the sound of {a}",
-        "there {is_} {a}",
-        "somewhere {A}",
-    ],
-    "while": [
-        "{A} while {B}",
-        "{B} while {A}",
-        "{A} as {B}",
-        "while {B}, {A}",
-        "{A} and in the background {B}",
-        "{B} in the background as {A}",
-        "with {b} in the background, {A}",
-        "{A} over the sound of {b}",
-        "{b} together with {a}",
-    ],
-    "then": [
-        "{A} and then {B}",
-        "{A}, then {B}",
-        "{A} followed by {b}",
-        "{a} is followed by {b}",
-        "first {A} and afterwards {B}",
-        "{A} before {B}",
-        "after {a}, {B}",
-        "{B} after {A}",
-        "{A} and a moment later {B}",
-    ],
-}
-
-ENDINGS = [
-    "and nothing else is going on",
-    "while everything else stays quiet",
-    "with no other sounds around",
-    "in an otherwise quiet place",
-    "and no other sound joins in",
-]
-"""What people add when a single sound makes too short a caption."""
-
-MACHINE_RELATIONS = {
-    "single": ["{a}"],  # {a}, {b}: with "is" or "are"; {p}, {q}: without
-    "while": ["{a} and {b}", "{a} with {q} in the background", "{b} while {a}"],
-    "then": ["{a} and {b}", "{a}, followed by {q}", "{a} and then {b}"],
-}
+ADVERBS: dict[str, list[str]] = WORDS["adverbs"]
+RELATIONS: dict[str, list[str]] = WORDS["relations"]
+ENDINGS: list[str] = WORDS["endings"]
 
 
 @dataclass(frozen=True)
@@ -220,7 +164,7 @@ def machine_caption(scene: Scene, generator: np.random.Generator) -> str:
         subject, verb = pairs[generator.integers(len(pairs))]
         parts[clause] = f"{subject} {VOCABULARY[event].copula} {verb.participle}"
         parts[phrase] = f"{subject} {verb.participle}"
-    text = choice(MACHINE_RELATIONS[relation], generator).format(**parts)
+    text = choice(WORDS["machine_relations"][relation], generator).format(**parts)
     return text[0].upper() + text[1:] + "."
 
 
@@ -237,7 +181,7 @@ def keywords(scene: Scene, generator: np.random.Generator) -> list[str]:
             tags += [] if len(scene.events) > 1 else [of_class[-1]]
         else:
             tags += of_class[: generator.integers(1, len(of_class) + 1)]
-    junk = generator.choice(JUNK, size=generator.integers(2, 5), replace=False)
+    junk = generator.choice(WORDS["junk"], size=generator.integers(2, 5), replace=False)
     mixed = list(dict.fromkeys([*tags, *junk.tolist()]))
     return [mixed[i] for i in generator.permutation(len(mixed))]
 

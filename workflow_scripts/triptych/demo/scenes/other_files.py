@@ -14,8 +14,8 @@ from typing import Any
 import pandas as pd
 
 from triptych.core.files import write_csv
-from triptych.demo.scenes.annotations import captions_of
 from triptych.demo.scenes.catalogue import Clip
+from triptych.demo.scenes.clotho_files import captions_of
 from triptych.demo.scenes.language import keywords, machine_caption
 from triptych.demo.scenes.names import author, file_names, sound_link
 from triptych.demo.scenes.signals import keyed

@@ -27,58 +27,13 @@ from triptych.demo.scenes.language import (
 )
 from triptych.demo.scenes.mixing import Scene
 from triptych.demo.scenes.signals import keyed
-from triptych.demo.scenes.vocabulary import VOCABULARY, Verb
+from triptych.demo.scenes.vocabulary import VOCABULARY, WORDS, Verb
 
 PARAPHRASES = 5
 """Of each caption, as the report has them."""
 
-OTHER_ADVERBS = {
-    "slow": ["at a leisurely pace", "in a slow rhythm", "without any hurry"],
-    "fast": ["at high speed", "at a rapid pace", "in a fast rhythm"],
-    "once": ["one single time", "only once", "one time"],
-    "twice": ["two times over", "two times in a row", "on two occasions"],
-    "several": ["a number of times", "over and over", "many times over"],
-    "near": ["at close range", "from close up", "very near"],
-    "far": ["at a distance", "a long way off", "from a great distance"],
-}
-
-# As in RELATIONS: {A}, {B} are clauses with a finite verb, {a}, {b} with a participle.
-OTHER_RELATIONS = {
-    "single": [
-        "in this place {A}",
-        "the noise of {a}",
-        "somewhere there {is_} {a}",
-        "right now {A}",
-    ],
-    "while": [
-        "{A}, and at the same time {B}",
-        "{B}, and meanwhile {A}",
-        "against a backdrop of {b}, {A}",
-        "as {B}, {A}",
-        "{A} amid {b}",
-        "with {b} behind it all, {A}",
-        "{a} along with {b}",
-    ],
-    "then": [
-        "{A}, after which {B}",
-        "to begin with {A}, and later {B}",
-        "{b} comes after {a}",
-        "{a} comes before {b}",
-        "{A}, and next {B}",
-        "{A} and subsequently {B}",
-        "following {a}, {B}",
-    ],
-}
-
-OTHER_ENDINGS = [
-    "with nothing else to notice",
-    "without any other sound",
-    "with silence all around",
-    "in surroundings that are silent",
-]
-
-_ADVERBS = {value: [*ADVERBS[value], *own] for value, own in OTHER_ADVERBS.items()}
-_ENDINGS = [*ENDINGS, *OTHER_ENDINGS]
+_ADVERBS = {value: [*ADVERBS[value], *own] for value, own in WORDS["other_adverbs"].items()}
+_ENDINGS = [*ENDINGS, *WORDS["other_endings"]]
 
 
 def paraphrases(
@@ -90,7 +45,7 @@ def paraphrases(
     """
     found: list[str] = []
     taken: set[str] = set()
-    templates = [*RELATIONS[scene.relation], *OTHER_RELATIONS[scene.relation]]
+    templates = [*RELATIONS[scene.relation], *WORDS["other_relations"][scene.relation]]
     order = generator.permutation(len(templates))
 
     def words(event: str) -> tuple[str, Verb]:

@@ -24,8 +24,7 @@ import soxr
 
 from triptych.audio.data.shard_files import write_sound
 from triptych.core.files import write_csv
-from triptych.demo.scenes.annotations import scene_table
-from triptych.demo.scenes.catalogue import Catalogue, Clip, Settings, catalogue
+from triptych.demo.scenes.catalogue import Catalogue, Clip, Settings, catalogue, scene_table
 from triptych.demo.scenes.clotho_files import (
     FILE_RATE,
     clotho_captions,

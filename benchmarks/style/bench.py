@@ -1,0 +1,146 @@
+"""How much faster and smaller than plain code, eager, compiled and in bf16: ratios within a run."""
+
+import logging
+import statistics
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import pandas as pd
+
+from benchmarks.worker import Worker
+from triptych.core.device import choose_device, describe_device
+
+logger = logging.getLogger(__name__)
+
+WORKER = "benchmarks.style.worker"
+
+PLAIN = "plain"
+"""plain.py: eager float32, one image after the other, the whole image in one pass."""
+
+PLAIN_SIDES = (PLAIN, "compiled", "plain bf16", "compiled bf16")
+"""The same by torch.compile, under autocast, and both: what one tries next."""
+
+PAPER_SECONDS = {"large": 2.5, "image": 78.8}
+"""On a Colab GPU: 4032 x 2480 "within 2-3 seconds", and Table I's VGG at 512."""
+
+REPEATS = {"forward": 3}
+"""Calls of a task in a round, where not one."""
+
+
+def bench(
+    sizes: dict[str, Sequence[int]],
+    width: int,
+    precisions: Sequence[str],
+    rounds: int,
+    threads: int,
+) -> pd.DataFrame:
+    """Run each task at its `sizes` (pixels) on every side, in turn, `rounds` times.
+
+    Columns: those of `compare`, peak_megabytes, device, threads. "large" is run once, 4032 x 2480:
+    its ratio is that of the peak memory. On a GPU also published_seconds: what the paper took for
+    that image and for one of Version 1.
+    """
+    sides = [*PLAIN_SIDES, *precisions]
+    rows = []
+    for name, chosen in sizes.items():
+        for size in chosen:
+            rows += compare(name, size, width, sides, rounds, threads)
+    rows += large_photograph(width, threads)
+    device = choose_device("auto")
+    if device.type == "cuda":
+        rows += beside_paper(width, precisions, threads)
+    table = pd.DataFrame(rows)
+    table["device"], table["threads"] = describe_device(device), threads
+    return table
+
+
+def compare(
+    name: str, size: int, width: int, sides: Sequence[str], rounds: int, threads: int
+) -> list[dict[str, Any]]:
+    """One task at one size, every side in turn: rows of the table.
+
+    compared, side, size, seconds (median over rounds of the fastest call), first_seconds (of the
+    call before them, in which a compiled side compiles), ratio (plain over this side, within a
+    round: median) with ratio_minimum and ratio_maximum, ahead and its two likewise (the fastest
+    plain side of the round over this side); of a side that can't be compiled `trouble` instead.
+    """
+    measured: dict[str, list[dict[str, Any]]] = {side: [] for side in sides}
+    with ExitStack() as stack:
+        workers = {
+            side: stack.enter_context(Worker(WORKER, side, threads=threads)) for side in sides
+        }
+        for _ in range(rounds):
+            for side, worker in workers.items():
+                measured[side].append(worker.ask([name, size, width, REPEATS.get(name, 1)]))
+    rows = []
+    for side, answers in measured.items():
+        row = {"compared": name, "side": side, "size": size}
+        if "trouble" in answers[0]:
+            rows.append(row | {"trouble": answers[0]["trouble"]})
+        else:
+            rows.append(row | _figures(answers, measured))
+        logger.info("%s", rows[-1])
+    return rows
+
+
+def _figures(
+    own: Sequence[dict[str, Any]], measured: Mapping[str, Sequence[dict[str, Any]]]
+) -> dict[str, Any]:
+    """A side's seconds, and its ratios to the plain sides' of the same round."""
+    seconds = [min(answer["seconds"]) for answer in own]
+    figures = {"seconds": statistics.median(seconds), "first_seconds": own[0]["first_seconds"]}
+    plain = {
+        side: [min(answer["seconds"]) for answer in measured[side]]
+        for side in PLAIN_SIDES
+        if side in measured and "trouble" not in measured[side][0]
+    }
+    fastest = [min(of_round) for of_round in zip(*plain.values(), strict=True)]
+    for name, bases in (("ratio", plain[PLAIN]), ("ahead", fastest)):
+        ratios = [base / each for base, each in zip(bases, seconds, strict=True)]
+        figures[name] = round(statistics.median(ratios), 3)
+        figures[f"{name}_minimum"] = round(min(ratios), 3)
+        figures[f"{name}_maximum"] = round(max(ratios), 3)
+    return figures
+
+
+def large_photograph(width: int, threads: int) -> list[dict[str, Any]]:
+    """4032 x 2480 once, plain and in float32: rows whose ratio is that of the peak memory."""
+    rows = []
+    for side in (PLAIN, "float32"):
+        with Worker(WORKER, side, threads=threads) as worker:
+            answer = worker.ask(["large", 0, width, 1])
+        rows.append(
+            {
+                "compared": "large",
+                "side": side,
+                "size": 4032,
+                "seconds": answer["seconds"][0],
+                "peak_megabytes": answer["peak_bytes"] / 1e6,
+            }
+        )
+        logger.info("%s", rows[-1])
+    for row in rows:
+        row["ratio"] = round(rows[0]["peak_megabytes"] / row["peak_megabytes"], 3)
+    return rows
+
+
+def beside_paper(width: int, precisions: Sequence[str], threads: int) -> list[dict[str, Any]]:
+    """What the paper printed seconds for: its large photograph, and an image of Version 1."""
+    rows = []
+    for side in precisions:
+        with Worker(WORKER, side, threads=threads) as worker:
+            for name, size in (("large", 4032), ("image", 512)):
+                seconds = min(worker.ask([name, size, width, 3])["seconds"])
+                published = PAPER_SECONDS[name]
+                rows.append(
+                    {
+                        "compared": f"{name}, the paper's",
+                        "side": side,
+                        "size": size,
+                        "seconds": seconds,
+                        "published_seconds": published,
+                        "ratio": round(published / seconds, 3),
+                    }
+                )
+    return rows

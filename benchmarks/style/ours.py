@@ -1,0 +1,132 @@
+"""The bench's own side: what the workflow does with the same layers, weights and images."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+import torch
+
+from benchmarks.style.inputs import (
+    BATCH,
+    DEVICE,
+    EVALUATIONS,
+    IMAGES,
+    LARGE,
+    STYLES,
+    image,
+    vgg_layers,
+)
+from triptych.style.backbones.backbone import (
+    ARCHITECTURES,
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    Backbone,
+    from_torchvision,
+)
+from triptych.style.feedforward.fast import PreparedNetwork
+from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
+from triptych.style.feedforward.stylize import stylise
+from triptych.style.feedforward.tiling import stylise_tiled
+from triptych.style.feedforward.training import TrainingRun, initial_network
+from triptych.style.feedforward.training_data import TrainingSettings
+from triptych.style.optimisation.gatys import optimise
+from triptych.style.optimisation.objective import Objective
+from triptych.style.optimisation.presets import preset
+
+PAPER_EVALUATIONS = 700
+
+
+def backbone(name: str) -> Backbone:
+    """Ours with the random weights of `vgg_layers`, so that both compute the same."""
+    state = {f"features.{key}": value for key, value in vgg_layers(name).state_dict().items()}
+    weights = from_torchvision(state, name)
+    return Backbone(
+        ARCHITECTURES[name], weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling="max"
+    ).to(DEVICE)
+
+
+@dataclass(frozen=True)
+class Ours:
+    """The workflow's code in one precision; tasks as those of `Plain`."""
+
+    precision: Literal["float32", "bf16"]
+
+    def forward(self, size: int, width: int) -> Callable[[], object]:
+        """By a network that is prepared once."""
+        network = TransformationNetwork(Architecture(width, "nearest")).to(DEVICE)
+        return partial(PreparedNetwork(network, self.precision), image(1, 3, size, size))
+
+    def conditional(self, size: int, width: int) -> Callable[[], object]:
+        """By a network for each of the styles, prepared once."""
+        network = TransformationNetwork(Architecture(width, "nearest", styles=STYLES)).to(DEVICE)
+        prepared = [PreparedNetwork(each, self.precision) for each in network.alone()[:BATCH]]
+        photograph = image(1, 3, size, size)
+        return lambda: [each(photograph) for each in prepared]
+
+    def large(self, size: int, width: int) -> Callable[[], object]:
+        """In tiles on a CPU, as `stylise` chooses on a GPU."""
+        network = TransformationNetwork(Architecture(width, "nearest")).to(DEVICE)
+        if DEVICE.type == "cpu":
+            return partial(stylise_tiled, network, image(3, *LARGE))
+        return partial(stylise, network, image(1, 3, *LARGE), precision=self.precision)
+
+    def step(self, size: int, width: int) -> Callable[[], object]:
+        """An update of the weights by the workflow's training."""
+        return self._step(size, Architecture(width, "nearest"))
+
+    def conditional_step(self, size: int, width: int) -> Callable[[], object]:
+        """The same of the conditional network, each image in a style drawn at random."""
+        return self._step(size, Architecture(width, "nearest", styles=STYLES))
+
+    def _step(self, size: int, architecture: Architecture) -> Callable[[], object]:
+        settings = LossSettings(
+            content_layers=("relu2_2",),
+            style_layers=("relu1_2", "relu2_2", "relu3_3", "relu4_3"),
+            scaling="mean",
+            content_weight=1e5,
+            style_weight=1e10,
+            total_variation_weight=0.0,
+        )
+        paintings = list(image(architecture.styles, 3, size, size))
+        loss = PerceptualLoss(backbone("vgg16"), settings, paintings)
+        training = TrainingSettings(
+            batches=10**6,
+            batch=BATCH,
+            size=size,
+            learning_rate=1e-3,
+            schedule="constant",
+            flips=False,
+            checkpoint_every=10**6,
+            log_every=10**6,
+            precision=self.precision,
+            seed=0,
+        )
+        # It writes no checkpoint in so few batches.
+        network = initial_network(architecture, training.seed)
+        run = TrainingRun(network, loss, training, DEVICE, Path("unused"))
+        return partial(run.step, (255 * image(BATCH, 3, size, size)).byte())
+
+    def closure(self, size: int, width: int) -> Callable[[], object]:
+        """By `Objective`, with the plain closure's layers and pooling."""
+        choices = preset("tuned", "vgg19", precision=self.precision, pooling="max")
+        given = list(image(2, 3, size, size))
+        objective = Objective(backbone("vgg19"), choices, given[:1], given[1:])
+        images = image(1, 3, size, size).requires_grad_()
+        return lambda: torch.autograd.grad(objective.terms(images).total.sum(), images)
+
+    def optimise(self, size: int, width: int) -> Callable[[], object]:
+        """All images at once, each with its own L-BFGS."""
+        choices = preset("tuned", "vgg19", precision=self.precision, pooling="max", history=100)
+        network, contents = backbone("vgg19"), image(IMAGES, 3, size, size)
+        seeds = [0] * IMAGES
+        return lambda: optimise(contents, contents[:1], network, choices, EVALUATIONS, seeds=seeds)
+
+    def image(self, size: int, width: int) -> Callable[[], object]:
+        """One whole image of Version 1, with as many evaluations as the paper's."""
+        choices = preset("tuned", "vgg19", precision=self.precision, pooling="max")
+        network, given = backbone("vgg19"), image(2, 3, size, size)
+        content, painting = given[:1], given[1:]
+        return lambda: optimise(content, painting, network, choices, PAPER_EVALUATIONS, seeds=[0])

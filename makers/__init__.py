@@ -1,0 +1,1 @@
+"""What made the files in resources/: painters, everyday sounds, experts, backbones."""

@@ -1,0 +1,1 @@
+"""Backbones trained on photographs without labels."""

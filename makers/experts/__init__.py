@@ -1,0 +1,1 @@
+"""Expert policies, trained by PPO."""

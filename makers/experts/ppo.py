@@ -1,0 +1,369 @@
+"""Proximal policy optimisation (Schulman et al. 2017), to make the experts that data come from.
+
+The environments run in lock-step; policy and value are two small networks. Constants are those
+common for MuJoCo's locomotion tasks (Huang et al. 2022, "The 37 implementation details of PPO"):
+standardised observations, rewards scaled by the deviation of the discounted return, orthogonal
+initialisation, advantages standardised in each minibatch, a learning rate that falls linearly.
+"""
+
+import logging
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from makers.experts.measuring import roll_out, write_expert, write_record
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
+from triptych.demo.collection import LAYERS, Expert, PathLike
+from triptych.rl.locomotion import Array, Locomotion
+from triptych.rl.sampling import keyed_generator
+from triptych.rl.tasks import task_named
+
+logger = logging.getLogger(__name__)
+
+ENVIRONMENTS, HORIZON = 32, 128  # steps of an iteration: their product
+EPOCHS, MINIBATCH = 10, 256
+LEARNING_RATE, CLIP, GRADIENT_NORM, VALUE_WEIGHT = 3e-4, 0.2, 0.5, 0.5
+DISCOUNT, GAE_LAMBDA = 0.99, 0.95
+HIDDEN, INITIAL_DEVIATION = 64, 0.6
+EVALUATE_EVERY, EVALUATION_EPISODES = 20, 10  # iterations, episodes
+SELECTION_NOISE = 0.1  # standard deviation of the noise on the actions in these episodes
+FIRST_TRAINING_SEED, FIRST_SELECTION_SEED = 1_000_000_000, 2_000_000_000
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class PpoSettings:
+    """What config says of one expert's training."""
+
+    seed: int
+    steps: int  # of all environments together
+
+
+class Moments:
+    """Running mean and variance, by Chan et al.'s parallel update."""
+
+    def __init__(self, size: int) -> None:
+        self.count, self.mean, self.variance = 1e-4, np.zeros(size), np.ones(size)
+
+    def update(self, samples: Array) -> None:
+        """Take in samples [n, size]."""
+        count, total = len(samples), self.count + len(samples)
+        difference = samples.mean(axis=0) - self.mean
+        within = self.variance * self.count + samples.var(axis=0) * count
+        self.variance = (within + np.square(difference) * self.count * count / total) / total
+        self.mean = self.mean + difference * count / total
+        self.count = total
+
+    @property
+    def scale(self) -> Array:
+        """Standard deviation, never zero."""
+        return np.sqrt(self.variance + 1e-8)
+
+
+def advantages(rewards: Tensor, values: Tensor, ended: Tensor, last: Tensor) -> Tensor:
+    """Generalised advantage estimates (Schulman et al. 2016, Eq. 16), [T, E].
+
+    `rewards`, `values` and `ended` are [T, E]; `last` [E] values the state after the last step.
+    """
+    result, running = torch.zeros_like(rewards), torch.zeros_like(last)
+    following = last
+    for t in reversed(range(len(rewards))):
+        goes_on = 1 - ended[t]
+        delta = rewards[t] + DISCOUNT * goes_on * following - values[t]
+        running = delta + DISCOUNT * GAE_LAMBDA * goes_on * running
+        result[t], following = running, values[t]
+    return result
+
+
+def clipped_surrogate(ratio: Tensor, advantage: Tensor) -> Tensor:
+    """PPO's loss (Schulman et al. 2017, Eq. 7, sign turned), a mean over the minibatch."""
+    clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
+    return -torch.minimum(ratio * advantage, clipped * advantage).mean()
+
+
+def _network(
+    inputs: int, outputs: int, last_gain: float, generator: torch.Generator
+) -> nn.Sequential:
+    layers: list[nn.Module] = []
+    for n, m, gain in (
+        (inputs, HIDDEN, 2**0.5),
+        (HIDDEN, HIDDEN, 2**0.5),
+        (HIDDEN, outputs, last_gain),
+    ):
+        linear = nn.Linear(n, m)
+        nn.init.orthogonal_(linear.weight, gain, generator=generator)
+        nn.init.zeros_(linear.bias)
+        layers += [linear, nn.Tanh()]
+    return nn.Sequential(*layers[:-1])
+
+
+class Trainer:
+    """All that an iteration starts from: networks, optimiser, moments, running episodes."""
+
+    def __init__(self, task: str, settings: PpoSettings) -> None:
+        self.task, self.settings = task, settings
+        self.simulation = Locomotion(task, ENVIRONMENTS)
+        self.iteration, self.episodes_begun, self.best = 0, 0, -np.inf
+        self._evaluated = 0  # at which iteration last
+        self.error = self.first_error = 0.0  # mean squares of the value's error, an iteration's
+        observation, action = self.simulation.observation_size, self.simulation.action_size
+        generator = keyed_generator(CPU, "ppo initialisation", settings.seed)
+        self.policy = _network(observation, action, 0.01, generator)
+        self.value = _network(observation, 1, 1.0, generator)
+        self.log_deviation = nn.Parameter(torch.full((action,), float(np.log(INITIAL_DEVIATION))))
+        self.trained = [*self.policy.parameters(), *self.value.parameters(), self.log_deviation]
+        self.optimiser = torch.optim.Adam(self.trained, lr=LEARNING_RATE, eps=1e-5)
+        self.observed, self.returned = Moments(observation), Moments(1)
+        self.discounted = np.zeros(ENVIRONMENTS)
+        self.lengths = np.zeros(ENVIRONMENTS, dtype=np.int64)
+        self.kept = self.expert()
+        self.observations = self.simulation.reset(self._next_seeds(ENVIRONMENTS))
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of a whole training."""
+        return -(-self.settings.steps // (ENVIRONMENTS * HORIZON))
+
+    @property
+    def done(self) -> int:
+        """Iterations, which are the training loop's steps."""
+        return self.iteration
+
+    @property
+    def evaluation_due(self) -> bool:
+        """Each EVALUATE_EVERY iterations and at the end, once."""
+        due = self.iteration % EVALUATE_EVERY == 0 or self.iteration == self.iterations
+        return due and self.iteration > self._evaluated
+
+    def iterate(self) -> None:
+        """Record HORIZON steps of every environment, then improve on them."""
+        generator = keyed_generator(CPU, "ppo", self.settings.seed, self.iteration)
+        for group in self.optimiser.param_groups:
+            group["lr"] = LEARNING_RATE * max(0.05, 1 - self.iteration / self.iterations)
+        recorded = [self._step(generator) for _ in range(HORIZON)]
+        states, actions, densities, values, rewards, ended = map(
+            torch.stack, zip(*recorded, strict=True)
+        )
+        with torch.no_grad():
+            last = self.value(self._standardised(self.observations)).squeeze(-1)
+        advantage = advantages(rewards, values, ended, last)
+        self._improve(
+            states.flatten(0, 1),
+            actions.flatten(0, 1),
+            densities.flatten(),
+            advantage.flatten(),
+            (advantage + values).flatten(),
+            generator,
+        )
+        self.iteration += 1
+
+    def _step(self, generator: torch.Generator) -> tuple[Tensor, ...]:
+        """Act once everywhere: state, action, log density, value, reward, ended."""
+        self.observed.update(self.observations)
+        state = self._standardised(self.observations)
+        with torch.no_grad():
+            mean = self.policy(state)
+            noise = torch.randn(mean.shape, generator=generator)
+            action = mean + self.log_deviation.exp() * noise
+            density = self._log_density(mean, action)
+            value = self.value(state).squeeze(-1)
+        following, rewards, terminals = self.simulation.step(action.clamp(-1, 1).double().numpy())
+        self.lengths += 1
+        self.discounted = self.discounted * DISCOUNT + rewards
+        self.returned.update(self.discounted[:, None])
+        scaled = torch.as_tensor(rewards / self.returned.scale).float()
+        cut = (self.lengths >= self.simulation.horizon) & ~terminals
+        if cut.any():
+            # The episode would have gone on: what its last state is worth belongs to the reward.
+            with torch.no_grad():
+                worth = self.value(self._standardised(following)).squeeze(-1)
+            scaled += DISCOUNT * worth * torch.as_tensor(cut)
+        ended = terminals | cut
+        if ended.any():
+            over = np.flatnonzero(ended)
+            following = self.simulation.restart(over, self._next_seeds(len(over)))
+            self.lengths[over], self.discounted[over] = 0, 0.0
+        self.observations = following
+        return state, action, density, value, scaled, torch.as_tensor(ended).float()
+
+    def _improve(
+        self,
+        states: Tensor,
+        actions: Tensor,
+        densities: Tensor,
+        advantage: Tensor,
+        targets: Tensor,
+        generator: torch.Generator,
+    ) -> None:
+        errors = []
+        for _ in range(EPOCHS):
+            for chosen in torch.randperm(len(states), generator=generator).split(MINIBATCH):
+                density = self._log_density(self.policy(states[chosen]), actions[chosen])
+                each = advantage[chosen]
+                loss = clipped_surrogate(
+                    (density - densities[chosen]).exp(), (each - each.mean()) / (each.std() + 1e-8)
+                )
+                error = (self.value(states[chosen]).squeeze(-1) - targets[chosen]).square().mean()
+                self.optimiser.zero_grad()
+                (loss + VALUE_WEIGHT * error).backward()
+                nn.utils.clip_grad_norm_(self.trained, GRADIENT_NORM)
+                self.optimiser.step()
+                errors.append(error.detach())
+        self.error = float(torch.stack(errors).mean())
+        self.first_error = self.first_error or self.error
+
+    def trouble(self) -> str:
+        """What is wrong after the last iteration; "" if nothing."""
+        if not all_finite(self.trained):
+            return f"weights are not finite after iteration {self.iteration}"
+        if exploded(self.error, self.first_error):
+            return (
+                f"the value's squared error is {self.error:.3g} at iteration {self.iteration}, "
+                f"at first it was {self.first_error:.3g}"
+            )
+        return ""
+
+    def _log_density(self, mean: Tensor, action: Tensor) -> Tensor:
+        # Unchecked: a policy that has diverged is told by `trouble`.
+        normal = torch.distributions.Normal(mean, self.log_deviation.exp(), validate_args=False)
+        return normal.log_prob(action).sum(-1)
+
+    def _standardised(self, observations: Array) -> Tensor:
+        return torch.as_tensor((observations - self.observed.mean) / self.observed.scale).float()
+
+    def _next_seeds(self, count: int) -> list[int]:
+        first = FIRST_TRAINING_SEED + 1_000_000 * self.settings.seed + self.episodes_begun
+        self.episodes_begun += count
+        return list(range(first, first + count))
+
+    def expert(self) -> Expert:
+        """The policy's mean as it stands, the standardisation folded into its first layer."""
+        linears = [layer for layer in self.policy if isinstance(layer, nn.Linear)]
+        weights = {
+            layer: linear.weight.detach().double().numpy()
+            for layer, linear in zip(LAYERS, linears, strict=True)
+        }
+        biases = {
+            layer: linear.bias.detach().double().numpy()
+            for layer, linear in zip(LAYERS, linears, strict=True)
+        }
+        first = LAYERS[0]
+        weights[first] = weights[first] / self.observed.scale
+        biases[first] = biases[first] - weights[first] @ self.observed.mean
+        return Expert(
+            {layer: each.astype(np.float32) for layer, each in weights.items()},
+            {layer: each.astype(np.float32) for layer, each in biases.items()},
+        )
+
+    def evaluate(self) -> bool:
+        """Score the policy as it stands; keep it if none before it was better.
+
+        It acts with noise: data are recorded with noise, and a gait that only works without falls.
+        """
+        expert, random = self.expert(), np.random.default_rng(self.settings.seed)
+
+        def act(observations: Array) -> Array:
+            actions = expert(observations)
+            return np.clip(actions + SELECTION_NOISE * random.standard_normal(actions.shape), -1, 1)
+
+        seeds = range(FIRST_SELECTION_SEED, FIRST_SELECTION_SEED + EVALUATION_EPISODES)
+        returns, _ = roll_out(Locomotion(self.task, EVALUATION_EPISODES), act, seeds)
+        score = float(task_named(self.task).score(returns).mean())
+        if score > self.best:
+            self.best, self.kept = score, expert
+        logger.info("%s iteration %d: score with noise %.1f", self.task, self.iteration, score)
+        self._evaluated = self.iteration
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the next iteration depends on, as torch.save writes it."""
+        arrays = {
+            "simulation": self.simulation.state(),
+            "discounted": self.discounted,
+            "lengths": self.lengths,
+            "observed mean": self.observed.mean,
+            "observed variance": self.observed.variance,
+            "returned mean": self.returned.mean,
+            "returned variance": self.returned.variance,
+        }
+        kept = {f"weights/{layer}": each for layer, each in self.kept.weights.items()}
+        kept |= {f"biases/{layer}": each for layer, each in self.kept.biases.items()}
+        return {
+            "networks": [parameter.detach() for parameter in self.trained],
+            "optimiser": self.optimiser.state_dict(),
+            "arrays": {name: torch.as_tensor(each) for name, each in arrays.items()},
+            "kept": {name: torch.as_tensor(each) for name, each in kept.items()},
+            "first error": self.first_error,
+            "counts": [self.observed.count, self.returned.count],
+            "iteration": self.iteration,
+            "evaluated": self._evaluated,
+            "episodes begun": self.episodes_begun,
+            "best": self.best,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go back to what `state` returned."""
+        with torch.no_grad():
+            for parameter, stored in zip(self.trained, state["networks"], strict=True):
+                parameter.copy_(stored)
+        self.optimiser.load_state_dict(state["optimiser"])
+        arrays = {name: each.numpy().copy() for name, each in state["arrays"].items()}
+        self.observations = self.simulation.restore(arrays["simulation"])
+        self.discounted, self.lengths = arrays["discounted"], arrays["lengths"]
+        self.observed.mean, self.observed.variance = (
+            arrays["observed mean"],
+            arrays["observed variance"],
+        )
+        self.returned.mean, self.returned.variance = (
+            arrays["returned mean"],
+            arrays["returned variance"],
+        )
+        self.observed.count, self.returned.count = state["counts"]
+        self.first_error = state["first error"]
+        kept = {name: each.numpy().copy() for name, each in state["kept"].items()}
+        self.kept = Expert(
+            {layer: kept[f"weights/{layer}"] for layer in LAYERS},
+            {layer: kept[f"biases/{layer}"] for layer in LAYERS},
+        )
+        self.iteration, self.best = state["iteration"], state["best"]
+        self._evaluated = state["evaluated"]
+        self.episodes_begun = state["episodes begun"]
+
+
+def train_expert(
+    task: str,
+    settings: PpoSettings,
+    policy_path: PathLike,
+    record_path: PathLike,
+    checkpoint: Checkpoint,
+    stop: Stop,
+) -> None:
+    """Train, keep the policy of the best evaluation, measure it on fresh episodes, write both.
+
+    The state is kept at every evaluation and taken up again; raises Stopped after saving when
+    `stop` asks for it. Neither changes the result. Raises DivergedError when weights are not
+    finite or the value's error explodes; the last state stays.
+    """
+    trainer = Trainer(task, settings)
+    advice = "Choose another seed in the config (makers/config.yaml, experts)."
+    rhythm = Rhythm(trainer.iterations, ("iteration", "iterations"), advice=advice)
+    loop = TrainingLoop(trainer, rhythm, checkpoint, lambda: stop.reason)
+    loop.restore()
+    loop.run(task, trainer.iterate)
+    training = {
+        "algorithm": "PPO (Schulman et al. 2017), the policy's mean, clipped to [-1, 1]",
+        "seed": settings.seed,
+        "environment_steps": trainer.iterations * ENVIRONMENTS * HORIZON,
+        "hidden": [HIDDEN, HIDDEN],
+        "mujoco": version("mujoco"),
+        "gymnasium": version("gymnasium"),
+        "torch": version("torch"),
+    }
+    write_expert(policy_path, trainer.kept)
+    write_record(record_path, task, training, trainer.kept)

@@ -1,0 +1,1 @@
+"""Style images, each painted from a seed."""

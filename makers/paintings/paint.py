@@ -1,0 +1,60 @@
+"""Generated "paintings": eight hands that may be shipped, since the workflow paints them itself.
+
+Each is a picture of its own, with strokes of 5 to 40 pixels at 512: a night sky of brush strokes
+("swirls"), a woodcut of breakers ("waves"), a mosaic of flowers ("mosaic"), a shore in dots
+("dots"), mountains in ink ("ink"), a window of stained glass ("glass"), an engraved landscape
+("hatching") and marbled paper ("marbling").
+"""
+
+from collections.abc import Callable
+
+import cv2
+import numpy as np
+
+from makers.paintings.canvas import Canvas
+from makers.paintings.glass import paint_glass
+from makers.paintings.hatching import paint_hatching
+from makers.paintings.ink import paint_ink
+from makers.paintings.marbling import paint_marbling
+from makers.paintings.mosaic import paint_mosaic
+from makers.paintings.pointillism import paint_dots
+from makers.paintings.swirls import paint_swirls
+from makers.paintings.waves import paint_waves
+from triptych.core.errors import InputError
+
+PAINTINGS: dict[str, Callable[[Canvas, np.random.Generator], None]] = {
+    "swirls": paint_swirls,
+    "waves": paint_waves,
+    "mosaic": paint_mosaic,
+    "dots": paint_dots,
+    "ink": paint_ink,
+    "glass": paint_glass,
+    "hatching": paint_hatching,
+    "marbling": paint_marbling,
+}
+
+SMALLEST, LONGEST_RATIO = 16, 4
+
+
+def paint(name: str, size: tuple[int, int], seed: int) -> np.ndarray:
+    """The painting `name` as float32 [H, W, 3], RGB in [0, 1].
+
+    size: (height, width) in pixels, at least 16, one at most 4 times the other. A seed gives the
+    same picture at every size of one shape, and the same bytes whenever it is painted at one.
+    """
+    if name not in PAINTINGS:
+        raise InputError(f"there is no painting {name!r}; choose one of {', '.join(PAINTINGS)}")
+    height, width = size
+    if min(size) < SMALLEST or max(size) > LONGEST_RATIO * min(size):
+        raise InputError(
+            f"a painting of {height} x {width} pixels cannot be made: give a height and a width "
+            f"of at least {SMALLEST}, one at most {LONGEST_RATIO} times the other"
+        )
+    canvas = Canvas.for_size((height, width))
+    # The name is part of the key: no two styles share their random numbers.
+    generator = np.random.default_rng([seed, *name.encode()])
+    PAINTINGS[name](canvas, generator)
+    pixels = cv2.resize(
+        canvas.pixels.astype(np.float32), (width, height), interpolation=cv2.INTER_AREA
+    )
+    return np.clip(pixels / np.float32(255), 0, 1)

@@ -1,0 +1,36 @@
+"""Train the small model that the repository ships, on everyday sounds made here, resumably."""
+
+from pathlib import Path
+
+from makers.sounds.learning import LearningSettings, frames_of, learn, write_learned
+from makers.sounds.mixing import Measured, Mixer, write_measured
+from makers.sounds.pool import Pool, PoolSettings, write_pool
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import choose_device, choose_precision
+from triptych.core.job import job
+from triptych.core.provenance import fingerprint
+from triptych.core.stopping import StopRequest, scheduler_limit
+
+with job(snakemake):
+    params = snakemake.params
+    settings, device = params.settings, choose_device(params.device)
+    precision = choose_precision(settings["training"]["precision"], device, "unscaled")
+    training = {**settings["training"], "precision": precision}
+    made_for = fingerprint({**dict(params.items()), "training": training}, [])
+    stop = StopRequest(scheduler_limit(snakemake.resources.get("runtime")))
+    sounds, scenes = (Path(params.checkpoint) / name for name in ("pool", "scenes"))
+    write_pool(sounds, PoolSettings(**settings["sounds"]), made_for, lambda: stop.reason)
+    pool = Pool(sounds)
+    mixer = Mixer(pool, frames_of(settings))
+    seed = settings["sounds"]["seed"]
+    write_measured(scenes, mixer, settings["scenes"], seed, made_for, lambda: stop.reason)
+    learned = learn(
+        settings,
+        Measured(scenes, settings["scenes"]),
+        [mixer.held_out(number) for number in range(pool.settings.held_out)],
+        LearningSettings(**training),
+        device,
+        Checkpoint(params.checkpoint, made_for),
+        stop,
+    )
+    write_learned(Path(snakemake.output[0]).parent, learned, {**settings, "training": training})

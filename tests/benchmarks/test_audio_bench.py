@@ -1,0 +1,201 @@
+"""The bench compares the same results: what the plain code computes is what the library computes.
+
+The plain code is an implementation of its own, so this checks the models, too.
+"""
+
+import collections
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from benchmarks.audio import bench, loading, plain
+from benchmarks.audio import worker as bench_worker
+from triptych.audio.embedding import embed_clips
+from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.mel import LogMel, Masks
+from triptych.audio.models.passt import Kept, Passt
+from triptych.audio.models.retrieval import Draws, RetrievalModel
+from triptych.audio.models.settings import ModelSettings
+from triptych.audio.training.losses import nt_xent
+
+CPU = torch.device("cpu")
+SMALL = ModelSettings(
+    audio=PasstSettings(stride=(10, 10), frames=100, dim=48, depth=3, heads=4, patchout=(3, 2)),
+    segment_seconds=1.0,
+    projection=20,
+    temperature=0.1,
+    learn_temperature=True,
+    text_dropout=0.0,
+)
+LENGTHS = [70_000, 20_000, 64_000, 32_001]  # samples: 3, 1, 2 and 2 segments
+
+
+@pytest.fixture
+def models():
+    """The same weights in both implementations, larger than initial ones so that all matter."""
+    torch.manual_seed(0)
+    ours = RetrievalModel(SMALL, Passt(SMALL.audio), bench_worker.Captions(4)).eval()
+    with torch.no_grad():
+        for name, parameter in ours.audio.named_parameters():
+            if "norm" not in name:
+                parameter.mul_(2)
+    passt = plain.PlainPasst((10, 10), 100, 48, 3, 4)
+    passt.load_state_dict(plain.published(ours.audio.state_dict()))
+    theirs = plain.PlainModel(passt, 48, 20, SMALL.segment_samples).eval()
+    theirs.project_audio.load_state_dict(ours.project_audio.state_dict())
+    return ours, theirs
+
+
+def sounds():
+    random = np.random.default_rng(0)
+    return [0.1 * random.standard_normal(length).astype(np.float32) for length in LENGTHS]
+
+
+@pytest.mark.parametrize("band", [None, (7.0, 14321.0)])
+def test_both_front_ends_make_the_same_spectrogram(band):
+    waveforms = torch.from_numpy(np.stack([sound[:20_000] for sound in sounds()]))
+    masks = Masks((3, 40), (10, 17))
+    theirs = plain.log_mel(waveforms, band or (0.0, 15000.0), ((3, 40), (10, 17)))
+    torch.testing.assert_close(LogMel()(waveforms, band, masks), theirs, atol=2e-4, rtol=0)
+
+
+def test_a_split_gets_the_same_embeddings_with_and_without_repeats_and_padding(models):
+    ours, theirs = models
+    clips = {str(number): sound for number, sound in enumerate(sounds())}
+    once = embed_clips(ours, bench_worker.InMemory(clips), list(clips), CPU, "float32")
+    repeated = plain.embed_split(theirs, list(clips.values()), captions=3, longest=96_000)
+    np.testing.assert_allclose(once, repeated.numpy(), atol=1e-4)
+
+
+def test_a_training_step_has_the_same_loss_and_gradients(models):
+    ours, theirs = models
+    waveforms = 0.1 * torch.randn(4, 32_000)
+    rows, columns = torch.tensor([0, 2, 5, 11]), torch.tensor([1, 2, 8])
+    masks = ((3, 40), (10, 17))
+    texts = torch.nn.functional.normalize(torch.randn(4, 20), dim=1)
+    temperature = torch.tensor([0.1])
+
+    draws = Draws((5.0, 14500.0), Masks(*masks), Kept(rows, columns))
+    own = nt_xent(ours.embed_audio(waveforms, [32_000] * 4, draws), texts, temperature)
+    own.backward()
+    embedded = theirs(waveforms, [32_000] * 4, (5.0, 14500.0), masks, rows, columns)
+    other = plain.contrastive_loss(embedded, texts, temperature)
+    other.backward()
+    torch.testing.assert_close(own, other, atol=1e-4, rtol=0)
+    gradients = dict(theirs.audio.named_parameters())
+    for name, parameter in plain.published(dict(ours.audio.named_parameters())).items():
+        difference = (parameter.grad - gradients[name].grad).norm()
+        assert difference <= 2e-3 * gradients[name].grad.norm() + 1e-7, name
+
+
+def test_fused_attention_is_the_written_one_and_the_front_end_keeps_its_precision(models):
+    theirs = models[1]
+    waveforms, lengths = 0.1 * torch.randn(3, 40_000), [40_000, 30_000, 8_000]
+    with torch.no_grad():
+        written = theirs(waveforms, lengths)
+        for block in theirs.audio.blocks:
+            block.attn.fused = True
+        torch.testing.assert_close(theirs(waveforms, lengths), written, atol=1e-5, rtol=1e-5)
+        spectrogram = plain.log_mel(waveforms)
+        with torch.autocast("cpu", torch.bfloat16):
+            assert torch.equal(plain.log_mel(waveforms), spectrogram)
+            half = theirs(waveforms, lengths).float()
+    assert torch.nn.functional.cosine_similarity(half, written).min() > 0.99
+
+
+def test_a_tuned_plain_side_embeds_each_clip_once(monkeypatch):
+    seen = []
+    monkeypatch.setattr(bench_worker.plain, "embed_split", lambda *given: seen.append(given[2]))
+    monkeypatch.setattr(bench_worker, "PUBLISHED", {"passt_n": SMALL.audio})
+    monkeypatch.setattr(bench_worker, "_settings", lambda name: SMALL)
+    for side in ("plain", "plain sdpa", "plain sdpa bf16"):
+        tasks = bench_worker.PlainSide(CPU, **bench_worker.PLAIN_SIDES[side])
+        tasks.embedding("passt_n", {"clips": 2, "captions": 5})()
+    assert seen == [5, 1, 1]
+
+
+def test_lengths_of_the_split_are_those_of_clotho():
+    seconds = np.array(bench_worker.split_lengths(300)) / 32_000
+    assert seconds.min() >= 15 and seconds.max() <= 30
+    # A third of clips between 15 and 30 seconds has no third segment of ten.
+    assert np.mean([math.ceil(length / 10) for length in seconds]) == pytest.approx(8 / 3)
+
+
+def test_the_loader_is_compared_on_the_same_sound(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        loading, "split_lengths", lambda files: [9_000 + 500 * n for n in range(files)]
+    )
+    readers = loading._readers(tmp_path, 3, 2)
+    assert sorted(readers) == sorted(
+        ["wav files", "flac files", "mp3 files", "int16 shards", "flac shards"]
+    )
+    paths = sorted(map(str, (tmp_path / "wav").iterdir()))
+    [(waveforms, lengths)] = plain.decoded_batches(paths, 3, [0, 1, 2])
+    store = loading.ClipStore([tmp_path / "int16-shards"])
+    for row, length, path in zip(waveforms, lengths, paths, strict=True):
+        np.testing.assert_allclose(store.read(path), row[:length], atol=1e-4)
+
+
+def test_the_table_has_ratios_of_every_task(monkeypatch):
+    class Fake:
+        def __init__(self, module, side, device, threads):
+            self.side = side
+            own = {"plain sdpa": 4.0, "plain sdpa bf16": 3.0, "compiled sdpa": 5.0}
+            own |= {"plain": 6.0, "float32": 2.0, "bf16": 1.0}
+            self.seconds = own.get(side)  # one can't be compiled
+            self.runs = collections.Counter()
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def ask(self, task):
+            """Rounds differ; the ratios within one don't."""
+            self.runs[str(task)] += 1
+            assert self.side not in bench.OTHERS or task[0] in ("forward", "embedding")
+            return self.seconds and self.seconds * 1.5 ** self.runs[str(task)]
+
+    monkeypatch.setattr(bench, "Worker", Fake)
+    monkeypatch.setattr(bench, "clips_per_second", lambda files, rounds: RATES)
+    settings = {
+        "models": ["passt_n", "passt_s15"],
+        "clips": 3,
+        "captions": 5,
+        "step": {"batch": 2, "seconds": 10},
+        "files": 2,
+        "precisions": ["float32", "bf16"],
+        "rounds": 3,
+    }
+    table = bench.bench(settings, "cpu", 2)
+    computed = table[table["what"] != "loader"]
+    others = computed[computed["precision"].isin(bench.OTHERS)]
+    assert others["precision"].tolist() == ["plain sdpa", "plain sdpa bf16", "compiled sdpa"] * 3
+    assert others["ratio"].tolist() == [1.5, 2.0, 1.2] * 3 and others["ahead"].isna().all()
+    computed = computed[~computed["precision"].isin(bench.OTHERS)]
+    ahead = computed[computed["what"].isin(["forward", "embedding"])]
+    assert ahead["ahead"].tolist() == [1.5, 3.0] * 3  # the fastest plain side takes 3
+    assert computed["ahead"].notna().sum() == len(ahead)
+    both = ["forward", "forward", "step", "embedding"]
+    assert computed["what"].tolist() == [what for what in both for _ in range(2)]
+    assert computed["model"].tolist()[2:6:2] == ["passt_s15", "passt_n"]
+    expected = computed["precision"].map({"float32": 3.0, "bf16": 6.0})
+    for column in ("ratio", "ratio_minimum", "ratio_maximum"):
+        np.testing.assert_allclose(computed[column], expected)
+    loader = table[table["what"] == "loader"].set_index("precision")
+    assert len(loader) == 6
+    slow = loader.loc["int16 shards, mp3 files"]
+    assert slow["ratio"] == pytest.approx(10) and slow["ratio_maximum"] == pytest.approx(20)
+    assert (slow["clips_per_second_plain"], slow["clips_per_second"]) == (10, 100)
+
+
+RATES = {
+    "wav files": [20.0, 30.0, 40.0],
+    "flac files": [30.0, 30.0, 30.0],
+    "mp3 files": [10.0, 10.0, 10.0],
+    "int16 shards": [100.0, 200.0, 90.0],
+    "flac shards": [50.0, 50.0, 50.0],
+}

@@ -1,0 +1,60 @@
+"""Each maker once, at its smallest, by makers/Snakefile; the library knows none of them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+TINY = {
+    "paintings": {"size": [32, 32]},
+    "experts": {"hopper-medium": {"steps": 4096}},
+    "backbones": {
+        "narrow_vgg": {"steps": 2, "batch": 4, "view": 32, "log_every": 1, "precision": "float32"}
+    },
+    "small": {
+        "sounds": {"each": 1, "held_out": 1, "seconds": 0.5},
+        "scenes": 128,
+        "audio": {"segment_seconds": 1, "dim": 16, "width": 8},
+        "text": {"hidden": 16},
+        "model": {"projection": 8},
+        "training": {"steps": 4, "batch": 16, "warmup": 1, "log_every": 2, "checkpoint_every": 2},
+    },
+}
+MADE = (
+    *("style/paintings/ink.png", "experts/hopper-medium.json", "style/narrow_vgg.safetensors"),
+    "audio/small/model.json",
+)
+
+
+def snakemake(snakefile, folder, config, *arguments):
+    command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / snakefile, *arguments]
+    subprocess.run([*command, "-d", folder, "--cores", "2", "--configfile", config], check=True)
+
+
+@pytest.mark.slow
+def test_each_maker_makes_its_files_laid_out_as_they_are_shipped(tmp_path):
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    made = [f"results/made/{name}" for name in MADE]
+    snakemake("makers/Snakefile", tmp_path, tmp_path / "tiny.yaml", *made)
+    folder = tmp_path / "results/made"
+    files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
+    assert len(files) == 8 + 2 + 2 + 4
+    for name in files:
+        assert (ROOT / "resources" / name).exists(), name
+    assert json.loads((folder / "experts/hopper-medium.json").read_text())["task"] == "hopper"
+
+
+def test_the_shipped_network_is_trained_by_the_workflow_itself(tmp_path):
+    network = "results/style/networks/hands/plain/network.safetensors"
+    snakemake("Snakefile", tmp_path, ROOT / "makers/networks.yaml", network, "--dry-run", "--quiet")
+
+
+def test_the_library_imports_no_maker_and_no_benchmark():
+    named = ("from makers", "import makers", "from benchmarks", "import benchmarks")
+    for file in (ROOT / "workflow_scripts").rglob("*.py"):
+        text = file.read_text(encoding="utf-8")
+        assert not any(each in text for each in named), file

@@ -1,0 +1,48 @@
+"""Painters: the same picture from a seed, at every size; what is shipped is what they paint."""
+
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+from PIL import Image
+
+from makers.paintings.paint import PAINTINGS, paint
+from triptych.core.errors import InputError
+
+SHIPPED = Path(__file__).parents[2] / "resources" / "style" / "paintings"
+
+
+@pytest.mark.parametrize("name", PAINTINGS)
+def test_a_seed_is_a_picture_at_every_size_whatever_the_number_of_threads(name):
+    small, before = paint(name, (64, 80), seed=5), cv2.getNumThreads()
+    assert small.shape == (64, 80, 3) and small.dtype == np.float32
+    assert small.min() >= 0 and small.max() <= 1
+    cv2.setNumThreads(1 if before > 1 else 3)
+    try:
+        assert np.array_equal(paint(name, (64, 80), seed=5), small)
+    finally:
+        cv2.setNumThreads(before)
+    reduced = cv2.resize(paint(name, (128, 160), seed=5), (80, 64), interpolation=cv2.INTER_AREA)
+    assert np.corrcoef(small.ravel(), reduced.ravel())[0, 1] > 0.95
+    assert np.abs(paint(name, (64, 80), seed=4) - small).mean() > 0.02
+
+
+def test_what_is_shipped_is_what_they_paint():
+    assert {path.stem for path in SHIPPED.iterdir()} == set(PAINTINGS)
+    painted = paint("ink", (512, 512), seed=0)
+    shipped = np.asarray(Image.open(SHIPPED / "ink.png"))
+    assert np.abs(255 * painted - shipped).max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "message"),
+    [
+        ("scream", (64, 64), r"no painting 'scream'.*swirls, waves, mosaic"),
+        ("waves", (15, 40), r"15 x 40.*at least 16"),
+        ("waves", (20, 100), r"20 x 100.*at most 4 times"),
+    ],
+)
+def test_what_cannot_be_painted_is_refused(name, size, message):
+    with pytest.raises(InputError, match=message):
+        paint(name, size, seed=0)

@@ -1,0 +1,180 @@
+"""Scenes mixed from the pool, their captions, and the small model's training on them."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from makers.sounds import pool as pool_module
+from makers.sounds.catalogue import KINDS
+from makers.sounds.learning import (
+    LearningSettings,
+    contrast,
+    learn,
+    write_learned,
+)
+from makers.sounds.mixing import Measured, Mixer, write_measured
+from makers.sounds.pool import Pool, PoolSettings, write_pool
+from triptych.audio.models.model_files import load_model
+from triptych.audio.models.statistics import measure
+from triptych.audio.search.trained import only_synthesised
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.stopping import Stopped
+
+PLACES = {name: place for place, name in enumerate(KINDS)}
+SOUNDS = PoolSettings(each=1, held_out=1, seconds=1.0, seed=0)
+TINY = {
+    "audio": {"class": "statistics", "segment_seconds": 1, "dim": 16, "width": 8},
+    "text": {"class": "words", "source": "scratch", "hidden": 16, "vocabulary": 3000},
+    "model": {
+        "projection": 8,
+        "temperature": 0.05,
+        "learn_temperature": False,
+        "text_dropout": 0.0,
+    },
+}
+TRAINING = LearningSettings(
+    steps=6,
+    batch=16,
+    learning_rate=0.01,
+    warmup=2,
+    decay=0.5,
+    weight_decay=0.0,
+    precision="float32",
+    seed=0,
+    log_every=2,
+    checkpoint_every=2,
+)
+
+
+class Never:
+    """Nobody asks to stop."""
+
+    reason = None
+
+
+class After:
+    """Somebody asks to stop when the training has looked so often."""
+
+    def __init__(self, looks):
+        self._left = looks
+
+    @property
+    def reason(self):
+        self._left -= 1
+        return "a test" if self._left < 0 else None
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    """A pool whose sounds are a band of noise for each kind, so that it takes no time."""
+    folder = tmp_path_factory.mktemp("pool")
+
+    def stripe(name, number, settings):
+        hertz = 150 * 1.02 ** PLACES[name]
+        time = np.arange(32000) / 32000
+        return (0.3 * np.sin(2 * np.pi * hertz * time)).astype(np.float32)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool_module, "sound", stripe)
+        write_pool(folder, SOUNDS)
+    return Pool(folder)
+
+
+def test_a_batch_is_a_function_of_seed_and_step_and_is_normalised_as_the_front_end_is(pool):
+    mixer = Mixer(pool, 100)
+    one, again, other = (mixer.training(0, step, 40) for step in (3, 3, 4))
+    assert torch.equal(one.mel, again.mel) and one.kinds == again.kinds
+    assert not torch.equal(one.mel, other.mel)
+    assert one.mel.shape == (40, 1, 128, 100)
+    assert torch.isfinite(one.mel).all()
+    silence = (np.log(1e-5) + 4.5) / 5
+    assert one.mel.min() >= silence - 1e-4
+    assert {len(kinds) for kinds in one.kinds} == {1, 2, 3}
+
+
+def test_the_contrast_is_a_cross_entropy_over_what_matches():
+    generator = torch.Generator().manual_seed(0)
+    audio, text = (
+        torch.nn.functional.normalize(torch.randn(n, 6, generator=generator), dim=1) for n in (4, 5)
+    )
+    matches = torch.rand(4, 5, generator=generator) < 0.4
+    matches[:, 0] = True
+    matches[:, 4] = False
+    logits, total = (audio @ text.T / 0.5).double(), []
+    for way, wanted in ((logits, matches), (logits.T, matches.T)):
+        rows = [
+            -torch.log(torch.exp(row[fit]) / torch.exp(row).sum()).mean()
+            for row, fit in zip(way, wanted, strict=True)
+            if fit.any()
+        ]
+        total.append(torch.stack(rows).mean())
+    found = contrast(audio, text, torch.tensor([0.5]), matches)
+    assert found.item() == pytest.approx(((total[0] + total[1]) / 2).item(), rel=1e-5)
+
+
+@pytest.fixture(scope="module")
+def scenes(pool, tmp_path_factory):
+    """The folder of 256 measured scenes."""
+    folder = tmp_path_factory.mktemp("scenes")
+    write_measured(folder, Mixer(pool, 100), 200, 0)
+    return folder
+
+
+def test_scenes_are_measured_once_and_a_stopped_measuring_goes_on(pool, scenes, tmp_path):
+    mixer = Mixer(pool, 100)
+    whole, some = Measured(scenes, 200), Measured(scenes, 130)
+    assert len(whole.kinds) == len(whole.numbers) == 200 and len(some.kinds) == 130
+    made = mixer.training(0, 1, 128)
+    assert whole.kinds[128:] == made.kinds[:72]
+    torch.testing.assert_close(whole.numbers[128:], measure(made.mel).half()[:72])
+    looks = iter([None, "a test"])
+    with pytest.raises(Stopped):
+        write_measured(tmp_path, mixer, 200, 0, asked=lambda: next(looks))
+    write_measured(tmp_path, mixer, 200, 0)
+    for name in ("measured.npy", "kinds.npy", "done.json"):
+        assert (tmp_path / name).read_bytes() == (scenes / name).read_bytes()
+
+
+def trained(pool, scenes, folder, stop):
+    return learn(
+        TINY,
+        Measured(scenes, 200),
+        [Mixer(pool, 100).held_out(0)],
+        TRAINING,
+        torch.device("cpu"),
+        Checkpoint(folder, "x"),
+        stop,
+    )
+
+
+def test_a_training_that_was_stopped_ends_as_an_unbroken_one(pool, scenes, tmp_path):
+    whole = trained(pool, scenes, tmp_path / "whole", Never())
+    with pytest.raises(Stopped):
+        trained(pool, scenes, tmp_path / "parts", After(3))
+    parts = trained(pool, scenes, tmp_path / "parts", Never())
+    assert parts.step == whole.step
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(value, parts.model.state_dict()[name]), name
+    columns = ["step", "loss", "held_out_map"]
+    assert parts.log[columns].equals(whole.log[columns])
+    best = whole.log["held_out_map"].idxmax()
+    assert whole.step == whole.log["step"][best]
+
+
+def test_what_is_shipped_loads_in_float32_with_its_record(pool, scenes, tmp_path):
+    learned = trained(pool, scenes, tmp_path / "run", Never())
+    write_learned(tmp_path / "model", learned, {**TINY, "training": asdict(TRAINING)})
+    loaded = load_model(tmp_path / "model")
+    for name, value in learned.model.state_dict().items():
+        kept = value.half().float() if value.is_floating_point() else value
+        assert torch.equal(loaded.state_dict()[name], kept), name
+    about = json.loads((tmp_path / "model/model.json").read_text())["about"]
+    assert about["step"] == learned.step and about["kinds"] == len(KINDS)
+    assert about["training"]["schedule"] == {"learning_rate": 0.01}
+    assert only_synthesised(tmp_path / "model")
+    log = pd.read_csv(tmp_path / "model/training.csv")
+    assert about["held_out_map"] == log.set_index("step")["held_out_map"][learned.step]
