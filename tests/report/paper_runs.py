@@ -1,7 +1,8 @@
 """A run of all three studies as at the papers' scale, in which every claim is reproduced."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -10,41 +11,99 @@ import synthetic
 import synthetic_audio
 import synthetic_style
 
-from triptych.audio.report.claims import BEST, AudioScores
-from triptych.audio.report.claims_data import AudioData
-from triptych.audio.report.claims_statistics import Statistics
-from triptych.audio.report.claims_verdicts import audio_verdicts
-from triptych.audio.report.rows import AudioStudy, read_rows
-from triptych.report.verdicts import Verdict
-from triptych.rl import study as rl
-from triptych.style import study as style
+from triptych.audio.report.rows import read_rows
+from triptych.report.claims import Verdict, judged
+from triptych.studies import NAMES
 
 PUBLISHED = Path(__file__).parents[2] / "resources" / "published" / "audio_table2.csv"
+BEST = ("passt_n", "roberta_large")
+Change = Callable[[pd.DataFrame], pd.DataFrame]
+"""How a test changes one of the files."""
 
 
 @dataclass
 class Run:
-    """What the rule report_claims reads: frames by the name of its input, and its params."""
+    """What the rule report_claims reads: frames by the name of its input, and settings by study."""
 
     frames: dict[str, pd.DataFrame]
-    architectures: dict[str, str] = field(
-        default_factory=lambda: {"alexnet": "alexnet", "vgg": "vgg19", "held_out": "alexnet"}
-    )
-    audio: dict[str, Any] = field(
-        default_factory=lambda: synthetic_audio.with_twin(synthetic_audio.settings(paper=True))
-    )
-    audio_trained: dict[str, Any] = field(
-        default_factory=lambda: {
-            **{"exclude": "strict", "precisions": ["bf16", "bf16"]},
-            "audiocaps_captions": "first",
-        }
-    )
-    photographs: str = "coco"
-    rl_precision: str = "tf32"
+    settings: dict[str, dict[str, Any]]
 
-    def changed(self, **frames: pd.DataFrame) -> "Run":
-        """The same run with other frames."""
-        return replace(self, frames={**self.frames, **frames})
+    def changed(self, name: str, change: Callable[[Any], Any]) -> "Run":
+        """The same run with another frame, or another of a study's settings (`rl.precision`)."""
+        if name in self.frames:
+            return replace(self, frames={**self.frames, name: change(self.frames[name].copy())})
+        study, key = name.split(".")
+        own = self.settings[study]
+        return replace(self, settings={**self.settings, study: {**own, key: change(own[key])}})
+
+    def read(self, study: str) -> tuple[Any, dict[str, Any]]:
+        """What a study's claims compare, and its facts."""
+        frames = {
+            name.removeprefix(f"{study}_"): frame
+            for name, frame in self.frames.items()
+            if name.startswith(f"{study}_")
+        }
+        read_run = import_module(f"triptych.{study}.report.claims_facts").read_run
+        found: tuple[Any, dict[str, Any]] = read_run(frames, self.settings[study])
+        return found
+
+    def verdicts(self, study: str) -> dict[str, Verdict]:
+        """A study's verdicts by claim."""
+        run, facts = self.read(study)
+        return {verdict.id: verdict for verdict in judged(claims(study), facts, run)}
+
+    def unmet(self, study: str) -> set[str]:
+        """Facts that some claim of a study needs otherwise."""
+        _, facts = self.read(study)
+        return {
+            need.fact
+            for claim in claims(study)
+            for need in claim.needs
+            if not need.met(facts[need.fact])
+        }
+
+
+def claims(study: str) -> Any:
+    """The records of a study's claims."""
+    return import_module(f"triptych.{study}.study").CLAIMS
+
+
+def needed(study: str) -> set[str]:
+    """Facts that a study's claims need."""
+    return {need.fact for claim in claims(study) for need in claim.needs}
+
+
+def _rows(frame: pd.DataFrame, which: dict[str, Any]) -> pd.Series:
+    chosen = pd.Series(True, index=frame.index)
+    for column, value in which.items():
+        chosen &= frame[column].isin(value if isinstance(value, list) else [value])
+    return chosen
+
+
+def scaled(column: str, factor: float, **which: Any) -> Change:
+    """A column times a factor, in the rows of these values."""
+
+    def change(frame: pd.DataFrame) -> pd.DataFrame:
+        return frame.assign(
+            **{column: frame[column].where(~_rows(frame, which), frame[column] * factor)}
+        )
+
+    return change
+
+
+def said(column: str, value: Any, **which: Any) -> Change:
+    """Another value of a column, in the rows of these values."""
+    return lambda frame: frame.assign(**{column: frame[column].mask(_rows(frame, which), value)})
+
+
+def without(**which: Any) -> Change:
+    """No rows of these values."""
+    return lambda frame: frame[~_rows(frame, which)]
+
+
+def below(column: str, value: float) -> Change:
+    """Only rows with less in a column."""
+    return lambda frame: frame[frame[column] < value]
 
 
 def style_frames() -> dict[str, pd.DataFrame]:
@@ -105,139 +164,38 @@ def rl_frames() -> dict[str, pd.DataFrame]:
     """D4RL's data, the paper's widths, five seeds."""
     layers = synthetic.layers()
     return {
-        "scores": synthetic.both_ways(synthetic.scores(updates=100_000)),
-        "trained_layers": layers,
-        "layers": layers,
-        "sizes": synthetic.sizes(),
-        "latency": synthetic.latency(),
-        "datasets": synthetic.datasets("d4rl"),
+        "rl_scores": synthetic.both_ways(synthetic.scores(updates=100_000)),
+        "rl_trained_layers": layers,
+        "rl_layers": layers,
+        "rl_sizes": synthetic.sizes(),
+        "rl_latency": synthetic.latency(),
+        "rl_datasets": synthetic.datasets("d4rl"),
     }
 
 
-def paper_run() -> Run:
-    """Every claim of all three studies is reproduced."""
-    return Run({**style_frames(), **audio_frames(), **rl_frames()})
-
-
-def verdicts(run: Run, *, prefix: str = "") -> dict[str, Verdict]:
-    """All verdicts by claim, or those of the study whose claims begin with `prefix`."""
-    studies = {"style": _style, "audio": _audio, "rl": _rl}
-    found = [
-        verdict
-        for name, decide in studies.items()
-        if prefix in ("", name)
-        for verdict in decide(run)
-    ]
-    return {verdict.id: verdict for verdict in found}
-
-
-def _style(run: Run) -> list[Verdict]:
-    frames = {
-        name.removeprefix("style_"): frame
-        for name, frame in run.frames.items()
-        if name.startswith("style_")
+def settings() -> dict[str, dict[str, Any]]:
+    """What the rules give as params.settings."""
+    return {
+        "style": {
+            "architectures": {"alexnet": "alexnet", "vgg": "vgg19", "held_out": "alexnet"},
+            **{"timed": "waves", "photographs": "coco"},
+        },
+        "audio": {
+            "study": synthetic_audio.with_twin(synthetic_audio.settings(paper=True)),
+            "trained": {
+                **{"exclude": "strict", "precisions": ["bf16", "bf16"]},
+                "audiocaps_captions": "first",
+            },
+        },
+        "rl": {
+            **{"last_evaluations": 2, "precision": "tf32", "observations": "normalised"},
+            "networks": {"BC": "paper", "BCQ": "paper"},
+        },
     }
-    settings = {"architectures": run.architectures, "timed": "waves"}
-    settings["photographs"] = run.photographs
-    return style.verdicts_on(frames, settings)
 
 
-def _audio(run: Run) -> list[Verdict]:
-    of = run.frames
-    return audio_verdicts(
-        AudioScores.read(
-            of["audio_queries"],
-            of["audio_history"],
-            of["audio_ensembles"],
-            of["audio_subsets"],
-            of["audio_published"],
-            _statistics(run),
-            AudioStudy.read(**run.audio),
-            _audio_data(run),
-        )
-    )
-
-
-_READ: dict[tuple[int, ...], tuple[Run, AudioData]] = {}
-_COUNTED: dict[tuple[int, ...], tuple[Run, Statistics]] = {}
-
-
-def _statistics(run: Run) -> Statistics:
-    """Counted once for the same frames, likewise."""
-    frames = {each: run.frames[f"audio_{each}"] for each in ("clips", "captions", "asked")}
-    frames["unfiltered"] = run.frames["audio_unfiltered"]
-    key = tuple(map(id, frames.values()))
-    if key not in _COUNTED:
-        _COUNTED[key] = (run, Statistics.read(**frames, sources={}, backend=""))
-    about = {name: run.audio[name] for name in ("sources", "backend")}
-    return replace(_COUNTED[key][1], **about)
-
-
-def _audio_data(run: Run) -> AudioData:
-    """Read once for the same frames, which are half a million rows; the run keeps their ids."""
-    names = ("counts", "manifest", "captions", "variations", "usage")
-    frames = {name: run.frames[f"audio_{name}"] for name in names}
-    key = tuple(map(id, frames.values()))
-    if key not in _READ:
-        _READ[key] = (run, AudioData.read(**frames, **run.audio_trained))
-    return replace(
-        _READ[key][1],
-        exclude=run.audio_trained["exclude"],
-        precisions=run.audio_trained["precisions"],
-    )
-
-
-def _rl(run: Run) -> list[Verdict]:
-    settings = {
-        **{"last_evaluations": 2, "precision": run.rl_precision, "observations": "normalised"},
-        "networks": {"BC": "paper", "BCQ": "paper"},
-    }
-    return rl.verdicts_on(run.frames, settings)
-
-
-def _as_long(history: pd.DataFrame, run: str, other: str) -> pd.DataFrame:
-    """The history of `run` replaced by that of `other`."""
-    replaced = history[history["run"] == other].assign(run=run)
-    return pd.concat([history[history["run"] != run], replaced], ignore_index=True)
-
-
-def contrary_run() -> Run:
-    """Of the same size and on the same data, and no claim holds."""
-    run = paper_run()
-    changed = [name for name in run.frames if not name.startswith("audio")]
-    of = {name: run.frames[name].copy() for name in changed}
-    timing, history, runs = of["style_timing"], of["style_history"], of["style_runs"]
-    timing.loc[timing["backbone"] == "network", "seconds"] *= 1000
-    timing.loc[timing["backbone"] == "alexnet", "seconds"] /= 4
-    history.loc[(history["run"] == "alexnet") & (history["evaluation"] > 500), "total"] *= 30
-    runs.loc[runs["run"] == "adam-authors", "total_loss_final"] = 1e-9
-    of["style_quality"][["ssim_luma", "gram_distance", "edge_correlation"]] = 0.6
-    runs.loc[runs["run"] == "alexnet-1024", "status"] = "finished"
-    history = of["style_history"] = _as_long(history, "alexnet-1024", "alexnet-512")
-    of["style_flicker"]["ratio"] *= 2
-    of["style_stylised_runs"]["seconds"] = 10.0
-    device = {"device": synthetic_style.GPU, "painting": "waves", "variant": "plain"}
-    even = synthetic_style.speed(batches={1: 20.0, 8: 20.0})
-    scores, sizes, latency = of["scores"], of["sizes"], of["latency"]
-    raw, at_95 = scores["observations"] == "raw", scores["sparsity_percent"] == 95
-    scores.loc[at_95 & ~raw, "score_normalised"] *= 0.5
-    scores.loc[at_95 & raw, "score_normalised"] *= 2
-    scores.loc[scores["method"].isin(["shuffled", "shuffled_grasp"]), "score_normalised"] *= 2
-    sizes.loc[sizes["format"] == "coo", "bytes"] *= 2
-    latency.loc[latency["kernel"].isin(["torch CSR", "numba CSC"]), "microseconds_median"] *= 10
-    worse, longer = run.frames["audio_subsets"], run.frames["audio_captions"]
-    swapped = of["layers"].replace({"method": {"snip": "grasp", "grasp": "snip"}})
-    return run.changed(
-        **of
-        | {
-            "style_loss_timing": synthetic_style.timing_losses(device=synthetic_style.GPU),
-            "style_speed": even.assign(**device),
-            "audio_queries": audio_queries(lambda row: 0.9 - synthetic_audio.strength(row)),
-            "audio_subsets": worse.assign(
-                **{name: -worse[name] for name in ("difference", "difference_low")},
-                difference_high=-worse["difference_low"],
-            ),
-            "audio_captions": longer.assign(caption=longer["caption"] + "more"),
-            "layers": swapped,
-        }
-    )
+def paper_run(*studies: str) -> Run:
+    """Every claim of these studies, or of all three, is reproduced."""
+    made = {"style": style_frames, "audio": audio_frames, "rl": rl_frames}
+    frames = [made[name]() for name in studies or NAMES]
+    return Run({k: v for each in frames for k, v in each.items()}, settings())

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import synthetic
 
+from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
 from triptych.report.markdown import inline, render
 from triptych.report.page import (
     Page,
@@ -20,8 +21,7 @@ from triptych.report.page import (
 )
 from triptych.report.tables import Table
 from triptych.report.timings import duration, job_table, timing_table, versions
-from triptych.report.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from triptych.rl.report.claims import CRITERIA
+from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.comparisons import comparisons_long
 from triptych.rl.report.page import TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
@@ -106,7 +106,7 @@ SCALES = pd.DataFrame(
 def claims(scales=SCALES[:0], **changes):
     verdicts = pd.DataFrame(
         {
-            "id": list(CRITERIA),
+            "id": [claim.id for claim in CLAIMS],
             "verdict": [REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE, *[REPRODUCED] * 4],
             "measured": "first; second",
             "interval": None,
@@ -115,7 +115,7 @@ def claims(scales=SCALES[:0], **changes):
         }
     )
     published = pd.read_csv(RESOURCES / "published" / "rl_claims.csv")
-    return page_claims("rl", verdicts.assign(**changes), published, CRITERIA, scales)
+    return page_claims("rl", verdicts.assign(**changes), published, CLAIMS, scales)
 
 
 def study(**changes):
@@ -151,8 +151,8 @@ def test_the_page_shows_every_figure_table_claim_and_its_scale(pictures):
     ids = {attrs.get("id") for _, attrs in elements.seen}
     tables = {"rl_table1", "rl_scores", "rl_emptied_layers", "rl_datasets", "timings"}
     assert ids >= set(TITLES) | tables | {"rl", "rl-claims", "time", "differences"}
-    for claim in CRITERIA:
-        assert claim in elements.text
+    for claim in CLAIMS:
+        assert claim.id in elements.text
     assert elements.text.count("demo scale") > 5
     for word in (REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE):
         assert word in elements.text
@@ -236,7 +236,7 @@ def test_a_verdict_on_an_unknown_claim_is_an_error():
     verdicts = pd.DataFrame({"id": ["rl-new"], "verdict": [REPRODUCED]})
     published = pd.read_csv(RESOURCES / "published" / "rl_claims.csv")
     with pytest.raises(ValueError, match="rl-new"):
-        page_claims("rl", verdicts, published, CRITERIA, SCALES)
+        page_claims("rl", verdicts, published, CLAIMS, SCALES)
 
 
 def test_every_product_of_the_study_has_a_caption_of_its_own():

@@ -13,12 +13,12 @@ from PIL import Image
 from test_page import SCALES, claims, page, study
 
 from triptych.audio.report.headlines import headlines as audio_headlines
+from triptych.report.claims import NOT_TESTABLE, REPRODUCED
 from triptych.report.embedding import PREVIEW_WIDTH, embedded, preview
 from triptych.report.page import PageFigure, larger_than
 from triptych.report.palette import save_figure
 from triptych.report.scoreboard import LONGEST, Headline, scores
 from triptych.report.tables import DASH, MINUS
-from triptych.report.verdicts import NOT_TESTABLE, REPRODUCED
 from triptych.rl.report.headlines import headlines as rl_headlines
 from triptych.style.report.headlines import headlines as style_headlines
 

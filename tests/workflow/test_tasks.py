@@ -10,7 +10,9 @@ import yaml
 from tiny_checkout import TINY, copy_checkout
 
 from triptych.core.config import merged
-from triptych.rl.study import verdicts_on
+from triptych.report.claims import judged
+from triptych.rl.report.claims import CLAIMS
+from triptych.rl.report.claims_facts import read_run
 
 TASKS = ["hopper", "pendulum", "robot", "ant"]
 
@@ -110,5 +112,5 @@ def test_claims_do_not_count_them(ran):
 
     settings = {"last_evaluations": 1, "precision": "float32", "observations": "normalised"}
     settings["networks"] = {"BC": "half", "BCQ": "narrow"}
-    alone = verdicts_on(frames(["hopper"]), settings)
-    assert verdicts_on(frames(TASKS), settings) == alone
+    alone, every = (read_run(frames(tasks), settings) for tasks in (["hopper"], TASKS))
+    assert judged(CLAIMS, every[1], every[0]) == judged(CLAIMS, alone[1], alone[0])

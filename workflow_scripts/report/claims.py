@@ -1,7 +1,7 @@
 """results/claims.csv: a verdict on each claim of the papers, with the figures behind it."""
 
 from triptych.core.job import job
-from triptych.report.verdicts import write_claims
+from triptych.report.claims import write_claims
 from triptych.studies import files_of, studies
 
 with job(snakemake):

@@ -32,7 +32,7 @@ with job(snakemake):
             study.TITLE,
             study.PAPER,
             params.facts[name],
-            page_claims(name, verdicts, published, study.CRITERIA, larger),
+            page_claims(name, verdicts, published, study.CLAIMS, larger),
             study.sections(
                 files_of(name, given),
                 params.settings[name],

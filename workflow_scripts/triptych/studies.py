@@ -1,20 +1,20 @@
 """The papers: the one list through which rules, page, claims, plan and command line reach them.
 
 Each is a wing, the package of its name, with the same few modules for all others to ask:
-`workflow` (what its rules ask, from config), `study` (its claims and its part of the page),
-`promised` (which claims a run of a config will decide) and `commands`. Its rules stand in
-rules/<name>.smk.
+`workflow` (what its rules ask, from config), `study` (its claims and its part of the page) and
+`commands`. Its rules stand in rules/<name>.smk.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from triptych.report.files import Files
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
+    from triptych.report.claims import Claim, Lacking, Verdict
     from triptych.report.page import PageFigure, Section
     from triptych.report.scoreboard import Headline
-    from triptych.report.verdicts import Verdict
 
 NAMES = {
     "style": "Style transfer",
@@ -37,8 +37,8 @@ class Study(Protocol):
         """Title, authors, year (Markdown)."""
 
     @property
-    def CRITERIA(self) -> Mapping[str, str]:
-        """What decides each claim, by its id."""
+    def CLAIMS(self) -> "Sequence[Claim]":
+        """Its claims, in the order of resources/published/<name>_claims.csv."""
 
     @property
     def TITLES(self) -> Mapping[str, str]:
@@ -49,6 +49,9 @@ class Study(Protocol):
 
     def verdicts(self, files: Files, settings: Mapping[str, Any]) -> "list[Verdict]":
         """A verdict on each claim, from the files and settings that its `workflow` names."""
+
+    def lacking(self, workflow: Any, on_gpu: bool) -> "dict[str, Lacking]":
+        """What a run that has not begun will lack to test each claim. workflow: of its config."""
 
     def sections(
         self, files: Files, settings: Mapping[str, Any], figures: "Mapping[str, PageFigure]"
@@ -67,6 +70,18 @@ def studies() -> dict[str, Study]:
         "audio": audio,
         "rl": rl,
     }
+
+
+def foreseen(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[str, Lacking]":
+    """What a run of a config will lack to test each claim, by the claims' ids.
+
+    sources: resources/sources.yaml. Raises ConfigError where a study's values don't fit together.
+    """
+    found: dict[str, Lacking] = {}
+    for name, study in studies().items():
+        workflow = import_module(f"triptych.{name}.workflow").Workflow(config, sources)
+        found |= study.lacking(workflow, config["device"] == "cuda")
+    return found
 
 
 def inputs_of(wings: Mapping[str, Any], part: str) -> tuple[dict[str, list[str]], dict[str, Any]]:

@@ -1,14 +1,11 @@
-"""Comparisons and our own claims: against SciPy's rank test, and runs made to hold or to break."""
+"""Comparisons of methods, against SciPy's tests of pairs and of ranks."""
 
 import numpy as np
 import pandas as pd
 import pytest
 import synthetic
 from scipy.stats import mannwhitneyu, ttest_rel
-from test_claims import PAPER
 
-from triptych.report.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED
-from triptych.rl.report.claims_ours import criteria_beat_their_shuffles, normalising_makes_it_work
 from triptych.rl.report.comparisons import (
     comparisons_long,
     comparisons_table,
@@ -105,50 +102,3 @@ def test_a_variant_stands_beside_the_default_with_scipys_interval():
         ("SNIP", "10 iterations"),
         ("GraSP", "7 transitions, 10 iterations"),
     }
-
-
-def both_ways(gain):
-    """BC's runs, the pruned raw ones `gain` points below the normalised, the dense ones equal."""
-    normalised = run_scores(synthetic.scores(methods=("snip", "grasp")), 2)
-    raw = normalised.assign(observations="raw")
-    raw.loc[raw["method"] != "dense", "score"] -= gain + np.random.default_rng(0).normal(0, 1)
-    return pd.concat([normalised, raw], ignore_index=True)
-
-
-def test_normalising_that_helps_pruned_networks_alone_is_seen_as_the_cause():
-    verdict = normalising_makes_it_work(both_ways(30), PAPER)
-    assert verdict.verdict == REPRODUCED and "Hopper SNIP +3" in verdict.measured
-    assert normalising_makes_it_work(both_ways(-5), PAPER).verdict == NOT_REPRODUCED
-
-
-def test_normalising_that_helps_dense_networks_as_much_is_no_cause():
-    runs = both_ways(30)
-    runs.loc[runs["observations"] == "raw", "score"] = (
-        runs.loc[runs["observations"] == "normalised", "score"].to_numpy() - 30
-    )
-    verdict = normalising_makes_it_work(runs, PAPER)
-    assert verdict.verdict == NOT_REPRODUCED and "gain more than the dense" in verdict.reason
-
-
-def test_raw_runs_that_are_missing_make_it_untestable():
-    runs = both_ways(30)
-    verdict = normalising_makes_it_work(runs[runs["observations"] == "normalised"], PAPER)
-    assert verdict.verdict == NOT_TESTABLE and "was not trained on raw" in verdict.reason
-
-
-@pytest.mark.parametrize(("less", "expected"), [(20, REPRODUCED), (0, NOT_REPRODUCED)])
-def test_criteria_matter_where_they_beat_their_own_shuffled_masks(less, expected):
-    own = run_scores(synthetic.scores(methods=("snip", "grasp")), 2)
-    random = np.random.default_rng(1)
-    shuffles = [
-        own[own["method"] == method].assign(method=control)
-        for method, control in (("snip", "shuffled"), ("grasp", "shuffled_grasp"))
-    ]
-    moved = [
-        each.assign(score=each["score"] - less + random.normal(0, 1, len(each)))
-        for each in shuffles
-    ]
-    verdict = criteria_beat_their_shuffles(pd.concat([own, *moved]), PAPER)
-    assert verdict.verdict == expected
-    alone = criteria_beat_their_shuffles(own, PAPER)
-    assert alone.verdict == NOT_TESTABLE and "was not run on every task" in alone.reason

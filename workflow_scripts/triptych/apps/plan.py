@@ -121,7 +121,21 @@ def _plan(options: argparse.Namespace) -> int:
         for n, job in enumerate(jobs)
     ]
     print(page(jobs, each, scale, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
+    print(claims_page(config, source_of(root) / "resources" / "sources.yaml"))
     return 0
+
+
+def claims_page(config: Mapping[str, Any], sources: Path) -> str:
+    """A line for each claim: whether a run of this config can decide it, and what it would lack."""
+    import yaml
+
+    from triptych.studies import foreseen
+
+    lacking = foreseen(config, yaml.safe_load(sources.read_text(encoding="utf-8")))
+    decided = Counter(each.decided for each in lacking.values())
+    lines = [f"Claims: {', '.join(f'{count} {word}' for word, count in decided.items())}."]
+    lines += [f"  {name}: {each.decided}. {each.text()}" for name, each in lacking.items()]
+    return "\n".join(["", *lines])
 
 
 def dry_run(root: Path, overlays: Sequence[Path], everything: bool = True) -> str:

@@ -3,31 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
 from triptych.audio.report import headlines as numbers
-from triptych.audio.report.claims import CRITERIA, AudioScores
-from triptych.audio.report.claims_data import AudioData
-from triptych.audio.report.claims_statistics import Statistics
-from triptych.audio.report.claims_verdicts import audio_verdicts
+from triptych.audio.report.claims import CLAIMS
+from triptych.audio.report.claims_facts import planned_facts, read_run
 from triptych.audio.report.page import TITLES, audio_sections
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
+from triptych.report.claims import Lacking, Verdict, foreseen, judged
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
-from triptych.report.verdicts import Verdict
 
-__all__ = [
-    "CRITERIA",
-    "PAPER",
-    "TITLE",
-    "TITLES",
-    "headlines",
-    "sections",
-    "verdicts",
-    "verdicts_on",
-]
+__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "lacking", "sections", "verdicts"]
 
 TITLE = "Text-to-audio retrieval"
 PAPER = (
@@ -39,37 +26,13 @@ SHOWN = ("table1", "table2", "ensembles", "leaks", "beyond", "usage")
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """A verdict on each claim, in the order of resources/published/audio_claims.csv."""
-    return verdicts_on({name: read_rows(paths) for name, paths in files.items()}, settings)
+    run, facts = read_run({name: read_rows(paths) for name, paths in files.items()}, settings)
+    return judged(CLAIMS, facts, run)
 
 
-def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
-    """The same, from the frames that those files hold."""
-    data = AudioData.read(
-        counts=frames["counts"],
-        manifest=frames["manifest"],
-        captions=frames["captions"],
-        variations=frames["variations"],
-        usage=frames["usage"],
-        **settings["trained"],
-    )
-    scores = AudioScores.read(
-        frames["queries"],
-        frames["history"],
-        frames["ensembles"],
-        frames["subsets"],
-        frames["published"],
-        Statistics.read(
-            clips=frames["clips"],
-            captions=frames["captions"],
-            asked=frames["asked"],
-            unfiltered=frames["unfiltered"],
-            sources=settings["study"]["sources"],
-            backend=settings["study"]["backend"],
-        ),
-        AudioStudy.read(**settings["study"]),
-        data,
-    )
-    return audio_verdicts(scores)
+def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
+    """What a run of a config, given by its Workflow, will lack to test each claim."""
+    return foreseen(CLAIMS, planned_facts(workflow))
 
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:

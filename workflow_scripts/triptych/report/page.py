@@ -15,17 +15,18 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from triptych.report.embedding import PAGE_WIDTH, Embedded, data_address, embedded
-from triptych.report.markdown import inline, render
-from triptych.report.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
-from triptych.report.tables import DASH, Table
-from triptych.report.verdicts import (
+from triptych.report.claims import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
     ON_OTHER_DATA,
     REPRODUCED,
     SEEN,
+    Claim,
 )
+from triptych.report.embedding import PAGE_WIDTH, Embedded, data_address, embedded
+from triptych.report.markdown import inline, render
+from triptych.report.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
+from triptych.report.tables import DASH, Table
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -175,7 +176,7 @@ def page_claims(
     study: str,
     verdicts: pd.DataFrame,
     published: pd.DataFrame,
-    criteria: Mapping[str, str],
+    claims: Sequence[Claim],
     larger: pd.DataFrame,
 ) -> list[PageClaim]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
@@ -183,6 +184,7 @@ def page_claims(
     larger: the rows of resources/scales.csv that this run has not been (`larger_than`). Raises
     ValueError for a verdict on a claim that is not listed.
     """
+    criteria = {claim.id: claim.criterion for claim in claims}
     deciding = larger.drop_duplicates("claim").set_index("claim")
     listed = published.set_index("id")
     unknown = sorted(set(verdicts["id"]) - set(listed.index))
@@ -195,7 +197,7 @@ def page_claims(
             id=str(row["id"]),
             claim=str(listed.at[row["id"], "claim"]),
             where=str(listed.at[row["id"], "where"]),
-            criterion=criteria.get(str(row["id"]), ""),
+            criterion=criteria[str(row["id"])],
             verdict=str(row["verdict"]),
             measured=str(row["measured"]).split("; "),
             interval=_text(row["interval"]),

@@ -4,8 +4,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from triptych.report.claims import NOT_TESTABLE
 from triptych.report.tables import DASH, MINUS, percent
-from triptych.report.verdicts import NOT_TESTABLE
 
 LONGEST = 64
 """Letters of a cell; a claim's card has the whole of it."""

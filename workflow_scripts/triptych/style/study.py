@@ -3,29 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pandas as pd
-
 from triptych.core.files import read_frames
+from triptych.report.claims import Lacking, Verdict, foreseen, judged
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
-from triptych.report.verdicts import Verdict
-from triptych.style.report import claims_images, claims_losses, claims_speed
 from triptych.style.report import headlines as numbers
-from triptych.style.report.claims import CRITERIA
+from triptych.style.report.claims import CLAIMS
+from triptych.style.report.claims_facts import planned_facts, read_run
 from triptych.style.report.page import TITLES, style_sections
 from triptych.style.report.tables_beyond import read_variants
 
-__all__ = [
-    "CRITERIA",
-    "PAPER",
-    "TITLE",
-    "TITLES",
-    "headlines",
-    "sections",
-    "verdicts",
-    "verdicts_on",
-]
+__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "lacking", "sections", "verdicts"]
 
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
@@ -35,31 +24,13 @@ BY_VARIANT = ("speed", "properties")
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """A verdict on each claim, in the order of resources/published/style_claims.csv."""
-    return verdicts_on(_read(files), settings)
+    run, facts = read_run(_read(files), settings)
+    return judged(CLAIMS, facts, run)
 
 
-def verdicts_on(frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]) -> list[Verdict]:
-    """The same, from the frames that those files hold."""
-    runs, history, quality = frames["runs"], frames["history"], frames["quality"]
-    timing, architectures = frames["timing"], settings["architectures"]
-    photographs = settings["photographs"]
-    stylised = frames["stylised_runs"]
-    timed = stylised[stylised["painting"] == settings["timed"]]
-    return [
-        claims_speed.network_is_faster(timing, architectures, timed),
-        claims_speed.large_images_take_seconds(stylised),
-        claims_speed.alexnet_is_faster(timing, architectures),
-        claims_losses.backbones_share_a_trend(runs, history),
-        claims_speed.loss_functions_differ_in_time(frames["loss_timing"], runs, history),
-        claims_losses.lbfgs_ends_lowest(runs),
-        claims_losses.sgd_fails(runs, history, quality),
-        claims_losses.content_start_keeps_structure(runs, quality),
-        claims_speed.videos_are_batched_and_kept(frames["speed"], frames["properties"]),
-        claims_images.versions_differ(runs, stylised, quality, architectures, photographs),
-        claims_images.adam_keeps_content(runs, quality),
-        claims_images.alexnet_fails_when_scaled(runs, history),
-        claims_images.videos_stay_consistent(frames["flicker"], stylised, photographs),
-    ]
+def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
+    """What a run of a config, given by its Workflow, will lack to test each claim."""
+    return foreseen(CLAIMS, planned_facts(workflow, on_gpu))
 
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
@@ -75,7 +46,7 @@ def sections(
     return style_sections(**frames, videos=files["videos"], figures=figures)
 
 
-def _read(files: Files) -> dict[str, pd.DataFrame]:
+def _read(files: Files) -> dict[str, Any]:
     return {
         name: read_variants(paths) if name in BY_VARIANT else read_frames(paths)
         for name, paths in files.items()

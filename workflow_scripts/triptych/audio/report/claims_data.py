@@ -1,18 +1,18 @@
-"""What the audio study's models were trained on, beside what was published of it."""
+"""What the audio study trained on, and what the data sets' lists hold (Section 2.4)."""
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
-from triptych.audio.data_sizes import AUDIOCAPS, CLOTHO, WAVCAPS
+from triptych.audio.data_sizes import AUDIOCAPS, CLOTHO, WAVCAPS, Clips, clips_of, trained_on
 from triptych.audio.report.labels import DATASET_LABELS
-from triptych.report.palette import label
-from triptych.report.verdicts import few_data, other_precision
+from triptych.audio.report.rows import AudioStudy
 
 DATASETS = ("clotho", "audiocaps", "wavcaps")
-SYNTHESISED, LEFT_OUT = "synthesised", "none"
-DEVELOPMENT = "development"
+SYNTHESISED, LEFT_OUT, DEVELOPMENT, TEMPLATE = "synthesised", "none", "development", "template"
 CLIPS = {
     ("clotho", DEVELOPMENT): CLOTHO[DEVELOPMENT].count,
     ("audiocaps", ""): AUDIOCAPS["all"].count,
@@ -25,136 +25,179 @@ CAPTIONS = {
     "wavcaps": sum(clips.captions for clips in WAVCAPS.values()),
 }
 NEW_CAPTIONS = 5 * CAPTIONS["clotho"]
-POLICIES = ("none", "strict")
-"""The report left no leak out; `strict` leaves none in, which a claim must stand."""
+LABELLED = ("development", "validation", "evaluation")
+LISTED = {
+    "clotho": sum(CLOTHO[split].count for split in LABELLED),
+    "audiocaps": AUDIOCAPS["all"].count,
+    "wavcaps": sum(part.count for part in WAVCAPS.values()),
+}
+"""Published recordings with captions."""
 PAPER_MODEL = "gpt-3.5-turbo"
-PRECISIONS = ("float32", "tf32", "fp16", "bf16")
-"""The report trained in 16 bits."""
+WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+"""A word: "high-pitched" is one, a dash or an ampersand alone is none."""
 
 
 @dataclass(frozen=True)
 class AudioData:
-    """What the evaluated corpus is made of, as its files say.
+    """What the evaluated corpus is made of.
 
     clips: recordings that were there, trained on or left out as leaks, by data set and split.
-    captions: of the clips trained on, by data set; expected: as many as published. new_captions: of
-    Clotho's development split. leaked: clips trained on that are recordings of a protected split.
-    exclude: the leak policy.
-    backend, model: what wrote the new captions. precisions: of pretraining and fine-tuning.
+    captions: of the clips trained on, by data set. new_captions: of Clotho's development split.
+    leaked: clips trained on that are recordings of a protected split. backend, model: what wrote
+    the new captions.
     """
 
     clips: Mapping[tuple[str, str], int]
     captions: Mapping[str, int]
-    expected: Mapping[str, int]
     new_captions: int
     leaked: int
-    exclude: str
     backend: str
     model: str
-    precisions: Collection[str]
-
-    @classmethod
-    def read(
-        cls,
-        *,
-        counts: pd.DataFrame,
-        manifest: pd.DataFrame,
-        captions: pd.DataFrame,
-        variations: pd.DataFrame,
-        usage: pd.DataFrame,
-        exclude: str,
-        precisions: Sequence[str],
-        audiocaps_captions: str = "all",
-    ) -> "AudioData":
-        """From counts.csv and manifest.csv of the evaluated corpus, every captions.csv, and
-        variations.csv and usage.csv of the new captions. audiocaps_captions: all of a clip, or its
-        first one alone."""
-        there = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
-        clips: dict[tuple[str, str], int] = {}
-        for dataset, split, count in zip(counts["dataset"], counts["split"], there, strict=True):
-            for key in ((str(dataset), str(split)), (str(dataset), "")):
-                clips[key] = clips.get(key, 0) + int(count)
-        trained = set(manifest.loc[manifest["role"] == "train", "clip"])
-        of_training = captions.loc[captions["clip"].isin(trained), "clip"]
-        new = variations.loc[variations["clip"].isin(trained), "clip"]
-        ours = usage.iloc[0]
-        datasets = dataset_of(of_training)
-        if audiocaps_captions == "first":
-            first = ~((datasets == "audiocaps") & of_training.duplicated())
-            datasets = datasets[first]
-        counted = datasets.value_counts()
-        found = {name: int(counted.get(name, 0)) for name in DATASETS}
-        return cls(
-            clips=clips,
-            captions=found,
-            expected=expected_captions(audiocaps_captions),
-            new_captions=int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
-            leaked=int(counts["leaked"].sum()),
-            exclude=exclude,
-            backend=str(ours["backend"]),
-            model=str(ours["model"]),
-            precisions=frozenset(precisions),
-        )
-
-    def obstacles(self) -> list[str]:
-        """Why a claim cannot be tested on what these models were trained on."""
-        found = []
-        if self.exclude not in POLICIES:
-            found.append(f"the leak policy was {self.exclude}, not {' or '.join(POLICIES)}")
-        elif self.exclude == "strict" and self.leaked:
-            found.append(f"{self.leaked} recordings that models are judged by were trained on")
-        return found + other_precision(self.precisions, PRECISIONS)
-
-    def captions_obstacles(self, sources: Mapping[str, str]) -> list[str]:
-        """Whether the new captions are too few, or no language model's."""
-        found = []
-        if self.backend == "template":
-            found.append("the new captions were written by a template, not by GPT")
-        if sources.get("clotho") != SYNTHESISED:
-            found += few_data(self.new_captions, NEW_CAPTIONS, "new captions")
-        return found
-
-    def other_data(
-        self, sources: Mapping[str, str], datasets: Collection[str] = DATASETS
-    ) -> list[str]:
-        """In what the recordings are not the report's, of the data sets that a claim needs."""
-        made = [name for name in datasets if sources.get(name) == SYNTHESISED]
-        found = [f"recordings were synthesised in place of {listed(made)}"] if made else []
-        absent = [name for name in datasets if sources.get(name, LEFT_OUT) == LEFT_OUT]
-        found += (
-            [f"{listed(absent)} {'was' if len(absent) == 1 else 'were'} left out"] if absent else []
-        )
-        there = [name for name in datasets if name not in (*made, *absent)]
-        for (dataset, split), published in CLIPS.items():
-            if dataset in there:
-                name = f"{label(DATASET_LABELS, dataset)} {split}".strip()
-                count = self.clips.get((dataset, split), 0)
-                found += few_data(count, published, f"recordings of {name}")
-        for dataset, published in self.expected.items():
-            if dataset in there:
-                name = f"captions of {label(DATASET_LABELS, dataset)}"
-                found += few_data(self.captions.get(dataset, 0), published, name)
-        return found
-
-    def other_captions(self) -> list[str]:
-        """Whether another language model than the report's wrote the new captions."""
-        if self.backend != "openai" or self.model.startswith(PAPER_MODEL):
-            return []
-        return [f"the new captions were written by {self.model}, not by {PAPER_MODEL}"]
 
 
-def dataset_of(clips: pd.Series) -> pd.Series:
+def read_data(frames: Mapping[str, pd.DataFrame], trained: Mapping[str, Any]) -> AudioData:
+    """From counts.csv and manifest.csv of the evaluated corpus, every captions.csv, and
+    variations.csv and usage.csv of the new captions. trained: `Workflow.trained`."""
+    counts, manifest = frames["counts"], frames["manifest"]
+    there = counts["train"].where(counts["train"] == 0, counts["train"] + counts["excluded"])
+    clips: dict[tuple[str, str], int] = {}
+    for dataset, split, count in zip(counts["dataset"], counts["split"], there, strict=True):
+        for key in ((str(dataset), str(split)), (str(dataset), "")):
+            clips[key] = clips.get(key, 0) + int(count)
+    used = set(manifest.loc[manifest["role"] == "train", "clip"])
+    captions, new = (
+        frames[name].loc[frames[name]["clip"].isin(used), "clip"]
+        for name in ("captions", "variations")
+    )
+    datasets = _dataset_of(captions)
+    if trained.get("audiocaps_captions") == "first":
+        datasets = datasets[~((datasets == "audiocaps") & captions.duplicated())]
+    usage = frames["usage"].iloc[0]
+    return AudioData(
+        clips,
+        {str(name): int(count) for name, count in datasets.value_counts().items()},
+        int(new.str.startswith(f"clotho/{DEVELOPMENT}/").sum()),
+        int(counts["leaked"].sum()),
+        str(usage["backend"]),
+        str(usage["model"]),
+    )
+
+
+def planned_data(config: Mapping[str, Any]) -> AudioData:
+    """All that is published of what a config asks for. config: the section `audio`."""
+    captions = dict.fromkeys(DATASETS, 0)
+    for dataset, part in trained_on(config, config["evaluated"], DATASETS):
+        captions[dataset] += part.captions
+    clips: dict[tuple[str, str], int] = {}
+    for dataset in DATASETS:
+        for split, part in clips_of(config, dataset).items():
+            clips[dataset, split] = part.count
+            clips[dataset, ""] = clips.get((dataset, ""), 0) + part.count
+    asked = config["captions"]
+    new = asked["variations"] * captions["clotho"]
+    return AudioData(clips, captions, new, 0, asked["backend"], asked["model"])
+
+
+def data_facts(
+    data: AudioData, sources: Mapping[str, str], trained: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The facts of what models were trained on. trained: `Workflow.trained`."""
+    expected = dict(CAPTIONS)
+    if trained.get("audiocaps_captions") == "first":
+        expected["audiocaps"] = AUDIOCAPS["all"].count
+    facts: dict[str, Any] = {
+        "policy": {trained["exclude"]},
+        "leaked": data.leaked if trained["exclude"] == "strict" else 0,
+        "precision": set(trained["precisions"]),
+        "written": data.backend != TEMPLATE,
+        "writer": {
+            PAPER_MODEL
+            if data.backend != "openai" or data.model.startswith(PAPER_MODEL)
+            else data.model
+        },
+        "new captions": NEW_CAPTIONS if sources.get("clotho") == SYNTHESISED else data.new_captions,
+    }
+    for dataset in DATASETS:
+        source = _source(sources, dataset)
+        shares = [
+            data.clips.get(key, 0) / count for key, count in CLIPS.items() if key[0] == dataset
+        ]
+        said = data.captions.get(dataset, 0) / expected[dataset]
+        facts[f"{dataset} source"] = {source}
+        # Of what is not there it has been said already.
+        facts[f"{dataset} recordings"] = min(shares) if source == "published" else 1
+        facts[f"{dataset} captions"] = said if source == "published" else 1
+    return facts
+
+
+def _source(sources: Mapping[str, str], dataset: str) -> str:
+    source = sources.get(dataset, LEFT_OUT)
+    return {SYNTHESISED: SYNTHESISED, LEFT_OUT: "left out"}.get(source, "published")
+
+
+def counted(
+    clips: pd.DataFrame, captions: pd.DataFrame, asked: pd.DataFrame, unfiltered: pd.DataFrame
+) -> dict[str, dict[str, float]]:
+    """Numbers of each data set by the keys of `claims.STATED`, from every clips.csv and
+    captions.csv, the challenge's queries.csv and the new captions as they were written."""
+    found = {}
+    lists = dict(iter(clips.groupby("dataset")))
+    for dataset, said in captions.groupby(_dataset_of(captions["clip"])):
+        if dataset in DATASET_LABELS and dataset in lists:
+            found[str(dataset)] = _of(lists[dataset], said)
+    if "clotho" in found:
+        new = unfiltered["clip"].str.startswith("clotho/development/")
+        found["clotho"] |= {"asked": float(len(asked)), "new captions": float(new.sum())}
+    return found
+
+
+def _of(clips: pd.DataFrame, captions: pd.DataFrame) -> dict[str, float]:
+    parts = {str(split): float(count) for split, count in clips["split"].value_counts().items()}
+    words = captions["caption"].dropna().map(lambda caption: len(WORD.findall(caption)))
+    each = captions.groupby("clip").size()
+    seconds = pd.to_numeric(clips.loc[clips["split"].isin(LABELLED), "seconds"]).dropna()
+    lengths = {"shortest": seconds.min(), "longest": seconds.max()} if len(seconds) else {}
+    return {
+        **parts,
+        "all": float(len(clips)),
+        "labelled": float(clips["clip"].isin(set(captions["clip"])).sum()),
+        "fewest captions": float(each.min()),
+        "most captions": float(each.max()),
+        "fewest words": float(words.min()),
+        "most words": float(words.max()),
+        "mean words": float(words.mean()),
+        **{name: float(value) for name, value in lengths.items()},
+    }
+
+
+def planned_lists(config: Mapping[str, Any]) -> dict[str, dict[str, float]]:
+    """`counted` as far as a config says: how many recordings and new captions."""
+    found = {}
+    for dataset in DATASETS:
+        if parts := clips_of(config, dataset):
+            labelled = sum(
+                part.count for split, part in parts.items() if split != "retrieval_audio"
+            )
+            new = config["captions"]["variations"] * parts.get(DEVELOPMENT, Clips(0, 0, 0)).captions
+            found[dataset] = {"labelled": float(labelled), "new captions": float(new)}
+    return found
+
+
+def list_facts(lists: Mapping[str, Mapping[str, float]], study: AudioStudy) -> dict[str, Any]:
+    """The facts of what the data sets' lists hold. lists: as `counted` returns them."""
+    facts: dict[str, Any] = {"asked of GPT": study.backend != TEMPLATE}
+    for dataset in DATASETS:
+        source, values = _source(study.sources, dataset), lists.get(dataset)
+        there = source == "published" and values is not None
+        facts[f"{dataset} list"] = {
+            "left out" if values is None and source == "published" else source
+        }
+        facts[f"{dataset} listed"] = values["labelled"] if there and values else LISTED[dataset]
+    new = lists.get("clotho", {}).get("new captions", 0)
+    facts["listed captions"] = new if facts["clotho list"] == {"published"} else NEW_CAPTIONS
+    return facts
+
+
+def _dataset_of(clips: pd.Series) -> pd.Series:
     """The data sets of clips: half a million names, so not by pandas' slower string methods."""
     return clips.map(lambda clip: clip.partition("/")[0])
-
-
-def expected_captions(audiocaps_captions: str) -> dict[str, int]:
-    """As many as were published, by data set. audiocaps_captions: "first" is one a clip."""
-    first = {"audiocaps": AUDIOCAPS["all"].count} if audiocaps_captions == "first" else {}
-    return {**CAPTIONS, **first}
-
-
-def listed(datasets: Sequence[str]) -> str:
-    """Data sets as a reader knows them, in a sentence."""
-    names = [label(DATASET_LABELS, name) for name in datasets]
-    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -1,38 +1,19 @@
-"""The claims of the offline-RL paper that masks, files and timings decide.
-
-The criteria stand in `claims_rl.CRITERIA`; none of them needs a trained policy.
-"""
-
-from collections.abc import Sequence
+"""The claims of the offline-RL paper that masks, files and timings decide, without any policy."""
 
 import pandas as pd
 
 from triptych.core.statistics import difference_interval
+from triptych.report.claims import Finding
 from triptych.report.palette import label
 from triptych.report.tables import TIMES
-from triptych.report.verdicts import Verdict, decide, few_data
-from triptych.rl.report.claims import (
-    AGREEMENT,
-    DENSE_KERNELS,
-    ENOUGH_ROUNDS,
-    FIVE_TIMES,
-    FOUR_TIMES,
-    METHODS,
-    NETWORKS,
-    PAPER_SEEDS,
-    PAPER_TRANSITIONS,
-    SPARSITY,
-    TASKS,
-    absent_tasks,
-    at_paper_widths,
-    counted,
-    other_data,
-    task_sources,
-)
+from triptych.rl.report.claims_facts import GROUPS, METHODS, NETWORKS, SPARSITY, Run
 from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
-from triptych.rl.report.tables_latency import is_dense_kernel, latency_long, part_label
+from triptych.rl.report.tables_latency import is_dense_kernel, part_label
 
-GROUPS = ("actor", "critic", "decoder")
+FOUR_TIMES = (3.5, 4.5)
+FIVE_TIMES = (4.5, 5.5)
+AGREEMENT = 1e-6
+DENSE_KERNELS = ("numpy dense", "torch dense")
 PAPER_DEPTHS = {
     "actor": [("actor", f"l{n}") for n in (1, 2, 3)],
     "critic": [("critic", f"l{n}") for n in (1, 2, 3, 4, 5, 6)],
@@ -41,16 +22,10 @@ PAPER_DEPTHS = {
 """Layers among which the last one must keep most."""
 
 
-def last_layer_keeps_most(layers: pd.DataFrame, datasets: pd.DataFrame) -> Verdict:
-    """rl-last-layer (Figure 3): see CRITERIA. layers: rows of layers.csv; datasets: of
-    dataset.csv, by which the masks were made."""
+def last_layer_keeps_most(run: Run) -> Finding:
+    """Shares of their weights that layers keep, by depth (Figure 3)."""
+    layers = run.layers
     chosen = layers[(layers["sparsity_percent"] == SPARSITY) & layers["method"].isin(METHODS)]
-    sources = task_sources(datasets)
-    obstacles = _mask_obstacles(chosen) + absent_tasks(sources)
-    for task, count in zip(datasets["task"], datasets["transitions"], strict=True):
-        if sources[task] == "d4rl":
-            name = f"transitions of {label(TASK_LABELS, task)}"
-            obstacles += few_data(count, PAPER_TRANSITIONS, name)
     failures, measured, intervals = [], [], []
     for group in GROUPS:
         shares = _shares_by_depth(chosen[chosen["group"] == group])
@@ -73,13 +48,10 @@ def last_layer_keeps_most(layers: pd.DataFrame, datasets: pd.DataFrame) -> Verdi
                 intervals.append(f"{name} {gap.ends(1)}")
                 if not gap.low > 0:
                     failures.append(f"GraSP does not clearly keep more than SNIP in the {name}")
-    return decide(
-        "rl-last-layer",
-        obstacles=obstacles,
-        failures=failures,
-        measured="Share of the last layer kept: " + "; ".join(measured),
-        interval="GraSP minus SNIP in percentage points: " + ", ".join(intervals),
-        other_data=other_data(sources),
+    return Finding(
+        "Share of the last layer kept: " + "; ".join(measured),
+        "GraSP minus SNIP in percentage points: " + ", ".join(intervals),
+        failures,
     )
 
 
@@ -96,51 +68,17 @@ def _shares_by_depth(layers: pd.DataFrame) -> pd.DataFrame:
     return (pooled["kept"] / pooled["weights"]).unstack("depth")
 
 
-def _mask_obstacles(layers: pd.DataFrame) -> list[str]:
-    obstacles = []
-    if not at_paper_widths(layers):
-        obstacles.append("no masks were made at the paper's widths")
-    for group, of_group in layers.groupby("group"):
-        for network, layer in PAPER_DEPTHS.get(str(group), ()):
-            if not ((of_group["network"] == network) & (of_group["layer"] == layer)).any():
-                obstacles.append(f"layer {layer} of the {group} was not counted")
-    for method in METHODS:
-        if not (layers["method"] == method).any():
-            obstacles.append(f"{label(METHOD_LABELS, method)} has no mask at {SPARSITY}% sparsity")
-    return obstacles + _few_seeds(layers, "group", GROUPS, METHODS)
-
-
-def _few_seeds(
-    rows: pd.DataFrame, column: str, values: Sequence[str], methods: Sequence[str]
-) -> list[str]:
-    """Whether a task and method, with any of the values in `column`, has fewer seeds than the
-    paper's."""
-    seeds = rows.groupby(["task", "method", column])["seed"].nunique()
-    wanted = pd.MultiIndex.from_product([TASKS, methods, values])
-    fewest = int(seeds.reindex(wanted, fill_value=0).min())
-    if fewest >= PAPER_SEEDS:
-        return []
-    return [f"{counted(fewest, 'seed')} of {PAPER_SEEDS} were run in some cell"]
-
-
-def memory_shrinks_four_times(sizes: pd.DataFrame, layers: pd.DataFrame) -> Verdict:
-    """rl-memory-4x (Table 1): see CRITERIA. sizes, layers: of the same stacks."""
-    obstacles = [] if at_paper_widths(layers) else ["no sizes were measured at the paper's widths"]
-    if sizes.empty:
-        obstacles.append("no size was measured")
-    at_sparsity = sizes[(sizes["sparsity_percent"] == SPARSITY) & (sizes["format"] == "coo")]
-    obstacles += _few_seeds(at_sparsity, "network", NETWORKS, METHODS)
-    dense = sizes[sizes["method"] == "dense"]
-    obstacles += _few_seeds(dense, "format", ("dense", "coo"), ("dense",))
+def memory_shrinks_four_times(run: Run) -> Finding:
+    """Bytes of dense and of sparsely indexed files (Table 1)."""
+    sizes = run.sizes
     failures, measured = [], []
     for network in NETWORKS:
         name, parts = label(NETWORK_LABELS, network), []
         for method in ("dense", *METHODS):
             ratios = _memory_ratios(sizes[sizes["network"] == network], method)
-            case = "dense, sparsely indexed" if method == "dense" else label(METHOD_LABELS, method)
             if ratios.empty:
-                obstacles.append(f"{case}: the {name} was not stored")
                 continue
+            case = "dense, sparsely indexed" if method == "dense" else label(METHOD_LABELS, method)
             low, high = FIVE_TIMES if method == "dense" else FOUR_TIMES
             word = "larger" if method == "dense" else "smaller"
             spread = dict.fromkeys(f"{end:.2f}" for end in (ratios.min(), ratios.max()))
@@ -149,13 +87,7 @@ def memory_shrinks_four_times(sizes: pd.DataFrame, layers: pd.DataFrame) -> Verd
             if not (low <= ratios.min() and ratios.max() <= high):
                 failures.append(f"{name}, {case}: {text}, not {low} to {high}")
         measured.append(f"{name}: {', '.join(parts)}")
-    return decide(
-        "rl-memory-4x",
-        obstacles=obstacles,
-        failures=failures,
-        measured="; ".join(measured),
-        interval="each figure is the range over tasks and seeds",
-    )
+    return Finding("; ".join(measured), "each figure is the range over tasks and seeds", failures)
 
 
 def _memory_ratios(sizes: pd.DataFrame, method: str) -> pd.Series:
@@ -173,18 +105,10 @@ def _memory_ratios(sizes: pd.DataFrame, method: str) -> pd.Series:
     return (ratio if method == "dense" else 1 / ratio).dropna()
 
 
-def sparse_inference_is_faster(latency: pd.DataFrame, layers: pd.DataFrame) -> Verdict:
-    """rl-sparse-inference (Sections 5 and 6): see CRITERIA. layers: of the networks timed."""
-    long = latency_long(latency, scale="")
+def sparse_inference_is_faster(run: Run) -> Finding:
+    """Times to act of sparse kernels against the fastest dense one (Sections 5 and 6)."""
+    long = run.latency
     rows = long[(long["sparsity_percent"] == SPARSITY) & ~is_dense_kernel(long["kernel"])]
-    obstacles = [] if at_paper_widths(layers) else ["no network of the paper's widths was timed"]
-    of_actor = long[(long["part"] == "actor") & (long["batch"] == 1)]
-    missing = [name for name in DENSE_KERNELS if name not in set(of_actor["kernel"])]
-    if missing:
-        obstacles.append(f"{', '.join(missing)} was not timed")
-    if len(of_actor) and of_actor["repeats"].min() < ENOUGH_ROUNDS:
-        rounds = counted(int(of_actor["repeats"].min()), "round")
-        obstacles.append(f"{rounds} of {ENOUGH_ROUNDS} were timed")
     failures, measured, ranges = [], [], []
     cases = ["task", "method", "part", "candidates", "batch"]
     for _, cell in rows.groupby(cases, sort=False):
@@ -207,12 +131,8 @@ def sparse_inference_is_faster(latency: pd.DataFrame, layers: pd.DataFrame) -> V
                 failures.append(f"{name}: no sparse kernel is faster on {where}")
             if best["maximum_difference"] > AGREEMENT:
                 failures.append(f"{name}: outputs differ by {best['maximum_difference']:.1e}")
-    if not ranges:
-        obstacles.append(f"the actor was not timed at batch 1 and {SPARSITY}% sparsity")
-    return decide(
-        "rl-sparse-inference",
-        obstacles=obstacles,
-        failures=failures,
-        measured="Speed against the fastest dense kernel: " + "; ".join(measured),
-        interval="; ".join(ranges),
+    return Finding(
+        "Speed against the fastest dense kernel: " + "; ".join(measured),
+        "; ".join(ranges),
+        failures,
     )

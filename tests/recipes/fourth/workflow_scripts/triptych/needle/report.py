@@ -5,11 +5,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from triptych.report.claims import Claim, Finding, Need
 from triptych.report.palette import STYLE
 from triptych.report.tables import Table, number, with_cells
-from triptych.report.verdicts import Verdict, decide
 
-CRITERIA = {"needle-pi": "The mean over at least two seeds is within 0.05 of pi."}
 TITLES = {"needle_figure1": "Figure 1. The estimate against throws."}
 
 
@@ -45,13 +44,17 @@ def figure(throws: pd.DataFrame) -> Figure:
     return drawn
 
 
-def found(throws: pd.DataFrame) -> Verdict:
-    """needle-pi: see CRITERIA."""
-    last = throws.groupby("seed")["pi"].last()
-    return decide(
+def mean_is_pi(throws: pd.DataFrame) -> Finding:
+    """The mean of the last estimates against pi."""
+    mean = throws.groupby("seed")["pi"].last().mean()
+    return Finding(f"mean {mean:.3f}", "", [] if abs(mean - np.pi) < 0.05 else ["the mean is off"])
+
+
+CLAIMS = (
+    Claim(
         "needle-pi",
-        obstacles=[] if len(last) > 1 else ["one seed"],
-        failures=[] if abs(last.mean() - np.pi) < 0.05 else ["the mean is off"],
-        measured=f"mean {last.mean():.3f}",
-        interval="",
-    )
+        "The mean over seeds is within 0.05 of pi.",
+        (Need("seeds", "two seeds", least=2),),
+        mean_is_pi,
+    ),
+)

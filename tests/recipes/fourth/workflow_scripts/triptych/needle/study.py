@@ -5,15 +5,15 @@ from typing import Any
 
 import numpy as np
 from triptych.needle import report
-from triptych.needle.report import CRITERIA, TITLES
+from triptych.needle.report import CLAIMS, TITLES
 
 from triptych.core.files import read_frames
+from triptych.report.claims import Lacking, Verdict, foreseen, judged
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
-from triptych.report.verdicts import Verdict
 
-__all__ = ["CRITERIA", "PAPER", "TITLE", "TITLES", "headlines", "sections", "verdicts"]
+__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "lacking", "sections", "verdicts"]
 
 TITLE = "Pi by throwing needles"
 PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
@@ -21,7 +21,13 @@ PAPER = "*Essai d'arithmétique morale* (Buffon, 1777)"
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """The verdict on its one claim."""
-    return [report.found(read_frames(files["throws"]))]
+    throws = read_frames(files["throws"])
+    return judged(CLAIMS, {"seeds": throws["seed"].nunique()}, throws)
+
+
+def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
+    """What a run of a config, given by its Workflow, will lack to test the claim."""
+    return foreseen(CLAIMS, {"seeds": len(workflow.config["seeds"])})
 
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:

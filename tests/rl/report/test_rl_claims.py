@@ -1,0 +1,130 @@
+"""Verdicts on the offline-RL claims: runs made to satisfy, to break or not to test them."""
+
+import pytest
+import synthetic
+from paper_runs import below, needed, paper_run, said, scaled, without
+
+from triptych.core.statistics import Interval
+from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
+from triptych.rl.report.claims import keeps, loses
+
+NARROW = synthetic.layers(actor=(64, 64), vae=(192, 192))
+SPARSE = ["torch CSR", "numba CSC"]
+OF = {"sparsity_percent": 95, "algorithm": "BC"}
+BCQ = {"sparsity_percent": 95, "algorithm": "BCQ"}
+SCORE = "score_normalised"
+BROKEN = [
+    (
+        *("rl-bc-95", "rl_scores", scaled(SCORE, 0.8, task="walker2d", method="grasp", **OF)),
+        "Walker2d GraSP may lose score.",
+    ),
+    (
+        *("rl-bcq-95", "rl_scores", scaled(SCORE, 2.1, task="hopper", method="snip", **BCQ)),
+        "Hopper SNIP does not clearly lose score.",
+    ),
+    (
+        *("rl-bcq-95", "rl_scores", scaled(SCORE, 0.8, task="walker2d", method="snip", **BCQ)),
+        "Walker2d SNIP may lose score.",
+    ),
+    (
+        *("rl-last-layer", "rl_layers"),
+        lambda frame: frame.replace({"method": {"snip": "grasp", "grasp": "snip"}}),
+        "GraSP does not clearly keep more than SNIP in the actor",
+    ),
+    (
+        *("rl-last-layer", "rl_layers", scaled("kept", 20, layer="l2", method="snip")),
+        "SNIP keeps more elsewhere in the actor",
+    ),
+    ("rl-memory-4x", "rl_sizes", scaled("bytes", 2, format="coo", method="snip"), "SNIP: 1.8"),
+    ("rl-memory-4x", "rl_sizes", scaled("bytes", 0.6, format="coo", method="dense"), "dense, spar"),
+    (
+        *("rl-sparse-inference", "rl_latency", said("microseconds_median", 15.0, kernel=SPARSE)),
+        "no sparse kernel is faster",  # though faster than one of the two dense ones
+    ),
+    (
+        *("rl-sparse-inference", "rl_latency", said("maximum_difference", 1e-3)),
+        "outputs differ by 1.0e-03",
+    ),
+    (
+        *("rl-ours-sensors", "rl_scores", scaled(SCORE, 4, observations="raw", **OF)),
+        "Hopper SNIP does not clearly gain more than the dense network",
+    ),
+    (
+        *("rl-ours-shuffled", "rl_scores", scaled(SCORE, 2, method="shuffled")),
+        "SNIP against Shuffled SNIP: not clearly better.",
+    ),
+]
+UNMET = [
+    ("rl_scores", below("seed", 3), {"BC seeds", "BCQ seeds"}),
+    ("rl_scores", without(method="grasp"), {"BC seeds", "both ways", "shuffled"}),
+    ("rl_scores", without(observations="raw"), {"both ways"}),
+    ("rl_scores", without(method="shuffled"), {"shuffled"}),
+    ("rl_scores", said("sparsity_percent", 99, sparsity_percent=95), {"BC seeds", "shuffled"}),
+    ("rl_scores", scaled("update", 0.5), {"BC updates", "BCQ updates"}),
+    ("rl_scores", below("episode", 4), {"BC episodes", "BCQ episodes"}),
+    ("rl_trained_layers", lambda frame: NARROW, {"BC widths", "BCQ widths"}),
+    ("rl.precision", lambda precision: "auto", {"precision"}),
+    ("rl_datasets", said("transitions", 99_900, task="walker2d"), {"transitions"}),
+    ("rl_datasets", without(task="hopper"), {"tasks"}),
+    ("rl_datasets", said("source", "d4rl medium", task="hopper"), {"data"}),
+    ("rl_layers", lambda frame: NARROW, {"measured widths"}),
+    ("rl_layers", lambda frame: frame[:0], {"measured widths", "mask seeds", "mask layers"}),
+    ("rl_layers", below("seed", 3), {"mask seeds"}),
+    ("rl_layers", without(task="hopper"), {"mask seeds"}),
+    ("rl_layers", without(network="actor", layer="l1"), {"mask layers"}),
+    ("rl_sizes", below("seed", 3), {"size seeds"}),
+    ("rl_sizes", without(network="vae"), {"size seeds"}),
+    ("rl_sizes", without(format="coo"), {"size seeds"}),
+    ("rl_latency", without(kernel="numpy dense"), {"kernels"}),
+    ("rl_latency", said("repeats", 2), {"rounds"}),
+    ("rl_latency", said("sparsity_percent", 90), {"actor timed"}),
+]
+
+
+@pytest.fixture(scope="module")
+def run():
+    return paper_run("rl")
+
+
+def test_the_papers_own_run_reproduces_every_claim(run):
+    verdicts = run.verdicts("rl")
+    assert {each.verdict for each in verdicts.values()} == {REPRODUCED}
+    # 4 n + ... over 20 n / 20: a little under four for every network.
+    assert "Actor: dense, sparsely indexed 4.97" in verdicts["rl-memory-4x"].measured
+    assert "numba CSC 1.76" in verdicts["rl-sparse-inference"].measured
+
+
+@pytest.mark.parametrize(("claim", "name", "change", "reason"), BROKEN)
+def test_a_run_that_contradicts_a_claim_does_not_reproduce_it(run, claim, name, change, reason):
+    verdict = run.changed(name, change).verdicts("rl")[claim]
+    assert verdict.verdict == NOT_REPRODUCED
+    assert reason in verdict.reason
+
+
+@pytest.mark.parametrize(("name", "change", "facts"), UNMET)
+def test_what_a_run_lacks_is_read_from_its_files(run, name, change, facts):
+    assert facts <= run.changed(name, change).unmet("rl")
+
+
+def test_every_fact_that_is_needed_can_be_lacking():
+    assert set().union(*(facts for _, _, facts in UNMET)) == needed("rl")
+
+
+def test_tasks_whose_dense_policy_learned_nothing_are_not_judged(run):
+    def weak(*tasks):
+        return scaled(SCORE, 0.5, method="dense", algorithm="BC", task=list(tasks))
+
+    one = run.changed("rl_scores", weak("hopper")).verdicts("rl")["rl-bc-95"]
+    assert one.verdict == SEEN and "BC on Hopper does not reach 90%" in one.reason
+    assert "Hopper" not in one.measured
+    two = run.changed("rl_scores", weak("hopper", "walker2d")).verdicts("rl")["rl-bc-95"]
+    assert two.verdict == NOT_TESTABLE
+    apart = scaled(SCORE, 1.3, method="dense", algorithm="BC", task="hopper", seed=0)
+    unsteady = run.changed("rl_scores", apart).verdicts("rl")["rl-bc-95"]
+    assert "points from seed to seed" in unsteady.reason
+
+
+def test_an_interval_that_holds_the_limit_decides_for_neither_side():
+    wide = Interval(0.85, 0.6, 1.1)
+    assert not keeps(wide) and not loses(wide)
+    assert keeps(Interval(0.95, 0.9, 1.0)) and loses(Interval(0.85, 0.7, 0.99))

@@ -1,0 +1,285 @@
+"""How the audio report's systems are compared: on the same queries, so that each difference is
+paired by query and has an interval over clips, each with all its captions."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import pandas as pd
+
+from triptych.audio.report.claims_facts import (
+    BEST,
+    PAPER_PAIRS,
+    Contrast,
+    Pair,
+    Run,
+    best_pair,
+    decisive,
+    nonlinear_twins,
+)
+from triptych.audio.report.labels import CAPTION_LABELS, DATASET_LABELS
+from triptych.audio.report.rows import METRICS, AudioStudy
+from triptych.audio.report.tables_leaks import mean_over_clips
+from triptych.core.statistics import Interval
+from triptych.report.claims import Finding
+from triptych.report.palette import label
+
+ENSEMBLE = "published"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """How much better than somebody else's system the report says that its own is.
+
+    metric: of METRICS; source: of the other's row in resources/published/audio_table2.csv; single:
+    whether the report's is its best single model, else the ensemble; points: as its text says.
+    """
+
+    metric: str
+    source: str
+    whose: str
+    points: float
+    single: bool = False
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A number that the report states of a data set: its key among `Run.lists`, its name, the range
+    that agrees with it, and how it is printed."""
+
+    key: str
+    what: str
+    low: float
+    high: float
+    printed: str
+
+
+def gain(first: pd.Series, second: pd.Series) -> Interval:
+    """Mean difference of two systems' scores in percentage points, paired by query."""
+    shared = first.index.intersection(second.index)
+    return mean_over_clips(first[shared] - second[shared])
+
+
+def points(interval: Interval) -> str:
+    """A difference as a person writes it."""
+    return f"{interval.estimate:+.2f} points"
+
+
+def with_leaks(judge: Callable[[Run], Finding]) -> Callable[[Run], Finding]:
+    """A judge that also tells what was done about leaks, in which this project may part from the
+    report."""
+
+    def judged(run: Run) -> Finding:
+        found = judge(run)
+        told = f"{found.measured}; leaks kept out of training: {run.exclude}"
+        return replace(found, measured=told)
+
+    return judged
+
+
+def best_single_model(run: Run) -> Finding:
+    """All pairs by mAP@10 (Table 2); where the report's ten are there, others decide nothing."""
+    every = sorted(run.pairs, key=lambda pair: -run.single(pair).mean())
+    paper = [pair for pair in every if run.study.published(*pair) in PAPER_PAIRS]
+    ten = {run.study.published(*pair) for pair in paper} == set(PAPER_PAIRS)
+    ranked = paper if ten else every
+    failures, interval = [], ""
+    if ranked and run.study.published(*ranked[0]) != BEST:
+        failures.append(f"{run.label(ranked[0])} is best")
+    if len(ranked) > 1:
+        lead = gain(run.single(ranked[0]), run.single(ranked[1]))
+        chance = ", which holds 0: their order may be chance" if lead.low <= 0 else ""
+        interval = (
+            f"{run.label(ranked[0])} leads {run.label(ranked[1])} by {points(lead)} "
+            f"{lead.ends(sign='+')}{chance}"
+        )
+    shown = "; ".join(f"{run.label(pair)} {run.single(pair).mean():.2f}" for pair in every)
+    return Finding(f"mAP@10, best first: {shown}", interval, failures)
+
+
+def main_pair_gains(
+    run: Run,
+    better: str,
+    worse: str,
+    failures: Sequence[str] = (),
+    measured: Sequence[str] = (),
+) -> Finding:
+    """The main pair after one kind of training minus after another (Section 3)."""
+    main = run.study.main
+    first, second = run.scores(better, main), run.scores(worse, main)
+    names = {"finetuned_gpt": "new captions", "finetuned_human": "human captions"}
+    kinds = [names.get(kind, "pretrained only") for kind in (better, worse)]
+    if first.empty or second.empty:
+        return Finding("; ".join([f"{run.label(main)}, mAP@10 not scored", *measured]))
+    difference = gain(first, second)
+    shown = []
+    for name, scores, kind in zip(kinds, (first, second), (better, worse), strict=True):
+        means = [f"{mean:.2f}" for mean in run.run_means(kind, main)]
+        runs = f" (runs {', '.join(means)})" if len(means) > 1 else ""
+        shown.append(f"{name} {scores.mean():.2f}{runs}")
+    values = f"{run.label(main)}, mAP@10: {', '.join(shown)}, difference {points(difference)}"
+    if not difference.low > 0:
+        word = "lies below 0" if difference.high < 0 else "holds 0"
+        failures = [f"the interval of the difference in mAP@10 {word}", *failures]
+    interval = f"{kinds[0]} minus {kinds[1]} {difference.ends(sign='+')}"
+    return Finding("; ".join([values, *measured]), interval, failures)
+
+
+def gpt_captions_help(run: Run) -> Finding:
+    """New captions against human ones, by mAP@10 and validation loss (Section 3, Figure 2)."""
+    failures, measured = [], []
+    final = run.losses("last")
+    for name, losses in (("after the last epoch", final), ("at its lowest", run.losses("min"))):
+        means = ", ".join(
+            f"{text} {losses[captions].mean():.4f}"
+            for captions, text in CAPTION_LABELS.items()
+            if captions in losses
+        )
+        measured.append(f"validation loss {name}, mean over runs: {means}")
+    both = final.reindex(columns=["human", "gpt"]).dropna()
+    if higher := int((~(both["gpt"] < both["human"])).sum()):
+        failures.append(f"the last validation loss is not lower in {higher} of {len(both)} runs")
+    return main_pair_gains(run, "finetuned_gpt", "finetuned_human", failures, measured)
+
+
+def contrasts_gain(
+    run: Run,
+    find: Callable[[Sequence[Pair], AudioStudy], list[Contrast]],
+    wanted: Sequence[Contrast],
+) -> Finding:
+    """Differences that should be above 0 in the mean, and nowhere clearly below (Section 3).
+
+    find: those of a run. wanted: the report's, by published weights.
+    """
+    failures, measured, intervals, differences = [], [], [], []
+    for one, other in decisive(find(run.pairs, run.study), wanted, run.study):
+        first, second = run.single(one), run.single(other)
+        shared = first.index.intersection(second.index)
+        differences.append(first[shared] - second[shared])
+        difference = mean_over_clips(differences[-1])
+        name = f"{run.label(one)} minus {run.label(other)}"
+        measured.append(f"{name}: {points(difference)}")
+        intervals.append(f"{name} {difference.ends(sign='+')}")
+        if difference.high < 0:
+            failures.append(f"{name} lies below 0")
+    if differences:
+        mean = mean_over_clips(pd.concat(differences, axis=1).dropna().mean(axis=1))
+        measured.insert(0, f"mean of {len(differences)}: {points(mean)}")
+        intervals.insert(0, f"mean {mean.ends(sign='+')}")
+        if not mean.low > 0:
+            failures.insert(0, "the interval of the mean difference does not lie above 0")
+    shown = "; ".join(measured) or "no two models of this run differ so"
+    return Finding(f"mAP@10, {shown}", ", ".join(intervals), failures)
+
+
+def ensemble_beats_single_models(run: Run) -> Finding:
+    """The ensembles against the single model that is best on the same split (Table 2)."""
+    keys = ["kind", "audio_model", "text_model", "seed"]
+    trained = run.queries[
+        run.queries["kind"].isin(["finetuned_gpt", "finetuned_human", "pretrained"])
+    ]
+    means = trained.groupby(keys, as_index=False)["map_at_10"].mean()
+    if means.empty:
+        return Finding("mAP@10: ")
+    kind, audio, text, seed = (str(means.loc[means["map_at_10"].idxmax(), key]) for key in keys)
+    best = run.scores(kind, (audio, text), seed=seed)
+    failures, intervals = [], []
+    measured = [f"best single model {run.label((audio, text))} {best.mean():.2f}"]
+    for name, chosen in ((ENSEMBLE, "as listed"), ("selected", "by validation")):
+        ensemble = run.scores(f"ensemble_{name}", (name, ""))
+        if ensemble.empty:
+            continue
+        difference = gain(ensemble, best)
+        measured.append(
+            f"ensemble of members {chosen} {ensemble.mean():.2f} ({points(difference)})"
+        )
+        intervals.append(f"members {chosen} minus best single model {difference.ends(sign='+')}")
+        if name == ENSEMBLE and not difference.low > 0:
+            failures.append(
+                "the interval of the difference in mAP@10 to the best single model does not lie "
+                "above 0"
+            )
+    return Finding("mAP@10: " + "; ".join(measured), ", ".join(intervals), failures)
+
+
+def no_other_ensemble_is_better(run: Run) -> Finding:
+    """The ensemble among those with fewer and with more members (Section 3)."""
+    table = run.subsets
+    changed = (table["removed"] > 0) | (table["added"] > 0)
+    own, others = table[~changed], table[changed]
+    if own.empty or others.empty:
+        none = "no other ensemble was scored"
+        return Finding(none, obstacles=[none])
+    better = int((others["difference"] > 0).sum())
+    worse = int((others["difference_high"] < 0).sum())
+    ahead = int((others["difference_low"] > 0).sum())
+    best = others.iloc[int(others["difference"].argmax())]
+    low, high = 100 * best["difference_low"], 100 * best["difference_high"]
+    named = f"{int(best['added'])} more" if best["added"] else f"{int(best['removed'])} fewer"
+    return Finding(
+        f"mAP@10 {100 * own['map_at_10'].iloc[0]:.2f}, in place {own['place'].iloc[0]} of "
+        f"{len(table)}; beyond chance {worse} of {len(others)} "
+        f"others are worse and {ahead} better (simultaneous 95% "
+        "intervals)",
+        f"best other ({named}) minus this one {100 * best['difference']:+.2f} points "
+        f"[{low:+.2f}, {high:+.2f}], simultaneous",
+        [f"{better} of {len(others)} other ensembles are better"] if better else [],
+    )
+
+
+def gain_over_published(run: Run, stated: Gain) -> Finding:
+    """The report's system against a number of somebody else's (abstract, Section 3)."""
+    if stated.single:
+        pair = best_pair(run.pairs, run.study)
+        ours, name = run.single(pair, stated.metric), run.label(pair)
+    else:
+        ours = run.scores(f"ensemble_{ENSEMBLE}", (ENSEMBLE, ""), of=stated.metric)
+        name = "the ensemble"
+    rows = run.published
+    theirs = rows.loc[rows["source"] == stated.source, stated.metric]
+    metric = METRICS[stated.metric]
+    if ours.empty or theirs.empty or pd.isna(theirs.iloc[0]):
+        return Finding(f"{metric} of {name} not scored")
+    if run.study.sources.get("clotho") == "synthesised":  # meets no number of other recordings
+        return Finding(f"{metric} of {name} {ours.mean():.2f}, compared with nothing")
+    difference = mean_over_clips(ours - theirs.iloc[0])
+    failures = []
+    if not difference.low > 0:
+        failures.append("the interval of the difference does not lie above 0")
+    if not difference.high >= stated.points:
+        failures.append(f"it ends below the stated {stated.points:+.1f} points")
+    return Finding(
+        f"{metric} of {name} {ours.mean():.2f}, of {stated.whose} {theirs.iloc[0]:.2f}: "
+        f"{points(difference)}, stated {stated.points:+.1f}",
+        f"{name} minus {stated.whose} {difference.ends(sign='+')}",
+        failures,
+    )
+
+
+def nonlinear_projection_does_not_help(run: Run) -> Finding:
+    """Projections with a hidden layer against linear ones (Section 2.3)."""
+    failures, measured, intervals = [], [], []
+    for one, other in nonlinear_twins(run.pairs, run.study):
+        difference = gain(run.single(one), run.single(other))
+        name = f"{run.label(one)} minus {run.label(other)}"
+        measured.append(f"{name}: {points(difference)}")
+        intervals.append(f"{name} {difference.ends(sign='+')}")
+        if difference.low > 0:
+            failures.append(f"{name} lies above 0")
+    shown = "; ".join(measured) or "no two models of this run differ so"
+    return Finding(f"mAP@10, {shown}", ", ".join(intervals), failures)
+
+
+def statistics_hold(run: Run, dataset: str, stated: Sequence[Stated]) -> Finding:
+    """Numbers of a data set's lists against those that the report states (Section 2.4)."""
+    failures, measured = [], []
+    for each in stated:
+        value = run.lists.get(dataset, {}).get(each.key)
+        if value is None:
+            continue
+        shown = f"{value:,.0f}" if value == round(value) else f"{value:,.2f}"
+        text = f"{each.what} {shown}, stated {each.printed}"
+        measured.append(text)
+        if not each.low <= value <= each.high:
+            failures.append(text)
+    nothing = f"no list of {label(DATASET_LABELS, dataset)}"
+    return Finding("; ".join(measured) or nothing, "", failures)

@@ -1,0 +1,223 @@
+"""What the claims of the offline-RL study know of a run: its facts, before and after, and its data.
+
+The claims are about the paper's tasks, whatever else was run.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from triptych.rl.algorithms.registry import ALGORITHMS, Widths, layer_shapes
+from triptych.rl.config_tasks import data_source
+from triptych.rl.report.scores import RUN, default_pruning, run_scores, seen_as
+from triptych.rl.report.tables_latency import is_dense_kernel, latency_long
+from triptych.rl.sweep import algorithms_of, runs_of, sweeps
+
+METHODS = ("snip", "grasp")
+SHUFFLED = {"snip": "shuffled", "grasp": "shuffled_grasp"}
+TASKS = ("hopper", "walker2d", "halfcheetah")
+NETWORKS = ("actor", "critic", "vae")
+GROUPS = ("actor", "critic", "decoder")
+SPARSITY = 95
+OF_SCORES = ("BC", "BCQ")
+"""Algorithms whose scores the claims compare."""
+PAPER_LAYERS = {("actor", "l2"): 120_000, ("critic", "l2"): 120_000, ("vae", "d2"): 562_500}
+"""Weights of hidden-to-hidden layers alone: they follow from the widths, whatever the task."""
+MILLION = 1_000_000
+"""Transitions of a task that somebody else recorded; D4RL's have as many."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What the claims compare. scores: as `run_scores` returns them, by the usual way of seeing
+    observations; seen: both ways. layers, sizes: of the measured networks. latency: as
+    `latency_long` returns it. behaviour: normalised score of the policy behind each task's data."""
+
+    scores: pd.DataFrame
+    seen: pd.DataFrame
+    layers: pd.DataFrame
+    sizes: pd.DataFrame
+    latency: pd.DataFrame
+    behaviour: Mapping[str, float]
+
+
+def read_run(
+    frames: Mapping[str, pd.DataFrame], settings: Mapping[str, Any]
+) -> tuple[Run, dict[str, Any]]:
+    """What the claims compare, and the facts of a run, from the files and settings that
+    `Workflow.claims` names."""
+    of = {name: frame[frame["task"].isin(TASKS)] for name, frame in frames.items()}
+    kind, last = settings["observations"], settings["last_evaluations"]
+    scores, layers, sizes = (seen_as(of[name], kind) for name in ("scores", "layers", "sizes"))
+    latency, data = latency_long(of["latency"], scale=""), of["datasets"]
+    facts = {
+        **_data_facts(dict(zip(data["task"], data["source"], strict=True)), data["transitions"]),
+        **_mask_facts(layers, sizes),
+        **_time_facts(latency),
+        "precision": {settings["precision"]},
+        "measured widths": at_paper_widths(layers),
+    }
+    for name in OF_SCORES:
+        cells = scores[scores["algorithm"] == name]
+        networks = of["trained_layers"]["networks"] == settings["networks"].get(name)
+        episodes = cells.groupby([*RUN, "update"])["episode"].nunique()
+        updates = cells.groupby(RUN[:-1])["update"].max()
+        facts |= {
+            f"{name} widths": at_paper_widths(of["trained_layers"][networks]),
+            f"{name} updates": 0 if updates.empty else int(updates.min()),
+            f"{name} episodes": last * (0 if episodes.empty else int(episodes.min())),
+        }
+    facts |= _seed_facts(default_pruning(of["scores"])[RUN].drop_duplicates(), kind)
+    run = Run(
+        run_scores(scores, last),
+        run_scores(default_pruning(of["scores"]), last),
+        layers,
+        sizes,
+        latency,
+        dict(zip(data["task"].astype(str), data["score_normalised_mean"], strict=True)),
+    )
+    return run, facts
+
+
+def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a run that has not begun. config: the section `rl`."""
+    runs = pd.DataFrame(runs_of(config))
+    runs = runs[runs["task"].isin(TASKS) & (runs["pruning"] == "default")]
+    usual = runs["observations"] == config["observations"]
+    trained, measured = runs[runs["trained"]], runs[~runs["trained"] & usual]
+    stacks = trained["stack"].drop_duplicates()
+    algorithms = [(stack, name) for stack in stacks for name in algorithms_of(config, str(stack))]
+    cells = trained.merge(pd.DataFrame(algorithms, columns=["stack", "algorithm"]), on="stack")
+    tasks = {name: task for name, task in config["tasks"].items() if name in TASKS and task}
+    counts = [
+        MILLION if t["source"] != "collect" else config["collect"]["transitions"]
+        for t in tasks.values()
+    ]
+    wide = _paper_widths(config, config["measure"]["widths"], ["BCQ"])
+    evaluation, timing = config["evaluation"], config["latency"]
+    sparse = measured[
+        (measured["task"] == timing["task"])
+        & (measured["method"] == timing["method"])
+        & (measured["sparsity_percent"] == timing["sparsity"])
+    ]
+    timed = 1 in timing["batches"] and timing["sparsity"] == SPARSITY and len(sparse) > 0
+    networks: dict[str, tuple[str, list[str]]] = {}
+    for sweep in sweeps(config).values():
+        networks |= {each: (sweep["widths"], sweep["algorithms"]) for each in sweep["algorithms"]}
+    facts = {
+        **_data_facts({name: data_source(task) for name, task in tasks.items()}, counts),
+        **_seed_facts(cells[RUN], config["observations"]),
+        "mask seeds": _fewest(measured, METHODS),
+        "size seeds": _fewest(measured, ("dense", *METHODS)),
+        "precision": {config["training"]["precision"]},
+        "measured widths": wide,
+        "actor timed": timed,
+        "rounds": timing["repeats"],
+    }
+    for name in OF_SCORES:
+        there = name in networks
+        facts |= {
+            f"{name} widths": there and _paper_widths(config, *networks[name]),
+            f"{name} updates": config["training"]["updates"] if there else 0,
+            f"{name} episodes": evaluation["last"] * evaluation["episodes"] if there else 0,
+        }
+    return facts
+
+
+def _data_facts(sources: Mapping[str, str], transitions: Collection[int]) -> dict[str, Any]:
+    """Where each task's data come from, and the fewest transitions of those that are D4RL's."""
+    both = zip(sources.values(), transitions, strict=True)
+    return {
+        "tasks": set(sources),
+        "data": set(sources.values()),
+        "transitions": min((int(n) for source, n in both if source == "d4rl"), default=MILLION),
+    }
+
+
+def _seed_facts(cells: pd.DataFrame, usual: str) -> dict[str, Any]:
+    """By algorithm the fewest seeds of any cell; which pairs of task and method BC was trained for
+    on raw and on normalised observations, and beside their shuffled masks. cells: a row a run."""
+    chosen = cells[cells["sparsity_percent"].isin([0, SPARSITY])]
+    seeds = {
+        key: set(rows)
+        for key, rows in chosen.groupby(["algorithm", "observations", "task", "method"])["seed"]
+    }
+
+    def of(task: str, method: str, kind: str = usual, algorithm: str = "BC") -> set[int]:
+        return seeds.get((algorithm, kind, task, method), set())
+
+    pairs = [(task, method) for task in TASKS for method in METHODS]
+    both = {
+        f"{task} {method}"
+        for task, method in pairs
+        if set.intersection(
+            *(of(task, each, kind) for each in (method, "dense") for kind in ("normalised", "raw"))
+        )
+    }
+    shuffled = {f"{t} {m}" for t, m in pairs if of(t, m) & of(t, SHUFFLED[m])}
+    return {"both ways": both, "shuffled": shuffled} | {
+        f"{name} seeds": min(
+            len(of(task, method, algorithm=name))
+            for task in TASKS
+            for method in ("dense", *METHODS)
+        )
+        for name in OF_SCORES
+    }
+
+
+def _mask_facts(layers: pd.DataFrame, sizes: pd.DataFrame) -> dict[str, Any]:
+    """Seeds and layers of the masks at SPARSITY, and seeds of the files."""
+    masks = layers[(layers["sparsity_percent"] == SPARSITY) & layers["method"].isin(METHODS)]
+    pruned = (sizes["sparsity_percent"] == SPARSITY) & (sizes["format"] == "coo")
+    dense = sizes["method"] == "dense"
+    return {
+        "mask seeds": min(_fewest(masks[masks["group"] == each], METHODS) for each in GROUPS),
+        "mask layers": set(masks["network"] + " " + masks["layer"]),
+        "size seeds": min(
+            _fewest(sizes[which & (sizes["network"] == network)], methods)
+            for which, methods in (
+                (pruned, METHODS),
+                *((dense & (sizes["format"] == each), ("dense",)) for each in ("dense", "coo")),
+            )
+            for network in NETWORKS
+        ),
+    }
+
+
+def _fewest(rows: pd.DataFrame, methods: Collection[str]) -> int:
+    """The fewest seeds of any task and method at SPARSITY, or dense."""
+    chosen = rows[rows["sparsity_percent"].isin([0, SPARSITY])]
+    seeds = chosen.groupby(["task", "method"])["seed"].nunique()
+    wanted = pd.MultiIndex.from_product([TASKS, methods])
+    return int(seeds.reindex(wanted, fill_value=0).min())
+
+
+def _time_facts(latency: pd.DataFrame) -> dict[str, Any]:
+    """Kernels and rounds of the actor at batch 1. latency: as `latency_long` returns it."""
+    actor = latency[(latency["part"] == "actor") & (latency["batch"] == 1)]
+    sparse = actor[(actor["sparsity_percent"] == SPARSITY) & ~is_dense_kernel(actor["kernel"])]
+    return {
+        "kernels": set(actor["kernel"]),
+        "rounds": int(actor["repeats"].min()) if len(actor) else 0,
+        "actor timed": bool(sparse["speedup"].notna().any()),
+    }
+
+
+def at_paper_widths(layers: pd.DataFrame) -> bool:
+    """Whether all layers listed belong to networks of 400-300 (actor, critic) and 750-750 (VAE)."""
+    return all(
+        set(layers.loc[(layers["network"] == network) & (layers["layer"] == layer), "weights"])
+        == {weights}
+        for (network, layer), weights in PAPER_LAYERS.items()
+    )
+
+
+def _paper_widths(config: Mapping[str, Any], widths: str, algorithms: Collection[str]) -> bool:
+    """`at_paper_widths` of the networks that a config's set of widths gives."""
+    shapes = layer_shapes(
+        Widths.from_table(config["widths"][widths]), 1, 1, ALGORITHMS[next(iter(algorithms))]
+    )
+    found = {tuple(name.split(".")): a * b for name, (a, b) in shapes.items()}
+    return all(found.get(layer) == weights for layer, weights in PAPER_LAYERS.items())
