@@ -1,10 +1,17 @@
 """Single-shot pruning for offline RL: masks, training, latencies, bench.
 
-A job takes one stack of rows of the experiment table (triptych/rl/sweep.py).
+A job takes one stack of rows of the experiment table (triptych/rl/tasks/sweep.py).
 """
 
 
 include: "rl_inputs.smk"
+
+
+# Of each task the networks that are only pruned, for Table 1, Figures 3 and 4 and the inputs.
+PRUNED_WIDTHS = RL.config["mask_statistics"]["widths"]
+MEASURED = f"results/rl/{{task}}/{PRUNED_WIDTHS}/measured"
+
+
 include: "rl_report.smk"
 
 
@@ -23,12 +30,12 @@ wildcard_constraints:
 rule rl_prune:
     """Prune the measured runs at initialisation: masks, weights kept by layer, bytes stored."""
     input:
-        transitions=RL.measured_on,
+        transitions=[RL.pruned_on(task, RL.measured(task)) for task in RL.tasks],
     output:
-        masks=RL.files("masks.safetensors", trained=False),
-        layers=RL.files("layers.csv", trained=False),
-        inputs=RL.files("inputs.csv", trained=False),
-        sizes=RL.files("sizes.csv", trained=False),
+        masks=expand(f"{MEASURED}/masks.safetensors", task=RL.tasks),
+        layers=expand(f"{MEASURED}/layers.csv", task=RL.tasks),
+        inputs=expand(f"{MEASURED}/inputs.csv", task=RL.tasks),
+        sizes=expand(f"{MEASURED}/sizes.csv", task=RL.tasks),
     log:
         "results/logs/rl_prune/rl_prune.log",
     benchmark:
@@ -36,12 +43,12 @@ rule rl_prune:
     conda:
         "../envs/rl.yaml"
     params:
-        runs=RL.measured,
-        tasks=RL.tables,
-        networks=RL.config["measure"]["widths"],
-        widths=RL.config["widths"][RL.config["measure"]["widths"]],
+        runs=[RL.measured(task) for task in RL.tasks],
+        tasks=[RL.task(task) for task in RL.tasks],
+        networks=PRUNED_WIDTHS,
+        widths=RL.config["widths"][PRUNED_WIDTHS],
         bcq=RL.config["bcq"],
-        pruning=made(RL.measured_with),
+        pruning=made([RL.pruning(task, RL.measured(task)) for task in RL.tasks]),
         code=code("rl_prune"),
     script:
         "../workflow_scripts/rl/prune.py"
@@ -51,7 +58,7 @@ rule rl_train:
     """Prune, train and score a stack of runs of one algorithm, and of those that it contains."""
     input:
         transitions="results/rl/{task}/transitions.safetensors",
-        pruned_on=RL.pruned_on,
+        pruned_on=lambda wildcards: RL.pruned_on(wildcards.task, RL.runs(wildcards)),
     output:
         masks="results/rl/{task}/{networks}/{stack}/masks.safetensors",
         layers="results/rl/{task}/{networks}/{stack}/layers.csv",
@@ -73,9 +80,9 @@ rule rl_train:
     resources:
         gpu=GPU,
     params:
-        task=RL.task,
+        task=lambda wildcards: RL.task(wildcards.task),
         runs=RL.runs,
-        widths=RL.widths,
+        widths=lambda wildcards: RL.config["widths"][wildcards.networks],
         algorithms=RL.algorithms,
         pruning=made(lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards))),
         training=RL.config["training"],
@@ -88,14 +95,12 @@ rule rl_train:
 
 
 rule rl_latency:
-    """Time how fast a pruned policy acts, in dense and sparse kernels, and as it is deployed."""
+    """Time how fast a pruned policy acts, in dense and sparse kernels."""
     input:
-        masks=[RL.timed_masks],
+        masks=f"{MEASURED}/masks.safetensors",
         transitions="results/rl/{task}/transitions.safetensors",
-        policies=RL.deployed_policies,
     output:
         latency="results/rl/{task}/latency.csv",
-        deployed="results/rl/{task}/deployed.csv",
     log:
         "results/logs/rl_latency/{task}.log",
     benchmark:
@@ -106,23 +111,13 @@ rule rl_latency:
     threads: CORES
     params:
         run=RL.timed,
-        runs=RL.timed_stack,
-        networks=RL.config["measure"]["widths"],
-        widths=RL.config["widths"][RL.config["measure"]["widths"]],
-        acting={
-            "candidates": RL.config["latency"]["candidates"],
-            "phi": RL.config["bcq"]["phi"],
-        },
+        runs=lambda wildcards: RL.measured(wildcards.task),
+        networks=PRUNED_WIDTHS,
+        widths=RL.config["widths"][PRUNED_WIDTHS],
+        candidates=RL.config["latency"]["candidates"],
+        phi=RL.config["bcq"]["phi"],
         batches=RL.config["latency"]["batches"],
         repeats=RL.config["latency"]["repeats"],
-        deployed=RL.deployed,
-        deployed_networks=RL.deployed_networks,
-        task=RL.task,
-        evaluation={
-            k: v
-            for k, v in RL.config["evaluation"].items()
-            if k not in ("every", "last")
-        },
         code=code("rl_latency"),
     script:
         "../workflow_scripts/rl/latency.py"

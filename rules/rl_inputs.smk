@@ -90,7 +90,7 @@ rule rl_prepare:
     conda:
         "../envs/rl.yaml"
     params:
-        task=RL.task,
+        task=lambda wildcards: RL.task(wildcards.task),
         source=RL.data_source,
         code=code("rl_prepare"),
     script:

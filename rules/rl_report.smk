@@ -1,13 +1,13 @@
 """Tables and figures of the offline-RL study, from its tidy files."""
 
-from triptych.rl.methods import METHODS
+from triptych.rl.pruning.methods import METHODS
 
+STACK = "results/rl/{task}/{networks}/{stack}"
 PRODUCTS = {
     "rl_figure1": "Figure 1",
     "rl_figure2": "Figure 2",
     "rl_criteria": "Other criteria",
 }
-PROFILES = ("rl_profiles", "Performance profiles", "runs above a score")
 SENSORS = ("rl_sensors", "Sensors", "raw and normalised: scores, weights kept by input")
 VARIANTS = ("rl_variants", "Variants", "other batches, iterations, data to prune with")
 
@@ -15,9 +15,9 @@ VARIANTS = ("rl_variants", "Variants", "other batches, iterations, data to prune
 rule rl_draw_scores:
     """What the trained runs scored and sensed: figures, learning curves, methods two by two."""
     input:
-        scores=RL.files("scores.csv", trained=True),
-        inputs=RL.files("inputs.csv", trained=True),
-        datasets=RL.datasets,
+        scores=expand(f"{STACK}/scores.csv", zip, **RL.stacks(trained=True)),
+        inputs=expand(f"{STACK}/inputs.csv", zip, **RL.stacks(trained=True)),
+        datasets=expand("results/rl/{task}/dataset.csv", task=RL.tasks),
     output:
         **{
             name: figure(
@@ -31,7 +31,6 @@ rule rl_draw_scores:
             name: figure(name, "Curves by sparsity", METHODS[method].label)
             for name, method in RL.level_figures.items()
         },
-        **({"profiles": figure(*PROFILES)} if RL.profiled else {}),
         **({"sensors": figure(*SENSORS)} if RL.sensing else {}),
         **({"variants": table(*VARIANTS)} if RL.variants else {}),
         curves=figure("rl_curves", "Learning curves", "score against updates"),
@@ -62,8 +61,8 @@ rule rl_draw_scores:
 rule rl_draw_masks:
     """What the masks leave: Figures 3 and 4, Table 1."""
     input:
-        layers=RL.files("layers.csv", trained=False),
-        sizes=RL.files("sizes.csv", trained=False),
+        layers=expand(f"{MEASURED}/layers.csv", task=RL.tasks),
+        sizes=expand(f"{MEASURED}/sizes.csv", task=RL.tasks),
         published=shipped("resources/published/rl_table1_megabytes.csv"),
     output:
         figure3=figure("rl_figure3", "Figure 3", "weights kept by layer"),
@@ -88,14 +87,12 @@ rule rl_draw_masks:
 
 
 rule rl_inference:
-    """Time to act, with dense and sparse kernels and as deployed (beyond the paper)."""
+    """Time to act, with dense and sparse kernels (beyond the paper)."""
     input:
-        latency=[RL.latency],
-        deployed=[RL.deployed_table],
+        latency=f"results/rl/{RL.timed['task']}/latency.csv",
     output:
         figure("rl_inference", "Inference", "time to act, dense and sparse"),
         table_files("rl_inference")[1:],
-        deployed=table("rl_deployed", "Deployed", "bytes, time to act, what int8 costs"),
     log:
         "results/logs/rl_inference/rl_inference.log",
     benchmark:
@@ -103,7 +100,7 @@ rule rl_inference:
     conda:
         "../envs/report.yaml"
     params:
-        task=RL.config["latency"]["task"],
+        task=RL.timed["task"],
         scale=SCALE,
         code=code("rl_inference"),
     script:

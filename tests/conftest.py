@@ -16,9 +16,9 @@ import yaml
 
 from triptych.core.config import read_config
 from triptych.rl.algorithms.registry import Bcq, Widths
-from triptych.rl.learner import StepSettings
-from triptych.rl.tasks import SIZES
-from triptych.rl.transitions import Transitions
+from triptych.rl.tasks.task import SIZES
+from triptych.rl.tasks.transitions import Transitions
+from triptych.rl.training.learner import StepSettings
 
 torch.set_num_threads(1)
 

@@ -86,7 +86,7 @@ def test_a_demo_with_another_value_is_custom() -> None:
     [
         ("device", "cpu"),
         ("style.contact", "someone@example.org"),
-        ("rl.stack", 8),
+        ("rl.runs_per_job", 8),
         ("audio.captions.cache", "/elsewhere"),
         ("audio.captions.prices.input", 1.0),
         ("audio.stages.common.workers", 3),

@@ -11,13 +11,13 @@ import torch
 
 from benchmarks.rl.plain import PlainBCQ
 from triptych.core.device import describe_device
+from triptych.rl.algorithms.networks import PAPER_WIDTHS, Batch, Noise, initialise
 from triptych.rl.algorithms.registry import Bcq
-from triptych.rl.learner import Batch, Learner, Noise, StepSettings
-from triptych.rl.networks import PAPER_WIDTHS, initialise
-from triptych.rl.sampling import DeviceData, Draws
-from triptych.rl.tasks import ASSUMED, SIZES
-from triptych.rl.training import update_stepper
-from triptych.rl.transitions import Transitions
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.tasks.task import ASSUMED, SIZES
+from triptych.rl.tasks.transitions import Transitions
+from triptych.rl.training.learner import Learner, StepSettings
+from triptych.rl.training.train import update_stepper
 
 logger = logging.getLogger(__name__)
 

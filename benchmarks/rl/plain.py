@@ -11,9 +11,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from triptych.rl.algorithms.registry import Bcq
-from triptych.rl.learner import Batch, Noise, StepSettings
-from triptych.rl.networks import Parameters, Widths
+from triptych.rl.algorithms.networks import Batch, Noise, Parameters
+from triptych.rl.algorithms.registry import Bcq, Widths
+from triptych.rl.training.learner import StepSettings
 
 
 class Actor(nn.Module):

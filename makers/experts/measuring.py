@@ -10,8 +10,8 @@ from safetensors.numpy import save_file
 
 from triptych.core.files import atomic_path
 from triptych.demo.collection import LAYERS, Expert, PathLike
-from triptych.rl.locomotion import Array, Locomotion
-from triptych.rl.tasks import task_named
+from triptych.rl.tasks.locomotion import Array, Locomotion
+from triptych.rl.tasks.task import task_named
 
 # Seeds of the episodes that a policy is measured on. Those that it trains on, those that choose it
 # (ppo.py) and those that data are collected from (demo/collection.py) lie far apart from them.

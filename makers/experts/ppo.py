@@ -20,9 +20,9 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
 from triptych.demo.collection import LAYERS, Expert, PathLike
-from triptych.rl.locomotion import Array, Locomotion
-from triptych.rl.sampling import keyed_generator
-from triptych.rl.tasks import task_named
+from triptych.rl.algorithms.sampling import keyed_generator
+from triptych.rl.tasks.locomotion import Array, Locomotion
+from triptych.rl.tasks.task import task_named
 
 logger = logging.getLogger(__name__)
 

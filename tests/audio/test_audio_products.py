@@ -3,8 +3,9 @@
 import pytest
 import torch
 
-from triptych.audio.models import products
-from triptych.audio.models.passt import Passt, PasstSettings
+from triptych.audio.models import passt as products
+from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.passt import Passt
 
 
 @pytest.mark.parametrize("shape", [(5, 7, 24), (3, 24)])

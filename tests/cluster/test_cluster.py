@@ -29,7 +29,7 @@ TIMED_OUT = ("hopper", "narrow", "bcq-sp80-1")  # SLURM's limit, of which the jo
 SHORT = ("hopper", "narrow", "bcq-sp95-1")  # asks for two minutes at first, and knows
 OWN_LIMIT = 60  # seconds after which a job of two minutes stops by its own clock
 
-EDITED = "workflow_scripts/triptych/rl/evaluation.py"  # for so many seconds, in the run
+EDITED = "workflow_scripts/triptych/rl/acting/evaluation.py"  # for so many seconds, in the run
 EDIT = ("STEPS_DRAWN = 100", "STEPS_DRAWN = 101")
 SECONDS_EDITED = 8
 

@@ -57,7 +57,7 @@ def test_both_scales_are_allowed(demo):
             "is 100 (int); allowed is less than 100",
         ),
         (("rl", "sweep"), {}, "rl has no key sweep (sweep: it is rl.sweeps now, by name"),
-        (("rl", "stack"), "some", "rl.stack is 'some' (str); allowed is"),
+        (("rl", "runs_per_job"), "some", "rl.runs_per_job is 'some' (str); allowed is"),
         (("device",), "tpu", "device is 'tpu' (str); allowed is one of auto, cpu, cuda"),
         (("rl", "widths", "paper", "actor"), [400], "at least 2 values"),
     ],

@@ -35,7 +35,7 @@ FIGURES = (
 )
 TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
 TABLES += ("audio_table1", "audio_table2", "audio_leaks", "audio_beyond")
-TABLES += ("rl_table1", "rl_scores", "rl_inference", "rl_deployed")
+TABLES += ("rl_table1", "rl_scores", "rl_inference")
 VERDICTS = {"reproduced", "not reproduced", "seen on other data", "not testable at this scale"}
 
 pytestmark = pytest.mark.skipif(

@@ -11,7 +11,7 @@ from policies import random_expert
 from makers.experts.measuring import write_expert
 from triptych.demo import collection
 from triptych.demo.collection import collect
-from triptych.rl.locomotion import Locomotion
+from triptych.rl.tasks.locomotion import Locomotion
 
 STEPS = 2300
 

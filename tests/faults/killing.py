@@ -30,7 +30,7 @@ PLANNER = Path(__file__).with_name("planned_jobs.py")
 
 SHORT = {
     "rl": {
-        "measure": {"widths": "narrow"},
+        "mask_statistics": {"widths": "narrow"},
         "training": {"updates": 300, "checkpoint_every": 30},
         "evaluation": {"every": 150},
     },

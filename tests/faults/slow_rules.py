@@ -42,9 +42,6 @@ SECONDS = {
     "style_stylize": {"runs.csv": ["seconds"]},
     "style_video": {"speed.csv": ["seconds", "frames_per_second"]},
     "style_time": {"images.csv": ["seconds"], "losses.csv": ["seconds"]},
-    "rl_latency": {
-        name: ["microseconds_median", "microseconds_minimum"]
-        for name in ("latency.csv", "deployed.csv")
-    },
+    "rl_latency": {"latency.csv": ["microseconds_median", "microseconds_minimum"]},
 }
 """Columns of measured time, by rule and file: no two runs have the same."""

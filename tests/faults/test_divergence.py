@@ -11,7 +11,7 @@ from stops import StopAfter
 from triptych.audio.training import update
 from triptych.core.stopping import Stopped
 from triptych.core.training_loop import EXPLODED, DivergedError, all_finite, exploded
-from triptych.rl.learner import Learner
+from triptych.rl.training.learner import Learner
 from triptych.style.feedforward.perceptual import PerceptualLoss
 
 STOPPED = "clear error, last good state kept and finite"

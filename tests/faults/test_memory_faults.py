@@ -12,7 +12,7 @@ import trainings as small
 from two_layers import choices, images, small_backbone
 
 from triptych.core.oom_retry import NoRoomError
-from triptych.rl import evaluation
+from triptych.rl.acting import evaluation
 from triptych.rl.algorithms import bcq
 from triptych.style.backbones.backbone import Backbone
 from triptych.style.feedforward import stylize
@@ -191,8 +191,8 @@ def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, algori
 
 
 def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
-    from triptych.rl.networks import initialise
-    from triptych.rl.tasks import task_named
+    from triptych.rl.algorithms.networks import initialise
+    from triptych.rl.tasks.task import task_named
 
     parameters = {
         name: value.double() for name, value in initialise(small.WIDTHS, 11, 3, [0, 1, 2]).items()
@@ -218,7 +218,7 @@ def test_a_stack_without_room_for_a_run_says_what_to_do(
 ):
     with small.room_for(bcq, "vae_loss", 0, size=rows_of_parameters):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_stack(tmp_path))
-    assert "doesn't hold one of the runs" in said and "Lower rl.stack" in said
+    assert "doesn't hold one of the runs" in said and "Lower rl.runs_per_job" in said
     assert small.saved(tmp_path)["update"] == 0
 
 

@@ -22,7 +22,7 @@ JOURNAL = """    def save(self, state: dict[str, Any]) -> None:
             print(os.getpid(), file=journal)
         time.sleep(0.02)
 """
-EDITED = "workflow_scripts/triptych/rl/evaluation.py"
+EDITED = "workflow_scripts/triptych/rl/acting/evaluation.py"
 
 
 @pytest.fixture(scope="module")

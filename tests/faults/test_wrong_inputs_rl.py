@@ -14,9 +14,9 @@ from sandbox import Trap, trap
 from stand_in import Named
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.rl.recording import DatasetError
-from triptych.rl.storage import pack, unpack
-from triptych.rl.transitions import read_transitions
+from triptych.rl.pruning.storage import pack, unpack
+from triptych.rl.tasks.recording import DatasetError
+from triptych.rl.tasks.transitions import read_transitions
 
 ROWS = 60
 OUTPUT = Named(transitions="results/t.safetensors", dataset="results/d.csv")
@@ -156,66 +156,40 @@ def policies(path, metadata):
 
 
 POLICIES = {
-    "text": (lambda path: path.write_text("no policy"), "expected a packed file", "both"),
-    "zero bytes": (lambda path: path.write_bytes(b""), "expected a packed file", "both"),
-    "a folder": (lambda path: path.mkdir(), "is not a file", "both"),
+    "text": (lambda path: path.write_text("no policy"), "expected a packed file"),
+    "zero bytes": (lambda path: path.write_bytes(b""), "expected a packed file"),
+    "a folder": (lambda path: path.mkdir(), "is not a file"),
     "bfloat16": (
         lambda path: save_tensors({"w": torch.zeros(2, dtype=torch.bfloat16)}, path),
         "float32 arrays",
-        "both",
     ),
     "NaN": (
         lambda path: save_file(actor(l1_bias=np.full(4, np.nan, np.float32)), path),
         "actor.l1.bias",
-        "both",
     ),
     "whole numbers": (
         lambda path: save_file({n: a.astype(np.int32) for n, a in actor().items()}, path),
         "actor.l1.bias",
-        "both",
     ),
-    "no observations": (
-        lambda path: save_file(actor(l1_weight=np.ones((4, 2), np.float32)), path),
-        "expected observations",
-        "policy bench",
-    ),
-    "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be understood", "both"),
-    "rows without keys": (
-        lambda path: policies(path, '{"rows": [{}, {}], "settings": {}}'),
-        "",
-        "both",
-    ),
+    "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be understood"),
+    "rows without keys": (lambda path: policies(path, '{"rows": [{}, {}], "settings": {}}'), ""),
     "fewer rows than networks": (
         lambda path: policies(path, '{"rows": [], "settings": {}}'),
         "one a row",
-        "both",
     ),
     "metadata of other kinds": (
         lambda path: packed(path, {"row": [1], "settings": 3}),
         "row and settings",
-        "both",
-    ),
-    "settings of other kinds": (
-        lambda path: packed(path, {"settings": {"candidates": "many"}}),
-        "'many'",
-        "policy bench",
-    ),
-    "a billion candidates": (
-        lambda path: packed(path, {"settings": {"candidates": 10**9}}),
-        "candidates",
-        "policy bench",
     ),
 }
 
 
 @pytest.mark.parametrize("kind", POLICIES)
-def test_a_wrong_policy_is_refused_by_both_commands(sandbox, kind):
-    make, said, commands = POLICIES[kind]
+def test_a_wrong_policy_is_refused(sandbox, kind):
+    make, said = POLICIES[kind]
     path = sandbox.here / "a policy.tpk"
     make(path)
-    for command in ("policy export", "policy bench"):
-        if commands in ("both", command):
-            sandbox.command_refuses(*command.split(), path.name, said=("a policy.tpk", said))
+    sandbox.command_refuses("policy", "export", path.name, said=("a policy.tpk", said))
     sandbox.check()
 
 
@@ -239,7 +213,6 @@ def test_a_pickle_is_no_policy_and_no_expert_and_no_transitions(
 ):
     path, sprung = trap(sandbox.here, "p.safetensors")
     sandbox.command_refuses("policy", "export", path.name, said=(path.name, "cannot be read"))
-    sandbox.command_refuses("policy", "bench", path.name, said=(path.name, "cannot be read"))
     sandbox.refuses(
         "rl_collect",
         {"expert": path.name},

@@ -20,14 +20,14 @@ from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.job import job
+from triptych.rl.acting.evaluation import EvaluationSettings
+from triptych.rl.algorithms.networks import initialise
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths
-from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.learner import StepSettings
-from triptych.rl.networks import initialise
-from triptych.rl.sampling import DeviceData
-from triptych.rl.tasks import task_named
-from triptych.rl.training import TrainingSettings, train
-from triptych.rl.transitions import Transitions
+from triptych.rl.algorithms.sampling import DeviceData
+from triptych.rl.tasks.task import task_named
+from triptych.rl.tasks.transitions import Transitions
+from triptych.rl.training.learner import StepSettings
+from triptych.rl.training.train import TrainingSettings, train
 from triptych.style.feedforward import training as style_training
 from triptych.style.feedforward.network import Architecture
 from triptych.style.feedforward.perceptual import PerceptualLoss

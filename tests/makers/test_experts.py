@@ -22,8 +22,8 @@ from makers.experts.ppo import (
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
 from triptych.demo.collection import read_expert
-from triptych.rl.locomotion import TASKS, Locomotion
-from triptych.rl.tasks import SIZES, task_named
+from triptych.rl.tasks.locomotion import TASKS, Locomotion
+from triptych.rl.tasks.task import SIZES, task_named
 
 SHIPPED = Path(__file__).parents[2] / "resources" / "experts"
 PROMISED = {"hopper": 95.0, "walker2d": 80.0, "halfcheetah": 40.0}

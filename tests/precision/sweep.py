@@ -21,10 +21,10 @@ from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt
 from triptych.core.device import precision_context, training_precision
 from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
-from triptych.rl.algorithms.registry import Bcq
-from triptych.rl.networks import Parameters, Widths, initialise
-from triptych.rl.sampling import DeviceData, Draws
-from triptych.rl.transitions import Transitions
+from triptych.rl.algorithms.networks import Parameters, initialise
+from triptych.rl.algorithms.registry import Bcq, Widths
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.tasks.transitions import Transitions
 from triptych.style.backbones.backbone import load_backbone
 from triptych.style.feedforward.fast import PreparedNetwork, Stage
 from triptych.style.feedforward.network import Architecture, TransformationNetwork

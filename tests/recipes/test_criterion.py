@@ -70,13 +70,13 @@ def test_the_papers_figures_do_not_change(added, tmp_path_factory):
     [
         (
             {"methods": ["best"]},
-            "rl.measure.runs.paper.methods names best; allowed are snip, grasp",
+            "rl.mask_statistics.runs.paper.methods names best; allowed are snip, grasp",
         ),
-        ({"sparsities": [50]}, "rl.measure.runs make no mask of 95%"),
+        ({"sparsities": [50]}, "rl.mask_statistics.runs make no mask of 95%"),
     ],
 )
 def test_what_could_not_be_drawn_is_refused_by_its_key(tmp_path, measure, said):
     checkout = copy_checkout(tmp_path)
-    overlay = merged(TINY, {"rl": {"measure": {"runs": {"paper": measure}}}})
+    overlay = merged(TINY, {"rl": {"mask_statistics": {"runs": {"paper": measure}}}})
     (checkout.root / "tiny.yaml").write_text(yaml.safe_dump(overlay))
     assert said in checkout.snakemake("--dry-run", "rl", check=False)

@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from triptych.rl.observations import FIRST_LAYERS
-from triptych.rl.tasks import PAPER
+from triptych.rl.algorithms.observations import FIRST_LAYERS
+from triptych.rl.tasks.task import PAPER
 
 DIMENSIONS = {"hopper": (11, 3), "walker2d": (17, 6), "halfcheetah": (17, 6)}
 EXPERTS = {"hopper": 103.0, "walker2d": 89.0, "halfcheetah": 41.0}
@@ -219,35 +219,6 @@ def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
     ).assign(observations="normalised", pruning="default")
 
 
-def deployed():
-    """deployed.csv of a dense policy and it pruned, on a machine without a C compiler."""
-    of_one = {"task": "halfcheetah", "networks": "half", "observations": "normalised", "seed": 0}
-    of_one |= {"algorithm": "BC", "candidates": 1, "episodes": 5, "maximum_difference": 1e-7}
-    of_one["score_unit"] = "D4RL-normalised score"
-    ways = [
-        ("ONNX", "onnxruntime", (600_000, 160_000), (14.0, 30.0)),
-        ("packed", "policy.py", (610_000, 161_000), (15.0, 15.1)),
-        ("packed", "policy.c", (610_000, 161_000), (np.nan, np.nan)),
-        ("torch.save", "torch", (620_000, None), (25.7, None)),
-    ]
-    rows = [
-        {
-            **of_one,
-            **{"method": method, "sparsity_percent": sparsity, "return": 50 * (score - lost)},
-            **{"file": file, "values": values, "reader": reader, "bytes": size[i] // smaller},
-            **{"microseconds_median": times[i] / faster, "score_normalised": score - lost},
-        }
-        for method, sparsity, score, smaller, faster in (
-            ("dense", 0, 90.0, 1, 1),
-            ("snip", 95, 80.0, 10, 2),
-        )
-        for i, (values, lost) in enumerate((("fp32", 0.0), ("int8", 0.25 if sparsity else -0.5)))
-        for file, reader, size, times in ways
-        if size[i]
-    ]
-    return pd.DataFrame(rows)
-
-
 def latency(networks="paper"):
     """latency.csv of one task, after the measurements of a laptop."""
     base = {
@@ -260,7 +231,7 @@ def latency(networks="paper"):
         ("BC policy", 10, 1): (160, 150, 130, 120),
         ("BC policy", 100, 1): (1400, 1300, 420, 900),
     }
-    kernels = ("torch dense", "numpy dense", "torch CSR", "numba CSC")
+    kernels = ("torch dense", "numpy dense", "torch CSR", "policy.c")
     table = [
         (
             "halfcheetah",

@@ -22,14 +22,12 @@ from triptych.report.page import (
 from triptych.report.tables import Table
 from triptych.report.timings import duration, job_table, timing_table, versions
 from triptych.rl.report.claims import CLAIMS
-from triptych.rl.report.comparisons import comparisons_long
+from triptych.rl.report.inference import latency_long
+from triptych.rl.report.memory import table1_long
 from triptych.rl.report.page import TITLES, rl_sections
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.sensors import inputs_long
-from triptych.rl.report.tables import scores_long, table1_long
-from triptych.rl.report.tables_deployed import deployed_long
-from triptych.rl.report.tables_latency import latency_long
-from triptych.rl.report.variants import variants_long
+from triptych.rl.report.tables import comparisons_long, scores_long, variants_long
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 EVIL = "<script>alert(1)</script>"
@@ -78,7 +76,6 @@ def sections(pictures, layers=None, datasets=None, latency=None):
             run_scores(synthetic.scores(), 2), sparsity_percent=95, scale="demo", units={}
         ),
         latency=latency_long(latency, scale="demo"),
-        deployed=deployed_long(synthetic.deployed(), scale="demo"),
         comparisons=comparisons_long(run_scores(synthetic.scores(), 2), scale="demo", units={}),
         inputs=inputs_long(synthetic.inputs(), sparsity_percent=95, scale="demo"),
         latency_task="halfcheetah",

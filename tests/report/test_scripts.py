@@ -37,7 +37,7 @@ CAPTIONS = sorted((ROOT / "resources" / "captions").glob("*_*.rst"))
 PICTURES = (*STYLE_FIGURES, *AUDIO_FIGURES)
 PREVIEWS = ("style_styles", "audio_beyond", "rl_figure1")
 RL_FIGURES = (*(f"rl_figure{n}" for n in range(1, 5)), "rl_curves", "rl_inference")
-RL_FIGURES += ("rl_profiles", "rl_sensors", "rl_figure3_counts")
+RL_FIGURES += ("rl_sensors", "rl_figure3_counts")
 RL_FIGURES += ("rl_figure1_curves", "rl_figure2_curves")
 
 
@@ -72,7 +72,7 @@ def results(tmp_path_factory):
         files[name] = [f"{name}-a.csv", f"{name}-b.csv"]
         for path, part in zip(files[name], (frame[:half], frame[half:]), strict=True):
             part.to_csv(path, index=False)
-    synthetic.deployed().to_csv("deployed.csv", index=False)
+    synthetic.latency().to_csv("latency.csv", index=False)
     scored = {name: files[name] for name in ("scores", "inputs", "datasets")}
     published = str(PUBLISHED / "rl_table1_megabytes.csv")
     sized = {"sizes": files["sizes"], "published": published}
@@ -86,7 +86,7 @@ def results(tmp_path_factory):
                 for name in (f"rl_figure{n}", f"rl_figure{n}_curves")
             },
             "curves": figure_files("rl_curves"),
-            **{each: figure_files(f"rl_{each}") for each in ("profiles", "sensors")},
+            "sensors": figure_files("rl_sensors"),
             **{
                 each: table_files(f"rl_{each}")
                 for each in ("scores", "comparisons", "inputs", "variants")
@@ -114,9 +114,8 @@ def results(tmp_path_factory):
     )
     run(
         "rl_inference",
-        {"latency": files["latency"], "deployed": ["deployed.csv"]},
+        {"latency": "latency.csv"},
         [*figure_files("rl_inference"), *table_files("rl_inference")[1:]],
-        named={"deployed": table_files("rl_deployed")},
         task="halfcheetah",
     )
     style = synthetic_style.write_results(Path("."), side=48)
@@ -163,7 +162,6 @@ def results(tmp_path_factory):
             },
             "rl_varied": str(TABLES / "rl_variants.csv"),
             "rl_latency": str(TABLES / "rl_inference.csv"),
-            "rl_deployed": str(TABLES / "rl_deployed.csv"),
             "rl_layers": files["layers"],
             "rl_datasets": files["datasets"],
             **style_page_inputs(style),

@@ -7,10 +7,11 @@ import torch
 from other_algorithms import CORL_IQL, IQL, TD3_BC
 from plain_algorithms import PlainIql, PlainTd3Bc
 
+from triptych.rl.algorithms.losses import acting_of, losses_of
+from triptych.rl.algorithms.networks import act_by_actor, initialise
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths
-from triptych.rl.learner import Learner, StepSettings
-from triptych.rl.networks import act_by_actor, initialise
-from triptych.rl.sampling import DeviceData, Draws
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.training.learner import Learner, StepSettings
 
 CPU, HOPPER = torch.device("cpu"), (11, 3)
 STEPS = StepSettings(batch=20, learning_rate=1e-3, tau=0.005)
@@ -122,7 +123,7 @@ def test_loss_gradients_agree_with_finite_differences(transitions, algorithm):
     targets = stack(algorithm, Widths((4, 3), (4, 3), 4), [3, 4], torch.float64)
     kinds = ["raw", "raw"]
     (given,) = steps_of(algorithm, transitions, [1, 2], torch.float64, kinds, 1)
-    for network, loss in algorithm.losses().items():
+    for network, loss in losses_of(algorithm).items():
         if (network, algorithm) == ("actor", TD3_BC):
             continue
         for name in (name for name in parameters if name.startswith(network)):
@@ -162,7 +163,7 @@ def test_bf16_stays_near_float32(narrow, transitions, algorithm):
 
 def test_policies_without_latents_act_by_their_actor(narrow):
     for algorithm in SETTINGS:
-        acting = algorithm.acting(candidates=7)
+        acting = acting_of(algorithm, candidates=7)
         assert (acting.act, acting.draws) == (act_by_actor, 0)
 
 

@@ -7,10 +7,10 @@ import torch
 
 from benchmarks.rl.plain import PlainBCQ
 from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.algorithms.networks import decode, encode, initialise
 from triptych.rl.algorithms.registry import Bc, Widths, layer_shapes
-from triptych.rl.learner import Learner, StepSettings
-from triptych.rl.networks import decode, encode, initialise
-from triptych.rl.sampling import DeviceData, Draws
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.training.learner import Learner, StepSettings
 
 CPU = torch.device("cpu")
 HOPPER = (11, 3)

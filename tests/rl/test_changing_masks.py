@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 import torch
 
+from triptych.rl.algorithms.networks import initialise
 from triptych.rl.algorithms.registry import Bc
-from triptych.rl.changing_masks import CHANGES, REPLACED, ChangingMasks
-from triptych.rl.learner import Learner, StepSettings
-from triptych.rl.networks import initialise
-from triptych.rl.pruning import PruningSettings, Shot, groups, prune, weight_names
-from triptych.rl.sampling import DeviceData, Draws
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.pruning.single_shot import PruningSettings, Shot, groups, prune, weight_names
+from triptych.rl.training.changing_masks import CHANGES, REPLACED, ChangingMasks
+from triptych.rl.training.learner import Learner, StepSettings
 
 CPU = torch.device("cpu")
 UPDATES = 80

@@ -43,9 +43,9 @@ def varied(variants, name, methods=("snip",), **others):
         (
             {
                 "pruning": {"variants": ITERATED},
-                "measure": {"runs": {"paper": {"pruning": "iterated"}}},
+                "mask_statistics": {"runs": {"paper": {"pruning": "iterated"}}},
             },
-            "rl.measure.runs make no mask of 95%",
+            "rl.mask_statistics.runs make no mask of 95%",
         ),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from triptych.core.config import ConfigError
-from triptych.rl.config_tasks import check_tasks, d4rl_file, data_source, units_of
+from triptych.rl.tasks.config import check_tasks, d4rl_file, data_source, units_of
 
 FILES = {"hopper_expert-v2", "hopper_medium_replay-v2", "ant_medium-v2"}
 REPLAY = {"source": "d4rl", "quality": "medium-replay"}

@@ -5,9 +5,10 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.rl.connections import input_table, on_paths
-from triptych.rl.networks import Widths, initialise
-from triptych.rl.tasks import task_named
+from triptych.rl.algorithms.networks import initialise
+from triptych.rl.algorithms.registry import Widths
+from triptych.rl.pruning.connections import input_table, on_paths
+from triptych.rl.tasks.task import task_named
 
 ROW = {"task": "hopper", "observations": "raw", "method": "snip", "sparsity_percent": 95, "seed": 0}
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from triptych.rl.controls import ROUNDS, count_kept, erk_counts, even_counts, synaptic_flow
-from triptych.rl.networks import Widths, initialise
+from triptych.rl.algorithms.networks import initialise
+from triptych.rl.algorithms.registry import Widths
+from triptych.rl.pruning.controls import ROUNDS, count_kept, erk_counts, even_counts, synaptic_flow
 
 SIZES = {"a": (23, 64), "b": (64, 64), "c": (64, 6)}
 
@@ -43,7 +44,7 @@ def test_erk_shares_go_by_inputs_plus_outputs_until_a_layer_is_whole(sparsity):
 
 def test_one_round_of_synflow_scores_a_weight_by_all_paths_through_it(monkeypatch):
     """R is a sum over paths of products of |weights|; a weight's score, that of its paths."""
-    monkeypatch.setattr("triptych.rl.controls.ROUNDS", 1)
+    monkeypatch.setattr("triptych.rl.pruning.controls.ROUNDS", 1)
     parameters = initialise(Widths((3, 4), (3, 4), 3), 3, 2, [0])
     weights = {f"actor.l{n}.weight": parameters[f"actor.l{n}.weight"] for n in (1, 2, 3)}
     one, two, three = (value[0].abs().double().numpy() for value in weights.values())

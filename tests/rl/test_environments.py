@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from triptych.core.errors import InputError
-from triptych.rl.environments import GymnasiumEpisodes, episodes_of, spaces_of
-from triptych.rl.locomotion import Locomotion
-from triptych.rl.recording import DatasetError
-from triptych.rl.tasks import NORMALISED, PAPER, task_from, task_named
-from triptych.rl.transitions import prepare, read_transitions
+from triptych.rl.tasks.environments import GymnasiumEpisodes, episodes_of, spaces_of
+from triptych.rl.tasks.locomotion import Locomotion
+from triptych.rl.tasks.recording import DatasetError
+from triptych.rl.tasks.task import NORMALISED, PAPER, task_from, task_named
+from triptych.rl.tasks.transitions import prepare, read_transitions
 
 PENDULUM = task_from("pendulum", "Pendulum-v1")
 
@@ -87,8 +87,8 @@ def test_an_action_beyond_the_environments_bounds_is_refused(tmp_path):
 def test_a_score_lies_between_the_references_of_config():
     task = task_from("ant", "Ant-v5", [-100, 300])
     assert task.unit == NORMALISED and PENDULUM.unit == "return"
-    assert task.score([-100, 0, 300]).tolist() == [0, 25, 100]
-    assert PENDULUM.score([-7.5]).tolist() == [-7.5]
+    assert task.score(np.array([-100, 0, 300])).tolist() == [0, 25, 100]
+    assert PENDULUM.score(-7.5) == -7.5
 
 
 def test_inputs_are_numbered_unless_config_names_them():
@@ -137,7 +137,7 @@ def test_options_are_the_environments():
     ("keys", "message"),
     [
         ({"reference": [0, 1]}, "reference is of an environment: a log has none"),
-        ({"environment": "Ant-v5", "held_out": 0.1}, "held_out is of a log"),
+        ({"environment": "Ant-v5", "validation": 0.1}, "validation is of a log"),
         ({"bounds": [[-1, -1], [1, 1, 1]]}, "bounds has two lengths"),
     ],
 )

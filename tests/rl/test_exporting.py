@@ -6,19 +6,19 @@ import json
 import shutil
 import struct
 import subprocess
-import sys
 from dataclasses import asdict
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
-from triptych.rl.exporting import export_onnx, reader, what_acts
-from triptych.rl.inference import ActingSettings, NumpyDense, draw_latents
-from triptych.rl.locomotion import Locomotion
-from triptych.rl.networks import Widths, layer_shapes
-from triptych.rl.storage import MAGIC, PREAMBLE, pack, unpack
+from triptych.rl.acting.c_reader import COMPILE, NATIVE, compiled_reader
+from triptych.rl.acting.exporting import export_onnx, live_layers, reader, what_acts
+from triptych.rl.acting.inference import ActingSettings, NumpyDense, draw_latents
+from triptych.rl.algorithms.registry import Widths, layer_shapes
+from triptych.rl.pruning.storage import MAGIC, PREAMBLE, pack, unpack
+from triptych.rl.tasks.locomotion import Locomotion
 
 STATE, ACTION, CANDIDATES = 11, 3, 7
 ROUNDING = 4e-6  # of three layers in float32, whose order of summing is the processor's
@@ -83,68 +83,11 @@ def test_only_what_acts_is_kept(algorithm):
         what_acts(policy(1.0), "TD3")
 
 
-ALONE = """
-import importlib, struct, sys
-site, policy_py, path, algorithm = sys.argv[1:]
-sys.path[:0] = [site, policy_py]
-for name in ("torch", "triptych", "scipy", "safetensors"):
-    try:
-        importlib.import_module(name)
-    except ImportError:
-        continue
-    sys.exit(f"{name} is here")
-import numpy as np
-from policy import Policy
-policy = Policy(path)
-act = policy.bcq if algorithm == "BCQ" else policy.bc
-while head := sys.stdin.buffer.read(8):
-    batch, floats = struct.unpack("<II", head)
-    given = np.frombuffer(sys.stdin.buffer.read(4 * floats), "<f4")
-    states, latents = np.split(given, [batch * policy.states])
-    shape = (batch, -1, policy.latents) if algorithm == "BCQ" else (batch, policy.latents)
-    actions = act(states.reshape(batch, -1), latents.reshape(shape))
-    sys.stdout.buffer.write(actions.astype("<f4").tobytes())
-    sys.stdout.buffer.flush()
-"""
-
-
-class Alone:
-    """policy.py in a Python without site packages, but for links to numpy's own two folders."""
-
-    def __init__(self, tmp_path: Path, path: Path, algorithm: str) -> None:
-        site = tmp_path / "site"
-        site.mkdir()
-        numpy_at = Path(np.__file__).parent
-        for folder in (numpy_at, numpy_at.parent / "numpy.libs"):
-            if folder.exists():
-                (site / folder.name).symlink_to(folder)
-        (tmp_path / "policy.py").write_text(reader("policy.py"))
-        command = [sys.executable, "-I", "-S", "-c", ALONE, site, tmp_path, path, algorithm]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-
-    def __call__(self, states: np.ndarray, latents: np.ndarray) -> np.ndarray:
-        given = states.astype("<f4").tobytes() + latents.astype("<f4").tobytes()
-        self.process.stdin.write(struct.pack("<II", len(states), len(given) // 4) + given)
-        self.process.stdin.flush()
-        actions = self.process.stdout.read(4 * len(states) * ACTION)
-        return np.frombuffer(actions, "<f4").reshape(len(states), ACTION)
-
-    def __enter__(self) -> "Alone":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.process.stdin.close()
-        assert self.process.wait() == 0
-        self.process.stdout.close()
-
-
 class Compiled:
-    """policy.c, compiled as its head says."""
+    """policy.c with one policy."""
 
-    def __init__(self, library: Path, path: Path, algorithm: str) -> None:
-        self.algorithm, self.library = algorithm, ctypes.CDLL(library)
-        self.library.policy_open.restype = ctypes.c_void_p
-        self.library.policy_clip.restype = ctypes.c_double
+    def __init__(self, library: ctypes.CDLL, path: Path, algorithm: str) -> None:
+        self.algorithm, self.library = algorithm, library
         problem = ctypes.c_char_p()
         self.policy = self.library.policy_open(str(path).encode(), ctypes.byref(problem))
         if not self.policy:
@@ -178,99 +121,42 @@ class Compiled:
         self.library.policy_close(self.policy)
 
 
-@pytest.fixture(scope="session")
-def library(tmp_path_factory) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
+@pytest.fixture
+def library() -> ctypes.CDLL:
+    found = compiled_reader()
+    if found is None:
         pytest.skip("policy.c is tried where there is a C compiler named cc")
-    folder = tmp_path_factory.mktemp("compiled")
-    (folder / "policy.c").write_text(reader("policy.c"))
-    options = ["-std=c99", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC"]
-    made = folder / "libpolicy.so"
-    subprocess.run([compiler, *options, folder / "policy.c", "-o", made, "-lm"], check=True)
-    return made
+    found.policy_clip.restype = ctypes.c_double
+    return found
 
 
-@pytest.fixture(params=["policy.py", "policy.c"])
-def deployed(request, tmp_path):
-    """A packed file and an algorithm to one that acts with it."""
-    if request.param == "policy.py":
-        return lambda path, algorithm: Alone(tmp_path, path, algorithm)
-    library = request.getfixturevalue("library")
-    return lambda path, algorithm: Compiled(library, path, algorithm)
+def test_policy_c_compiles_without_a_warning_on_any_processor(tmp_path):
+    if (compiler := shutil.which("cc")) is None:
+        pytest.skip("policy.c is tried where there is a C compiler named cc")
+    (tmp_path / "policy.c").write_text(reader())
+    for native in ([NATIVE], []):
+        options = [*COMPILE, "-Wall", "-Wextra", "-Werror", *native]
+        made = [tmp_path / "policy.c", "-o", tmp_path / "libpolicy.so", "-lm"]
+        subprocess.run([compiler, *options, *made], check=True)
 
 
-@pytest.mark.parametrize("values", ["fp32", "fp16", "int8"])
+@pytest.mark.parametrize("values", ["fp32", "fp16"])
 @pytest.mark.parametrize("kept", [0.05, 0.5, 1.0])  # whose masks are deflated, raw and all ones
 @pytest.mark.parametrize("algorithm", ACTS)
-def test_actions_equal_the_librarys(deployed, tmp_path, algorithm, kept, values):
-    library = stored(tmp_path / "p.tpk", kept, algorithm, values)
+def test_actions_equal_the_librarys(library, tmp_path, algorithm, kept, values):
+    exact = stored(tmp_path / "p.tpk", kept, algorithm, values)
     states, bc, bcq = drawn(40)
-    expected = library.bcq(states, bcq)[0] if algorithm == "BCQ" else library.bc(states, bc)
+    expected = exact.bcq(states, bcq)[0] if algorithm == "BCQ" else exact.bc(states, bc)
     assert expected.std() > 0.1
-    with deployed(tmp_path / "p.tpk", algorithm) as act:
+    with Compiled(library, tmp_path / "p.tpk", algorithm) as act:
         found = act(states, bcq if algorithm == "BCQ" else bc)
     np.testing.assert_allclose(found, expected, atol=ROUNDING, rtol=0)
 
 
-def by_hand(arrays: dict[str, np.ndarray]) -> dict[str, torch.Tensor]:
-    """int8 once more, a weight at a time: the nearest of 255 steps up to an output's largest, after
-    each input was divided by its own largest."""
-    rounded = {name: torch.tensor(array) for name, array in arrays.items()}
-    for name, weight in rounded.items():
-        if name.endswith("weight"):
-            reaches = [np.float32(column.abs().max()) for column in weight.T]
-            for row in weight:
-                parts = [np.float32(w) / r if r else 0 for w, r in zip(row, reaches, strict=True)]
-                step = np.float32(max(map(abs, parts))) / np.float32(127)
-                for i, (part, reach) in enumerate(zip(parts, reaches, strict=True)):
-                    row[i] = float(round(part / step) * step * reach) if step else 0.0
-    return rounded
-
-
 @pytest.mark.parametrize("algorithm", ACTS)
-def test_int8_acts_as_weights_rounded_by_hand_do_in_torch(deployed, tmp_path, algorithm):
-    import onnxruntime
-
-    stored(tmp_path / "p.tpk", 0.3, algorithm, "int8")
-    weights = by_hand(what_acts(policy(0.3), algorithm))
-    assert sum(int((w != 0).sum()) for w in weights.values()) < sum(
-        np.count_nonzero(w) for w in what_acts(policy(0.3), algorithm).values()
-    )  # some weights round to 0, so that no code of theirs is kept
-
-    def network(name: str, first: str, *inputs: torch.Tensor) -> torch.Tensor:
-        x = torch.cat(inputs, -1)
-        for i in (1, 2, 3):
-            layer = f"{name}.{first}{i}"
-            x = torch.nn.functional.linear(x, weights[f"{layer}.weight"], weights[f"{layer}.bias"])
-            x = x if i == 3 else x.relu()
-        return x
-
-    states, bc, bcq = (torch.tensor(each) for each in drawn(40))
-    if algorithm == "BC":
-        expected = 1.5 * network("vae", "d", states, bc).tanh()
-    else:
-        repeated = states[:, None].expand(-1, CANDIDATES, -1)
-        actions = 1.5 * network("vae", "d", repeated, bcq).tanh()
-        actions = actions + 0.4 * 1.5 * network("actor", "l", repeated, actions).tanh()
-        actions = actions.clamp(-1.5, 1.5)
-        best = network("critic", "l", repeated, actions)[..., 0].argmax(1)
-        expected = actions[torch.arange(40), best]
-    latents = (bcq if algorithm == "BCQ" else bc).numpy()
-    with deployed(tmp_path / "p.tpk", algorithm) as act:
-        np.testing.assert_allclose(act(states.numpy(), latents), expected, atol=ROUNDING, rtol=0)
-    export_onnx(tmp_path / "p.onnx", policy(0.3), SETTINGS, algorithm, "int8")
-    session = onnxruntime.InferenceSession(tmp_path / "p.onnx", providers=["CPUExecutionProvider"])
-    for state, latent, action in zip(states, latents, expected, strict=True):
-        given = {"observation": state[None].numpy(), "latent": latent.reshape(-1, 2 * ACTION)}
-        np.testing.assert_allclose(session.run(None, given)[0][0], action, atol=ROUNDING, rtol=0)
-
-
-@pytest.mark.parametrize("values", ["fp32", "int8"])
-@pytest.mark.parametrize("algorithm", ACTS)
-def test_an_episode_of_hopper_has_the_librarys_return(deployed, tmp_path, algorithm, values):
+def test_an_episode_of_hopper_has_the_librarys_return(library, tmp_path, algorithm):
     # Small actions: it stands longer.
-    library = stored(tmp_path / "p.tpk", 0.1, algorithm, values, reach=0.1)
+    exact = stored(tmp_path / "p.tpk", 0.1, algorithm, reach=0.1)
     _, bc, bcq = drawn(1000)
     latents = bcq if algorithm == "BCQ" else bc
 
@@ -285,11 +171,9 @@ def test_an_episode_of_hopper_has_the_librarys_return(deployed, tmp_path, algori
                 break
         return total, step
 
-    expected, steps = episode(
-        (lambda s, z: library.bcq(s, z)[0]) if algorithm == "BCQ" else library.bc
-    )
+    expected, steps = episode((lambda s, z: exact.bcq(s, z)[0]) if algorithm == "BCQ" else exact.bc)
     assert steps > 10
-    with deployed(tmp_path / "p.tpk", algorithm) as act:
+    with Compiled(library, tmp_path / "p.tpk", algorithm) as act:
         total, same = episode(act)
     assert (total, same) == (pytest.approx(expected, rel=1e-4), steps)
 
@@ -303,7 +187,7 @@ def actor_alone(states: np.ndarray, arrays) -> np.ndarray:
 
 
 @pytest.mark.parametrize("algorithm", ["TD3+BC", "IQL"])
-def test_a_policy_without_latents_acts_by_its_actor(deployed, tmp_path, algorithm):
+def test_a_policy_without_latents_acts_by_its_actor(library, tmp_path, algorithm):
     import onnxruntime
 
     arrays = policy(0.3)
@@ -316,9 +200,9 @@ def test_a_policy_without_latents_acts_by_its_actor(deployed, tmp_path, algorith
     states = drawn(20)[0]
     expected = actor_alone(states, kept)
     assert expected.std() > 0.1
-    with deployed(tmp_path / "p.tpk", algorithm) as act:
+    with Compiled(library, tmp_path / "p.tpk", algorithm) as act:
         found = act(states, np.zeros((20, 0), np.float32))
-        assert not isinstance(act, Compiled) or act.sizes() == [0, STATE, ACTION, 0]
+        assert act.sizes() == [0, STATE, ACTION, 0]
     np.testing.assert_allclose(found, expected, atol=ROUNDING, rtol=0)
     export_onnx(tmp_path / "p.onnx", arrays, SETTINGS, algorithm)
     session = onnxruntime.InferenceSession(tmp_path / "p.onnx", providers=["CPUExecutionProvider"])
@@ -330,29 +214,19 @@ def test_a_policy_without_latents_acts_by_its_actor(deployed, tmp_path, algorith
 def test_a_file_says_how_it_acts_and_without_settings_sfujims_values_hold(
     library, tmp_path, algorithm, clip
 ):
-    namespace: dict = {"__name__": "policy"}
-    exec(reader("policy.py"), namespace)
-    for metadata, limit, candidates in ((None, 1.5, CANDIDATES), ({}, 1.0, 100)):
+    for metadata, limit in ((None, 1.5), ({}, 1.0)):
         stored(tmp_path / "p.tpk", 0.3, algorithm, metadata=metadata)
-        found = namespace["Policy"](tmp_path / "p.tpk")
-        sizes = [found.algorithm == "BCQ", found.states, found.actions, found.latents]
-        assert sizes == [algorithm == "BCQ", STATE, ACTION, 2 * ACTION]
-        assert (found.latent_clip, found.max_action, found.candidates) == (clip, limit, candidates)
-        states = drawn(5)[0]
-        generator = np.random.default_rng(4)
-        shape = (5, candidates, 6) if algorithm == "BCQ" else (5, 6)
-        latents = draw_latents(np.random.default_rng(4), shape, clip)
-        expected = (found.bcq if algorithm == "BCQ" else found.bc)(states, latents)
-        np.testing.assert_array_equal(found.act(states, generator), expected)
-        with Compiled(library, tmp_path / "p.tpk", algorithm) as compiled:
-            assert compiled.sizes() == sizes
-            assert compiled.library.policy_clip(compiled.policy) == clip
-            np.testing.assert_allclose(compiled(states, latents), expected, atol=ROUNDING, rtol=0)
+        if metadata is not None and algorithm == "BC":  # all networks would be BCQ's
+            assert unpack(tmp_path / "p.tpk").arrays.keys() == DECODER
+        with Compiled(library, tmp_path / "p.tpk", algorithm) as act:
+            assert act.sizes() == [algorithm == "BCQ", STATE, ACTION, 2 * ACTION]
+            assert act.library.policy_clip(act.policy) == clip
+            states, bc, bcq = drawn(40)
+            found = act(10 * states, bcq if algorithm == "BCQ" else bc)
+            assert 0.9 * limit < np.abs(found).max() <= limit * (1 + 1e-6)
 
 
-def test_both_readers_refuse_every_truncation_and_flipped_byte(library, tmp_path):
-    namespace: dict = {"__name__": "policy"}
-    exec(reader("policy.py"), namespace)
+def test_policy_c_refuses_every_truncation_and_flipped_byte(library, tmp_path):
     tiny = {
         f"vae.d{i}.{kind}": np.ones(shape, np.float32)
         for i, out, into in ((1, 2, 3), (2, 2, 2), (3, 1, 2))
@@ -367,16 +241,14 @@ def test_both_readers_refuse_every_truncation_and_flipped_byte(library, tmp_path
         spoilt.append(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
     for wrong in spoilt:
         path.write_bytes(wrong)
-        for read in (namespace["Policy"], lambda path: Compiled(library, path, "BC")):
-            with pytest.raises(ValueError, match=r"policy|version|bytes"):
-                read(path)
+        with pytest.raises(ValueError, match=r"policy|version|bytes"):
+            Compiled(library, path, "BC")
 
 
-@pytest.mark.parametrize("values", ["fp32", "int8"])
-def test_policy_c_refuses_headers_that_do_not_fit_their_payload(library, tmp_path, values):
+def test_policy_c_refuses_headers_that_do_not_fit_their_payload(library, tmp_path):
     """With a right digest; none of these may read or write beyond its memory."""
     path = tmp_path / "p.tpk"
-    stored(path, 0.05, "BCQ", values)
+    stored(path, 0.05, "BCQ")
     content = path.read_bytes()
     length = struct.unpack_from("<I", content, 12)[0]
     header, payload = json.loads(content[56 : 56 + length]), content[56 + length :]
@@ -404,17 +276,16 @@ def test_policy_c_refuses_headers_that_do_not_fit_their_payload(library, tmp_pat
             Compiled(library, path, "BCQ")
 
 
-@pytest.mark.parametrize("values", ["fp32", "int8"])
 @pytest.mark.parametrize("kept", [0.01, 0.05, 1.0])  # 0.01 leaves no unit of some layers
 @pytest.mark.parametrize("algorithm", ACTS)
-def test_onnx_acts_as_the_library_does(tmp_path, algorithm, kept, values):
+def test_onnx_acts_as_the_library_does(tmp_path, algorithm, kept):
     import onnxruntime
 
-    export_onnx(tmp_path / "p.onnx", policy(kept), SETTINGS, algorithm, values)
+    export_onnx(tmp_path / "p.onnx", policy(kept), SETTINGS, algorithm)
     session = onnxruntime.InferenceSession(tmp_path / "p.onnx", providers=["CPUExecutionProvider"])
-    library = stored(tmp_path / "p.tpk", kept, algorithm, values)
+    library = stored(tmp_path / "p.tpk", kept, algorithm)
     weights = (tmp_path / "p.onnx").stat().st_size
-    dense = (4 if values == "fp32" else 1) * sum(
+    dense = 4 * sum(
         array.size for array in unpack(tmp_path / "p.tpk").arrays.values() if array.ndim == 2
     )
     assert weights > dense if kept == 1 else weights < dense / 2  # units that act, alone
@@ -434,3 +305,26 @@ def test_onnx_acts_as_the_library_does(tmp_path, algorithm, kept, values):
             np.testing.assert_allclose(
                 act(states[b : b + 1], bcq[b])[0], expected[b], atol=ROUNDING
             )
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.01, 0.05, 0.2])
+def test_removing_dead_units_keeps_the_function(kept):
+    generator = np.random.default_rng(3)
+    sizes = (9, 50, 30, 2)
+    layers = []
+    for into, out in pairwise(sizes):
+        weight = generator.standard_normal((out, into)) * (generator.random((out, into)) < kept)
+        layers.append((weight, generator.standard_normal(out)))
+    x = generator.standard_normal((200, 9))
+
+    def value(parts):
+        y = x
+        for weight, bias in parts[:-1]:
+            y = np.maximum(y @ weight.T + bias, 0)
+        return y @ parts[-1][0].T + parts[-1][1]
+
+    live = live_layers(layers)
+    np.testing.assert_allclose(value(live), value(layers), atol=1e-12)
+    assert len(live[1][1]) < 30
+    for (weight, _), (following, _) in pairwise(live):
+        assert (weight != 0).any(axis=1).all() and (following != 0).any(axis=0).all()

@@ -9,13 +9,13 @@ from stops import Never, StopAfter
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
+from triptych.rl.acting.evaluation import EvaluationSettings
+from triptych.rl.algorithms.networks import initialise
 from triptych.rl.algorithms.registry import Bc
-from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.learner import Learner, StepSettings
-from triptych.rl.networks import initialise
-from triptych.rl.sampling import DeviceData, Draws
-from triptych.rl.tasks import task_named
-from triptych.rl.training import TrainingSettings, train, update_stepper
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.tasks.task import task_named
+from triptych.rl.training.learner import Learner, StepSettings
+from triptych.rl.training.train import TrainingSettings, train, update_stepper
 
 pytestmark = [
     pytest.mark.gpu,

@@ -10,16 +10,19 @@ import torch
 from other_algorithms import TD3_BC
 from sklearn.metrics import r2_score
 
-from triptych.rl.action_errors import action_errors
+from triptych.rl.acting.evaluation import EvaluationSettings, action_errors, evaluate
+from triptych.rl.algorithms.networks import initialise
 from triptych.rl.algorithms.registry import Bc, Widths
-from triptych.rl.evaluation import EvaluationSettings, evaluate
-from triptych.rl.held_out import HeldOut, chosen_episodes
-from triptych.rl.networks import initialise
-from triptych.rl.recording import DatasetError
-from triptych.rl.tasks import ACTION_ERROR, task_from
-from triptych.rl.transitions import prepare, read_transitions
+from triptych.rl.tasks.recording import DatasetError
+from triptych.rl.tasks.task import ACTION_ERROR, task_from
+from triptych.rl.tasks.transitions import (
+    Validation,
+    chosen_episodes,
+    prepare,
+    read_transitions,
+)
 
-ROBOT = task_from("robot", bounds=[-2, [2, 4]], held_out=0.2)
+ROBOT = task_from("robot", bounds=[-2, [2, 4]], validation=0.2)
 
 
 def written(path, episodes=10, steps=7, actions=None):
@@ -43,14 +46,14 @@ def prepared(folder, path, task=ROBOT):
 def test_no_held_out_episode_is_trained_on_and_none_is_lost(tmp_path):
     path = written(tmp_path / "log.hdf5")
     kept, row = prepared(tmp_path, path)
-    trained, held = set(kept.observations.ravel()), set(kept.held_out.observations.ravel())
+    trained, held = set(kept.observations.ravel()), set(kept.validation.observations.ravel())
     assert len(held) == row["held_out_episodes"] == 2
     assert trained.isdisjoint(held) and trained | held == set(range(10))
     np.testing.assert_array_equal(kept.observations, kept.next_observations)  # never a neighbour
-    assert kept.held_out.ends.tolist() == [6, 13]
+    assert kept.validation.ends.tolist() == [6, 13]
     with h5py.File(path) as stream:
         logged = stream["actions"][:][np.isin(stream["observations"][:, 0], list(held))]
-    np.testing.assert_allclose(kept.held_out.actions, (logged - [0, 1]) / [2, 3], atol=1e-6)
+    np.testing.assert_allclose(kept.validation.actions, (logged - [0, 1]) / [2, 3], atol=1e-6)
     assert np.isnan(row["score_normalised_mean"]) and row["return_mean"] == 7
 
 
@@ -62,7 +65,7 @@ def test_the_same_episodes_are_held_out_every_time():
 def test_the_error_is_one_less_r_squared():
     generator = np.random.default_rng(1)
     logged = generator.normal(size=(9000, 3)).astype("f4") * [1, 2, 3]
-    held = HeldOut(np.zeros((9000, 2), "f4"), logged.astype("f4"), np.array([8999]))
+    held = Validation(np.zeros((9000, 2), "f4"), logged.astype("f4"), np.array([8999]))
     guesses = logged[None] + generator.normal(size=(2, 1, 3)) * [[[0.1]], [[1]]]
     place = iter(range(0, 9000, 4096))
 
@@ -82,7 +85,7 @@ def test_policies_are_scored_by_episode_without_noise(tmp_path, bcq_settings, na
     algorithm = {"BC": Bc(**vars(bcq_settings)), "BCQ": bcq_settings, "TD3+BC": TD3_BC}[name]
     kept, _ = prepared(tmp_path, written(tmp_path / "log.hdf5"))
     settings = EvaluationSettings(episodes=1, candidates=5, seed=0, task=ROBOT)
-    settings = dataclasses.replace(settings, held_out=kept.held_out)
+    settings = dataclasses.replace(settings, validation=kept.validation)
     parameters = initialise(Widths((8, 8), (8, 8), 8), 1, 2, [0, 1], type(algorithm))
     first, again = (evaluate(algorithm, parameters, seeds, settings) for seeds in ([0, 1], [5, 6]))
     pd.testing.assert_frame_equal(first, again)  # seeds key the noise, and there is none

@@ -1,34 +1,28 @@
 """Kernels agree with one another and with closed forms; the latency table says what it should."""
 
-import os
-import subprocess
-import sys
-from itertools import pairwise
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-from triptych.rl.inference import (
+from triptych.rl.acting import c_reader
+from triptych.rl.acting.inference import (
     ActingSettings,
-    NumbaSparse,
     NumpyDense,
+    Torch,
     draw_latents,
-    kernels_of,
     parts_of,
 )
-from triptych.rl.latency import latency_table, pruned_policy
-from triptych.rl.networks import Widths, initialise, layer_shapes
-from triptych.rl.pruning import write_masks
-from triptych.rl.sparse_layers import live_layers
+from triptych.rl.acting.latency import kernels_of, latency_table, prepared, pruned_policy
+from triptych.rl.algorithms.networks import initialise
+from triptych.rl.algorithms.registry import Widths, layer_shapes
+from triptych.rl.pruning.single_shot import write_masks
 
 STATE, ACTION = 11, 3
 WIDTHS = Widths(actor=(60, 40), critic=(60, 40), vae=75)
 SETTINGS = ActingSettings(
     max_action=1.5, phi=0.05, latent_clip_bcq=0.5, latent_clip_bc=0.25, candidates=12
 )
-KERNELS = ("torch dense", "numpy dense", "torch CSR", "numba sparse")
+KERNELS = ("torch dense", "numpy dense", "torch CSR", "policy.c")
 
 
 def policy(kept: float, seed: int = 0, widths: Widths = WIDTHS) -> dict[str, np.ndarray]:
@@ -77,15 +71,17 @@ def test_every_kernel_equals_torch_modules_in_float64(kernel, batch, kept):
     expected = (
         0.05 * 1.5 * mlp(arrays, ("actor.l1", "actor.l2", "actor.l3"), torch.tensor(inputs)).tanh()
     )
-    np.testing.assert_allclose(acting.actor(inputs), expected, atol=1e-6, rtol=0)
+    np.testing.assert_allclose(prepared(acting, "actor", inputs)(), expected, atol=1e-6, rtol=0)
 
     latents = draw_latents(generator, (batch, 2 * ACTION), 0.25)
     decoder = ("vae.d1", "vae.d2", "vae.d3")
     expected = 1.5 * mlp(arrays, decoder, torch.cat((s, torch.tensor(latents)), 1)).tanh()
-    np.testing.assert_allclose(acting.bc(states, latents), expected, atol=1e-6, rtol=0)
+    np.testing.assert_allclose(
+        prepared(acting, "BC policy", states, latents)(), expected, atol=1e-6, rtol=0
+    )
 
     latents = draw_latents(generator, (batch, 12, 2 * ACTION), 0.5)
-    actions, chosen = acting.bcq(states, latents)
+    actions, chosen = prepared(acting, "BCQ policy", states, latents)()
     for b in range(batch):
         repeated = s[b].expand(12, -1)
         z = torch.tensor(latents[b])
@@ -99,43 +95,11 @@ def test_every_kernel_equals_torch_modules_in_float64(kernel, batch, kept):
         np.testing.assert_allclose(actions[b], a[chosen[b]], atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("kept", [0.0, 0.01, 0.05, 0.2])
-def test_removing_dead_units_keeps_the_function(kept):
-    generator = np.random.default_rng(3)
-    sizes = (9, 50, 30, 2)
-    layers = []
-    for into, out in pairwise(sizes):
-        weight = generator.standard_normal((out, into)) * (generator.random((out, into)) < kept)
-        layers.append((weight, generator.standard_normal(out)))
-    x = generator.standard_normal((200, 9))
-
-    def value(parts):
-        y = x
-        for weight, bias in parts[:-1]:
-            y = np.maximum(y @ weight.T + bias, 0)
-        return y @ parts[-1][0].T + parts[-1][1]
-
-    live = live_layers(layers)
-    np.testing.assert_allclose(value(live), value(layers), atol=1e-12)
-    assert len(live[1][1]) < 30
-    for (weight, _), (following, _) in pairwise(live):
-        assert (weight != 0).any(axis=1).all() and (following != 0).any(axis=0).all()
-
-
 def test_equal_values_choose_the_first_candidate_in_every_kernel():
     arrays = policy(0.0)  # nothing depends on the inputs: all candidates are alike
     states, latents = observations(3), np.zeros((3, 12, 2 * ACTION), np.float32)
     for kernel in kernels_of(arrays, SETTINGS).values():
-        assert kernel.bcq(states, latents)[1].tolist() == [0, 0, 0]
-
-
-def test_results_are_not_overwritten_by_the_next_call():
-    acting = NumbaSparse(policy(0.1), SETTINGS)
-    states, latents = observations(1), np.zeros((1, 2 * ACTION), np.float32)
-    first = acting.bc(states, latents)
-    kept = first.copy()
-    acting.bc(observations(1, seed=9), latents)
-    assert np.array_equal(first, kept)
+        assert prepared(kernel, "BCQ policy", states, latents)()[1].tolist() == [0, 0, 0]
 
 
 def test_a_policy_of_bc_alone_has_only_the_bc_part():
@@ -164,15 +128,25 @@ def test_latency_table_has_every_kernel_part_and_batch_once():
     assert set(table.loc[table["part"] != "BCQ policy", "candidates"]) == {1}
 
 
+def test_without_a_c_compiler_policy_c_is_left_out_and_said(monkeypatch, caplog):
+    monkeypatch.setattr(c_reader.shutil, "which", lambda name: None)
+    c_reader.compiled_reader.cache_clear()
+    try:
+        assert set(kernels_of(policy(0.1), SETTINGS)) == set(KERNELS) - {"policy.c"}
+    finally:
+        c_reader.compiled_reader.cache_clear()
+    assert "no C compiler named cc" in caplog.text
+
+
 def test_latency_table_shows_a_kernel_that_computes_something_else(monkeypatch):
     def wrong(self, observations, latents):
         return np.float32(1.001) * NumpyDense(arrays, SETTINGS).bc(observations, latents)
 
     arrays = {name: array for name, array in policy(0.1).items() if name.startswith("vae.")}
-    monkeypatch.setattr(NumbaSparse, "bc", wrong)
+    monkeypatch.setattr(Torch, "bc", wrong)
     table = latency_table(arrays, SETTINGS, observations(20), [1], repeats=1)
     differences = table.set_index("kernel")["maximum_difference"]
-    assert differences["numba sparse"] > 1e-5 > 1e-6 > differences["torch CSR"]
+    assert differences["torch CSR"] > 1e-5 > 1e-6 > differences["policy.c"]
 
 
 def test_pruned_policy_is_the_run_s_own_initialisation_times_its_own_mask(tmp_path):
@@ -193,33 +167,3 @@ def test_pruned_policy_is_the_run_s_own_initialisation_times_its_own_mask(tmp_pa
     assert np.array_equal(arrays["vae.d2.weight"], (fresh * masks["vae.d2.weight"][1]).T)
     with pytest.raises(ValueError, match="0 of the 2 runs"):
         pruned_policy(tmp_path / "masks.safetensors", runs, run | {"seed": 5}, WIDTHS, *sizes)
-
-
-def test_kernels_compile_where_no_cache_can_be_written(tmp_path):
-    """numba refuses cache=True when it finds no folder to write in; the kernels must not."""
-    code = (
-        "import numba.core.caching as caching\n"
-        "caching.CacheImpl._locator_classes = []\n"
-        "import numba, numpy as np\n"
-        "try:\n"
-        "    numba.njit(cache=True)(lambda x: x)\n"
-        "    raise SystemExit('numba found a cache: this test tests nothing')\n"
-        "except RuntimeError:\n"
-        "    pass\n"
-        "from triptych.rl.kernels import squashed_strips\n"
-        "from triptych.rl.sparse_layers import compile_strips, scratch\n"
-        "layers = [(np.ones((1, 2), np.float32), np.zeros(1, np.float32))]\n"
-        "out = np.zeros((1, 1), np.float32)\n"
-        "room = scratch(layers, 1), scratch(layers, 1)\n"
-        "squashed_strips(compile_strips(layers), 2.0, *room, np.ones((1, 2), np.float32), out)\n"
-        "print(abs(out[0, 0] - 2 * np.tanh(2)) < 1e-6)\n"
-    )
-    library = Path(__file__).parents[2] / "workflow_scripts"
-    result = subprocess.run(
-        [sys.executable, "-c", code],
-        env={**os.environ, "PYTHONPATH": str(library)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert result.stdout.strip() == "True"

@@ -7,8 +7,8 @@ import gymnasium
 import numpy as np
 import pytest
 
-from triptych.rl.locomotion import HORIZON, TASKS, Locomotion
-from triptych.rl.tasks import PAPER, SIZES, task_named
+from triptych.rl.tasks.locomotion import HORIZON, TASKS, Locomotion
+from triptych.rl.tasks.task import PAPER, SIZES, task_named
 
 
 @pytest.fixture(params=sorted(TASKS))

@@ -8,9 +8,9 @@ import pytest
 from minari_sets import NAME, record
 
 from triptych.core.errors import InputError
-from triptych.rl.minari_data import write_minari
-from triptych.rl.tasks import task_from
-from triptych.rl.transitions import prepare, read_transitions
+from triptych.rl.tasks.minari import write_minari
+from triptych.rl.tasks.task import task_from
+from triptych.rl.tasks.transitions import prepare, read_transitions
 
 pytest.importorskip("minari")
 

@@ -6,10 +6,17 @@ import numpy as np
 import pytest
 import torch
 
+from triptych.rl.acting.stored_policy import Policies
 from triptych.rl.algorithms.bcq import act_bc, act_bcq
-from triptych.rl.networks import MAX_ACTION, Policies, decode, encode, initialise, q_values
-from triptych.rl.observations import SCALE, SHIFT, folded, scaling
-from triptych.rl.sampling import DeviceData
+from triptych.rl.algorithms.networks import (
+    MAX_ACTION,
+    decode,
+    encode,
+    initialise,
+    q_values,
+)
+from triptych.rl.algorithms.observations import SCALE, SHIFT, folded, scaling
+from triptych.rl.algorithms.sampling import DeviceData
 
 CPU = torch.device("cpu")
 KINDS = ["raw", "normalised"]
@@ -115,6 +122,6 @@ def first_of(own):
 
 
 def initialise_wide(seeds):
-    from triptych.rl.networks import Widths
+    from triptych.rl.algorithms.registry import Widths
 
     return initialise(Widths((12, 10), (14, 9), 16), 11, 3, seeds)

@@ -8,10 +8,12 @@ import pytest
 import torch
 
 from triptych.rl.algorithms.bcq import vae_loss
-from triptych.rl.controls import count_kept, keep_count, shuffle_within_layers
-from triptych.rl.methods import PRUNED
-from triptych.rl.networks import PAPER_WIDTHS, Widths, initialise
-from triptych.rl.pruning import (
+from triptych.rl.algorithms.networks import PAPER_WIDTHS, initialise
+from triptych.rl.algorithms.registry import Widths
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.pruning.controls import count_kept, keep_count, shuffle_within_layers
+from triptych.rl.pruning.methods import PRUNED
+from triptych.rl.pruning.single_shot import (
     PruningSettings,
     Shot,
     connection_sensitivity,
@@ -23,7 +25,6 @@ from triptych.rl.pruning import (
     single_shot_scores,
     write_masks,
 )
-from triptych.rl.sampling import DeviceData, Draws
 
 CPU = torch.device("cpu")
 PART = PruningSettings(snip_batch=10, grasp_batch=20, iterations=1, scope="part")

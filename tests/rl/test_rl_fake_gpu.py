@@ -6,9 +6,8 @@ from fake_gpu import CUDA, fake_gpu
 
 from triptych.core.device import PRECISIONS, precision_context
 from triptych.rl.algorithms.bcq import act_bcq, actor_loss, critic_loss, critic_target, vae_loss
-from triptych.rl.learner import apply_masks
-from triptych.rl.networks import MAX_ACTION, decode, initialise
-from triptych.rl.sampling import DeviceData
+from triptych.rl.algorithms.networks import MAX_ACTION, apply_masks, decode, initialise
+from triptych.rl.algorithms.sampling import DeviceData
 
 OBSERVATION, ACTION, BATCH = 11, 3, 20
 
@@ -21,9 +20,8 @@ def gpu():
 
 @pytest.fixture
 def parameters(gpu, narrow, bcq_settings):
-    made = initialise(narrow, OBSERVATION, ACTION, [0], type(bcq_settings))
-    made = {name: torch.empty(value.shape) for name, value in made.items()}
-    return {name: value.to(CUDA) for name, value in made.items()}
+    made = initialise(narrow, OBSERVATION, ACTION, [0])
+    return {name: torch.empty(value.shape).to(CUDA) for name, value in made.items()}
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)

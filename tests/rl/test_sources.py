@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from triptych.rl.config_tasks import d4rl_file
-from triptych.rl.tasks import SIZES
+from triptych.rl.tasks.config import d4rl_file
+from triptych.rl.tasks.task import SIZES
 
 SOURCES = Path(__file__).parents[2] / "resources" / "sources.yaml"
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from triptych.rl.storage import (
+from triptych.rl.pruning.storage import (
     MAGIC,
     PREAMBLE,
     PackedFileError,
@@ -115,10 +115,6 @@ def test_packed_size_is_the_values_and_less_than_one_bit_a_position():
     for values, width in (("fp32", 4), ("fp16", 2)):
         size = packed_bytes(parameters, values)
         assert width * numbers + entropy < size < width * numbers + weights / 8
-    outputs = sum(len(array) for array in parameters.values() if array.ndim == 1)
-    inputs = sum(array.shape[1] for array in parameters.values() if array.ndim == 2)
-    one_byte = numbers + (4 - 1) * outputs + 4 * (outputs + inputs)  # biases of four, the scales
-    assert one_byte + entropy < packed_bytes(parameters, "int8") < one_byte + weights / 8
 
 
 finite32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -154,31 +150,6 @@ def test_fp16_rounds_once_and_states_the_largest_error(tmp_path, kept):
     )
     assert 0 < stated <= 0.05 * 2**-11
     assert pack(tmp_path / "again.tpk", read.arrays, {}, "fp16") == 0.0
-
-
-@settings(max_examples=100, deadline=None)
-@given(arrays=networks.map(lambda each: {k: a / 2 for k, a in each.items()}))
-def test_int8_is_within_half_a_step_of_each_output_and_input_for_any_shape(
-    tmp_path_factory, arrays
-):
-    path = tmp_path_factory.getbasetemp() / "any.tpk"
-    stated, largest = pack(path, arrays, {}, "int8"), 0.0
-    for name, array in arrays.items():
-        read, exact = unpack(path).arrays[name].astype(float), array.astype(float)
-        assert read.shape == array.shape
-        largest = max(largest, np.abs(read - exact).max(initial=0))
-        if array.ndim < 2:
-            assert np.array_equal(read, exact)
-            continue
-        assert not read[array == 0].any()
-        # A step is the largest of an input over 127, at most; less for an output with none such.
-        reach = np.abs(exact).max(axis=0, initial=0)
-        share = np.divide(np.abs(exact), reach, out=np.zeros_like(exact), where=reach > 0)
-        for off, own in zip(np.abs(read - exact), share, strict=True):
-            # Where a number is no normal one of float32, it has fewer digits.
-            odd = (reach + 1) * 1e-42
-            assert (off <= reach * own.max(initial=0) / 254 * (1 + 1e-4) + odd).all()
-    assert stated == largest
 
 
 def test_the_same_arrays_give_the_same_bytes_and_the_size_that_was_announced(tmp_path):
@@ -266,12 +237,6 @@ ONE = struct.pack("<f4x", 1.0)
         (header_of(WEIGHT | {"shape": [1 << 20, 1 << 20]}), b"", "at most"),
         (header_of(WEIGHT | {"mask": "lzma"}), b"\1" + bytes(7) + ONE, "'raw' or 'zlib'"),
         (header_of(WEIGHT | {"mask": "zlib"}), b"\1" + bytes(7) + ONE, "zlib stream"),
-        (header_of(WEIGHT, values="int8"), b"\1" + bytes(7) + ONE, "shorter"),
-        (
-            header_of(WEIGHT, values="int8"),
-            b"\1" + bytes(7) + struct.pack("<4f", np.nan, 1, 1, 1) + b"\1" + bytes(7),
-            "NaN or infinity",
-        ),
         (header_of(WEIGHT, WEIGHT), (b"\1" + bytes(7) + ONE) * 2, "twice"),
     ],
 )
@@ -317,10 +282,8 @@ def read_by_the_document(content: bytes) -> tuple[dict[str, list[float]], dict]:
         mask = block(array["mask_bytes"]) if "mask" in array else None
         if mask is not None and array["mask"] == "zlib":
             mask = zlib.decompress(mask)
-        scaled = mask is not None and header["values"] == "int8"
-        rows, size = [*array["shape"], 1][0], int(np.prod(array["shape"]))
-        scales = block(4 * (rows + size // rows)) if scaled else b""
-        code = "b" if scaled else {"fp16": "e"}.get(header["values"], "f")
+        size = int(np.prod(array["shape"]))
+        code = {"fp16": "e"}.get(header["values"], "f")
         numbers = iter(
             struct.unpack(
                 f"<{array['values']}{code}", block(array["values"] * struct.calcsize(f"<{code}"))
@@ -328,16 +291,10 @@ def read_by_the_document(content: bytes) -> tuple[dict[str, list[float]], dict]:
         )
         kept = [mask is None or mask[i // 8] >> (i % 8) & 1 for i in range(size)]
         result[array["name"]] = [next(numbers) if here else 0.0 for here in kept]
-        if scaled:
-            outputs, inputs = np.split(np.frombuffer(scales, "<f4"), [rows])
-            result[array["name"]] = [
-                float(np.float32(value) * outputs[i // len(inputs)] * inputs[i % len(inputs)])
-                for i, value in enumerate(result[array["name"]])
-            ]
     return result, header["metadata"]
 
 
-@pytest.mark.parametrize("values", ["fp32", "fp16", "int8"])
+@pytest.mark.parametrize("values", ["fp32", "fp16"])
 def test_a_reader_written_from_the_document_reads_what_pack_writes(tmp_path, values):
     parameters = network("actor", 0.05)
     pack(tmp_path / "x.tpk", parameters, {"task": "hopper"}, values)

@@ -1,8 +1,9 @@
 """The experiment table: one row a run, stacks that stay put when a sweep grows."""
 
+import pandas as pd
 import pytest
 
-from triptych.rl.sweep import KEYS, run_records, runs_of
+from triptych.rl.tasks.sweep import KEYS, keys_of, runs_of
 
 PAPER = {"methods": ["snip", "grasp"], "sparsities": [50, 95]}
 CONTROLS = {"methods": ["random"], "sparsities": [95]}
@@ -18,15 +19,15 @@ def table(tasks=("hopper", "walker2d"), stack="all", sparsities=(50, 95), **chan
         "tasks": {**{task: {} for task in tasks}, "taken_away": None},
         "observations": "normalised",
         "sweeps": {"bcq": sweep, "bc": None},
-        "stack": stack,
-        "measure": {"widths": "paper", "seeds": [0, 1, 2], "runs": {"paper": measured}},
+        "runs_per_job": stack,
+        "mask_statistics": {"widths": "paper", "seeds": [0, 1, 2], "runs": {"paper": measured}},
     }
-    return runs_of(config | changed)
+    return pd.DataFrame(runs_of(config | changed))
 
 
 def stacks(runs):
     return {
-        (task, networks, stack): run_records(rows)
+        (task, networks, stack): [keys_of(row) for row in rows.to_dict("records")]
         for (task, networks, stack), rows in runs.groupby(["task", "networks", "stack"])
     }
 
@@ -70,7 +71,9 @@ def test_a_stack_of_all_holds_every_trained_run_of_a_task():
 
 
 def test_a_run_that_is_trained_and_measured_stands_in_both():
-    runs = table(measure={"widths": "narrow", "seeds": [0, 1, 2], "runs": {"paper": CONTROLS}})
+    runs = table(
+        mask_statistics={"widths": "narrow", "seeds": [0, 1, 2], "runs": {"paper": CONTROLS}}
+    )
     assert not runs.duplicated(["networks", "stack", *KEYS]).any()
     measured = runs[~runs["trained"] & (runs["task"] == "hopper")]
     assert len(measured) == 6  # three seeds: dense, and random at 95%

@@ -13,11 +13,12 @@ from broken_runs import start, wait_for_checkpoint
 from benchmarks.rl.plain import PlainBCQ
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
-from triptych.rl.evaluation import EvaluationSettings, evaluate
-from triptych.rl.locomotion import Locomotion
-from triptych.rl.networks import initialise, read_policies
-from triptych.rl.sampling import Draws
-from triptych.rl.tasks import task_named
+from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
+from triptych.rl.acting.stored_policy import read_policies
+from triptych.rl.algorithms.networks import initialise
+from triptych.rl.algorithms.sampling import Draws
+from triptych.rl.tasks.locomotion import Locomotion
+from triptych.rl.tasks.task import task_named
 
 CPU = torch.device("cpu")
 RUNNER = Path(__file__).with_name("training_job.py")
@@ -124,7 +125,7 @@ def reference_returns(task, agent, seed, episodes, settings, latents):
 def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
     narrow, bcq_settings, step_settings
 ):
-    from triptych.rl.evaluation import _Latents
+    from triptych.rl.acting.evaluation import _Latents
 
     settings = EvaluationSettings(episodes=3, candidates=5, seed=2, task=task_named("hopper"))
     seeds = [0, 7]

@@ -9,10 +9,10 @@ import h5py
 import numpy as np
 import pytest
 
-from triptych.rl.environments import spaces_of
-from triptych.rl.recording import DatasetError, Recording, read_recording, timeouts_by_length
-from triptych.rl.tasks import task_named
-from triptych.rl.transitions import (
+from triptych.rl.tasks.environments import spaces_of
+from triptych.rl.tasks.recording import DatasetError, Recording, read_recording, timeouts_by_length
+from triptych.rl.tasks.task import task_named
+from triptych.rl.tasks.transitions import (
     dataset_summary,
     prepare,
     q_learning_transitions,
@@ -263,9 +263,9 @@ def test_prepare_writes_the_pairs_and_the_row(tmp_path: Path) -> None:
     keep = ~columns["timeouts"][:-1]
     np.testing.assert_array_equal(kept.observations, columns["observations"][:-1][keep])
     np.testing.assert_array_equal(kept.next_observations, columns["observations"][1:][keep])
-    arrays = {key: values for key, values in vars(kept).items() if key != "held_out"}
+    arrays = {key: values for key, values in vars(kept).items() if key != "validation"}
     assert {values.dtype for values in arrays.values()} == {np.dtype(np.float32)}
-    assert kept.held_out is None  # of what can be played nothing is held out
+    assert kept.validation is None  # of what can be played nothing is held out
     header, row = table.read_text().splitlines()
     assert header.startswith("task,source,file,transitions,episodes,return_mean")
     assert row.startswith(f"hopper,path,mine.hdf5,{keep.sum()},")

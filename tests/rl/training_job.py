@@ -10,16 +10,16 @@ import torch
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
+from triptych.rl.acting.evaluation import EvaluationSettings
+from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths
-from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.learner import StepSettings
-from triptych.rl.networks import write_policies
-from triptych.rl.pruning import write_masks
-from triptych.rl.stack_pruning import prune_stack
-from triptych.rl.stack_training import policies_of, train_stack
-from triptych.rl.tasks import task_named
-from triptych.rl.training import TrainingSettings
-from triptych.rl.transitions import Transitions, write_transitions
+from triptych.rl.pruning.single_shot import write_masks
+from triptych.rl.pruning.stack import prune_stack
+from triptych.rl.tasks.task import task_named
+from triptych.rl.tasks.transitions import Transitions, write_transitions
+from triptych.rl.training.learner import StepSettings
+from triptych.rl.training.stack import policies_of, train_stack
+from triptych.rl.training.train import TrainingSettings
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)

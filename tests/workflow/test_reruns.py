@@ -43,7 +43,9 @@ def test_editing_a_module_makes_exactly_its_users_stale(finished):
 
 def test_editing_the_evaluation_makes_training_stale_and_what_follows(finished):
     finished.edit(
-        "workflow_scripts/triptych/rl/evaluation.py", "STEPS_DRAWN = 100", "STEPS_DRAWN = 101"
+        "workflow_scripts/triptych/rl/acting/evaluation.py",
+        "STEPS_DRAWN = 100",
+        "STEPS_DRAWN = 101",
     )
     stale = finished.stale()
     assert {"rl_train", "rl_draw_scores"} <= stale

@@ -27,7 +27,11 @@ TARGET = "results/rl/hopper/narrow/measured/sizes.csv"
 SMALL = {
     "rl": {
         "collect": {"transitions": 1000},
-        "measure": {"widths": "narrow", "seeds": [0], "runs": {"paper": {"sparsities": [95]}}},
+        "mask_statistics": {
+            "widths": "narrow",
+            "seeds": [0],
+            "runs": {"paper": {"sparsities": [95]}},
+        },
     }
 }
 """Laid over the demo: of these jobs, as little as there can be."""

@@ -8,11 +8,9 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.report.tables import write_table
-from triptych.rl.report.figures_masks import layers_figure
-from triptych.rl.report.figures_storage import memory_figure
+from triptych.rl.report.masks import layers_figure, layers_long
+from triptych.rl.report.memory import memory_figure, sizes_long, table1_long, table1_table
 from triptych.rl.report.scores import seen_as
-from triptych.rl.report.tables import sizes_long, table1_long, table1_table
-from triptych.rl.report.tables_masks import layers_long
 
 with job(snakemake):
     given, output = snakemake.input, snakemake.output

@@ -6,15 +6,14 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.report.tables import with_cells, write_table
-from triptych.rl.methods import CONTROLS
-from triptych.rl.report.comparisons import (
-    comparisons_long,
-    comparisons_table,
-    profiles_figure,
-    profiles_long,
+from triptych.rl.pruning.methods import CONTROLS
+from triptych.rl.report.figures import (
+    curves_figure,
+    curves_long,
+    levels_figure,
+    levels_long,
+    sparsity_figure,
 )
-from triptych.rl.report.figures import sparsity_figure
-from triptych.rl.report.figures_curves import curves_figure, curves_long, levels_figure, levels_long
 from triptych.rl.report.scores import (
     default_pruning,
     in_units,
@@ -24,9 +23,15 @@ from triptych.rl.report.scores import (
     with_data,
 )
 from triptych.rl.report.sensors import cut_table, inputs_long, sensors_figure, sensors_long
-from triptych.rl.report.tables import scores_long, scores_table
-from triptych.rl.report.variants import variants_long, variants_table
-from triptych.rl.tasks import NORMALISED
+from triptych.rl.report.tables import (
+    comparisons_long,
+    comparisons_table,
+    scores_long,
+    scores_table,
+    variants_long,
+    variants_table,
+)
+from triptych.rl.tasks.task import NORMALISED
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
@@ -46,9 +51,6 @@ with job(snakemake):
     curves = with_data(curves_long(evaluations, scale, units), data)
     write_figure(curves_figure(curves), curves, output.curves)
     scores = with_data(scores_long(runs, sparsity_percent=95, scale=scale, units=units), data)
-    if alike := sorted(set(runs["task"]) - set(units)):
-        profiles = profiles_long(runs[runs["task"].isin(alike)], behaviour, scale=scale)
-        write_figure(profiles_figure(profiles), profiles, output.profiles)
     compared = with_data(comparisons_long(runs, scale=scale, units=units), data)
     masks_inputs = default_pruning(read_frames(snakemake.input.inputs))
     inputs = with_data(inputs_long(masks_inputs, sparsity_percent=95, scale=scale), data)

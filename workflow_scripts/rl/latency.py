@@ -1,30 +1,24 @@
-"""Time how fast a pruned policy acts: in each kernel, and trained ones as they are exported.
+"""Time how fast a pruned policy acts, in dense and in sparse kernels.
 
-Training moves no zeros, so that the kernels need none.
+Training moves no zeros, so that the policy needs none.
 """
 
 import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # read when numpy loads
 
-from pathlib import Path
-
 from triptych.core.files import write_csv
 from triptych.core.job import job
+from triptych.rl.acting.inference import ActingSettings
+from triptych.rl.acting.latency import latency_table, pruned_policy
 from triptych.rl.algorithms.registry import Widths
-from triptych.rl.deployed import deployed_table
-from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.inference import ActingSettings
-from triptych.rl.latency import latency_table, pruned_policy
-from triptych.rl.stored_policy import read_policy
-from triptych.rl.tasks import task_from
-from triptych.rl.transitions import read_transitions
+from triptych.rl.tasks.transitions import read_transitions
 
 with job(snakemake):
     params = snakemake.params
     stored = read_transitions(snakemake.input.transitions)
     policy = pruned_policy(
-        snakemake.input.masks[0],
+        snakemake.input.masks,
         params.runs,
         params.run,
         Widths.from_table(params.widths),
@@ -33,7 +27,7 @@ with job(snakemake):
     )
     table = latency_table(
         policy,
-        ActingSettings(**params.acting),
+        ActingSettings(params.candidates, params.phi),
         stored.observations,
         batches=params.batches,
         repeats=params.repeats,
@@ -42,15 +36,3 @@ with job(snakemake):
         table.insert(0, column, params.run[column])
     table.insert(1, "networks", params.networks)
     write_csv(table, snakemake.output.latency)
-
-    trained = zip(snakemake.input.policies, params.deployed, strict=True)
-    table = deployed_table(
-        [read_policy(Path(file), run) for file, run in trained],
-        stored.observations,
-        EvaluationSettings(
-            **params.evaluation, task=task_from(**params.task), held_out=stored.held_out
-        ),
-        params.repeats,
-    )
-    table.insert(1, "networks", params.deployed_networks)
-    write_csv(table, snakemake.output.deployed)

@@ -4,8 +4,8 @@ import pandas as pd
 
 from triptych.core.job import job
 from triptych.rl.algorithms.registry import Bcq, Widths
-from triptych.rl.stack_pruning import prune_stack
-from triptych.rl.tasks import task_from
+from triptych.rl.pruning.stack import prune_stack
+from triptych.rl.tasks.task import task_from
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

@@ -8,15 +8,15 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.rl.acting.evaluation import EvaluationSettings
+from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths
-from triptych.rl.evaluation import EvaluationSettings
-from triptych.rl.learner import StepSettings
-from triptych.rl.networks import write_policies
-from triptych.rl.stack_pruning import prune_stack, with_masks
-from triptych.rl.stack_training import policies_of, train_stack
-from triptych.rl.sweep import DEFAULT
-from triptych.rl.tasks import task_from
-from triptych.rl.training import TrainingSettings
+from triptych.rl.pruning.stack import prune_stack, with_masks
+from triptych.rl.tasks.sweep import DEFAULT
+from triptych.rl.tasks.task import task_from
+from triptych.rl.training.learner import StepSettings
+from triptych.rl.training.stack import policies_of, train_stack
+from triptych.rl.training.train import TrainingSettings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

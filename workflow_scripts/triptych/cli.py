@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import compare, doctor, init, plan, verify
+from triptych.apps import compare, doctor, init, plan, policy, verify
 from triptych.core.errors import InputError
 from triptych.studies import NAMES
 
@@ -31,9 +31,6 @@ examples:
   write what acts of one pruned policy, packed and as ONNX, and beside it what acts with it:
     triptych policy export results/rl/hopper/narrow/bcq-all/policies.safetensors \\
         --method snip --sparsity 95 --seed 0 -o hopper.tpk
-
-  measure how fast it acts, in dense and in sparse kernels:
-    triptych policy bench hopper.tpk
 
 `triptych COMMAND --help` says more.
 """
@@ -67,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in NAMES:
         if find_spec(f"triptych.{name}.commands"):
             import_module(f"triptych.{name}.commands").add_commands(commands)
-    for app in (init, plan, verify, compare, doctor):
+    for app in (policy, init, plan, verify, compare, doctor):
         app.add_commands(commands)
     return parser
 

@@ -6,16 +6,16 @@ import pytest
 import synthetic
 from scipy.stats import mannwhitneyu, ttest_rel
 
-from triptych.rl.report.comparisons import (
+from triptych.rl.report.scores import run_scores, with_data
+from triptych.rl.report.tables import (
+    ALL_TASKS,
     comparisons_long,
     comparisons_table,
     improvement,
-    profiles_long,
+    variants_long,
+    variants_table,
 )
-from triptych.rl.report.scores import run_scores, with_data
-from triptych.rl.report.tables import ALL_TASKS
-from triptych.rl.report.variants import variants_long, variants_table
-from triptych.rl.tasks import ACTION_ERROR
+from triptych.rl.tasks.task import ACTION_ERROR
 
 KEY = ("task", "algorithm", "method", "sparsity_percent")
 
@@ -70,15 +70,6 @@ def test_a_quality_of_d4rls_is_named_above_its_column(runs):
     data = {"hopper": "d4rl medium", "walker2d": "d4rl", "halfcheetah": "collected"}
     headers = [header for _, header in comparisons_table(with_data(long, data)).columns[2:-1]]
     assert headers == ["Hopper, d4rl medium", "Walker2d", "HalfCheetah"]
-
-
-def test_a_profile_is_the_share_of_runs_above_each_part(runs):
-    long = profiles_long(runs, synthetic.datasets(), scale="test")
-    line = long[(long["method"] == "dense") & (long["algorithm"] == "BC")]
-    own = runs[(runs["method"] == "dense") & (runs["algorithm"] == "BC")]
-    parts = own["score"] / own["task"].map(synthetic.EXPERTS)
-    for part, value in zip(line["part"], line["value"], strict=True):
-        assert value == (parts > part).mean()
 
 
 def test_a_variant_stands_beside_the_default_with_scipys_interval():

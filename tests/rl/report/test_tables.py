@@ -8,7 +8,6 @@ import synthetic
 
 from triptych.report.tables import (
     DASH,
-    MINUS,
     Table,
     latex,
     markdown,
@@ -17,18 +16,11 @@ from triptych.report.tables import (
     with_cells,
     write_table,
 )
+from triptych.rl.report.inference import latency_long, latency_table
+from triptych.rl.report.masks import emptied_long, emptied_table, layers_long
+from triptych.rl.report.memory import sizes_long, table1_long, table1_table
 from triptych.rl.report.scores import run_scores
-from triptych.rl.report.tables import (
-    ALL_TASKS,
-    scores_long,
-    scores_table,
-    sizes_long,
-    table1_long,
-    table1_table,
-)
-from triptych.rl.report.tables_deployed import deployed_long, deployed_table
-from triptych.rl.report.tables_latency import latency_long, latency_table
-from triptych.rl.report.tables_masks import emptied_long, emptied_table, layers_long
+from triptych.rl.report.tables import ALL_TASKS, scores_long, scores_table
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 
@@ -161,7 +153,7 @@ def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
     long = latency_long(synthetic.latency(), scale="demo")
     case = long[(long["part"] == "actor") & (long["batch"] == 1)].set_index("kernel")
     assert case.at["numpy dense", "speedup"] == 1.0
-    assert case.at["numba CSC", "speedup"] == pytest.approx(11.6 / 6.6)
+    assert case.at["policy.c", "speedup"] == pytest.approx(11.6 / 6.6)
     assert case.at["torch dense", "speedup"] == pytest.approx(11.6 / 22.7)
 
 
@@ -174,31 +166,6 @@ def test_a_dense_kernel_timed_on_the_dense_policy_is_the_baseline_too():
     assert all(
         DASH not in cell for row in latency_table(long, task="halfcheetah").rows for cell in row
     )
-
-
-def test_what_is_deployed_has_bytes_microseconds_and_the_score_that_int8_loses():
-    table = deployed_table(deployed_long(synthetic.deployed(), scale="demo"))
-    assert table.rows[:4] == (
-        ("Dense", "dense arrays", "fp32", "torch", "620,000", "25.7", "90.00", DASH),
-        ("Dense", "ONNX", "fp32", "onnxruntime", "600,000", "14.0", "90.00", DASH),
-        ("Dense", "packed", "fp32", "policy.py", "610,000", "15.0", "90.00", DASH),
-        ("Dense", "packed", "fp32", "policy.c", "610,000", "no C compiler", "90.00", DASH),
-    )
-    int8 = [row for row in table.rows if row[2] == "int8"]
-    assert [row[3] for row in int8] == 2 * ["onnxruntime", "policy.py", "policy.c"]
-    assert int8[0][:1] + int8[0][4:] == ("Dense", "160,000", "30.0", "90.50", MINUS + "0.50")
-    assert int8[3][:1] + int8[3][4:] == ("SNIP, 95%", "16,000", "15.0", "79.75", "0.25")
-    assert "BC on HalfCheetah, half widths" in table.caption
-    assert (
-        "by at most 1e-07" in table.caption and "mean D4RL-normalised score of 5" in table.caption
-    )
-
-
-def test_an_error_that_int8_adds_to_is_lost_too():
-    deployed = synthetic.deployed().assign(score_unit="action error")
-    table = deployed_table(deployed_long(deployed, scale="demo"))
-    assert table.columns[-2:] == (("", "Action error"), ("", "Lost"))
-    assert {row[-1] for row in table.rows if row[2] == "int8"} == {"0.500", MINUS + "0.250"}
 
 
 def test_layers_that_a_mask_emptied_are_listed_with_their_tasks_and_seeds():

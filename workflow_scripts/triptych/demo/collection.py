@@ -18,8 +18,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from triptych.core.files import atomic_path
-from triptych.rl.locomotion import Array, Locomotion
-from triptych.rl.tasks import SIZES, task_named
+from triptych.rl.tasks.locomotion import Array, Locomotion
+from triptych.rl.tasks.task import SIZES, task_named
 
 logger = logging.getLogger(__name__)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from triptych.rl.recording import DatasetError, check_layout
+from triptych.rl.tasks.recording import DatasetError, check_layout
 
 
 def findings(config: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:

@@ -1,1 +1,1 @@
-"""Algorithms of offline RL: what each is (`registry`), and a module of losses for each."""
+"""Algorithms of offline RL: what each is, its networks, its losses and how it acts."""

@@ -10,19 +10,19 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from triptych.rl.algorithms.registry import Bcq
-from triptych.rl.learner import Batch, Loss, Noise
-from triptych.rl.networks import (
-    BC_LATENT_CLIP,
-    BCQ_LATENT_CLIP,
+from triptych.rl.algorithms.networks import (
     MAX_ACTION,
     Acting,
+    Batch,
+    Loss,
+    Noise,
     Parameters,
     decode,
     encode,
     perturb,
     q_values,
 )
+from triptych.rl.algorithms.registry import BC_LATENT_CLIP, BCQ_LATENT_CLIP, Bcq
 
 
 def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:
@@ -35,11 +35,7 @@ def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:
 
 
 def critic_target(
-    parameters: Parameters,
-    targets: Parameters,
-    batch: Batch,
-    noise: Tensor,
-    settings: Bcq,
+    parameters: Parameters, targets: Parameters, batch: Batch, noise: Tensor, settings: Bcq
 ) -> Tensor:
     """The value that both critics regress on: the best of several sampled next actions, [K, B].
 
@@ -77,7 +73,7 @@ def actor_loss(parameters: Parameters, batch: Batch, noise: Tensor, settings: Bc
 
 
 def losses(settings: Bcq) -> dict[str, Loss]:
-    """Those above, of what an update has."""
+    """The losses of actor, critic and VAE, as functions of what an update has."""
 
     def vae(parameters: Parameters, targets: Parameters, batch: Batch, noise: Noise) -> Tensor:
         return vae_loss(parameters, batch, noise["encoder"])
@@ -93,12 +89,7 @@ def losses(settings: Bcq) -> dict[str, Loss]:
     return {"actor": actor, "critic": critic, "vae": vae}
 
 
-def act_bcq(
-    parameters: Parameters,
-    observations: Tensor,
-    latent: Tensor,
-    phi: float,
-) -> Tensor:
+def act_bcq(parameters: Parameters, observations: Tensor, latent: Tensor, phi: float) -> Tensor:
     """BCQ's act: of several decoded and perturbed actions, the one that Q1 prefers.
 
     `observations` [K, E, S] and clamped `latent` [K, E, candidates, 2A] give actions [K, E, A].
@@ -117,11 +108,11 @@ def act_bc(parameters: Parameters, observations: Tensor, latent: Tensor) -> Tens
     return decode(parameters, observations, latent.squeeze(2), MAX_ACTION)
 
 
-def acting(phi: float, candidates: int) -> Acting:
-    """BCQ's, among so many sampled actions."""
-    return Acting(partial(act_bcq, phi=phi), candidates, BCQ_LATENT_CLIP)
+def acting(settings: Bcq, candidates: int) -> Acting:
+    """How BCQ acts: by the best of so many sampled actions."""
+    return Acting(partial(act_bcq, phi=settings.phi), candidates, BCQ_LATENT_CLIP)
 
 
-def acting_bc() -> Acting:
-    """BC's, of one latent."""
+def acting_bc(settings: Bcq, candidates: int) -> Acting:
+    """How BC acts: by one decoded latent."""
     return Acting(act_bc, 1, BC_LATENT_CLIP)

@@ -7,9 +7,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from triptych.rl.algorithms.networks import Batch, Loss, Noise, Parameters, act_by_actor, linear
 from triptych.rl.algorithms.registry import Iql
-from triptych.rl.learner import Batch, Loss, Noise
-from triptych.rl.networks import Parameters, act_by_actor, linear
 
 LARGEST_WEIGHT = 100.0
 """Of a transition in the actor's loss."""
@@ -87,7 +86,7 @@ def actor_loss(
 
 
 def losses(settings: Iql) -> dict[str, Loss]:
-    """Those above."""
+    """The loss of each network, as functions of what an update has."""
     return {
         "value": partial(value_loss, settings=settings),
         "critic": partial(critic_loss, settings=settings),

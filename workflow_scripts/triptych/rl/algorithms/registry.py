@@ -1,20 +1,17 @@
 """The algorithms that a sweep may name, each described without PyTorch.
 
 An algorithm is three things: networks, losses, acting. Its networks are chains of layers, from
-which follow parameters, masks and tables; its losses and how it acts are functions of a
-module beside this one, imported when they are asked for. The fields of its dataclass are the keys
-of its section in the config, by the names of its reference implementation.
+which follow parameters, masks and tables; its losses and how it acts are functions of a module
+beside this one (`losses`). The fields of its dataclass are the keys of its section in the config,
+by the names of its reference implementation.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-if TYPE_CHECKING:
-    from triptych.rl.learner import Loss
-    from triptych.rl.networks import Acting
-
-"""Inputs and outputs of each."""
+BCQ_LATENT_CLIP, BC_LATENT_CLIP = 0.5, 0.25
+"""Latents are standard normal, clamped to these: sfujim/BCQ's decode, BEAR's decode_bc_test."""
 
 
 @dataclass(frozen=True)
@@ -117,17 +114,6 @@ class Algorithm:
         """Draws for each transition of an update, by what its losses call them."""
         return {}
 
-    def losses(self) -> "dict[str, Loss]":
-        """The loss of each network, of those too that don't learn: pruning asks for it."""
-        raise NotImplementedError
-
-    def acting(self, candidates: int) -> "Acting":
-        """How it acts: unless it says otherwise, by its actor's action. candidates: sampled where
-        it chooses among several."""
-        from triptych.rl.networks import Acting, act_by_actor
-
-        return Acting(act_by_actor)
-
     def stored(self, candidates: int) -> dict[str, Any]:
         """What a stored policy of it says of how it acts, beside its name and range."""
         return {}
@@ -186,22 +172,8 @@ class Bcq(Algorithm):
         """Latents."""
         return {"encoder": 1, "actor": 1, "target": self.target_samples}
 
-    def losses(self) -> "dict[str, Loss]":
-        """Those of all three, for BC too: what it doesn't train is pruned."""
-        from triptych.rl.algorithms.bcq import losses
-
-        return losses(self)
-
-    def acting(self, candidates: int) -> "Acting":
-        """The best of several sampled actions."""
-        from triptych.rl.algorithms.bcq import acting
-
-        return acting(self.phi, candidates)
-
     def stored(self, candidates: int) -> dict[str, Any]:
         """Reach, candidates, and where latents are clamped, BC's and BCQ's."""
-        from triptych.rl.networks import BC_LATENT_CLIP, BCQ_LATENT_CLIP
-
         clips = {"latent_clip_bc": BC_LATENT_CLIP, "latent_clip_bcq": BCQ_LATENT_CLIP}
         return {"candidates": candidates, "phi": self.phi, **clips}
 
@@ -220,12 +192,6 @@ class Bc(Bcq):
     def moves(self) -> tuple[tuple[str, ...], ...]:
         """The VAE alone."""
         return (("vae",),)
-
-    def acting(self, candidates: int) -> "Acting":
-        """One decoded latent."""
-        from triptych.rl.algorithms.bcq import acting_bc
-
-        return acting_bc()
 
 
 @dataclass(frozen=True)
@@ -260,12 +226,6 @@ class Td3Bc(Algorithm):
         """On the target's action."""
         return {"target": 1}
 
-    def losses(self) -> "dict[str, Loss]":
-        """Of critic and actor."""
-        from triptych.rl.algorithms.td3_bc import losses
-
-        return losses(self)
-
 
 @dataclass(frozen=True)
 class Iql(Algorithm):
@@ -297,12 +257,6 @@ class Iql(Algorithm):
         if self.reference == "corl":
             return (("value", "critic", "actor"),)
         return (("value",), ("actor", "critic"))
-
-    def losses(self) -> "dict[str, Loss]":
-        """Of value, critic and actor."""
-        from triptych.rl.algorithms.iql import losses
-
-        return losses(self)
 
 
 ALGORITHMS: dict[str, type[Algorithm]] = {

@@ -8,9 +8,16 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from triptych.rl.algorithms.networks import (
+    MAX_ACTION,
+    Batch,
+    Loss,
+    Noise,
+    Parameters,
+    act_by_actor,
+    q_values,
+)
 from triptych.rl.algorithms.registry import Td3Bc
-from triptych.rl.learner import Batch, Loss, Noise
-from triptych.rl.networks import MAX_ACTION, Parameters, act_by_actor, q_values
 
 
 def critic_loss(
@@ -44,7 +51,7 @@ def actor_loss(
 
 
 def losses(settings: Td3Bc) -> dict[str, Loss]:
-    """Those above."""
+    """The loss of each network, as functions of what an update has."""
     return {
         "critic": partial(critic_loss, settings=settings),
         "actor": partial(actor_loss, settings=settings),

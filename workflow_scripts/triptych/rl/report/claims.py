@@ -27,9 +27,9 @@ from triptych.rl.report.claims_networks import (
     memory_shrinks_four_times,
     sparse_inference_is_faster,
 )
-from triptych.rl.report.comparisons import improvement
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import ratio_to_dense, seed_scores, seen_as
+from triptych.rl.report.tables import improvement
 
 KEEPS = 0.9
 LEARNED = 0.9

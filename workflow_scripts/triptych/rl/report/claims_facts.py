@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths, layer_shapes
-from triptych.rl.config_tasks import data_source
+from triptych.rl.report.inference import is_dense_kernel, latency_long
 from triptych.rl.report.scores import RUN, default_pruning, run_scores, seen_as
-from triptych.rl.report.tables_latency import is_dense_kernel, latency_long
-from triptych.rl.sweep import algorithms_of, runs_of, sweeps
+from triptych.rl.tasks.config import data_source
+from triptych.rl.tasks.sweep import algorithms_of, runs_of, sweeps
 
 METHODS = ("snip", "grasp")
 SHUFFLED = {"snip": "shuffled", "grasp": "shuffled_grasp"}

@@ -7,8 +7,8 @@ from triptych.report.claims import Finding
 from triptych.report.palette import label
 from triptych.report.tables import TIMES
 from triptych.rl.report.claims_facts import GROUPS, METHODS, NETWORKS, SPARSITY, Run
+from triptych.rl.report.inference import is_dense_kernel, part_label
 from triptych.rl.report.labels import METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
-from triptych.rl.report.tables_latency import is_dense_kernel, part_label
 
 FOUR_TIMES = (3.5, 4.5)
 FIVE_TIMES = (4.5, 5.5)

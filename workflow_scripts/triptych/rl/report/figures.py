@@ -1,22 +1,21 @@
-"""Figures 1 and 2: score against sparsity."""
+"""Scores as figures: against sparsity (Figures 1 and 2), and as learning curves."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import matplotlib
+import numpy as np
 import pandas as pd
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
-from triptych.rl.methods import CONTROLS
-from triptych.rl.report.labels import (
-    ALGORITHM_COLOURS,
-    METHOD_COLOURS,
-    METHOD_LABELS,
-    TASK_LABELS,
-)
-from triptych.rl.tasks import NORMALISED
+from triptych.report.tables import with_cells
+from triptych.rl.pruning.methods import CONTROLS, METHODS
+from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_COLOURS, METHOD_LABELS, TASK_LABELS
+from triptych.rl.report.scores import in_units
+from triptych.rl.tasks.task import NORMALISED
 
 
 def tasks_in_order(frame: pd.DataFrame) -> list[str]:
@@ -83,8 +82,7 @@ def score_panels(
     algorithms = [name for name in ALGORITHM_COLOURS if (frame["algorithm"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
-            figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)),
-            layout="constrained",
+            figsize=(1.0 + 2.75 * len(tasks), 0.75 + 2.15 * len(algorithms)), layout="constrained"
         )
         panels = figure.subplots(
             len(algorithms), len(tasks), sharex=True, sharey="col", squeeze=False
@@ -218,3 +216,105 @@ def _score_line(
         capthick=1.1,
         zorder=3,
     )
+
+
+CURVE = ["task", "algorithm", "method", "sparsity_percent", "update"]
+
+
+def levels_long(
+    evaluations: pd.DataFrame, method: str, scale: str, units: Mapping[str, str]
+) -> pd.DataFrame:
+    """Learning curves of one method at all its sparsities, and of the dense runs, over seeds.
+
+    Raises ValueError where nothing was pruned by it.
+    """
+    shown = evaluations[evaluations["method"].isin(["dense", method])]
+    if not (shown["method"] == method).any():
+        raise ValueError(f"no run was pruned with {method}: {sorted(set(evaluations['method']))}")
+    return _over_seeds(shown, scale, units)
+
+
+def levels_figure(long: pd.DataFrame) -> Figure:
+    """Figures 1 and 2 as the paper may have meant them: score against updates, a line a sparsity.
+
+    long: as `levels_long` returns it. Bands run from the lowest to the highest seed, which the
+    paper calls its 100% confidence interval.
+    """
+    levels = sorted(set(long["sparsity_percent"]))
+    colours = [INK, *colormaps["viridis_r"](np.linspace(0.2, 1, len(levels) - 1))]
+    shades = dict(zip(levels, colours, strict=True))
+
+    def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
+        for level in levels:
+            line = cells[cells["sparsity_percent"] == level].sort_values("update")
+            name = f"{level:g} %" if level else "dense"
+            axes.plot(line["update"], line["value"], color=shades[level], linewidth=1.6, label=name)
+            axes.fill_between(
+                line["update"], line["minimum"], line["maximum"], color=shades[level], alpha=0.12,
+                linewidth=0,
+            )  # fmt: skip
+        _finished(axes)
+
+    return score_panels(long, draw, "updates", legend_columns=8)
+
+
+def curves_long(evaluations: pd.DataFrame, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
+    """Mean, minimum and maximum over seeds of each evaluation's mean over episodes.
+
+    evaluations: rows of scores.csv. Kept are the dense runs and those of the highest sparsity.
+    units: of the tasks whose scores aren't normalised.
+    """
+    highest = evaluations["sparsity_percent"].max()
+    shown = evaluations[evaluations["sparsity_percent"].isin([0, highest])]
+    return _over_seeds(shown, scale, units)
+
+
+def _over_seeds(shown: pd.DataFrame, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
+    seeds = shown.groupby([*CURVE, "seed"])["score_normalised"].mean().reset_index()
+    over_seeds = seeds.groupby(CURVE)["score_normalised"]
+    long = over_seeds.agg(value="mean", minimum="min", maximum="max", seeds="count").reset_index()
+    return in_units(with_cells(long, unit=NORMALISED, scale=scale), units)
+
+
+def curves_figure(long: pd.DataFrame) -> Figure:
+    """Score against updates: a column a task, a row an algorithm, a line a method.
+
+    long: as `curves_long` returns it. Bands run from the lowest to the highest seed.
+    """
+    return score_panels(long, _curves_panel, "updates", legend_columns=6)
+
+
+def _curves_panel(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
+    for method in METHOD_LABELS:
+        line = cells[cells["method"] == method].sort_values("update")
+        if line.empty:
+            continue
+        sparsity = line["sparsity_percent"].iloc[0]
+        name = METHOD_LABELS[method] + (f" {sparsity:g} %" if sparsity else "")
+        control = method in CONTROLS
+        axes.plot(
+            line["update"],
+            line["value"],
+            color=METHOD_COLOURS[method],
+            linewidth=1.1 if control else 1.8,
+            linestyle=METHODS[method].dash,
+            label=name,
+        )
+        if not control:
+            axes.fill_between(
+                line["update"],
+                line["minimum"],
+                line["maximum"],
+                color=METHOD_COLOURS[method],
+                alpha=0.13,
+                linewidth=0,
+            )
+    _finished(axes)
+
+
+def _finished(axes: Axes) -> None:
+    axes.xaxis.set_major_locator(MaxNLocator(4))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda update, _: f"{update:,.0f}"))
+    axes.yaxis.set_major_locator(MaxNLocator(5))
+    axes.grid(axis="x", visible=False)
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]), auto=True)  # panels below share it

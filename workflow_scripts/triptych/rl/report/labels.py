@@ -1,7 +1,7 @@
 """What plots and tables of the offline-RL study call things, and their colours."""
 
 from triptych.rl.algorithms.registry import ALGORITHMS
-from triptych.rl.methods import METHODS
+from triptych.rl.pruning.methods import METHODS
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
 ALGORITHM_COLOURS = {name: each.colour for name, each in ALGORITHMS.items()}

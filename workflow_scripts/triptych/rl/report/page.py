@@ -9,16 +9,14 @@ import pandas as pd
 from triptych.report.page import PageFigure, Section
 from triptych.report.palette import label
 from triptych.report.tables import DASH, Table, number
-from triptych.rl.report.comparisons import comparisons_table
+from triptych.rl.report.inference import latency_table
 from triptych.rl.report.labels import TASK_LABELS
+from triptych.rl.report.masks import emptied_table, paths_table
+from triptych.rl.report.memory import table1_table
 from triptych.rl.report.scores import default_pruning, seen_as
-from triptych.rl.report.sensors import cut_table, paths_table
-from triptych.rl.report.tables import scores_table, table1_table
-from triptych.rl.report.tables_deployed import deployed_table
-from triptych.rl.report.tables_latency import latency_table
-from triptych.rl.report.tables_masks import emptied_table
-from triptych.rl.report.variants import variants_table
-from triptych.rl.tasks import ACTION_ERROR, RETURN
+from triptych.rl.report.sensors import cut_table
+from triptych.rl.report.tables import comparisons_table, scores_table, variants_table
+from triptych.rl.tasks.task import ACTION_ERROR, RETURN
 
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
@@ -30,7 +28,6 @@ TITLES = {
     "rl_figure3_counts": "Figure 3 as counts.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
-    "rl_profiles": "Performance profiles at 95% sparsity.",
     "rl_sensors": "What 95% pruning leaves a policy to sense.",
     "rl_inference": "Beyond the paper: time to act.",
 }
@@ -84,8 +81,8 @@ MEMORY = (
 INFERENCE = (
     "The paper promises faster inference with proper hardware and measures none. Here the same "
     "pruned policy acts through dense and sparse kernels on the report's own processor, "
-    "with one thread; the caption says how far their outputs differ at most. Then what a trained "
-    "policy takes where neither PyTorch nor this project is, and what int8 costs it."
+    "with one thread; the caption says how far their outputs differ at most. policy.c is what "
+    "`triptych policy export` writes for where neither PyTorch nor this project is."
 )
 NO_REFERENCE = {
     RETURN: "no reference scores: what stands for its score is the return",
@@ -102,7 +99,6 @@ def rl_sections(
     table1: pd.DataFrame,
     scores: pd.DataFrame,
     latency: pd.DataFrame,
-    deployed: pd.DataFrame,
     comparisons: pd.DataFrame,
     inputs: pd.DataFrame,
     latency_task: str,
@@ -115,7 +111,7 @@ def rl_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency, deployed:
+    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency:
     the long tables of results/tables. layers: every layers.csv, each row once. observations: how
     those runs see them of which no more is said. variants: of the pruning, whose scores are in
     `varied`. units: of the tasks whose scores aren't normalised.
@@ -139,7 +135,7 @@ def rl_sections(
             "comparisons",
             "Do the criteria matter?",
             COMPARED,
-            [figures["rl_profiles"]] if "rl_profiles" in figures else [],
+            [],
             [
                 comparisons_table(comparisons),
                 *([] if varied is None else [variants_table(varied, variants)]),
@@ -158,7 +154,7 @@ def rl_sections(
             "Inference",
             INFERENCE,
             [figures["rl_inference"]],
-            [latency_table(latency, task=latency_task), deployed_table(deployed)],
+            [latency_table(latency, task=latency_task)],
         ),
         Section(
             "data", "Data sets", _notes(datasets, units), [], [datasets_table(datasets, units)]
@@ -170,8 +166,8 @@ def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
     """What is to be known of the data and of what stands for a score."""
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     notes += [
-        f"{label(TASK_LABELS, task)} has {NO_REFERENCE[unit]}, and it is in no mean over tasks, in "
-        "no profile and in no claim."
+        f"{label(TASK_LABELS, task)} has {NO_REFERENCE[unit]}, and it is in no mean over tasks and "
+        "in no claim."
         for task, unit in units.items()
     ]
     return "\n\n".join(notes)

@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.report.palette import INK, STYLE, label, legend_below
-from triptych.report.tables import DASH, Table, with_cells
-from triptych.rl.methods import CRITERIA, OBSERVATIONS
+from triptych.report.tables import Table, with_cells
+from triptych.rl.pruning.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.report.figures import expert_line, task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS
 from triptych.rl.report.scores import in_units
-from triptych.rl.tasks import NORMALISED
+from triptych.rl.tasks.task import NORMALISED
 
 COLOURS = {"raw": "#d55e00", "normalised": "#0072b2"}
 SHOWN = 24
@@ -86,46 +86,6 @@ def cut_table(long: pd.DataFrame) -> Table:
         ),
         rows=tuple(rows),
         keys=4,
-    )
-
-
-def paths_table(layers: pd.DataFrame) -> Table:
-    """Lay out sparsity and effective sparsity: of weights kept, and of those on a path.
-
-    layers: rows of layers.csv.
-    """
-    pruned = layers[layers["method"] != "dense"]
-    run = ["networks", "observations", "method", "sparsity_percent"]
-    sums = pruned.groupby([*run, "group"], sort=False)[["weights", "kept", "on_path"]].sum()
-    share = 100 * (1 - sums[["kept", "on_path"]].div(sums["weights"], axis=0))
-    groups = list(dict.fromkeys(pruned["group"]))
-    rows = []
-    for names, cells in share.reset_index().groupby(run, sort=False):
-        networks, kind, method, _ = map(str, names)
-        by_group = cells.set_index("group")
-        rows.append(
-            (
-                networks,
-                f"{label(METHOD_LABELS, method)}, {label(OBSERVATIONS, kind)}",
-                f"{by_group['kept'].iloc[0]:.1f} %",
-                *(
-                    f"{by_group.loc[name, 'on_path']:.1f} %" if name in by_group.index else DASH
-                    for name in groups
-                ),
-            )
-        )
-    columns = ("Networks", "Method", "Weights pruned", *(f"{name} in effect" for name in groups))
-    return Table(
-        name="rl_effective_sparsity",
-        title="Sparsity in effect.",
-        caption=(
-            "A kept weight that lies on no path from an input to an output changes nothing that "
-            "depends on what the policy sees. Without these weights the networks are sparser than "
-            "their masks say; mean over tasks and seeds."
-        ),
-        columns=tuple(("", name) for name in columns),
-        rows=tuple(rows),
-        keys=2,
     )
 
 

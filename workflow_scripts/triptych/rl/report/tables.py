@@ -1,28 +1,26 @@
-"""The tables of the offline-RL study, as pure functions of the rules' CSV files.
+"""Tables of scores: of each method, of methods two by two, of other ways to prune.
 
-Each table has two functions: `x_long` computes the long frame, `x_table` lays it out.
-The page lays out what it reads back from the long CSV, so that both show the same cells.
+Each table has two functions: `x_long` computes the long frame, `x_table` lays it out. The page
+lays out what it reads back from the long CSV, so that both show the same cells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from triptych.core.statistics import Interval
+from triptych.core.statistics import LEVEL, Interval, difference_interval
 from triptych.report.palette import label
-from triptych.report.tables import DASH, Table, as_printed, number, percent, with_cells
-from triptych.rl.methods import CRITERIA
-from triptych.rl.report.figures import task_title, tasks_in_order
-from triptych.rl.report.labels import (
-    ALGORITHM_COLOURS,
-    METHOD_LABELS,
-    NETWORK_LABELS,
-    TASK_LABELS,
-)
-from triptych.rl.report.scores import aggregate_over_tasks, in_units, summarise_scores
-from triptych.rl.tasks import ACTION_ERROR, NORMALISED
-
-MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
+from triptych.report.tables import DASH, Table, number, with_cells
+from triptych.rl.pruning.methods import METHODS
+from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
+from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_LABELS
+from triptych.rl.report.scores import aggregate_over_tasks, in_units, seed_scores, summarise_scores
+from triptych.rl.tasks.sweep import DEFAULT
+from triptych.rl.tasks.task import ACTION_ERROR, NORMALISED
 
 ALL_TASKS = "all tasks"
 LESS_IS_BETTER = " Of an action error (docs/data.md) less is better, so a ratio above 1 is worse."
@@ -30,99 +28,6 @@ DIGITS = {ACTION_ERROR: 3}
 """Digits that a score is shown with, where they aren't one."""
 ENOUGH_SEEDS = 3
 """Two bound nothing: intervals of hundreds of points, which tables leave to the CSV."""
-
-# Table 1's published bytes fit these two tasks (equal shapes) and not Hopper.
-PUBLISHED_TASKS = ("halfcheetah", "walker2d")
-
-
-def table1_long(
-    sizes: pd.DataFrame, published: pd.DataFrame, *, task: str, scale: str
-) -> pd.DataFrame:
-    """Table 1: megabytes (1e6 bytes) of the stored networks, mean over seeds.
-
-    sizes: rows of sizes.csv at the paper's widths. published: method, actor_mb, critic_mb,
-    vae_mb under the paper's row names. Rows without a published number (packed) are ours.
-    A row that the experiment table doesn't measure has no value; criteria beyond the paper's have
-    rows of their own.
-    """
-    rows = (
-        ("Dense Model", "Dense Model", "dense", 0, "dense"),
-        (
-            "Dense Model Sparse Indexing",
-            "Dense Model Sparse Indexing",
-            "dense",
-            0,
-            "coo",
-        ),
-        ("GraSP (95% sparse)", "GraSP (95% sparse)", "grasp", 95, "coo"),
-        ("SNIP (95% sparse)", "SNIP (95% sparse)", "snip", 95, "coo"),
-        ("SNIP (95% sparse), packed fp32", None, "snip", 95, "packed_fp32"),
-        ("SNIP (95% sparse), packed fp16", None, "snip", 95, "packed_fp16"),
-        *(
-            (f"{CRITERIA[name].label} (95% sparse)", None, name, 95, "coo")
-            for name in CRITERIA
-            if name not in ("snip", "grasp") and (sizes["method"] == name).any()
-        ),
-    )
-    printed = published.set_index("method")
-    cells = []
-    for row, published_row, method, sparsity_percent, form in rows:
-        for network in NETWORK_LABELS:
-            chosen = sizes[
-                (sizes["task"] == task)
-                & (sizes["method"] == method)
-                & (sizes["sparsity_percent"] == sparsity_percent)
-                & (sizes["network"] == network)
-                & (sizes["format"] == form)
-            ]
-            cells.append(
-                {
-                    "row": row,
-                    "column": network,
-                    "task": task,
-                    "method": method,
-                    "sparsity_percent": sparsity_percent,
-                    "format": form,
-                    "seeds": chosen["seed"].nunique(),
-                    "value": chosen["bytes"].mean() / MEGABYTE,
-                    "published": (
-                        printed.at[published_row, f"{network}_mb"] if published_row else None
-                    ),
-                }
-            )
-    frame = pd.DataFrame(cells)
-    frame["published"] = frame["published"].astype(float)
-    return with_cells(frame, unit="MB", scale=scale)
-
-
-def table1_table(long: pd.DataFrame) -> Table:
-    """Lay out Table 1: published, ours and the difference for each network."""
-    columns = [("", "Method")]
-    for network in dict.fromkeys(long["column"]):
-        name = label(NETWORK_LABELS, network)
-        columns += [(name, "published"), (name, "ours"), (name, "difference")]
-    rows = []
-    for row, cells in long.groupby("row", sort=False):
-        line = [str(row)]
-        for _, cell in cells.iterrows():
-            line += [
-                as_printed(cell["published"]),
-                number(cell["value"], 4),
-                percent(cell["difference_percent"]),
-            ]
-        rows.append(tuple(line))
-    first = long.iloc[0]
-    return Table(
-        name="rl_table1",
-        title="Memory of the stored networks in megabytes.",
-        caption=(
-            f"{label(TASK_LABELS, first['task'])}, the paper's widths, mean over "
-            f"{int(long['seeds'].max())} seeds; 1 MB = 1,000,000 bytes of the file written. "
-            "The packed rows are this project's own format; the paper has none."
-        ),
-        columns=tuple(columns),
-        rows=tuple(rows),
-    )
 
 
 def scores_long(
@@ -209,30 +114,223 @@ def interval_text(cell: pd.DataFrame, columns: tuple[str, str, str], digits: int
     return Interval(estimate, low, high).text(digits)
 
 
-def sizes_long(sizes: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Figure 4's numbers: mean megabytes over seeds by task, method, sparsity, network, format."""
-    key = ["task", "networks", "method", "sparsity_percent", "network", "format"]
-    frame = sizes.groupby(key, as_index=False).agg(
-        value=("bytes", "mean"), seeds=("seed", "nunique")
-    )
-    frame["value"] /= MEGABYTE
-    printed = published.set_index("method")
-    names = {
-        ("dense", 0, "dense"): "Dense Model",
-        ("dense", 0, "coo"): "Dense Model Sparse Indexing",
-        ("grasp", 95, "coo"): "GraSP (95% sparse)",
-        ("snip", 95, "coo"): "SNIP (95% sparse)",
-    }
-    melted = printed.melt(ignore_index=False, var_name="column", value_name="megabytes")
-    lookup = melted.set_index("column", append=True)["megabytes"].to_dict()
-    rows = zip(
-        *(frame[c] for c in ("task", "method", "sparsity_percent", "format", "network")),
-        strict=True,
-    )
-    frame["published"] = [
-        lookup.get((names.get((method, sparsity, form)), f"{network}_mb"), float("nan"))
-        if task in PUBLISHED_TASKS
-        else float("nan")
-        for task, method, sparsity, form, network in rows
+ERRORS = " Of an action error less is better, and it counts so in the last column."
+REGISTERED = (
+    ("snip", "shuffled"),
+    ("snip", "random"),
+    ("grasp", "shuffled_grasp"),
+    ("grasp", "shuffled"),
+    ("grasp", "random"),
+)
+"""The pairs that were chosen before any was run: a criterion and its controls."""
+RESAMPLES = 2000
+POINTS = f"points of the {NORMALISED}; all tasks: probability of improvement"
+
+
+def improvement(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> Interval:
+    """Probability that a run of the first method scores more than one of the second.
+
+    One array of scores a task each; the mean over tasks of P(X > Y) + P(X = Y) / 2, as rliable has
+    it (Agarwal et al. 2021, section 4.2), and the percentile interval of runs drawn again within
+    each task.
+    """
+    pairs = [(np.asarray(x), np.asarray(y)) for x, y in zip(first, second, strict=True)]
+    generator = np.random.default_rng(0)
+    drawn = [
+        (
+            x[generator.integers(len(x), size=(RESAMPLES, len(x)))],
+            y[generator.integers(len(y), size=(RESAMPLES, len(y)))],
+        )
+        for x, y in pairs
     ]
-    return with_cells(frame, unit="MB", scale=scale)
+    ends = np.quantile(
+        np.mean([_more_often(x, y) for x, y in drawn], 0), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
+    )
+    estimate = np.mean([_more_often(x[None], y[None])[0] for x, y in pairs])
+    if min(min(len(x), len(y)) for x, y in pairs) < 2:
+        return Interval(float(estimate), float("nan"), float("nan"))
+    return Interval(float(estimate), float(ends[0]), float(ends[1]))
+
+
+def _more_often(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """P(X > Y) + P(X = Y) / 2 of each row's samples."""
+    apart = x[:, :, None] - y[:, None, :]
+    return np.asarray(((apart > 0) + 0.5 * (apart == 0)).mean((1, 2)))
+
+
+def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
+    """Every two methods at every sparsity: a row a task with the difference of their scores (seeds
+    paired) and its interval, and one of ALL_TASKS with the probability of improvement.
+
+    runs: as `run_scores` returns them. units: of the tasks whose scores aren't normalised.
+    Returns algorithm, sparsity_percent, first, second, task,
+    registered (bool), seeds, value, low, high.
+    """
+    records = []
+    pruned = runs[runs["method"] != "dense"]
+    for names, cell in pruned.groupby(["algorithm", "sparsity_percent"], sort=True):
+        assert isinstance(names, tuple)
+        algorithm, level = str(names[0]), float(str(names[1]))
+        present = [name for name in METHODS if (cell["method"] == name).any()]
+        for first, second in combinations(present, 2):
+            scores = {
+                task: tuple(
+                    seed_scores(runs, task, method, level, algorithm) for method in (first, second)
+                )
+                for task in tasks_in_order(cell)
+            }
+            shared = {task: x.index.intersection(y.index) for task, (x, y) in scores.items()}
+            of_both = [task for task in scores if len(shared[task])]
+            key = {
+                **{"algorithm": algorithm, "sparsity_percent": level},
+                **{"first": first, "second": second},
+                "registered": (first, second) in REGISTERED,
+            }
+            for task in of_both:
+                x, y = (each[shared[task]].to_numpy() for each in scores[task])
+                gap = difference_interval(x, y)
+                records.append({**key, "task": task, "seeds": len(x), **vars(gap)})
+            if of_both:
+                better = [_rising(scores[task], units.get(task)) for task in of_both]
+                more = improvement(*zip(*better, strict=True))
+                seeds = min(len(shared[task]) for task in of_both)
+                records.append({**key, "task": ALL_TASKS, "seeds": seeds, **vars(more)})
+    columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
+    frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
+    long = with_cells(frame.rename(columns={"estimate": "value"}), unit=POINTS, scale=scale)
+    return in_units(long, units)
+
+
+def _rising(scores: tuple[pd.Series, ...], unit: str | None) -> tuple[pd.Series, ...]:
+    """Methods' scores, turned round where less is better."""
+    return tuple(-each for each in scores) if unit == ACTION_ERROR else scores
+
+
+def comparisons_table(long: pd.DataFrame) -> Table:
+    """Lay out the registered pairs at every sparsity, and all others at the highest."""
+    highest = long["sparsity_percent"].max()
+    long = long[long["registered"] | (long["sparsity_percent"] == highest)]
+    long = long[long["seeds"] >= ENOUGH_SEEDS]
+    tasks = tasks_in_order(long[long["task"] != ALL_TASKS])
+    units = dict(zip(long["task"], long["unit"], strict=True))
+    own = {task: f" ({unit})" for task, unit in units.items() if unit != POINTS}
+    headers = [task_title(long, task) + own.get(task, "") for task in tasks]
+    rows = []
+    key = ["registered", "algorithm", "sparsity_percent", "first", "second"]
+    for names, cells in long.groupby(key, sort=False):
+        assert isinstance(names, tuple)
+        registered, algorithm, level, first, second = names
+        line = [
+            f"{algorithm}, {level:g} %",
+            f"{label(METHOD_LABELS, str(first))} - {label(METHOD_LABELS, str(second))}"
+            + ("" if registered else " *"),
+        ]
+        for task in tasks:
+            cell, digits = cells[cells["task"] == task], DIGITS.get(units[task], 1)
+            line.append(interval_text(cell, ("value", "low", "high"), digits))
+        line.append(interval_text(cells[cells["task"] == ALL_TASKS], ("value", "low", "high"), 2))
+        rows.append((not registered, tuple(line)))
+    columns = ("", "Pair", *headers, "First scores more")
+    return Table(
+        name="rl_comparisons",
+        title="Methods compared two by two.",
+        caption=(
+            "Difference of the mean scores in points, seeds paired, with its 95% interval "
+            "(Student's t); last, the probability over all tasks that a run of the first method "
+            "scores more than one of the second, with a bootstrap interval that is too narrow for "
+            "few seeds (docs/intervals.md). A star: a pair that was not chosen beforehand. Pairs "
+            f"of fewer than {ENOUGH_SEEDS} seeds are in the CSV alone."
+            + (ERRORS if ACTION_ERROR in units.values() else "")
+        ),
+        columns=tuple(("", name) for name in columns),
+        rows=tuple(line for _, line in sorted(rows, key=lambda row: row[0])) or ((DASH,) * 3,),
+        keys=2,
+    )
+
+
+def variants_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
+    """Each variant's scores beside those of the default pruning, seeds paired.
+
+    runs: as `run_scores` returns them, of one way to see observations. units: of the tasks whose
+    scores aren't normalised. Returns algorithm,
+    sparsity_percent, method, pruning, task, seeds (shared), value (mean score), default (that of
+    the default pruning), gap (their difference), low, high (its 95% interval, Student's t).
+    """
+    usual, records = runs[runs["pruning"] == DEFAULT], []
+    varied = runs[runs["pruning"] != DEFAULT]
+    key = ["algorithm", "sparsity_percent", "method", "pruning"]
+    for names, cell in varied.groupby(key, sort=False):
+        assert isinstance(names, tuple)
+        algorithm, level, method = str(names[0]), float(str(names[1])), str(names[2])
+        for task in tasks_in_order(cell):
+            own, other = (
+                seed_scores(frame, task, method, level, algorithm) for frame in (cell, usual)
+            )
+            shared = own.index.intersection(other.index)
+            if shared.empty:
+                continue
+            gap = difference_interval(own[shared], other[shared])
+            records.append(
+                {
+                    **dict(zip(key, names, strict=True)),
+                    **{"task": task, "seeds": len(shared)},
+                    **{"value": own[shared].mean(), "default": other[shared].mean()},
+                    **{"gap": gap.estimate, "low": gap.low, "high": gap.high},
+                }
+            )
+    columns = [*key, "task", "seeds", "value", "default", "gap", "low", "high"]
+    frame = pd.DataFrame(records, columns=columns)
+    return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)
+
+
+def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]) -> Table:
+    """A row for each criterion and variant: its score on each task, and by how much it is more.
+
+    long: as `variants_long` returns it. variants: what config says of each.
+    """
+    tasks, rows = tasks_in_order(long), []
+    for (runs, of_runs), method, pruning in product(
+        long.groupby(["algorithm", "sparsity_percent"]), METHODS, variants
+    ):
+        cells = of_runs[(of_runs["method"] == method) & (of_runs["pruning"] == pruning)]
+        if cells.empty:
+            continue
+        assert isinstance(runs, tuple)
+        line = [
+            f"{runs[0]}, {runs[1]:g} %",
+            label(METHOD_LABELS, method),
+            described(method, variants[pruning]),
+        ]
+        for task in tasks:
+            cell, digits = cells[cells["task"] == task], DIGITS.get(task_unit(long, task), 1)
+            line.append(number(cell["value"].iloc[0], digits) if len(cell) else DASH)
+            line.append(interval_text(cell, ("gap", "low", "high"), digits))
+        rows.append(tuple(line))
+    columns = [("", "Runs"), ("", "Method"), ("", "Pruned with")]
+    for task in tasks:
+        name, unit = task_title(long, task), task_unit(long, task)
+        score = "score" if unit == NORMALISED else unit
+        columns += [(name, score), (name, "more than by default")]
+    return Table(
+        name="rl_variants",
+        title="Other ways to prune.",
+        caption=(
+            "The paper says that other batches and more pruning iterations than one gave no "
+            "improvement (section 4), and that nothing is promised where the data to prune with "
+            "are not those to train with (section 5). Mean score over seeds, and the difference to "
+            "that of the default pruning, seeds paired, with its 95% interval (Student's t)."
+        ),
+        columns=tuple(columns),
+        rows=tuple(rows),
+        keys=3,
+    )
+
+
+def described(method: str, variant: Mapping[str, Any]) -> str:
+    """What a variant changes for a method, in words."""
+    words = {
+        METHODS[method].batch: "{} transitions",
+        "iterations": "{} iterations",
+        "quality": "{} data",
+    }
+    return ", ".join(text.format(variant[key]) for key, text in words.items() if key in variant)

@@ -1,0 +1,156 @@
+"""`triptych policy export`, as a person would type it."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from safetensors.numpy import save_file
+
+from triptych.cli import main
+from triptych.rl.acting.stored_policy import Policies, write_policies
+from triptych.rl.algorithms.networks import initialise, torch_layout
+from triptych.rl.algorithms.registry import Widths
+from triptych.rl.pruning.storage import pack, unpack
+
+STATE, ACTION = 5, 2
+ROWS = [
+    {"task": "hopper", "method": method, "sparsity_percent": 95, "seed": seed}
+    for method, seed in (("snip", 0), ("snip", 1), ("grasp", 0))
+]
+SETTINGS = {
+    "networks": "narrow",
+    "algorithm": "BCQ",
+    "max_action": 1.0,
+    "phi": 0.05,
+    "latent_clip_bcq": 0.5,
+    "latent_clip_bc": 0.25,
+    "candidates": 7,
+}
+SNIP_1 = ["--method", "snip", "--sparsity", "95", "--seed", "1"]
+
+
+@pytest.fixture
+def stacked() -> dict[str, np.ndarray]:
+    generator = np.random.default_rng(0)
+    fresh = initialise(Widths((20, 20), (20, 20), 20), STATE, ACTION, [0, 1, 2])
+    return {
+        name: (value.numpy() * (generator.random(value.shape) < 0.2)).astype(np.float32)
+        if name.endswith("weight")
+        else value.numpy()
+        for name, value in fresh.items()
+    }
+
+
+@pytest.fixture
+def policies(tmp_path, stacked, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_policies("policies.safetensors", Policies(stacked, ROWS, SETTINGS))
+    return Path("policies.safetensors")
+
+
+def test_export_writes_the_row_that_was_asked_for(policies, stacked, capsys):
+    assert main(["policy", "export", str(policies), *SNIP_1]) == 0
+    packed = unpack("hopper-snip-95-seed1-fp32.tpk")
+    expected = torch_layout({name: value[1] for name, value in stacked.items()})
+    layers = {name.rsplit(".", 1)[0] for name in packed.arrays}
+    acting = {"actor": "l1 l2 l3", "critic": "l1 l2 l3", "vae": "d1 d2 d3"}  # no encoder, no Q2
+    assert layers == {f"{net}.{layer}" for net, own in acting.items() for layer in own.split()}
+    assert len(packed.arrays) == 18
+    for name, array in packed.arrays.items():
+        assert np.array_equal(array, expected[name])
+    assert packed.metadata == {"row": ROWS[1], "settings": SETTINGS}
+    printed = capsys.readouterr().out
+    assert "bit for bit" in printed
+    assert f"{Path('hopper-snip-95-seed1-fp32.tpk').stat().st_size:,} bytes" in printed
+
+
+def test_rounded_values_state_the_largest_error(policies, capsys):
+    command = ["policy", "export", str(policies), *SNIP_1, "--values", "fp16", "-o", "x.tpk"]
+    assert main(command) == 0
+    printed, packed = capsys.readouterr().out, unpack("x.tpk")
+    assert f"to fp16, largest error {packed.largest_rounding_error:.2e}" in printed
+    assert packed.metadata == {"row": ROWS[1], "settings": SETTINGS}
+
+
+def test_export_takes_a_user_s_own_arrays(policies, capsys):
+    own = {"fc.weight": np.eye(30, dtype=np.float32), "fc.bias": np.ones(30, np.float32)}
+    save_file(own, "own.safetensors")
+    Path("to").mkdir()
+    assert main(["policy", "export", "own.safetensors", "-o", "to/own.tpk"]) == 0
+    packed = unpack("to/own.tpk")
+    assert np.array_equal(packed.arrays["fc.weight"], own["fc.weight"])
+    assert packed.metadata == {}
+    printed = capsys.readouterr().out
+    assert " 96.7 " in printed  # percent of zeros: 29 of 30
+    assert "neither ONNX nor a reader: it has no vae.d1.weight" in printed
+    assert [path.name for path in Path("to").iterdir()] == ["own.tpk"]
+
+
+def test_a_user_s_own_policy_is_exported_as_what_its_networks_can_act_as(policies, stacked):
+    own = torch_layout({name: value[0] for name, value in stacked.items()})
+    for networks, count in ((("actor", "critic", "vae"), 18), (("actor", "vae"), 6)):
+        arrays = {name: array for name, array in own.items() if name.startswith(networks)}
+        save_file(arrays, "own.safetensors")
+        assert main(["policy", "export", "own.safetensors", "-o", "own.tpk", "--force"]) == 0
+        assert len(unpack("own.tpk").arrays) == count
+        assert onnx.load("own.onnx").graph.name == ("BCQ policy" if count == 18 else "BC policy")
+
+
+def test_export_writes_onnx_and_the_reader_beside_the_packed_file(policies, capsys):
+    command = ["policy", "export", str(policies), *SNIP_1, "-o", "to/x.tpk"]
+    Path("to").mkdir()
+    assert main(command) == 0
+    written = {path.name for path in Path("to").iterdir()}
+    assert written == {"x.tpk", "x.onnx", "policy.c"}
+    printed = capsys.readouterr().out
+    assert all(str(Path("to") / name) in printed for name in written)
+    assert "left out 14 arrays, which BCQ does not act with" in printed
+    assert main([*command, "-o", "to/y.tpk"]) == 0  # the same reader serves both
+    Path("to/policy.c").write_text("mine")
+    assert main([*command, "-o", "to/z.tpk"]) == 2
+    assert "policy.c exists" in capsys.readouterr().err
+    assert Path("to/policy.c").read_text() == "mine" and not Path("to/z.tpk").exists()
+
+
+def test_a_policy_that_lacks_a_layer_is_refused_and_nothing_is_written(policies, capsys):
+    save_file({"vae.d1.weight": np.ones((3, 5), np.float32)}, "own.safetensors")
+    assert main(["policy", "export", "own.safetensors"]) == 2
+    assert "policy of BC and has no array vae.d1.bias" in capsys.readouterr().err
+    assert not list(Path().glob("own*.tpk")) and not list(Path().glob("*.onnx"))
+
+
+def test_an_existing_output_is_kept_unless_forced(policies, capsys):
+    Path("x.tpk").write_text("mine")
+    command = ["policy", "export", str(policies), *SNIP_1, "-o", "x.tpk"]
+    assert main(command) == 2
+    assert Path("x.tpk").read_text() == "mine"
+    assert "x.tpk exists" in capsys.readouterr().err
+    assert main([*command, "--force"]) == 0
+    assert unpack("x.tpk").metadata["row"] == ROWS[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent.safetensors"], "absent.safetensors is not a file; give"),
+        (["policies.safetensors"], "3 rows are"),
+        (["policies.safetensors", "--method", "snip"], "--method snip --sparsity 95 --seed 1"),
+        (["policies.safetensors", "--method", "magnitude"], "no row is"),
+        (["text.txt"], "expected a packed file"),
+        (["double.safetensors"], "float64"),
+        (["empty.safetensors"], "holds no arrays"),
+        (["truncated.tpk"], "should have"),
+        (["double.safetensors", "--seed", "3"], "leave --method"),
+    ],
+)
+def test_bad_input_gets_one_message_and_exit_code_2(policies, capsys, arguments, message):
+    Path("text.txt").write_text("not a policy")
+    save_file({"w": np.zeros((2, 2))}, "double.safetensors")
+    save_file({}, "empty.safetensors")
+    pack("truncated.tpk", {"w": np.zeros((2, 2), np.float32)}, {}, "fp32")
+    Path("truncated.tpk").write_bytes(Path("truncated.tpk").read_bytes()[:-1])
+    before = set(Path().iterdir())
+    assert main(["policy", "export", *arguments]) == 2
+    assert message in capsys.readouterr().err
+    assert set(Path().iterdir()) == before

@@ -1,0 +1,210 @@
+"""A policy for where neither torch nor Triptych is: what acts of it, packed, its reader in C, ONNX.
+
+Arrays are a dict in torch's layout, as in `inference`.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from triptych.core.files import atomic_path
+from triptych.rl.acting.inference import LAYERS, NEEDED, ActingSettings, Arrays, Layers, networks_of
+from triptych.rl.algorithms.registry import ALGORITHMS
+from triptych.rl.pruning.storage import Values, as_read, pack
+
+READER = "policy.c"
+"""The reader of packed files, which needs nothing of this library."""
+
+OPSET = 20
+
+
+def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
+    """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder, of others the
+    actor.
+
+    None acts with the encoder or Q2. Raises ValueError for an algorithm that isn't known, or where
+    one of the arrays is missing.
+    """
+    if algorithm not in ALGORITHMS:
+        raise ValueError(f"its algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
+    layers = [layer for network in ALGORITHMS[algorithm].acts_with for layer in LAYERS[network]]
+    names = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
+    if missing := sorted(names - arrays.keys()):
+        raise ValueError(f"it is a policy of {algorithm} and has no array {missing[0]}")
+    return {name: array for name, array in arrays.items() if name in names}
+
+
+def acting_algorithm(arrays: Arrays) -> str | None:
+    """What arrays of which nothing is said can act as: BCQ, else BC, else None."""
+    has = [f"{LAYERS[network][0]}.weight" in arrays for network in NEEDED["BCQ policy"]]
+    return "BCQ" if all(has) else "BC" if has[0] else None
+
+
+def reader() -> str:
+    """The text of `READER`."""
+    return (files("triptych.rl.acting") / "readers" / READER).read_text(encoding="utf-8")
+
+
+def export(
+    path: Path,
+    arrays: Arrays,
+    metadata: Mapping[str, Any],
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values,
+) -> float:
+    """Write what acts packed at `path`, and as ONNX and with the reader beside it.
+
+    Returns the largest rounding error of a weight. Raises ValueError as its parts do.
+    """
+    arrays = what_acts(arrays, algorithm)
+    export_onnx(path.with_suffix(".onnx"), arrays, settings, algorithm, values)
+    error = pack(path, arrays, metadata, values)
+    with atomic_path(path.parent / READER) as temporary:
+        temporary.write_text(reader(), encoding="utf-8")
+    return error
+
+
+def export_onnx(
+    path: str | os.PathLike[str],
+    arrays: Arrays,
+    settings: ActingSettings,
+    algorithm: str,
+    values: Values = "fp32",
+) -> None:
+    """Write what acts as ONNX, dense matrices of the units that act (`live_units`).
+
+    BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
+    candidates' latents [n, L] to the action [1, A] of the highest Q1. Others: observation [B, S] to
+    action [B, A]. B and n are free. With "fp16" weights are float32 rounded to it. Raises
+    ValueError where an array is missing or shapes do not fit together.
+    """
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+
+    arrays = what_acts(arrays, algorithm)
+    decodes = "decoder" in ALGORITHMS[algorithm].acts_with
+    first, _, last = LAYERS["decoder" if decodes else "actor"]
+    actions = len(arrays[f"{last}.bias"])
+    latents = 2 * actions if decodes else 0
+    states = arrays[f"{first}.weight"].shape[1] - latents
+    if states < 1:
+        raise ValueError("its decoder has no inputs beside latents; expected observations too")
+    constants = _constants(arrays, values)
+    nodes = list({"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)())
+    used = {name for _, given, _, _ in nodes for name in given}
+    rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
+    constants |= {
+        "max_action": np.array(settings.max_action, np.float32),
+        "least_action": np.array(-settings.max_action, np.float32),
+        "reach": np.array(settings.phi * settings.max_action, np.float32),
+    }
+    inputs = [("observation", rows, states), ("latent", candidates, latents)]
+    graph = helper.make_graph(
+        [helper.make_node(kind, given, [made], **how) for kind, given, made, how in nodes],
+        f"{algorithm} policy",
+        [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, [many, size])
+            for name, many, size in inputs[: 2 if decodes else 1]
+        ],
+        [helper.make_tensor_value_info("action", TensorProto.FLOAT, [rows, actions])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items() if name in used],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    onnx.checker.check_model(model, full_check=True)
+    with atomic_path(path) as temporary:
+        temporary.write_bytes(model.SerializeToString(deterministic=True))
+
+
+def _constants(arrays: Arrays, values: Values) -> dict[str, np.ndarray]:
+    """Weights and biases of the units that act."""
+    return {
+        f"{name}.{kind}": array
+        for network, layers in networks_of(as_read(arrays, values)).items()
+        for name, layer in zip(LAYERS[network], live_layers(layers), strict=True)
+        for kind, array in zip(("weight", "bias"), layer, strict=True)
+    }
+
+
+def live_units(weights: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Which outputs of each layer [out] stay: those that inputs reach and that are read.
+
+    All of the last layer's do. Repeated until nothing changes, as removing a unit may isolate
+    others.
+    """
+    stays = [np.ones(len(weight), bool) for weight in weights]
+    before = -1
+    while before != (before := sum(int(each.sum()) for each in stays)):
+        for i, weight in enumerate(weights[:-1]):
+            inputs = stays[i - 1] if i else slice(None)
+            reached = (weight[:, inputs] != 0).any(axis=1)
+            read = (weights[i + 1][stays[i + 1]] != 0).any(axis=0)
+            stays[i] &= reached & read
+    return stays
+
+
+def live_layers(layers: Layers) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Layers of the same function with fewer hidden units: what units without inputs add is a
+    constant, which goes into the next bias."""
+    result = []
+    inputs = np.ones(layers[0][0].shape[1], bool)
+    constants = np.zeros(0, layers[0][1].dtype)
+    for (weight, bias), stays in zip(layers, live_units([w for w, _ in layers]), strict=True):
+        bias = bias + weight[:, ~inputs] @ constants
+        result.append((weight[stays][:, inputs], bias[stays]))
+        constants, inputs = np.maximum(bias[~stays], 0), stays
+    return result
+
+
+Node = tuple[str, list[str], str, dict[str, Any]]
+"""Operator, what it is given, what it makes, attributes."""
+
+
+def _network(network: str, given: list[str], made: str) -> Iterator[Node]:
+    """Concat, then three Gemm with two Relu between."""
+    yield "Concat", given, f"{network}.0", {"axis": 1}
+    for i, layer in enumerate(LAYERS[network]):
+        last = made if i == 2 else f"{layer}.sum"
+        inputs = [f"{network}.{i}", f"{layer}.weight", f"{layer}.bias"]
+        yield "Gemm", inputs, last, {"transB": 1}
+        if i < 2:
+            yield "Relu", [last], f"{network}.{i + 1}", {}
+
+
+def _decoded(observation: str, made: str) -> Iterator[Node]:
+    yield from _squashed("decoder", [observation, "latent"], made)
+
+
+def _squashed(network: str, given: list[str], made: str) -> Iterator[Node]:
+    yield from _network(network, given, f"{network}.sum")
+    yield "Tanh", [f"{network}.sum"], f"{network}.tanh", {}
+    yield "Mul", [f"{network}.tanh", "max_action"], made, {}
+
+
+def _bc_nodes() -> Iterator[Node]:
+    yield from _decoded("observation", "action")
+
+
+def _actor_nodes() -> Iterator[Node]:
+    yield from _squashed("actor", ["observation"], "action")
+
+
+def _bcq_nodes() -> Iterator[Node]:
+    """As `NumpyDense.candidates`, and the candidate of the highest Q1."""
+    yield "Shape", ["latent"], "candidates", {"start": 0, "end": 1}
+    yield "Constant", [], "one", {"value_ints": [1]}
+    yield "Concat", ["candidates", "one"], "repeats", {"axis": 0}
+    yield "Tile", ["observation", "repeats"], "states", {}
+    yield from _decoded("states", "proposed")
+    yield from _network("actor", ["states", "proposed"], "actor.sum")
+    yield "Tanh", ["actor.sum"], "actor.tanh", {}
+    yield "Mul", ["actor.tanh", "reach"], "shift", {}
+    yield "Add", ["proposed", "shift"], "unbounded", {}
+    yield "Clip", ["unbounded", "least_action", "max_action"], "moved", {}
+    yield from _network("critic", ["states", "moved"], "values")
+    yield "ArgMax", ["values"], "best", {"axis": 0, "keepdims": 0}
+    yield "Gather", ["moved", "best"], "action", {"axis": 0}

@@ -1,0 +1,191 @@
+"""Files of policies: what a training job leaves behind, and one policy out of any such file.
+
+One policy may stand in a packed file, a row of a policies.safetensors, or a user's own arrays.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+from triptych.rl.acting.inference import ActingSettings
+from triptych.rl.algorithms.networks import torch_layout
+from triptych.rl.algorithms.observations import SCALE, SHIFT, Scaling, folded
+from triptych.rl.pruning.storage import MAGIC, PackedFileError, unpack
+
+REFERENCE_ACTING = {
+    "max_action": 1.0,
+    "phi": 0.05,
+    "latent_clip_bcq": 0.5,
+    "latent_clip_bc": 0.25,
+    "candidates": 100,
+}
+"""sfujim/BCQ's values (latent_clip_bc: BEAR's), for files that carry no settings."""
+
+OPTIONS = {
+    "method": "method",
+    "observations": "observations",
+    "pruning": "pruning",
+    "sparsity": "sparsity_percent",
+    "seed": "seed",
+}
+"""Keys of a row by the command's options that choose one."""
+
+
+@dataclass(frozen=True)
+class Policies:
+    """What a training job leaves behind: K networks, what each row is, and how they act.
+
+    Where networks see other observations than raw ones, `arrays` hold how (`Scaling`).
+    """
+
+    arrays: dict[str, np.ndarray]
+    rows: list[dict[str, Any]]
+    settings: dict[str, Any]
+
+    def row(self, k: int) -> dict[str, np.ndarray]:
+        """Row k in torch's own layout, for raw observations: weights [out, in], biases [out]."""
+        own = {name: torch.from_numpy(array[k : k + 1]) for name, array in self.arrays.items()}
+        if SHIFT in own:
+            own = folded(own, Scaling(own.pop(SHIFT), own.pop(SCALE)))
+        return torch_layout({name: value[0].numpy() for name, value in own.items()})
+
+
+def write_policies(path: str | os.PathLike[str], policies: Policies) -> None:
+    """Write K networks with their rows and settings as one safetensors file."""
+    # One entry only: safetensors writes several in no fixed order.
+    about = {"rows": policies.rows, "settings": policies.settings}
+    metadata = {"policies": json.dumps(about, sort_keys=True)}
+    with atomic_path(path) as temporary:
+        save_file(
+            {name: np.ascontiguousarray(array) for name, array in policies.arrays.items()},
+            temporary,
+            metadata=metadata,
+        )
+
+
+def read_policies(path: str | os.PathLike[str]) -> Policies:
+    """Read what `write_policies` wrote.
+
+    Raises ValueError for a safetensors file that holds no rows and settings.
+    """
+    with safe_open(Path(path), framework="numpy") as stored:
+        metadata = stored.metadata() or {}
+        if "policies" not in metadata:
+            raise ValueError(
+                f"{path}: expected a policies file of the rule rl_train, with 'policies' in its "
+                f"metadata; found {', '.join(sorted(metadata)) or 'no metadata'}"
+            )
+        arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    try:
+        about = json.loads(metadata["policies"])
+        rows, settings = [dict(row) for row in about["rows"]], dict(about["settings"])
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ValueError(
+            f"{path}: its rows and settings cannot be understood ({error!r}); expected a policies "
+            "file of the rule rl_train"
+        ) from error
+    wrong = [name for name, array in arrays.items() if array.shape[:1] != (len(rows),)]
+    if wrong:
+        raise ValueError(
+            f"{path}: {wrong[0]} has shape {arrays[wrong[0]].shape}; expected {len(rows)} "
+            "networks, one a row"
+        )
+    return Policies(arrays, rows, settings)
+
+
+@dataclass(frozen=True)
+class StoredPolicy:
+    """One policy in torch's layout; row and settings are empty for a file that has none."""
+
+    arrays: dict[str, np.ndarray]
+    row: dict[str, Any]
+    settings: dict[str, Any]
+
+
+def read_policy(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
+    """One policy from a packed file, from a row of a policies file or from plain arrays.
+
+    filters: values that its row has to have. Raises InputError where not one row has them.
+    """
+    if not path.is_file():
+        raise InputError(f"{path} is not a file; give a policies.safetensors or a packed file")
+    with path.open("rb") as stream:
+        is_packed = stream.read(len(MAGIC)) == MAGIC
+    if is_packed:
+        try:
+            packed = unpack(path)
+        except PackedFileError as problem:
+            raise InputError(str(problem)) from problem
+        row, settings = (packed.metadata.get(key, {}) for key in ("row", "settings"))
+        if not isinstance(row, dict) or not isinstance(settings, dict):
+            raise InputError(f"{path}: its metadata is not a policy's; expected a row and settings")
+        _check_only_row(path, row, filters)
+        return StoredPolicy(packed.arrays, row, settings)
+    try:
+        with safe_open(path, framework="numpy") as stored:
+            if "policies" in (stored.metadata() or {}):
+                return _row_of(path, filters)
+            arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+        # Where a package has told numpy of bfloat16, safetensors reads what it refuses elsewhere.
+        if strange := [name for name, array in arrays.items() if array.dtype.kind == "V"]:
+            raise TypeError(f"{strange[0]} is {arrays[strange[0]].dtype}")
+    except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as problem:
+        raise InputError(
+            f"{path} cannot be read ({problem}); expected a packed file (.tpk) or a "
+            "safetensors file of float32 arrays"
+        ) from problem
+    if not arrays:
+        raise InputError(f"{path} holds no arrays")
+    _check_only_row(path, {}, filters)
+    return StoredPolicy(arrays, {}, {})
+
+
+def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
+    policies = read_policies(path)
+    matches = [
+        k
+        for k, row in enumerate(policies.rows)
+        if all(row.get(key) == value for key, value in filters.items())
+    ]
+    if len(matches) != 1:
+        rows = "\n".join(
+            "  "
+            + " ".join(f"--{option} {row[key]}" for option, key in OPTIONS.items() if key in row)
+            for row in policies.rows
+        )
+        found = "no row is" if not matches else f"{len(matches)} rows are"
+        raise InputError(f"{path}: {found} what was asked for; choose one of\n{rows}")
+    (k,) = matches
+    return StoredPolicy(policies.row(k), policies.rows[k], policies.settings)
+
+
+def _check_only_row(path: Path, row: Mapping[str, Any], filters: Mapping[str, Any]) -> None:
+    wrong = [key for key, value in filters.items() if row.get(key) != value]
+    if wrong:
+        held = ", ".join(f"{key} {value}" for key, value in row.items()) or "one unnamed policy"
+        raise InputError(
+            f"{path} holds {held}; leave --method, --observations, --sparsity and --seed away or "
+            "give its own"
+        )
+
+
+def acting_settings(settings: Mapping[str, Any], candidates: int | None = None) -> ActingSettings:
+    """How a file's policy acts. Raises ValueError for settings that no policy can have."""
+    chosen = {key: settings.get(key, default) for key, default in REFERENCE_ACTING.items()}
+    for key, value in chosen.items():
+        kinds = (int,) if key == "candidates" else (int, float)
+        if type(value) not in kinds or not 0 < value < 1e6:
+            raise ValueError(f"its {key} is {value!r}; expected a number above 0")
+    if candidates is not None:
+        chosen["candidates"] = candidates
+    return ActingSettings(**chosen)

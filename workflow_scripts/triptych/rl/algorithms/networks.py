@@ -1,0 +1,166 @@
+"""Networks, K copies of each at once; which ones an algorithm has, its `registry` says.
+
+Every weight is a tensor [K, in, out] and every bias [K, 1, out], so that one batched matrix
+product serves K networks that differ in seed, mask or both; K = 1 is the ordinary network.
+Layers bear the names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py):
+
+    actor    l1 l2 l3                  BCQ's perturbation of a sampled action, others' action
+    critic   l1 l2 l3 (Q1) l4 l5 l6 (Q2)
+    vae      e1 e2 mean log_std (encoder)   d1 d2 d3 (decoder)
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from triptych.rl.algorithms.registry import Algorithm, Bcq, Widths, layer_shapes
+
+Parameters = dict[str, Tensor]
+"""Tensors by name: "actor.l1.weight" [K, in, out], "actor.l1.bias" [K, 1, out], ..."""
+
+MAX_ACTION = 1.0
+"""Bound of every action component; other bounds are scaled to it (tasks/environments.py)."""
+PAPER_WIDTHS = Widths(actor=(400, 300), critic=(400, 300), vae=750)
+"""The widths of sfujim/BCQ, whose file sizes are those of the paper's Table 1."""
+
+
+def network_of(name: str) -> str:
+    """The network ("actor", "critic", ...) that a parameter or layer belongs to."""
+    return name.split(".", 1)[0]
+
+
+def select(parameters: Parameters, network: str) -> Parameters:
+    """The parameters of one network, under their full names."""
+    return {name: value for name, value in parameters.items() if network_of(name) == network}
+
+
+def initialise(
+    widths: Widths,
+    observation_size: int,
+    action_size: int,
+    seeds: Sequence[int],
+    algorithm: type[Algorithm] = Bcq,
+) -> Parameters:
+    """Fresh float32 parameters on the CPU, row k drawn from `seeds[k]` alone.
+
+    Weights and biases are uniform in +-1/sqrt(inputs), which is nn.Linear's default; parameters of
+    no layer are zero. A row is the same whichever rows stand beside it.
+    """
+    generators = [torch.Generator().manual_seed(seed) for seed in seeds]
+    parameters: Parameters = {}
+    shapes = layer_shapes(widths, observation_size, action_size, algorithm)
+    for layer, (inputs, outputs) in shapes.items():
+        bound = inputs**-0.5
+        for kind, shape in (("weight", (inputs, outputs)), ("bias", (1, outputs))):
+            rows = [torch.rand(shape, generator=generator) for generator in generators]
+            parameters[f"{layer}.{kind}"] = torch.stack(rows).mul_(2 * bound).sub_(bound)
+    for name in algorithm.free:
+        parameters[name] = torch.zeros(len(seeds), 1, action_size)
+    return parameters
+
+
+def linear(parameters: Parameters, layer: str, x: Tensor) -> Tensor:
+    """Affine map of x [K, B, in] by each row's own weights: [K, B, out]."""
+    return torch.baddbmm(parameters[f"{layer}.bias"], x, parameters[f"{layer}.weight"])
+
+
+def perturb(
+    parameters: Parameters, observations: Tensor, actions: Tensor, phi: float, max_action: float
+) -> Tensor:
+    """BCQ's actor: actions [K, B, A] moved by at most phi * max_action, clamped to the range."""
+    x = torch.cat((observations, actions), -1)
+    x = linear(parameters, "actor.l1", x).relu_()
+    x = linear(parameters, "actor.l2", x).relu_()
+    shift = phi * max_action * linear(parameters, "actor.l3", x).tanh()
+    return (actions + shift).clamp(-max_action, max_action)
+
+
+def q_values(
+    parameters: Parameters, observations: Tensor, actions: Tensor, twin: int = 1
+) -> Tensor:
+    """Q1 (twin=1) or Q2 (twin=2) of state-action pairs: [K, B]."""
+    first, second, third = ("l1", "l2", "l3") if twin == 1 else ("l4", "l5", "l6")
+    x = torch.cat((observations, actions), -1)
+    x = linear(parameters, f"critic.{first}", x).relu_()
+    x = linear(parameters, f"critic.{second}", x).relu_()
+    return linear(parameters, f"critic.{third}", x).squeeze(-1)
+
+
+def encode(parameters: Parameters, observations: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of the latent given (s, a): two tensors [K, B, 2A]."""
+    x = torch.cat((observations, actions), -1)
+    x = linear(parameters, "vae.e1", x).relu_()
+    x = linear(parameters, "vae.e2", x).relu_()
+    mean = linear(parameters, "vae.mean", x)
+    return mean, linear(parameters, "vae.log_std", x).clamp(-4, 15).exp()
+
+
+def decode(
+    parameters: Parameters, observations: Tensor, latent: Tensor, max_action: float
+) -> Tensor:
+    """Actions [K, B, A] that the VAE's decoder gives for states and latents [K, B, 2A]."""
+    x = torch.cat((observations, latent), -1)
+    x = linear(parameters, "vae.d1", x).relu_()
+    x = linear(parameters, "vae.d2", x).relu_()
+    return max_action * linear(parameters, "vae.d3", x).tanh()
+
+
+def act_by_actor(
+    parameters: Parameters, observations: Tensor, latent: Tensor | None = None
+) -> Tensor:
+    """The actions [K, B, A] of an actor that sees states and nothing else."""
+    x = linear(parameters, "actor.l1", observations).relu_()
+    x = linear(parameters, "actor.l2", x).relu_()
+    return MAX_ACTION * linear(parameters, "actor.l3", x).tanh()
+
+
+Act = Callable[[Parameters, Tensor, Tensor], Tensor]
+"""Actions [K, E, A] by parameters, observations [K, E, S] and latents [K, E, draws, 2A]."""
+
+
+@dataclass(frozen=True)
+class Acting:
+    """How a policy acts: of so many standard normal latents, which are clamped to +-clip."""
+
+    act: Act
+    draws: int = 0
+    clip: float = 1.0
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Transitions for K rows: [K, B, .] states and actions, [K, B] rewards and not_done."""
+
+    observations: Tensor
+    actions: Tensor
+    rewards: Tensor
+    next_observations: Tensor
+    not_done: Tensor
+
+
+Noise = dict[str, Tensor]
+"""Every random number of one update, drawn beforehand so that the update is a function: standard
+normal [K, B * draws, size] by the names that the algorithm's losses know (`Algorithm.noise`)."""
+
+Loss = Callable[[Parameters, Parameters, Batch, Noise], Tensor]
+"""Losses [K] by parameters, target networks, batch and noise."""
+ADVICE = "Lower rl.runs_per_job, so that fewer runs are trained in one job, or set device: cpu."
+
+
+def apply_masks(parameters: Parameters, masks: Parameters) -> Parameters:
+    """Parameters whose masked-out weights are 0.0 (multiplying would leave -0.0 among them)."""
+    return {
+        name: value.masked_fill(~masks[name], 0.0) if name in masks else value
+        for name, value in parameters.items()
+    }
+
+
+def torch_layout(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """One row's arrays ([in, out] and [1, out]) as nn.Linear keeps them ([out, in] and [out])."""
+    return {
+        name: np.ascontiguousarray(array.T) if name.endswith(".weight") else array.reshape(-1)
+        for name, array in arrays.items()
+    }

@@ -1,0 +1,111 @@
+"""Random draws that depend on a row's seed and on nothing else.
+
+Rows that share a seed share every draw (batches, noise, episodes), so a mask is compared with
+the dense network on equal terms, and a row's draws don't depend on the stack it trains in.
+"""
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from triptych.core.device import keyed_generator
+from triptych.rl.algorithms.networks import Batch, Noise
+from triptych.rl.algorithms.observations import Scaling, scaling
+from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.tasks.transitions import Transitions
+
+CHUNK = 50
+"""Updates whose draws are made at once: large enough to amortise the calls."""
+
+
+class DeviceData:
+    """Transitions as tensors on the training device, indexed [rows, batch] at a time.
+
+    Each row sees observations in its own way (`seen_as`); at first all see them raw.
+    """
+
+    scaling: Scaling | None = None
+    """How rows see observations; None is raw."""
+
+    def __init__(self, data: Transitions, device: torch.device, dtype: torch.dtype) -> None:
+        def put(array: object) -> Tensor:
+            return torch.as_tensor(array).to(device, dtype)
+
+        self.observations = put(data.observations)
+        self.actions = put(data.actions)
+        self.rewards = put(data.rewards)
+        self.next_observations = put(data.next_observations)
+        self.not_done = 1 - put(data.terminals)
+
+    def __len__(self) -> int:
+        return len(self.rewards)
+
+    def seen_as(self, kinds: Sequence[str]) -> "DeviceData":
+        """These data, not copied, for K rows that see observations `raw` or `normalised`."""
+        same = copy.copy(self)
+        same.scaling = None if set(kinds) <= {"raw"} else scaling(kinds, self.observations)
+        return same
+
+    def batch(self, index: Tensor) -> Batch:
+        """The transitions at `index` [K, B]."""
+        return Batch(
+            self._seen(self.observations[index]),
+            self.actions[index],
+            self.rewards[index],
+            self._seen(self.next_observations[index]),
+            self.not_done[index],
+        )
+
+    def _seen(self, observations: Tensor) -> Tensor:
+        return observations if self.scaling is None else self.scaling(observations)
+
+
+class Draws:
+    """Batch indices and noise of every update of a stack, made chunk by chunk.
+
+    `at(update)` gives [K, B] indices and the update's `Noise`; the draws of an update are the
+    same whether the run arrived there unbroken or resumed. Draws of another `purpose` are others.
+    """
+
+    def __init__(
+        self,
+        seeds: Sequence[int],
+        transitions: int,
+        action_size: int,
+        batch: int,
+        algorithm: Algorithm,
+        device: torch.device,
+        dtype: torch.dtype,
+        purpose: str = "train",
+    ) -> None:
+        self._unique = sorted(set(seeds))
+        self._row = torch.tensor([self._unique.index(seed) for seed in seeds], device=device)
+        self._transitions, self._batch = transitions, batch
+        self._rows = {name: batch * draws for name, draws in algorithm.noise().items()}
+        self._size = action_size * (2 if algorithm.noise_of == "latent" else 1)
+        self._device, self._dtype, self._purpose = device, dtype, purpose
+        self._chunk = -1
+        self._index = self._normal = torch.empty(0)
+
+    def at(self, update: int) -> tuple[Tensor, Noise]:
+        """Indices [K, B] and noise for update number `update` (from 0)."""
+        chunk, slot = divmod(update, CHUNK)
+        if chunk != self._chunk:
+            self._draw(chunk)
+        drawn = self._normal[self._row, slot].split(list(self._rows.values()), 1)
+        noise = dict(zip(self._rows, drawn, strict=True))
+        return self._index[self._row, slot], noise
+
+    def _draw(self, chunk: int) -> None:
+        indices, normals = [], []
+        for seed in self._unique:
+            generator = keyed_generator(self._device, self._purpose, seed, chunk)
+            among = (self._transitions, (CHUNK, self._batch))
+            indices.append(torch.randint(*among, generator=generator, device=self._device))
+            shape = (CHUNK, sum(self._rows.values()), self._size)
+            drawn = torch.randn(shape, generator=generator, device=self._device)
+            normals.append(drawn.to(self._dtype))
+        self._index, self._normal = torch.stack(indices), torch.stack(normals)
+        self._chunk = chunk

@@ -1,0 +1,1 @@
+"""Ways to prune: scores, masks, and what masks leave."""

@@ -1,0 +1,206 @@
+"""What a config's section `rl` must keep that no schema says, and what each of its tasks is."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from triptych.core.config import ConfigError
+from triptych.core.errors import InputError
+from triptych.rl.algorithms.registry import ALGORITHMS
+from triptych.rl.pruning.methods import CRITERIA, PRUNED
+from triptych.rl.tasks.sweep import DEFAULT, Run, sweeps
+from triptych.rl.tasks.task import NORMALISED, PAPER, Task, task_from
+
+SHOWN_PERCENT = 95
+"""The sparsity of Figure 3, Table 1 and the claims."""
+EXPERT = "expert"
+"""The quality of the paper's data."""
+OF_TASK = ("environment", "reference", "inputs", "options", "bounds", "validation")
+OF_SOURCE = {"path": "path", "quality": "d4rl", "dataset": "minari"}
+"""Keys of an entry: those that say what it is, and those that one source has."""
+Tables = Mapping[str, Mapping[str, Any]]
+
+
+def task_table(tables: Tables, name: str) -> dict[str, Any]:
+    """What a task is, for `task_from`."""
+    return {"name": name, **{key: tables[name][key] for key in OF_TASK if key in tables[name]}}
+
+
+def tasks_of(tables: Tables) -> dict[str, Task]:
+    """Each task by its name."""
+    return {name: task_from(**task_table(tables, name)) for name in tables}
+
+
+def units_of(tables: Tables) -> dict[str, str]:
+    """What the scores of those tasks are that have no references."""
+    units = {name: task.unit for name, task in tasks_of(tables).items()}
+    return {name: unit for name, unit in units.items() if unit != NORMALISED}
+
+
+def data_source(table: Mapping[str, Any]) -> str:
+    """Where a task's data come from; D4RL's with their quality, unless that is the paper's."""
+    quality = table.get("quality", EXPERT)
+    return str(table["source"]) + ("" if quality == EXPERT else f" {quality}")
+
+
+def with_quality(table: Mapping[str, Any], suffix: str) -> dict[str, Any]:
+    """An entry whose data have the quality that a path names: "-medium"; as it is for ""."""
+    return {**table, "quality": suffix.removeprefix("-")} if suffix else dict(table)
+
+
+def d4rl_file(name: str, table: Mapping[str, Any]) -> str:
+    """D4RL's file of a task, as resources/sources.yaml calls it: "hopper_medium_replay-v2"."""
+    own = task_from(**task_table({name: table}, name)).paper or name
+    return f"{own}_{table.get('quality', EXPERT).replace('-', '_')}-v2"
+
+
+def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
+    """Raises ConfigError for the first task whose keys don't go together."""
+    for name, table in tables.items():
+        key, source = f"config: rl.tasks.{name}", table["source"]
+        for own, wanted in OF_SOURCE.items():
+            if own in table and source != wanted:
+                raise ConfigError(
+                    f"{key}.{own} is of source {wanted}, and its source is {source}; expected one "
+                    "or the other"
+                )
+        try:
+            task_from(**task_table(tables, name))
+        except InputError as error:
+            raise ConfigError(str(error)) from error
+        if source == "collected" and name not in PAPER:
+            raise ConfigError(
+                f"{key}.source is 'collected', and there are experts of {', '.join(PAPER)} alone; "
+                "expected source path, d4rl or minari"
+            )
+        if source == "d4rl" and (file := d4rl_file(name, table)) not in d4rl_files:
+            raise ConfigError(
+                f"{key} asks for D4RL's {file}, and resources/sources.yaml has no such file; it "
+                f"has {', '.join(sorted(d4rl_files))}"
+            )
+        low, high = table.get("reference", (0, 1))
+        if not low < high:
+            raise ConfigError(
+                f"{key}.reference is {[low, high]}; expected the return that scores 0 and a larger "
+                "one that scores 100"
+            )
+
+
+def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection[str]) -> None:
+    """Raises ConfigError naming the first key whose value the others don't allow.
+
+    config: the section `rl`, without tasks that are null. runs: as `runs_of` returns them.
+    """
+    check_tasks(config["tasks"], d4rl_files)
+    if DEFAULT in config["pruning"]["variants"]:
+        raise ConfigError(
+            f"config: rl.pruning.variants has one named {DEFAULT}; that is what rl.pruning "
+            "itself says: choose another name"
+        )
+    trained = {f"rl.sweeps.{name}": sweep for name, sweep in sweeps(config).items()}
+    for key, sweep in {**trained, "rl.mask_statistics": config["mask_statistics"]}.items():
+        _check_sweep(config, key, sweep, key in trained, d4rl_files)
+    _check_algorithms(trained)
+    updates, every = config["training"]["updates"], config["evaluation"]["every"]
+    evaluations = -(-updates // every)
+    if config["evaluation"]["last"] > evaluations:
+        raise ConfigError(
+            f"config: rl.evaluation.last is {config['evaluation']['last']}; allowed is at most "
+            f"{evaluations}, the evaluations that {updates} updates with one every {every} make"
+        )
+    shown = {
+        "trained": False,
+        "observations": config["observations"],
+        "pruning": DEFAULT,
+        "sparsity_percent": SHOWN_PERCENT,
+    }
+    if not any(shown.items() <= run.items() for run in runs):
+        raise ConfigError(
+            f"config: rl.mask_statistics.runs make no mask of {SHOWN_PERCENT}% for observations "
+            f"{config['observations']}; Figure 3 and Table 1 show it"
+        )
+
+
+def _check_sweep(
+    config: Mapping[str, Any],
+    key: str,
+    sweep: Mapping[str, Any],
+    is_trained: bool,
+    d4rl_files: Collection[str],
+) -> None:
+    """Its widths and methods are known, and its variants of the pruning."""
+    if sweep["widths"] not in config["widths"]:
+        raise ConfigError(
+            f"config: {key}.widths is {sweep['widths']!r}; "
+            f"allowed is a name from rl.widths: {', '.join(config['widths'])}"
+        )
+    # What is only measured isn't trained, so no mask can change in its training.
+    allowed = [name for name in PRUNED if is_trained or not PRUNED[name].changes]
+    for part, runs in sweep["runs"].items():
+        if runs is None:
+            continue
+        if unknown := sorted({*runs["methods"]} - {*allowed}):
+            raise ConfigError(
+                f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
+                f"allowed are {', '.join(allowed)}"
+            )
+        if runs.get("pruning", DEFAULT) != DEFAULT:
+            _check_variant(config, f"{key}.runs.{part}", runs, d4rl_files)
+
+
+def _check_variant(
+    config: Mapping[str, Any], key: str, runs: Mapping[str, Any], d4rl_files: Collection[str]
+) -> None:
+    """A variant is known, used by methods that look at data, and its data are there."""
+    name, variants = runs["pruning"], config["pruning"]["variants"]
+    if name not in variants:
+        raise ConfigError(
+            f"config: {key}.pruning is {name!r}; allowed is {DEFAULT} or a name from "
+            f"rl.pruning.variants: {', '.join(variants) or 'there is none'}"
+        )
+    blind = [each for each in runs["methods"] if (PRUNED[each].scores or each) not in CRITERIA]
+    if blind:
+        raise ConfigError(
+            f"config: {key}.pruning is {name!r}, which changes nothing for "
+            f"{', '.join(blind)}: no loss is in their masks"
+        )
+    if not (quality := variants[name].get("quality")):
+        return
+    for task, table in config["tasks"].items():
+        there = {
+            "d4rl": d4rl_file(task, {**table, "quality": quality}) in d4rl_files,
+            "collected": quality == "medium",  # of each task that has an expert
+        }
+        if not there.get(table["source"]):
+            raise ConfigError(
+                f"config: {key}.pruning is {name!r}, whose data have the quality {quality!r}; "
+                f"of {task}, {table['source']}, there are none such"
+            )
+
+
+def _check_algorithms(sweeps_: Mapping[str, Mapping[str, Any]]) -> None:
+    """A sweep is one training; each algorithm is of one, so that a score is of one set of widths.
+
+    sweeps_: by their keys in the config.
+    """
+    trained: dict[str, str] = {}
+    for key, sweep in sweeps_.items():
+        first, *others = sweep["algorithms"]
+        if unknown := [name for name in (first, *others) if name not in ALGORITHMS]:
+            raise ConfigError(
+                f"config: {key}.algorithms names {', '.join(unknown)}; allowed are "
+                f"{', '.join(ALGORITHMS)}"
+            )
+        if not set(others) <= set(ALGORITHMS[first].contains):
+            raise ConfigError(
+                f"config: {key}.algorithms are {', '.join(sweep['algorithms'])}; expected one, "
+                "or BCQ, BC, of which the first contains the other"
+            )
+        for algorithm in sweep["algorithms"]:
+            if algorithm in trained:
+                raise ConfigError(
+                    f"config: {trained[algorithm]} and {key} both train {algorithm}; expected "
+                    "it in one of them"
+                )
+            trained[algorithm] = key
+    if not trained:
+        raise ConfigError("config: rl.sweeps trains nothing; expected at least one sweep")

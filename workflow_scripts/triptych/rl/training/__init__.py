@@ -1,0 +1,1 @@
+"""Stacks of networks, trained side by side and resumably."""

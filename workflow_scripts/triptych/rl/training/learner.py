@@ -1,0 +1,209 @@
+"""K networks of one algorithm, moved one update at a time.
+
+Losses come back as one value a row, [K]; the gradient of their sum is each row's own gradient.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+from triptych.core.oom_retry import OomRetry
+from triptych.rl.algorithms.losses import losses_of
+from triptych.rl.algorithms.networks import (
+    ADVICE,
+    Batch,
+    Noise,
+    Parameters,
+    apply_masks,
+    network_of,
+    select,
+)
+from triptych.rl.algorithms.registry import Algorithm
+
+
+@dataclass(frozen=True)
+class StepSettings:
+    """How the networks move at an update; the values of sfujim/BCQ stand behind each."""
+
+    batch: int  # 100
+    learning_rate: float  # 1e-3, Adam, all networks
+    tau: float  # 0.005, share of the way that the target networks go
+    schedule: str = "constant"  # or cosine: the rate goes down to 0 over the whole training
+
+    def rate(self, update: int, updates: int) -> float:
+        """The learning rate of update number `update` (from 0) of so many."""
+        if self.schedule == "constant":
+            return self.learning_rate
+        return self.learning_rate * (1 + math.cos(math.pi * update / updates)) / 2
+
+
+MOMENTS = ("exp_avg", "exp_avg_sq")
+
+
+class Learner:
+    """Parameters, targets and optimiser moments of K networks, moved one update at a time.
+
+    Gradients are computed for all of them at once, or where a GPU's memory runs out for
+    `portion.size` rows at a time; a row's own don't depend on it.
+
+    `masks` holds one boolean tensor [K, in, out] for each weight, or is empty for dense networks.
+    The masked weights are set to zero once; their gradients are masked at every update, so Adam's
+    moments, and with them the weights, stay exactly zero. `parameters` may lie in memory in any
+    order, and are copied. With `masks_change` the masks are part of `state`.
+    """
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        masks: Parameters,
+        algorithm: Algorithm,
+        steps: StepSettings,
+        masks_change: bool = False,
+    ) -> None:
+        self._tau, self._losses = steps.tau, losses_of(algorithm)
+        self._moves, self._delayed = algorithm.moves(), algorithm.delayed()
+        self.period = algorithm.period()
+        self.portion = OomRetry(len(next(iter(parameters.values()))), "runs", ADVICE)
+        self.networks: Sequence[str] = algorithm.learning
+        # As numbers: multiplying by booleans would convert them at every update.
+        self.masks = {name: mask.to(parameters[name].dtype) for name, mask in masks.items()}
+        self._masks_change = masks_change
+        # Fused Adam reads parameters and moments by memory order, and a clone keeps its source's.
+        self.parameters = {
+            name: value.clone(memory_format=torch.contiguous_format).requires_grad_()
+            for name, value in apply_masks(parameters, masks).items()
+        }
+        self.targets = {
+            name: value.detach().clone()
+            for network in self.networks
+            if network in algorithm.targets
+            for name, value in select(self.parameters, network).items()
+        }
+        device = next(iter(parameters.values())).device
+        # On a GPU a tensor, which a recorded update reads anew.
+        rate: float | Tensor = steps.learning_rate
+        if on_gpu := device.type == "cuda":
+            rate = torch.tensor(rate, device=device)
+        self.optimisers = {
+            network: torch.optim.Adam(
+                list(select(self.parameters, network).values()),
+                lr=rate,
+                fused=True,
+                capturable=on_gpu,
+            )
+            for network in self.networks
+        }
+        # Adam would make its moments at the first step; made here, they have addresses that a
+        # CUDA graph and `restore` can rely on.
+        for optimiser in self.optimisers.values():
+            for parameter in optimiser.param_groups[0]["params"]:
+                optimiser.state[parameter] = {
+                    "step": torch.zeros((), dtype=torch.float32, device=parameter.device),
+                    "exp_avg": torch.zeros_like(parameter),
+                    "exp_avg_sq": torch.zeros_like(parameter),
+                }
+
+    def set_rate(self, rate: float) -> None:
+        """The learning rate of the updates that follow."""
+        for optimiser in self.optimisers.values():
+            (group,) = optimiser.param_groups
+            if isinstance(group["lr"], Tensor):
+                group["lr"].fill_(rate)
+            else:
+                group["lr"] = rate
+
+    def change_masks(self, row: int, masks: Parameters) -> None:
+        """Give one row other masks, [1, in, out]: what is cut is forgotten, what comes is zero.
+
+        The target networks go on averaging, so that what is cut fades from them.
+        """
+        for name, (mask,) in masks.items():
+            parameter, optimiser = self.parameters[name], self.optimisers.get(network_of(name))
+            moments = optimiser.state[parameter] if optimiser else {}
+            self.masks[name][row] = mask.to(parameter.dtype)
+            for values in (parameter.detach(), *(moments[m] for m in MOMENTS if m in moments)):
+                values[row].masked_fill_(~mask, 0.0)
+
+    def moved(self, network: str, updates: int) -> int:
+        """How often a network has moved in the first so many updates."""
+        return updates // self.period if network in self._delayed else updates
+
+    def update(self, batch: Batch, noise: Noise, number: int = 0) -> dict[str, Tensor]:
+        """One update in the reference's order; the losses [K] of each network before its step.
+
+        number: of the update, from 0; the remainder by `period` decides which networks move. The
+        losses of one that stays are given as 0.
+        """
+        ends = (number + 1) % self.period == 0
+        losses = {}
+        for together in self._moves:
+            gradients = {}
+            for network in together:
+                if ends or network not in self._delayed:
+                    losses[network], gradients[network] = self._descent(network, batch, noise)
+                else:
+                    losses[network] = torch.zeros_like(batch.rewards[:, 0])
+            for network, each in gradients.items():
+                self._step(network, each)
+        if ends and self.targets:
+            moving = list(self.targets.values())
+            with torch.no_grad():
+                torch._foreach_lerp_(moving, [self.parameters[n] for n in self.targets], self._tau)
+        return losses
+
+    def _descent(self, network: str, batch: Batch, noise: Noise) -> tuple[Tensor, Sequence[Tensor]]:
+        """A network's losses [K], and their gradients by its parameters."""
+        return self.portion.run(lambda size: self._gradients(network, batch, noise, size))
+
+    def _step(self, network: str, gradients: Sequence[Tensor]) -> None:
+        named = select(self.parameters, network)
+        for (name, parameter), gradient in zip(named.items(), gradients, strict=True):
+            # Fused Adam reads both by memory order; autograd.grad may return transposed views.
+            gradient = gradient.contiguous()
+            parameter.grad = gradient.mul_(self.masks[name]) if name in self.masks else gradient
+        self.optimisers[network].step()
+
+    def _gradients(
+        self, network: str, batch: Batch, noise: Noise, size: int
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        """Losses and gradients of a network, found for `size` rows at a time."""
+        parameters, count, loss = self.parameters, len(batch.rewards), self._losses[network]
+        if size >= count:
+            value = loss(parameters, self.targets, batch, noise)
+            wanted = list(select(parameters, network).values())
+            return value.detach(), torch.autograd.grad(value.sum(), wanted)
+        values, gradients = [], []
+        for first in range(0, count, size):
+            part = slice(first, first + size)
+            own = {
+                name: each.detach()[part].requires_grad_(network_of(name) == network)
+                for name, each in parameters.items()
+            }
+            targets = {name: each[part] for name, each in self.targets.items()}
+            some = Batch(*(getattr(batch, field.name)[part] for field in fields(batch)))
+            drawn = {name: each[part] for name, each in noise.items()}
+            value = loss(own, targets, some, drawn)
+            wanted = list(select(own, network).values())
+            gradients.append(torch.autograd.grad(value.sum(), wanted))
+            values.append(value.detach())
+        return torch.cat(values), [torch.cat(each) for each in zip(*gradients, strict=True)]
+
+    def state(self) -> Parameters:
+        """Every tensor that the next update depends on, by name; not copies."""
+        state = {f"parameters/{name}": value.detach() for name, value in self.parameters.items()}
+        state |= {f"targets/{name}": value for name, value in self.targets.items()}
+        for network, optimiser in self.optimisers.items():
+            for name, parameter in select(self.parameters, network).items():
+                for moment, value in optimiser.state[parameter].items():
+                    state[f"adam/{moment}/{name}"] = value
+        if self._masks_change:
+            state |= {f"masks/{name}": value for name, value in self.masks.items()}
+        return state
+
+    def restore(self, state: Parameters) -> None:
+        """Copy a state of the same networks into this learner's own tensors."""
+        for name, value in self.state().items():
+            value.copy_(state[name])

@@ -1,0 +1,312 @@
+"""Train a stack of runs: K networks that differ in seed and mask, from one data set, resumably."""
+
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import precision_context
+from triptych.core.oom_retry import OomRetry
+from triptych.core.stopping import Interrupted, Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
+from triptych.rl.algorithms.networks import Noise, Parameters
+from triptych.rl.algorithms.observations import SCALE, SHIFT, Scaling, folded
+from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.training.changing_masks import ChangingMasks
+from triptych.rl.training.diverged_runs import DivergedRuns
+from triptych.rl.training.learner import Learner, StepSettings
+
+logger = logging.getLogger(__name__)
+
+POLL = 10
+"""Updates between two looks at the clock, the signals and the losses."""
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Length and rhythm of a run; all counts are updates."""
+
+    updates: int
+    evaluate_every: int
+    checkpoint_every: int
+    precision: str
+    algorithms: tuple[Algorithm, ...]  # the first is trained; the others are scored from it
+
+
+@dataclass(frozen=True)
+class TrainedStack:
+    """Final networks by name [K, ...], with how they see observations, and the tidy histories of
+    scores and losses."""
+
+    arrays: dict[str, np.ndarray]
+    scores: pd.DataFrame
+    losses: pd.DataFrame
+    masks: dict[str, np.ndarray]
+    """Boolean [K, in, out] as they were in the end, where any changed; else none."""
+
+
+def train(
+    rows: pd.DataFrame,
+    parameters: Parameters,
+    masks: Parameters,
+    data: DeviceData,
+    steps: StepSettings,
+    training: TrainingSettings,
+    evaluation: EvaluationSettings,
+    checkpoint: Checkpoint,
+    stop: Stop,
+    scope: str = "part",
+) -> TrainedStack:
+    """Train and score K runs of one task side by side.
+
+    `rows` names the runs (task, observations, method, sparsity_percent, seed), in the order of the
+    leading dimension of `parameters` and `masks` (empty masks: all dense). A run's result does not
+    depend, but for rounding, on the runs beside it. Raises `Stopped` after saving when `stop`
+    asks. A run that diverges (`DivergedRuns`) has no scores and losses from then on; the others
+    go on, and DivergedError is raised when none is left. Its weights are those of the last
+    checkpoint before, and so, alone of all results, depend on when a job was stopped.
+    """
+    device, data = data.rewards.device, data.seen_as(list(rows["observations"]))
+    changing = ChangingMasks(rows, scope, training.updates)
+    algorithm = training.algorithms[0]
+    learner = Learner(parameters, masks, algorithm, steps, masks_change=bool(changing))
+    run = _Stack(rows, learner, data.scaling, training, evaluation, checkpoint, stop)
+    rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
+    loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
+    if not loop.restore(device):
+        checkpoint.save(run.state())  # what a run that diverges early goes back to
+    draws = Draws(
+        run.seeds,
+        len(data),
+        data.actions.shape[1],
+        steps.batch,
+        algorithm,
+        device,
+        data.rewards.dtype,
+    )
+    update = update_stepper(learner, data, draws, training.precision)
+
+    def take_step() -> None:
+        learner.set_rate(steps.rate(run.done, training.updates))
+        run.take(update(run.done))
+        changing.after(run.done, learner)
+
+    loop.run(f"{run.task} x{len(run.seeds)}", take_step)
+    trained = run.trained()
+    masks_ = learner.masks if changing else {}
+    return replace(trained, masks={name: (m > 0).cpu().numpy() for name, m in masks_.items()})
+
+
+class _Stack:
+    """The state of a stack's training: all that changes from update to update."""
+
+    def __init__(
+        self,
+        rows: pd.DataFrame,
+        learner: Learner,
+        scaling: Scaling | None,
+        training: TrainingSettings,
+        evaluation: EvaluationSettings,
+        checkpoint: Checkpoint,
+        stop: Stop,
+    ) -> None:
+        self._rows, self._learner, self._stop, self._scaling = rows, learner, stop, scaling
+        self._training, self._evaluation = training, evaluation
+        self.task = str(rows["task"].iloc[0])
+        self.seeds = [int(seed) for seed in rows["seed"]]
+        self.done = 0
+        self._scores: list[dict[Any, Any]] = []
+        self._losses: list[dict[str, Any]] = []
+        device = next(iter(learner.parameters.values())).device
+        self._summed = torch.zeros(len(learner.networks), len(rows), device=device)
+        self._diverged = DivergedRuns(rows, learner, checkpoint)
+
+    @property
+    def evaluation_due(self) -> bool:
+        every, updates = self._training.evaluate_every, self._training.updates
+        return self.done > self._last and (self.done % every == 0 or self.done == updates)
+
+    @property
+    def _last(self) -> int:
+        """The update of the last row of losses."""
+        return self._losses[-1]["update"] if self._losses else 0
+
+    def asked(self) -> str | None:
+        """Why to stop; looked for now and then, since an update takes some milliseconds."""
+        return self._stop.reason if self.done and self.done % POLL == 0 else None
+
+    def take(self, losses: Tensor) -> None:
+        """Count an update and its losses [networks, K]."""
+        self._summed += losses
+        self.done += 1
+
+    def trouble(self) -> str:
+        """Nothing: runs that diverge are noted, and DivergedError is raised when none is left."""
+        first = None
+        if self._losses:
+            means = [self._losses[0][f"{network}_loss"] for network in self._learner.networks]
+            first = torch.tensor(means, device=self._summed.device)
+        self._diverged.check(self._means(), first, self.done)
+        return ""
+
+    def _means(self) -> Tensor:
+        """Each network's mean loss [networks, K] over its moves since the last row of losses."""
+        moved = self._learner.moved
+        counts = [moved(n, self.done) - moved(n, self._last) for n in self._learner.networks]
+        return torch.stack(
+            [total / max(1, n) for total, n in zip(self._summed, counts, strict=True)]
+        )
+
+    def evaluate(self) -> bool:
+        self._diverged.put_back(self.done)
+        self._scores += self._scored()
+        self._summed[:, list(self._diverged.seen)] = torch.nan
+        means = self._means().tolist()
+        names = [f"{network}_loss" for network in self._learner.networks]
+        self._losses.append({"update": self.done, **dict(zip(names, means, strict=True))})
+        self._summed.zero_()
+        return True
+
+    def _scored(self) -> list[dict[Any, Any]]:
+        """Scores of the networks as they stand, one record a policy, algorithm and episode.
+
+        Episodes of runs that have diverged count no steps and have no outcome.
+        """
+        records: list[dict[Any, Any]] = []
+        parameters = {name: value.detach() for name, value in self._learner.parameters.items()}
+        if self._scaling:
+            parameters = folded(parameters, self._scaling)
+        for algorithm in self._training.algorithms:
+            frame = evaluate(
+                algorithm,
+                parameters,
+                self.seeds,
+                self._evaluation,
+                interrupted=lambda: self._stop.reason,
+            )
+            if frame is None:
+                raise Interrupted(self._stop.reason)
+            unscored = frame["policy"].isin(self._diverged.seen)
+            if unscored.any():
+                frame.loc[unscored, ["return", "score_normalised"]] = math.nan
+                frame.loc[unscored, "steps"] = 0
+            means = frame.groupby("policy")["score_normalised"].mean()
+            shown = " ".join(f"{mean:.1f}" for mean in means)
+            logger.info("update %d: %s scores %s", self.done, algorithm.name, shown)
+            records += frame.assign(algorithm=algorithm.name, update=self.done).to_dict("records")
+        return records
+
+    def state(self) -> dict[str, Any]:
+        """Holds finite numbers only: those that diverged are put back to good weights."""
+        if self.done:  # before the first update there is no earlier state to go back to
+            self._diverged.put_back(self.done)
+        return {
+            "update": self.done,
+            "scores": self._scores,
+            "losses": self._losses,
+            "learner": self._learner.state(),
+            "portion": self._learner.portion.size,
+            "summed": self._summed,
+            "diverged": self._diverged.seen,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.done, self._scores, self._losses = state["update"], state["scores"], state["losses"]
+        self._learner.restore(state["learner"])
+        self._learner.portion.size = state["portion"]
+        self._summed.copy_(state["summed"])
+        self._diverged.seen = state["diverged"]
+
+    def trained(self) -> TrainedStack:
+        """Arrays and tables, each row with its run's keys in front."""
+        keys = self._rows.reset_index(drop=True)
+        columns = [f"{network}_loss" for network in self._learner.networks]
+        kept = dict(self._learner.parameters)
+        if self._scaling:
+            kept |= {SHIFT: self._scaling.shift, SCALE: self._scaling.scale}
+        return TrainedStack(
+            arrays={name: value.detach().cpu().numpy() for name, value in kept.items()},
+            scores=_named(pd.DataFrame(self._scores), keys),
+            losses=_named(pd.DataFrame(self._losses).explode(columns), keys),
+            masks={},
+        )
+
+
+def update_stepper(
+    learner: Learner, data: DeviceData, draws: Draws, precision: str
+) -> Callable[[int], Tensor]:
+    """A function that performs update number u and returns the losses [networks, K]."""
+    device = data.rewards.device
+
+    def perform(index: Tensor, noise: Noise, update: int) -> Tensor:
+        with precision_context(device, precision):
+            losses = learner.update(data.batch(index), noise, update)
+            return torch.stack(list(losses.values())).float()
+
+    if device.type != "cuda":
+        return lambda update: perform(*draws.at(update), update)
+
+    # An update is some 300 small kernels: launched one by one they cost more than they compute.
+    # Captured once as a CUDA graph and replayed, they cost one launch. The graph reads its
+    # indices and noise from fixed tensors, which each step fills. Updates of one remainder by the
+    # algorithm's period are one graph.
+    index, noise = draws.at(0)
+    index = index.clone()
+    noise = {name: each.clone() for name, each in noise.items()}
+    before = {name: value.clone() for name, value in learner.state().items()}
+    warming = torch.cuda.Stream()
+    warming.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(warming):
+        for number in range(3 * learner.period):
+            perform(index, noise, number)
+    torch.cuda.current_stream().wait_stream(warming)
+    graphs = [
+        _recorded(partial(perform, index, noise, number), learner.portion)
+        for number in range(learner.period)
+    ]
+    learner.restore(before)
+
+    def replay(update: int) -> Tensor:
+        drawn_index, drawn_noise = draws.at(update)
+        index.copy_(drawn_index)
+        for name, each in drawn_noise.items():
+            noise[name].copy_(each)
+        graph, losses = graphs[update % learner.period]
+        graph.replay()
+        return losses
+
+    return replay
+
+
+def _recorded(
+    update: Callable[[], Tensor], portion: OomRetry
+) -> tuple[torch.cuda.CUDAGraph, Tensor]:
+    """A graph of one update, and the tensor in which it leaves the losses."""
+    while True:
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                losses = update()
+            return graph, losses
+        except torch.OutOfMemoryError as error:
+            reason = str(error).split(". ")[0]
+        del graph
+        portion.halve(reason)
+
+
+def _named(frame: pd.DataFrame, keys: pd.DataFrame) -> pd.DataFrame:
+    """Put each run's keys in front of its records."""
+    if "policy" not in frame:
+        frame = frame.assign(policy=frame.groupby("update").cumcount())
+    named = keys.loc[frame["policy"]].reset_index(drop=True)
+    return pd.concat([named, frame.drop(columns="policy").reset_index(drop=True)], axis=1)
