@@ -19,7 +19,7 @@ AMOUNTS = {
 """What rehearsal.yaml may lower, by the last part of its name."""
 
 OTHERS = {"scale", "device", "style.contact", "audio.main", "audio.distillation.seeds"}
-OTHERS |= {"audio.corpora.as_published.precision", "rl.stack"}
+OTHERS |= {"audio.corpora.as_published.precision", "rl.runs_per_job"}
 """What it may set otherwise; the paper distils nothing, and so leaves a rule out, and no processor
 has fp16."""
 

@@ -145,7 +145,7 @@ def test_the_shipped_scales_decide_what_the_page_says(found):
     ("path", "value", "claim", "reason"),
     [
         ("rl.sweeps.bcq.seeds", [0, 1, 2], "rl-bcq-95", "(3 here)"),
-        ("rl.measure.widths", "half", "rl-memory-4x", "paper's widths"),
+        ("rl.mask_statistics.widths", "half", "rl-memory-4x", "paper's widths"),
         ("rl.latency.repeats", 3, "rl-sparse-inference", "5 rounds"),
         ("style.optimize.evaluations", 499, "style-content-init", "499 here"),
         ("style.timing.notebook", 19, "style-speedup", "19 here"),

@@ -95,7 +95,7 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         MILLION if t["source"] != "collect" else config["collect"]["transitions"]
         for t in tasks.values()
     ]
-    wide = _paper_widths(config, config["measure"]["widths"], ["BCQ"])
+    wide = _paper_widths(config, config["mask_statistics"]["widths"], ["BCQ"])
     evaluation, timing = config["evaluation"], config["latency"]
     sparse = measured[
         (measured["task"] == timing["task"])
