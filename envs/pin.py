@@ -38,7 +38,6 @@ PACKAGES = {
         "h5py",
         "imageio",
         "mujoco",
-        "numba",
         "numpy",
         "onnx",
         "onnxruntime",

@@ -89,7 +89,6 @@ rule report_page:
             "mujoco",
             "gymnasium",
             "numpy",
-            "numba",
             "snakemake",
             "python",
         ],
