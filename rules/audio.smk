@@ -1,7 +1,5 @@
 """Audio retrieval: training, scores, submissions, the search page, the bench."""
 
-from triptych.audio.experiments import run_records
-
 
 include: "audio_inputs.smk"
 include: "audio_report.smk"
@@ -17,10 +15,10 @@ rule audio_pretrain:
     """Pretrain one pair of models on a corpus, and embed what it is judged by."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        captions=AUDIO.data("captions.csv"),
+        captions=AUDIO_CAPTIONS,
         queries="results/audio/data/clotho/queries.csv",
-        shards=AUDIO.shards,
-        text=AUDIO.text_model,
+        shards=AUDIO_SHARDS,
+        text=lambda wildcards: f"results/audio/text/{wildcards.pair.split('-')[1]}",
         audio_weights=AUDIO.audio_weights,
     output:
         directory("results/audio/models/{pair}/{corpus}/pretrained"),
@@ -31,7 +29,7 @@ rule audio_pretrain:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: AUDIO.threads
+    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
     resources:
         gpu=GPU,
     params:
@@ -42,7 +40,7 @@ rule audio_pretrain:
         text_dropout=AUDIO.config["model"]["text_dropout"],
         untrained=AUDIO.untrained,
         one_caption=AUDIO.one_caption,
-        sources=AUDIO.sources,
+        sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=made("results/checkpoints/audio_pretrain/{pair}-{corpus}"),
         code=code("audio_pretrain"),
@@ -54,9 +52,9 @@ rule audio_finetune:
     """Fine-tune a pretrained pair on Clotho: with human and new captions, from each seed."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        captions=AUDIO.data("captions.csv"),
+        captions=AUDIO_CAPTIONS,
         queries="results/audio/data/clotho/queries.csv",
-        shards=AUDIO.shards,
+        shards=AUDIO_SHARDS,
         pretrained="results/audio/models/{pair}/{corpus}/pretrained",
         variations=AUDIO.variations,
     output:
@@ -68,14 +66,14 @@ rule audio_finetune:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: AUDIO.threads
+    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
     resources:
         gpu=GPU,
     params:
         runs=made(AUDIO.rows("finetuned")),
         training=AUDIO.training("finetuning"),
         targets=AUDIO.model["targets"],
-        sources=AUDIO.sources,
+        sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=made("results/checkpoints/audio_finetune/{pair}-{corpus}"),
         code=code("audio_finetune"),
@@ -87,9 +85,9 @@ rule audio_distill:
     """Stage two: train the pretrained pair on the similarities that the ensemble found."""
     input:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
-        captions=AUDIO.data("captions.csv"),
+        captions=AUDIO_CAPTIONS,
         queries="results/audio/data/clotho/queries.csv",
-        shards=AUDIO.shards,
+        shards=AUDIO_SHARDS,
         pretrained="results/audio/models/{pair}/{corpus}/pretrained",
         teachers=AUDIO.teachers,
     output:
@@ -101,7 +99,7 @@ rule audio_distill:
     retries: RETRIES
     conda:
         "../envs/audio.yaml"
-    threads: AUDIO.threads
+    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
     resources:
         gpu=GPU,
     params:
@@ -109,7 +107,7 @@ rule audio_distill:
         teachers=made(AUDIO.teacher_models),
         training=AUDIO.training("distillation"),
         teacher_temperature=AUDIO.config["distillation"]["teacher_temperature"],
-        sources=AUDIO.sources,
+        sources=AUDIO.inputs.sources,
         device=config["device"],
         checkpoint=made("results/checkpoints/audio_distill/{pair}-{corpus}"),
         code=code("audio_distill"),
@@ -122,8 +120,8 @@ rule audio_embed_finished:
     input:
         model="results/audio/finished/{finished}",
         manifest=f"results/audio/corpora/{AUDIO.config['evaluated']}/manifest.csv",
-        captions=AUDIO.data("captions.csv"),
-        shards=AUDIO.shards,
+        captions=AUDIO_CAPTIONS,
+        shards=AUDIO_SHARDS,
     output:
         "results/audio/embeddings/{finished}/embeddings.npz",
     log:
@@ -131,13 +129,13 @@ rule audio_embed_finished:
     benchmark:
         "results/benchmarks/audio_embed_finished/{finished}.tsv"
     wildcard_constraints:
-        finished=AUDIO.finished_names,
+        finished="|".join(AUDIO.inputs.files["finished"]),
     conda:
         "../envs/audio.yaml"
     resources:
         gpu=GPU,
     params:
-        longest_seconds=AUDIO.stages["pretraining"]["longest_seconds"],
+        longest_seconds=AUDIO.longest_seconds,
         device=config["device"],
         code=code("audio_embed_finished"),
     script:
@@ -151,7 +149,7 @@ rule audio_score:
         finished=[f"{run['folder']}/embeddings.npz" for run in AUDIO.finished],
         clips="results/audio/data/clotho/clips.csv",
         relevance="results/audio/data/clotho/relevance.csv",
-        scenes=AUDIO.scenes_folder,
+        scenes=SYNTHESISED if AUDIO.inputs.synthesised else [],
     output:
         metrics="results/audio/metrics.csv",
         queries="results/audio/queries.csv",
@@ -165,10 +163,10 @@ rule audio_score:
     conda:
         "../envs/audio.yaml"
     params:
-        runs=made(run_records(AUDIO.scored)),
+        runs=made(AUDIO.scored),
         finished=made(AUDIO.finished),
         members=AUDIO.config["ensemble"]["members"],
-        scenes=made(AUDIO.scenes),
+        scenes=made(f"{SYNTHESISED}/scenes.csv") if AUDIO.inputs.synthesised else None,
         seed=0,
         code=code("audio_score"),
     script:
@@ -180,10 +178,8 @@ rule audio_submit:
     input:
         models=AUDIO.models(AUDIO.submitted),
         clips="results/audio/data/clotho/clips.csv",
-        metrics="results/audio/metrics.csv",
     output:
-        tables=AUDIO.submissions,
-        about=[name.replace("_output.csv", ".meta.yaml") for name in AUDIO.submissions],
+        AUDIO.submissions,
     log:
         "results/logs/audio_submit/audio_submit.log",
     benchmark:
@@ -191,10 +187,9 @@ rule audio_submit:
     conda:
         "../envs/audio.yaml"
     params:
-        runs=made(run_records(AUDIO.submitted)),
+        runs=made(AUDIO.submitted),
         members=AUDIO.config["ensemble"]["members"],
         corpus=AUDIO.config["submitted"],
-        evaluated=AUDIO.config["evaluated"],
         code=code("audio_submit"),
     script:
         "../workflow_scripts/audio/submit.py"
@@ -203,7 +198,7 @@ rule audio_submit:
 rule audio_search_page:
     """Queries of the test set with the clips that the main model finds: results/search.html."""
     input:
-        models=AUDIO.models(AUDIO.page_run),
+        models=AUDIO.models([AUDIO.page_run]),
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
         shards="results/audio/shards/clotho",
@@ -216,7 +211,7 @@ rule audio_search_page:
     conda:
         "../envs/audio.yaml"
     params:
-        run=made(run_records(AUDIO.page_run)[0]),
+        run=made(AUDIO.page_run),
         settings=AUDIO.config["search_page"],
         scale=SCALE,
         code=code("audio_search_page"),

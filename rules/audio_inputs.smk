@@ -3,6 +3,16 @@
 from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
 
 AUDIO = WINGS["audio"]
+AUDIO_CLIPS = expand(
+    "results/audio/data/{dataset}/clips.csv", dataset=AUDIO.inputs.datasets
+)
+AUDIO_CAPTIONS = expand(
+    "results/audio/data/{dataset}/captions.csv", dataset=AUDIO.inputs.datasets
+)
+AUDIO_SHARDS = expand("results/audio/shards/{dataset}", dataset=AUDIO.inputs.datasets)
+CLOTHO, AUDIOCAPS, WAVCAPS = map(
+    AUDIO.inputs.places, ["clotho", "audiocaps", "wavcaps"]
+)
 
 
 wildcard_constraints:
@@ -42,18 +52,18 @@ rule audio_download:
         "results/benchmarks/audio_download/{set}-{file}.tsv"
     wildcard_constraints:
         set="|".join(DOWNLOADED),
-        file=AUDIO.downloaded_files,
+        file=AUDIO.inputs.downloaded_files,
     retries: RETRIES
     localrule: True
     conda:
         "../envs/download.yaml"
     params:
-        url=AUDIO.download("url"),
-        size=AUDIO.download("size"),
-        md5=AUDIO.download("md5"),
-        sha256=AUDIO.download("sha256"),
-        mirrors=AUDIO.mirrors,
-        lock=AUDIO.lock,
+        url=AUDIO.inputs.download("url"),
+        size=AUDIO.inputs.download("size"),
+        md5=AUDIO.inputs.download("md5"),
+        sha256=AUDIO.inputs.download("sha256"),
+        mirrors=AUDIO.inputs.mirrors,
+        lock=lambda wildcards: f"resources/locks/{wildcards.set}-{Path(wildcards.file).name}.json",
         code=code("audio_download"),
     script:
         "../workflow_scripts/audio/download.py"
@@ -86,7 +96,7 @@ rule audio_download_wavcaps:
 rule audio_unpack_clotho:
     """Unpack one of Clotho's archives."""
     input:
-        archive=AUDIO.clotho_archive,
+        archive=AUDIO.inputs.clotho_archive,
     output:
         kept(
             directory("results/audio/sound/clotho/{split}"),
@@ -101,7 +111,7 @@ rule audio_unpack_clotho:
     conda:
         "../envs/audio.yaml"
     params:
-        files=AUDIO.clotho_files,
+        files=AUDIO.inputs.clotho_files,
         code=code("audio_unpack_clotho"),
     script:
         "../workflow_scripts/audio/unpack_clotho.py"
@@ -110,7 +120,7 @@ rule audio_unpack_clotho:
 rule audio_unpack_mp3:
     """Unpack the MP3 copy of AudioCaps or WavCaps."""
     input:
-        archives=AUDIO.mp3_archives,
+        archives=AUDIO.inputs.mp3_archives,
     output:
         kept(
             directory("results/audio/sound/mp3/{dataset}"),
@@ -131,7 +141,7 @@ rule audio_unpack_mp3:
 rule audio_fetch_audiocaps:
     """Fetch AudioCaps' recordings from YouTube by yt-dlp."""
     input:
-        tables=AUDIO.downloads("audiocaps"),
+        tables=AUDIO.inputs.downloads("audiocaps"),
     output:
         directory("results/audio/sound/audiocaps"),
     log:
@@ -153,8 +163,8 @@ rule audio_fetch_audiocaps:
 rule audio_list_clotho:
     """List Clotho's clips, captions, queries and multi-positive labels."""
     input:
-        tables=AUDIO.tables("clotho"),
-        recordings=AUDIO.recordings("clotho"),
+        tables=CLOTHO.tables,
+        recordings=CLOTHO.recordings,
     output:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
@@ -167,9 +177,9 @@ rule audio_list_clotho:
     conda:
         "../envs/audio.yaml"
     params:
-        folder=made(AUDIO.folder("clotho")),
-        audio=made(AUDIO.sound("clotho")),
-        relevance=made(AUDIO.relevance),
+        folder=made(CLOTHO.folder),
+        audio=made(CLOTHO.sound),
+        relevance=made(AUDIO.inputs.relevance),
         code=code("audio_list_clotho"),
     script:
         "../workflow_scripts/audio/list_clotho.py"
@@ -178,8 +188,8 @@ rule audio_list_clotho:
 rule audio_list_audiocaps:
     """List AudioCaps' clips and captions."""
     input:
-        tables=AUDIO.tables("audiocaps"),
-        recordings=AUDIO.recordings("audiocaps"),
+        tables=AUDIOCAPS.tables,
+        recordings=AUDIOCAPS.recordings,
     output:
         clips="results/audio/data/audiocaps/clips.csv",
         captions="results/audio/data/audiocaps/captions.csv",
@@ -190,8 +200,8 @@ rule audio_list_audiocaps:
     conda:
         "../envs/audio.yaml"
     params:
-        folder=made(AUDIO.folder("audiocaps")),
-        audio=made(AUDIO.sound("audiocaps")),
+        folder=made(AUDIOCAPS.folder),
+        audio=made(AUDIOCAPS.sound),
         code=code("audio_list_audiocaps"),
     script:
         "../workflow_scripts/audio/list_audiocaps.py"
@@ -200,8 +210,8 @@ rule audio_list_audiocaps:
 rule audio_list_wavcaps:
     """List WavCaps' clips and captions."""
     input:
-        tables=AUDIO.tables("wavcaps"),
-        recordings=AUDIO.recordings("wavcaps"),
+        tables=WAVCAPS.tables,
+        recordings=WAVCAPS.recordings,
     output:
         clips="results/audio/data/wavcaps/clips.csv",
         captions="results/audio/data/wavcaps/captions.csv",
@@ -212,8 +222,8 @@ rule audio_list_wavcaps:
     conda:
         "../envs/audio.yaml"
     params:
-        folder=made(AUDIO.folder("wavcaps")),
-        audio=made(AUDIO.sound("wavcaps")),
+        folder=made(WAVCAPS.folder),
+        audio=made(WAVCAPS.sound),
         parts=AUDIO.config["sources"]["wavcaps"]["parts"],
         code=code("audio_list_wavcaps"),
     script:
@@ -224,7 +234,7 @@ rule audio_shard:
     """Resample a data set's recordings once, into shards with an index."""
     input:
         clips="results/audio/data/{dataset}/clips.csv",
-        recordings=AUDIO.recordings_of,
+        recordings=lambda wildcards: AUDIO.inputs.places(wildcards.dataset).recordings,
     output:
         directory("results/audio/shards/{dataset}"),
     log:
@@ -236,8 +246,8 @@ rule audio_shard:
         "../envs/audio.yaml"
     threads: 2
     params:
-        audio=made(AUDIO.sound_of),
-        kind=AUDIO.shard_kind,
+        audio=made(lambda wildcards: AUDIO.inputs.places(wildcards.dataset).sound),
+        kind=lambda wildcards: AUDIO.config["sources"][wildcards.dataset]["shards"],
         checkpoint=made("results/checkpoints/audio_shard/{dataset}"),
         code=code("audio_shard"),
     script:
@@ -247,9 +257,9 @@ rule audio_shard:
 rule audio_corpus:
     """Decide which clips a corpus trains on, and record why it leaves out the others."""
     input:
-        clips=AUDIO.data("clips.csv"),
-        shards=AUDIO.shards,
-        leaks=AUDIO.leak_lists,
+        clips=AUDIO_CLIPS,
+        shards=AUDIO_SHARDS,
+        leaks=AUDIO.inputs.leak_lists,
     output:
         manifest="results/audio/corpora/{corpus}/manifest.csv",
         removed="results/audio/corpora/{corpus}/removed.csv",
@@ -261,9 +271,9 @@ rule audio_corpus:
     conda:
         "../envs/audio.yaml"
     params:
-        splits=AUDIO.splits,
-        exclude=AUDIO.exclude,
-        leaks=made(AUDIO.leak_folder),
+        splits=lambda wildcards: AUDIO.config["corpora"][wildcards.corpus]["splits"],
+        exclude=lambda wildcards: AUDIO.config["corpora"][wildcards.corpus]["exclude"],
+        leaks=made(f"{SYNTHESISED if AUDIO.inputs.synthesised else DOWNLOADS}/leaks"),
         code=code("audio_corpus"),
     script:
         "../workflow_scripts/audio/corpus.py"
@@ -274,7 +284,11 @@ rule audio_caption:
     input:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
-        published=AUDIO.published_folder,
+        published=(
+            SYNTHESISED
+            if AUDIO.config["captions"]["backend"] == "template"
+            else AUDIO.inputs.published_captions or []
+        ),
     output:
         variations="results/audio/captions/variations.csv",
         unfiltered="results/audio/captions/unfiltered.csv",
@@ -292,10 +306,13 @@ rule audio_caption:
     params:
         captions=AUDIO.config["captions"],
         splits=AUDIO.rephrased,
-        published=made(AUDIO.published),
+        published=made(AUDIO.inputs.published_captions),
         code=code("audio_caption"),
     script:
         "../workflow_scripts/audio/caption.py"
+
+
+PASST = AUDIO.inputs.files["passt"]
 
 
 rule audio_download_passt:
@@ -314,9 +331,9 @@ rule audio_download_passt:
         "../envs/audio.yaml"
     params:
         variant="{variant}",
-        url=AUDIO.passt("url"),
-        size=AUDIO.passt("size"),
-        sha256=AUDIO.passt("sha256"),
+        url=lambda wildcards: PASST[wildcards.variant].get("url"),
+        size=lambda wildcards: PASST[wildcards.variant].get("size"),
+        sha256=lambda wildcards: PASST[wildcards.variant].get("sha256"),
         lock=lambda wildcards: f"resources/locks/{wildcards.variant}.json",
         code=code("audio_download_passt"),
     script:
@@ -326,8 +343,10 @@ rule audio_download_passt:
 rule audio_text_model:
     """Get a text model: from the hub by its revision, or a small one from scratch."""
     input:
-        captions=AUDIO.text_captions,
-        manifest=AUDIO.text_manifest,
+        captions=AUDIO.from_scratch(AUDIO_CAPTIONS),
+        manifest=AUDIO.from_scratch(
+            f"results/audio/corpora/{AUDIO.config['evaluated']}/manifest.csv"
+        ),
     output:
         directory("results/audio/text/{text_model}"),
     log:
@@ -354,14 +373,14 @@ rule audio_finished_model:
     benchmark:
         "results/benchmarks/audio_finished_model/{finished}.tsv"
     wildcard_constraints:
-        finished=AUDIO.finished_names,
+        finished="|".join(AUDIO.inputs.files["finished"]),
     retries: RETRIES
     localrule: True
     conda:
         "../envs/audio.yaml"
     params:
-        source=AUDIO.finished_source,
-        text_models=AUDIO.text_sources,
+        source=lambda wildcards: AUDIO.inputs.files["finished"][wildcards.finished],
+        text_models=AUDIO.inputs.files["text_models"],
         lock="resources/locks/finished-{finished}",
         code=code("audio_finished_model"),
     script:

@@ -28,7 +28,7 @@ rule audio_draw_scores:
         history="results/audio/history.csv",
         ensembles="results/audio/ensembles.csv",
         subsets="results/audio/subsets.csv",
-        clips=AUDIO.data("clips.csv"),
+        clips=AUDIO_CLIPS,
         removed=expand(
             "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO.corpora
         ),

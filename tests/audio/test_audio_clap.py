@@ -14,12 +14,12 @@ from hub_site import REVISION, hub_site
 from safetensors.torch import load_file
 from small_sounds import write_sound
 
+from triptych.apps.sounds.search import trained
+from triptych.apps.sounds.search.embedder import Embedder
 from triptych.audio.models import clap
 from triptych.audio.models.clap import convert_clap
 from triptych.audio.models.sentence_encoders import RobertaSettings
 from triptych.audio.models.text_files import write_scratch_model
-from triptych.audio.search import trained
-from triptych.audio.search.embedder import Embedder
 from triptych.cli import main
 from triptych.core.errors import InputError
 

@@ -75,19 +75,6 @@ def test_groups_hold_neighbours_in_length_and_no_more_than_there_is_room_for():
         assert (len(group) + 1) * following[0] > 400
 
 
-def test_an_interrupt_ends_the_embedding():
-    def interrupt():
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        embed_clips(a_model(), job.Noise(), job.CLIPS, job.CPU, "float32", interrupt=interrupt)
-
-
-def test_nothing_to_embed_is_told():
-    with pytest.raises(ValueError, match="at least one"):
-        embed_captions(a_model(), [], job.CPU, "float32")
-
-
 def a_split(clips=7, captions=3):
     random = np.random.default_rng(1)
 

@@ -12,9 +12,9 @@ pytest.importorskip("transformers")
 
 from theirs import KINDS, lightning_file, made, make_small
 
+from triptych.apps.sounds.search.embedder import Embedder
 from triptych.audio.models.finished import convert_lightning
 from triptych.audio.models.model_files import open_model
-from triptych.audio.search.embedder import Embedder
 from triptych.core.errors import InputError
 
 CAPTIONS = [

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from triptych.audio.inputs import DOWNLOADS, MP3
+from triptych.audio.inputs import DOWNLOADS, SOUND
 from triptych.audio.workflow import Workflow
 from triptych.core.config import check_config, merged
 from triptych.scale import CUSTOM, scale_of
@@ -34,7 +34,8 @@ def of(corpus: str) -> SimpleNamespace:
 def test_as_published_differs_from_leak_free_in_what_the_paper_did_otherwise() -> None:
     workflow = Workflow(config(*PAPER), SOURCES)
     theirs, ours = of("as_published"), of("leak_free")
-    assert (workflow.exclude(theirs), workflow.exclude(ours)) == ("none", "strict")
+    assert workflow.exclusions["as_published"] == "none"
+    assert workflow.exclusions["leak_free"] == "strict"
     assert (workflow.one_caption(theirs), workflow.one_caption(ours)) == (["audiocaps"], [])
     assert workflow.variations(theirs).endswith("captions/unfiltered.csv")
     assert workflow.variations(ours).endswith("captions/variations.csv")
@@ -53,11 +54,10 @@ def test_clotho_alone_is_a_page_over_the_papers_and_makes_all_but_submissions() 
     check_config(whole, ROOT / "config" / "schema.yaml")
     assert scale_of(whole, ROOT) == CUSTOM
     workflow = Workflow(whole, SOURCES)
-    assert workflow.corpora == ["leak_free"] and workflow.datasets == ["clotho"]
-    assert workflow.submissions == [] and workflow.submitted.empty
+    assert workflow.corpora == ["leak_free"] and workflow.inputs.datasets == ["clotho"]
+    assert workflow.submissions == [] and workflow.submitted == []
     assert "results/tables/audio_table2.csv" in workflow.products
     assert not any("submissions" in product for product in workflow.products)
-    assert workflow.shard_kind(SimpleNamespace(dataset="clotho")) == "flac"
     paper = Workflow(config(*PAPER), SOURCES)
     assert workflow.model == paper.model
     here, there = (each.training("pretraining")(of("leak_free")) for each in (workflow, paper))
@@ -80,15 +80,16 @@ def test_the_small_copies_are_unpacked_from_all_their_parts_in_order(
 ) -> None:
     whole = config(*PAPER, sources={dataset: {"source": "mp3"}})
     check_config({**whole, "scale": "custom"}, ROOT / "config" / "schema.yaml")
-    workflow = Workflow(whole, SOURCES)
-    folder = f"{MP3}/{dataset}"
-    assert workflow.recordings(dataset) == [folder] and workflow.sound(dataset) == folder
-    archives = workflow.mp3_archives(SimpleNamespace(dataset=dataset))
+    inputs = Workflow(whole, SOURCES).inputs
+    folder = f"{SOUND}/mp3/{dataset}"
+    places = inputs.places(dataset)
+    assert places.recordings == [folder] and places.sound == folder
+    archives = inputs.mp3_archives(SimpleNamespace(dataset=dataset))
     assert len(archives) == parts and archives == sorted(archives)
     assert all(each.startswith(f"{DOWNLOADS}/mp3/") for each in archives)
     name = archives[-1].rpartition("/")[2]
-    assert re.fullmatch(workflow.downloaded_files, name)
+    assert re.fullmatch(inputs.downloaded_files, name)
     wildcards = SimpleNamespace(set="mp3", file=name)
-    assert workflow.download("url")(wildcards).endswith(f"/download/{name}")
-    tables = workflow.tables(dataset)  # the lists come from where they always do
-    assert tables and all(each.endswith((".csv", ".json")) for each in tables)
+    assert inputs.download("url")(wildcards).endswith(f"/download/{name}")
+    # The lists come from where they always do.
+    assert places.tables and all(each.endswith((".csv", ".json")) for each in places.tables)

@@ -13,10 +13,10 @@ from small_sounds import write_sound
 
 from makers.sounds.catalogue import KINDS
 from makers.sounds.pool import PoolSettings, sound
-from triptych.audio.commands import add_commands
+from triptych.apps.sounds.commands import add_commands
+from triptych.apps.sounds.search import trained
 from triptych.audio.data.shard_files import write_sound as write_samples
 from triptych.audio.models.model_files import load_model
-from triptych.audio.search import trained
 from triptych.core.errors import InputError
 
 ROOT = Path(__file__).parents[2]

@@ -165,7 +165,7 @@ class Loudness:
 
 @pytest.fixture
 def model(sandbox, monkeypatch) -> Path:
-    module = types.ModuleType("triptych.audio.search.embedder")
+    module = types.ModuleType("triptych.apps.sounds.search.embedder")
     module.Embedder = Loudness
     monkeypatch.setitem(sys.modules, module.__name__, module)
     folder = sandbox.here / "model"

@@ -18,9 +18,9 @@ from makers.sounds.learning import (
 )
 from makers.sounds.mixing import Measured, Mixer, write_measured
 from makers.sounds.pool import Pool, PoolSettings, write_pool
+from triptych.apps.sounds.search.trained import only_synthesised
 from triptych.audio.models.model_files import load_model
 from triptych.audio.models.statistics import measure
-from triptych.audio.search.trained import only_synthesised
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 from test_page import SCALES, claims, page, study
 
-from triptych.audio.report.headlines import headlines as audio_headlines
+from triptych.audio.report.page import headlines as audio_headlines
 from triptych.report.claims import NOT_TESTABLE, REPRODUCED
 from triptych.report.embedding import PREVIEW_WIDTH, embedded, preview
 from triptych.report.page import PageFigure, larger_than

@@ -7,9 +7,13 @@ import pandas as pd
 from triptych.audio.report.figures import beyond_figure, finetuning_figure, finetuning_long
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.audio.report.tables import table2_long, table2_tables
-from triptych.audio.report.tables_beyond import beyond_long, beyond_table
-from triptych.audio.report.tables_ensembles import ensembles_long, ensembles_tables
 from triptych.audio.report.tables_leaks import leaks_long, leaks_tables, read_corpora
+from triptych.audio.report.tables_others import (
+    beyond_long,
+    beyond_table,
+    ensembles_long,
+    ensembles_tables,
+)
 from triptych.core.job import job
 from triptych.report.palette import save_figure, write_figure
 from triptych.report.tables import write_table

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from triptych.audio.report.tables_captions import table1_long, table1_table
+from triptych.audio.report.tables_others import table1_long, table1_table
 from triptych.core.job import job
 from triptych.report.tables import write_table
 

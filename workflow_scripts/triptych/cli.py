@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import compare, doctor, init, plan, policy, verify
+from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError
 from triptych.studies import NAMES
 
@@ -64,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
     for name in NAMES:
         if find_spec(f"triptych.{name}.commands"):
             import_module(f"triptych.{name}.commands").add_commands(commands)
-    for app in (policy, init, plan, verify, compare, doctor):
+    for app in (policy, sounds, init, plan, verify, compare, doctor):
         app.add_commands(commands)
     return parser
 

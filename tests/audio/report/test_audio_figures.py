@@ -12,8 +12,8 @@ from triptych.audio.report.figures import (
     finetuning_long,
 )
 from triptych.audio.report.labels import CAPTION_COLOURS
-from triptych.audio.report.tables_beyond import beyond_long
-from triptych.report.palette import MUTED, save_figure
+from triptych.audio.report.tables_others import beyond_long
+from triptych.report.palette import MUTED
 
 
 @pytest.fixture(scope="module")
@@ -33,20 +33,6 @@ def fits(figure):
     drawn = figure.get_tightbbox(canvas.get_renderer())
     wide, high = figure.get_size_inches()
     return drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= wide and drawn.y1 <= high
-
-
-def test_a_mean_lies_between_the_lowest_and_the_highest_of_its_runs(curves):
-    history = made.history(made.runs())
-    human = history[(history["captions"] == "human") & (history["epoch"] == 4)]
-    assert len(human) == 3
-    cell = curves[(curves["captions"] == "human") & (curves["epoch"] == 4)]
-    loss = cell[cell["measure"] == "validation_loss"].iloc[0]
-    assert loss["value"] == pytest.approx(human["validation_loss"].mean())
-    assert loss["minimum"] == human["validation_loss"].min()
-    assert loss["maximum"] == human["validation_loss"].max()
-    assert loss["runs"] == 3 and loss["unit"] == "NT-Xent"
-    score = cell[cell["measure"] == "validation_map_at_10"].iloc[0]
-    assert score["value"] == pytest.approx(100 * human["validation_map_at_10"].mean())
 
 
 def test_only_the_main_pair_of_the_evaluated_corpus_is_drawn(scores):
@@ -79,14 +65,6 @@ def test_figure2_has_a_line_and_bars_for_each_kind_of_captions(curves):
     assert fits(figure)
 
 
-def test_one_run_is_a_line_without_a_range(scores):
-    history = made.history(made.runs(seeds=(0,)))
-    figure = finetuning_figure(finetuning_long(history, scores, made.study(), scale="demo"))
-    ends = np.array(figure.axes[0].containers[0][2][0].get_segments())[:, :, 1]
-    assert np.ptp(ends, axis=1).max() == 0
-    assert figure.legends[0].get_texts()[0].get_text().endswith("1 run")
-
-
 def test_every_panel_has_chance_and_every_system_its_point(scores):
     long = beyond_long(scores, made.study(), scale="demo")
     figure = beyond_figure(long)
@@ -105,16 +83,6 @@ def test_every_panel_has_chance_and_every_system_its_point(scores):
     assert fits(figure)
 
 
-def test_unseen_combinations_are_hollow_and_stand_below_the_seen(scores):
-    long = beyond_long(scores, made.study(), scale="demo")
-    axes = beyond_figure(long).axes[1]
-    marks = [line for line in axes.lines if line.get_marker() == "o" and len(line.get_xdata())]
-    hollow = {line.get_xdata()[0]: line for line in marks if line.get_markerfacecolor() == "white"}
-    unseen = long[(long["measure"] == "unseen") & (long["kind"] != "chance")]
-    np.testing.assert_allclose(sorted(hollow), sorted(unseen["value"]))
-    assert all(line.get_ydata()[0] % 1 == pytest.approx(0.17) for line in hollow.values())
-
-
 def test_real_recordings_have_panels_for_what_they_ask_alone():
     queries = made.queries(made.runs(paper=True), clips=30, captions=2)
     scores = made.metrics(queries, clips=30, synthesised=False)
@@ -122,12 +90,3 @@ def test_real_recordings_have_panels_for_what_they_ask_alone():
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == ["mAP@10, one right clip", "mAP@10, all right clips"]
     assert fits(figure)
-
-
-def test_a_figure_has_the_same_bytes_again(scores, tmp_path):
-    long = beyond_long(scores, made.study(), scale="demo")
-    for name in ("one", "two"):
-        save_figure(beyond_figure(long), tmp_path / name)
-    for suffix in ("svg", "pdf", "png"):
-        one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()

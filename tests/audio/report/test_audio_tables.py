@@ -9,23 +9,23 @@ import synthetic_audio as made
 
 from triptych.audio.report.rows import read_rows
 from triptych.audio.report.tables import RUN, table2_long, table2_tables
-from triptych.audio.report.tables_beyond import beyond_long, beyond_table, datasets_table
-from triptych.audio.report.tables_captions import (
+from triptych.audio.report.tables_leaks import (
+    leaks_long,
+    leaks_tables,
+    read_corpora,
+)
+from triptych.audio.report.tables_others import (
+    beyond_long,
+    beyond_table,
     captions_table,
+    datasets_table,
+    ensembles_long,
+    ensembles_tables,
     table1_long,
     table1_table,
     taken_up,
 )
-from triptych.audio.report.tables_ensembles import ensembles_long, ensembles_tables
-from triptych.audio.report.tables_leaks import (
-    leaked_clips,
-    leaks_long,
-    leaks_tables,
-    mean_over_clips,
-    precision_at_10,
-    read_corpora,
-)
-from triptych.report.tables import DASH, latex, write_table
+from triptych.report.tables import DASH, write_table
 
 RESOURCES = Path(__file__).parents[3] / "resources" / "published"
 
@@ -98,18 +98,6 @@ def test_two_presets_stand_side_by_side_and_the_last_row_is_their_difference(rep
     assert mean["high"] - mean["low"] < (systems["high"] - systems["low"]).mean()
 
 
-def test_each_preset_meets_the_published_numbers_on_its_own(published):
-    runs = made.runs(paper=True, replicated=True)
-    queries = made.queries(runs, clips=40, captions=3)
-    scores = made.metrics(queries, clips=1045, synthesised=False).assign(queries=5225)
-    study = made.study(paper=True, replicated="as_published")
-    long = table2_long(scores, queries, made.ensembles(runs), published, study, scale="paper")
-    beside = long[long["comparable"].eq(True) & long["published"].notna()]
-    assert beside.groupby("block").size().to_dict() == {"run": 52, "replicated": 52}
-    shown = table2_tables(long)[0]
-    assert [header for _, header in shown.columns].count("published") == 2
-
-
 def test_every_other_ensemble_has_its_place_and_says_what_it_lacks():
     members = made.ensembles(made.runs(paper=True))
     study = made.study(paper=True)
@@ -150,25 +138,6 @@ def test_synthesised_scenes_meet_no_published_number(demo, published):
     assert "synthesised sound scenes, demo scale" in shown.title
     assert "published" not in [header for _, header in shown.columns]
     assert "Not comparable" in printed.caption and "as published" in printed.title
-
-
-def test_models_named_as_the_papers_meet_no_published_number_on_other_sounds(clotho, published):
-    runs, _, scores = clotho
-    real = made.settings(paper=True)["sources"]
-    synthesised = table2(
-        runs, scores, published, paper=True, sources={**real, "clotho": "synthesised"}
-    )
-    assert synthesised["comparable"].sum() == 0
-    fewer = table2(runs, scores.assign(clips=900), published, paper=True)
-    assert fewer["comparable"].sum() == 0
-
-
-def test_models_from_scratch_meet_no_published_number_whatever_their_label(clotho, published):
-    runs, _, scores = clotho
-    models = made.settings(paper=True)["audio_models"]
-    scratch = {name: {**model, "weights": "none"} for name, model in models.items()}
-    long = table2(runs, scores, published, paper=True, audio_models=scratch)
-    assert long["comparable"].sum() == 0
 
 
 def test_each_published_row_of_the_report_stands_beside_its_own_model_once(clotho, published):
@@ -217,31 +186,6 @@ def test_a_finished_model_stands_beside_what_its_makers_say(
     pd.testing.assert_frame_equal(without, table2(runs, scores, published, paper=True))
 
 
-def test_an_ensemble_of_other_members_is_not_the_published_one(clotho, published):
-    runs, _, scores = clotho
-    members = made.ensembles(runs)
-    seven = members[members["member"] != members["member"].iloc[0]]
-    nothing = pd.DataFrame(columns=["corpus", "split"])
-    study = made.study(paper=True)
-    long = table2_long(scores, nothing, seven, published, study, scale="paper")
-    assert not long[(long["system"] == "ensemble") & long["published"].notna()].shape[0]
-
-
-def test_a_model_that_is_no_member_takes_nothing_from_the_ensemble(clotho, published):
-    runs, _, scores = clotho
-    theirs, others = (made.settings(paper=paper)["audio_models"] for paper in (True, False))
-    more = table2(runs, scores, published, paper=True, audio_models={**theirs, **others})
-    pd.testing.assert_frame_equal(more, table2(runs, scores, published, paper=True))
-
-
-def test_captions_by_template_are_not_the_reports_gpt_captions(clotho, published):
-    runs, _, scores = clotho
-    long = table2(runs, scores, published, paper=True, backend="template")
-    beside = long[(long["block"] == RUN) & long["published"].notna()]
-    assert "finetuned_gpt" not in set(beside["kind"])
-    assert {"finetuned_human", "pretrained"} <= set(beside["kind"])
-
-
 def test_every_published_cell_is_printed_with_two_digits(demo, published):
     runs, _, scores = demo
     _, table = table2_tables(table2(runs, scores, published))
@@ -272,24 +216,6 @@ def test_table2_has_every_run_of_the_evaluated_corpus_in_percent(demo, published
     }
 
 
-@pytest.mark.parametrize("paper", [False, True])
-def test_table2_reads_the_same_from_its_file(demo, clotho, published, paper, tmp_path):
-    runs, _, scores = clotho if paper else demo
-    long = table2(runs, scores, published, paper=paper)
-    write_table(long, table2_tables(long), tmp_path / "audio_table2")
-    assert table2_tables(pd.read_csv(tmp_path / "audio_table2.csv")) == table2_tables(long)
-    for suffix in ("md", "tex"):
-        text = (tmp_path / f"audio_table2.{suffix}").read_text()
-        assert text.count("38.56") == (2 if paper else 1)
-
-
-def test_ids_that_look_like_numbers_or_nothing_stay_text(tmp_path):
-    path = tmp_path / "removed.csv"
-    path.write_text("clip,dataset,split,sound_id,reason\nNA,clotho,development,0123,\n")
-    row = read_rows(path).iloc[0]
-    assert (row["clip"], row["sound_id"], row["reason"]) == ("NA", "0123", "")
-
-
 def test_the_example_shows_what_answers_add_to_the_caption():
     long = table1_long(made.example(), scale="demo")
     table = table1_table(long)
@@ -305,28 +231,6 @@ def test_a_keyword_is_taken_up_by_any_of_its_forms_and_by_none_of_its_letters():
     assert taken_up(["birds"], "A bird sings.", "Wind blows.") == ["birds"]
     assert taken_up(["field-recording"], "A field in the wind.", "Wind.") == ["field-recording"]
     assert taken_up(["car"], "A cardinal sings.", "Wind.") == []
-
-
-def test_prose_wraps_in_latex_and_numbers_do_not():
-    table = table1_table(table1_long(made.example(), scale="demo"))
-    assert r"\begin{tabular}{lp{0.40\linewidth}p{0.40\linewidth}}" in latex(table)
-    assert r"\begin{tabular}{llrr" in latex(captions_table(made.usage()))
-
-
-def test_the_interval_of_a_mean_resamples_clips_and_not_their_captions():
-    """Five equal captions a clip say no more than one: the interval must not shrink."""
-    of_clips = np.random.default_rng(0).uniform(size=30)
-    index = [(f"{clip:02d}", query) for clip in range(30) for query in range(5)]
-    names = pd.MultiIndex.from_tuples(index, names=["clip", "query"])
-    several = mean_over_clips(pd.Series(of_clips.repeat(5), index=names))
-    first = pd.MultiIndex.from_tuples([key for key in index if key[1] == 0], names=names.names)
-    once = mean_over_clips(pd.Series(of_clips, index=first))
-    assert several.estimate == pytest.approx(of_clips.mean())
-    np.testing.assert_allclose([several.low, several.high], [once.low, once.high])
-
-
-def test_precision_among_ten_is_one_over_the_rank_or_nothing():
-    assert precision_at_10(pd.Series([1, 4, 10, 11])).tolist() == [1.0, 0.25, 0.1, 0.0]
 
 
 def test_leaks_are_compared_query_by_query(demo, tmp_path):
@@ -359,16 +263,6 @@ def test_leaks_are_compared_query_by_query(demo, tmp_path):
     ]
 
 
-def test_leaked_clips_are_those_whose_recording_was_removed(tmp_path):
-    _, removed = counts_and_removed(tmp_path)
-    clips = made.clotho_clips(40)
-    leaked = leaked_clips(removed, clips, made.study())
-    assert leaked == made.clip_names("evaluation", 40)[:12]
-    # A clip without an id is nobody's recording.
-    clips.loc[clips["split"] == "evaluation", "sound_id"] = ""
-    assert leaked_clips(removed.assign(sound_id=""), clips, made.study()) == []
-
-
 def test_the_ledger_adds_up_and_names_its_reasons(demo, tmp_path):
     _, queries, scores = demo
     counts, removed = counts_and_removed(tmp_path)
@@ -388,21 +282,6 @@ def test_the_ledger_adds_up_and_names_its_reasons(demo, tmp_path):
     assert len(reasons.rows) == 4  # the leaky corpus's are not the evaluated one's
     write_table(long, leaks_tables(long), tmp_path / "audio_leaks")
     assert leaks_tables(pd.read_csv(tmp_path / "audio_leaks.csv")) == leaks_tables(long)
-
-
-def test_a_run_without_a_leaky_corpus_has_a_ledger_and_no_comparison(demo, tmp_path):
-    _, queries, scores = demo
-    counts, removed = counts_and_removed(tmp_path)
-    long = leaks_long(
-        scores, queries, removed, counts, made.clotho_clips(40), made.study(leaky=None),
-        exclusions={"clean": "strict"}, scale="demo",
-    )  # fmt: skip
-    table = leaks_tables(long)[0]
-    assert [row[0] for row in table.rows] == [
-        "Without leaks: corpus clean, exclude strict",
-        "Chance",
-    ]
-    assert "nothing to compare" in table.caption
 
 
 def test_every_system_is_asked_what_the_data_ask(demo, clotho):

@@ -6,7 +6,6 @@ One array a column of a split, under the name "{split}_{column}"; no pickles, an
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +50,13 @@ COLUMNS = tuple(field.name for field in fields(Split))
 
 
 def write_embeddings(path: str | os.PathLike[str], splits: Mapping[str, Split]) -> None:
-    """Write splits by their names, whole or not at all, the same bytes for the same values."""
+    """Write splits by their names to a file *.npz: the same bytes for the same values."""
     arrays = {}
     for name, split in splits.items():
         for column in COLUMNS:
             kind = np.float32 if column in ("audio", "text") else np.str_
             arrays[f"{name}_{column}"] = np.asarray(getattr(split, column), kind)
-    target = Path(path)
-    if target.suffix != ".npz":  # NumPy would add it to the temporary file's name
-        raise ValueError(f"embeddings are written to a .npz file, not to {target}")
-    with atomic_path(target) as temporary:
+    with atomic_path(path) as temporary:
         np.savez(temporary, allow_pickle=False, **arrays)
 
 
@@ -72,7 +68,7 @@ def read_embeddings(path: str | os.PathLike[str]) -> dict[str, Split]:
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        names = list(dict.fromkeys(name.rpartition("_clips")[0] for name in arrays if _first(name)))
+        names = [name.removesuffix("_audio") for name in arrays if name.endswith("_audio")]
         if len(arrays) != len(names) * len(COLUMNS):
             raise ValueError(f"it holds {', '.join(arrays)}")
         return {
@@ -84,8 +80,3 @@ def read_embeddings(path: str | os.PathLike[str]) -> dict[str, Split]:
             f"{path} cannot be read as embeddings ({error}); expected a file that audio_pretrain, "
             f"audio_finetune or audio_distill wrote, with {', '.join(COLUMNS)} for each split"
         ) from error
-
-
-def _first(name: str) -> bool:
-    """Whether an array's name is that of a split's `clips`."""
-    return name.endswith("_clips") and not name.endswith("_query_clips")

@@ -1,22 +1,11 @@
 """The experiment table of the audio study: every trained model is a row."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pandas as pd
-
 COLUMNS = (
-    "run",
-    "folder",
-    "stage",
-    "audio_model",
-    "text_model",
-    "pair",
-    "corpus",
-    "captions",
-    "seed",
-    "parent",
-    "main",
+    *("run", "folder", "stage", "audio_model", "text_model", "pair"),
+    *("corpus", "captions", "seed", "parent", "main"),
 )
 KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
 """What names a run in every table."""
@@ -28,11 +17,14 @@ FINISHED = "finished"
 EMBEDDED = "results/audio/embeddings"
 """Where the embeddings of their test sets lie."""
 
-Pair = tuple[str, str]
+Pair = tuple[str, ...]
+"""An audio model and a text model."""
+Run = dict[str, Any]
+"""A row of the experiment table."""
 
 
-def audio_runs(config: Mapping[str, Any]) -> pd.DataFrame:
-    """All trained models of the study: COLUMNS, one row a model, a parent before its children.
+def audio_runs(config: Mapping[str, Any]) -> list[Run]:
+    """All trained models of the study: one row a model with COLUMNS, a parent before its children.
 
     `config` is the section `audio` of the config. `run` is a label such as
     "passt_n-bert_base/leak_free/finetuned/gpt-seed0" and the folder below MODELS; `parent` is the
@@ -52,56 +44,50 @@ def audio_runs(config: Mapping[str, Any]) -> pd.DataFrame:
 
     Raises ValueError naming the key and the allowed values for a name that is not defined.
     """
-    pairs = _pairs(config, "pairs", config["pairs"])
-    main = _one_of(config["main"], "main", pairs)
-    members = [
-        _one_of(member, "ensemble.members", pairs) for member in config["ensemble"]["members"]
-    ]
-    seeds = _seeds(config["finetuning"]["seeds"], "finetuning.seeds")
-    if not seeds:
-        raise ValueError("audio.finetuning.seeds is empty; give at least one seed, such as [0]")
-    distilled = _seeds(config.get("distillation", {}).get("seeds", []), "distillation.seeds")
+    pairs: list[Pair] = [(audio, text) for audio, text in config["pairs"]]
+    for kind, names in zip(("audio_models", "text_models"), zip(*pairs, strict=True), strict=True):
+        for name in names:
+            _check("pairs", name, kind, config[kind])
+    main, *members = map(tuple, [config["main"], *config["ensemble"]["members"]])
+    for key, pair in [("main", main), *(("ensemble.members", member) for member in members)]:
+        _check(key, list(pair), "pairs", [list(each) for each in pairs])
+    for key in ("evaluated", "replicated", "leaky", "submitted"):
+        if config.get(key) is not None:
+            _check(key, config[key], "corpora", config["corpora"])
+    seeds = config["finetuning"]["seeds"]
 
-    evaluated = _corpus(config, "evaluated", config.get("evaluated"))
-    rows = _table2(pairs, main, evaluated, seeds)
-    rows += [_row(main, evaluated, "distilled", "", seed) for seed in distilled]
-
+    rows = _table2(pairs, main, config["evaluated"], seeds)
+    for seed in config.get("distillation", {}).get("seeds", []):
+        rows.append(_row(main, config["evaluated"], "distilled", "", seed))
     if config.get("replicated") is not None:
-        rows += _table2(pairs, main, _corpus(config, "replicated", config["replicated"]), seeds[:1])
-
+        rows += _table2(pairs, main, config["replicated"], seeds[:1])
     if config.get("leaky") is not None:
-        leaky = _corpus(config, "leaky", config["leaky"])
-        rows.append(_row(main, leaky, "pretrained", "", seeds[0]))
-
-    if config.get("submitted") is not None:
-        submitted = _corpus(config, "submitted", config["submitted"])
+        rows.append(_row(main, config["leaky"], "pretrained", "", seeds[0]))
+    if (submitted := config.get("submitted")) is not None:
         chosen = list(dict.fromkeys([*members, main]))
         rows += [_row(pair, submitted, "pretrained", "", seeds[0]) for pair in chosen]
         rows += [_row(pair, submitted, "finetuned", "gpt", seeds[0]) for pair in chosen]
         rows.append(_row(main, submitted, "finetuned", "human", seeds[0]))
+    distinct: dict[str, Run] = {}
+    for row in rows:
+        distinct.setdefault(row["run"], {**row, "main": row["pair"] == pair_name(main)})
+    return list(distinct.values())
 
-    table = pd.DataFrame(rows, columns=list(COLUMNS)).drop_duplicates("run", ignore_index=True)
-    return table.assign(main=table["pair"] == pair_name(main))
+
+def _check(key: str, given: Any, of: str, allowed: Iterable[Any]) -> None:
+    """Raise ValueError where a key of the config names what another one doesn't define."""
+    if given not in allowed:
+        names = ", ".join(map(str, allowed))
+        raise ValueError(f"audio.{key} names {given!r}; expected one of audio.{of}: {names}")
 
 
-def finished_run(name: str) -> dict[str, Any]:
+def finished_run(name: str) -> Run:
     """What scoring asks of a row, for a finished model of somebody else's.
 
     It is of no corpus of the study; its embeddings lie in `folder`.
     """
-    row = dict.fromkeys(COLUMNS, "")
-    folder = f"{EMBEDDED}/{name}"
-    return row | {
-        "run": f"finished/{name}",
-        "folder": folder,
-        "stage": FINISHED,
-        "audio_model": name,
-    }
-
-
-def run_records(runs: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows as plain dictionaries, for a rule's params and a model's `about`."""
-    return [dict(zip(runs.columns, row, strict=True)) for row in runs.to_numpy(object).tolist()]
+    own = {"run": f"finished/{name}", "folder": f"{EMBEDDED}/{name}", "stage": FINISHED}
+    return {**dict.fromkeys(COLUMNS, ""), **own, "audio_model": name}
 
 
 def pair_name(pair: Pair) -> str:
@@ -109,7 +95,7 @@ def pair_name(pair: Pair) -> str:
     return "-".join(pair)
 
 
-def _table2(pairs: list[Pair], main: Pair, corpus: str, seeds: list[int]) -> list[dict[str, Any]]:
+def _table2(pairs: list[Pair], main: Pair, corpus: str, seeds: list[int]) -> list[Run]:
     """Every pair pretrained, then fine-tuned with GPT captions from the first seed; the main pair
     from every seed with both kinds of captions."""
     rows = [_row(pair, corpus, "pretrained", "", seeds[0]) for pair in pairs]
@@ -133,7 +119,7 @@ def training_of(config: Mapping[str, Any], corpus: str, stage: str) -> dict[str,
     return {**stages["common"], **stages[stage], **own}
 
 
-def _row(pair: Pair, corpus: str, stage: str, captions: str, seed: int) -> dict[str, Any]:
+def _row(pair: Pair, corpus: str, stage: str, captions: str, seed: int) -> Run:
     name = pair_name(pair)
     pretrained = f"{name}/{corpus}/pretrained"
     run = {
@@ -153,49 +139,3 @@ def _row(pair: Pair, corpus: str, stage: str, captions: str, seed: int) -> dict[
         "seed": seed,
         "parent": "" if stage == "pretrained" else f"{MODELS}/{pretrained}",
     }
-
-
-def _pairs(config: Mapping[str, Any], key: str, given: Iterable[Sequence[str]]) -> list[Pair]:
-    pairs: list[Pair] = []
-    for entry in given:
-        if isinstance(entry, str) or len(entry) != 2:
-            raise ValueError(f"audio.{key} holds {entry!r}; expected [audio model, text model]")
-        pair = (entry[0], entry[1])
-        for name, kind in zip(pair, ("audio_models", "text_models"), strict=True):
-            if name not in config[kind]:
-                raise ValueError(
-                    f"audio.{key} names {name!r}; expected one of audio.{kind}: "
-                    f"{', '.join(config[kind])}"
-                )
-        if pair in pairs:
-            raise ValueError(f"audio.{key} names {list(pair)} twice; expected distinct pairs")
-        pairs.append(pair)
-    if not pairs:
-        raise ValueError(f"audio.{key} is empty; expected at least one [audio model, text model]")
-    return pairs
-
-
-def _one_of(given: Sequence[str], key: str, pairs: list[Pair]) -> Pair:
-    for pair in pairs:
-        if list(given) == list(pair):
-            return pair
-    raise ValueError(
-        f"audio.{key} names {given!r}; expected one of audio.pairs: "
-        f"{', '.join(str(list(pair)) for pair in pairs)}"
-    )
-
-
-def _corpus(config: Mapping[str, Any], key: str, name: Any) -> str:
-    if name not in config["corpora"]:
-        raise ValueError(
-            f"audio.{key} is {name!r}; expected one of audio.corpora: "
-            f"{', '.join(config['corpora'])}"
-        )
-    return str(name)
-
-
-def _seeds(given: Iterable[Any], key: str) -> list[int]:
-    seeds = list(given)
-    if len(set(seeds)) < len(seeds) or not all(type(seed) is int for seed in seeds):
-        raise ValueError(f"audio.{key} is {seeds}; expected distinct whole numbers")
-    return seeds

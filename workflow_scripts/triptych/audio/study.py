@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from triptych.audio.report import headlines as numbers
+from triptych.audio.report import page
 from triptych.audio.report.claims import CLAIMS
 from triptych.audio.report.claims_facts import planned_facts, read_run
-from triptych.audio.report.page import TITLES, audio_sections
 from triptych.audio.report.rows import AudioStudy, read_rows
 from triptych.core.files import read_frames
 from triptych.report.claims import Lacking, Verdict, foreseen, judged
@@ -21,6 +20,7 @@ PAPER = (
     "*CP-JKU's submission to Task 6b of the DCASE2023 challenge: audio retrieval with PaSST and "
     "GPT-augmented captions* (Primus, Koutini and Widmer, 2023)"
 )
+TITLES = page.TITLES
 SHOWN = ("table1", "table2", "ensembles", "leaks", "beyond", "usage")
 
 
@@ -37,14 +37,14 @@ def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
     """Its published numbers, from Table 2."""
-    return numbers.headlines(read_frames(files["table2"]))
+    return page.headlines(read_frames(files["table2"]))
 
 
 def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    return audio_sections(
+    return page.audio_sections(
         **{name: read_frames(files[name]) for name in SHOWN},
         clips=read_rows(files["clips"]),
         study=AudioStudy.read(**settings["study"]),

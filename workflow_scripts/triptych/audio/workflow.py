@@ -1,12 +1,11 @@
-"""What the rules of the audio study ask: its rows, where each file lies, what a job needs."""
+"""What the rules of the audio study ask of its config: rows, settings, files of several jobs."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import pandas as pd
-
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.experiments import audio_runs, run_records, training_of
+from triptych.audio.experiments import Run, audio_runs, finished_run, pair_name, training_of
 from triptych.audio.inputs import Inputs
 from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
@@ -30,7 +29,12 @@ COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
 a copy, and claims count what came of it."""
 
 
-class Workflow(Inputs):
+FINISHED_MODEL = {"weights": "none", "segment_seconds": 10.0, "overlap": None}
+"""What tables say of each finished model of others, beside its label."""
+SPLITS = ("development", "validation", "evaluation")
+
+
+class Workflow:
     """The section `audio` of a config as rules use it. Functions of wildcards are Snakemake's.
 
     Raises ConfigError naming a key whose value the others don't allow.
@@ -42,24 +46,34 @@ class Workflow(Inputs):
     TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks", "audio_beyond")
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        super().__init__(config, sources)
-        self._gpu = 1 if config["device"] == "cuda" else 0
+        self.config = config["audio"]
+        self.inputs = Inputs(self.config, sources["audio"])
         self._audio_models, self._text_models = self._read_models()
+        known = self.inputs.files["finished"]
+        if unknown := [name for name in self.config["finished"] if name not in known]:
+            raise ConfigError(
+                f"config: audio.finished names {unknown[0]!r}; allowed are {', '.join(known)}"
+            )
+        self._finished = {name: known[name] for name in self.config["finished"]}
+        self.finished = [finished_run(name) for name in self._finished]
         try:
-            check_captions(self.config["captions"], self.sources["clotho"])
-            self._runs = audio_runs(self.config)
+            check_captions(self.config["captions"], self.inputs.sources["clotho"])
+            self.runs = audio_runs(self.config)
         except ValueError as error:
             raise ConfigError(f"config: {error}") from error
-        self.main = "-".join(self.config["main"])
-        self.corpora = list(dict.fromkeys(self._runs["corpus"]))
-        common = self.config["stages"]["common"]
-        # Each stage of training: what all have in common, and its own.
-        self.stages = {
-            stage: {**common, **settings}
-            for stage, settings in self.config["stages"].items()
-            if stage != "common"
-        }
-        self.threads = 1 + common["workers"]
+        submitted, evaluated = self.config["submitted"], self.config["evaluated"]
+        self.main = pair_name(self.config["main"])
+        self.corpora = list(dict.fromkeys(run["corpus"] for run in self.runs))
+        self.submitted = [run for run in self.runs if run["corpus"] == submitted]
+        self.scored = [run for run in self.runs if run["corpus"] != submitted]
+        # The search page's model: the main pair, fine-tuned with new captions, of the first seed.
+        self.page_run = next(
+            run
+            for run in self.runs
+            if (run["pair"], run["corpus"], run["captions"]) == (self.main, evaluated, "gpt")
+        )
+        stages = self.config["stages"]
+        self.longest_seconds = {**stages["common"], **stages["pretraining"]}["longest_seconds"]
         self.model = {k: v for k, v in self.config["model"].items() if k != "text_dropout"}
         self.exclusions = {
             corpus: each["exclude"]
@@ -67,9 +81,8 @@ class Workflow(Inputs):
             if corpus in self.corpora
         }
         named = "results/submissions/{author}_{institute}_task6b_submission_{n}_output.csv"
-        self.submissions = [named.format(n=n, **self.config["submission"]) for n in (1, 2, 3, 4)]
-        if self.config["submitted"] is None:
-            self.submissions = []
+        numbers = (1, 2, 3, 4) if submitted is not None else ()
+        self.submissions = [named.format(n=n, **self.config["submission"]) for n in numbers]
         drawn = products(self.figures, self.TABLES)
         self.products = sorted({*drawn, *self.submissions, "results/search.html"})
 
@@ -97,33 +110,14 @@ class Workflow(Inputs):
         """What readers know the models as: by their keys, where no label stands beside."""
         return {name: entry.get("label", name) for name, entry in self.config[key].items()}
 
-    # Rows.
-
-    @property
-    def submitted(self) -> pd.DataFrame:
-        """Rows of the corpus that the challenge's files are made from."""
-        return self._runs[self._runs["corpus"] == self.config["submitted"]]
-
-    @property
-    def scored(self) -> pd.DataFrame:
-        """All other rows: what is scored on validation and evaluation."""
-        return self._runs[self._runs["corpus"] != self.config["submitted"]]
-
-    @property
-    def page_run(self) -> pd.DataFrame:
-        """The search page's row: the main pair, fine-tuned with new captions, first seed."""
-        runs = self._runs[self._runs["corpus"] == self.config["evaluated"]]
-        return runs[(runs["pair"] == self.main) & (runs["captions"] == "gpt")].head(1)
-
-    def rows(self, stage: str) -> Callable[[Any], list[dict[str, Any]]]:
+    def rows(self, stage: str) -> Callable[[Any], list[Run]]:
         """Input function: the rows of one stage, pair and corpus."""
-
-        def rows(wildcards: Any) -> list[dict[str, Any]]:
-            wanted = [stage, wildcards.pair, wildcards.corpus]
-            runs = self._runs
-            return run_records(runs[(runs[["stage", "pair", "corpus"]] == wanted).all(axis=1)])
-
-        return rows
+        return lambda wildcards: [
+            run
+            for run in self.runs
+            if (run["stage"], run["pair"], run["corpus"])
+            == (stage, wildcards.pair, wildcards.corpus)
+        ]
 
     def training(self, stage: str) -> Callable[[Any], dict[str, Any]]:
         """Input function: how a stage trains on the wildcards' corpus."""
@@ -140,10 +134,13 @@ class Workflow(Inputs):
         name = "unfiltered" if kind == "unfiltered" else "variations"
         return f"results/audio/captions/{name}.csv"
 
-    def models(self, table: pd.DataFrame) -> list[str]:
-        """The folders that hold the models of these rows, as their rules make them."""
-        stages = table[["pair", "corpus", "stage"]].drop_duplicates()
-        return [f"results/audio/models/{p}/{c}/{s}" for p, c, s in stages.itertuples(index=False)]
+    def models(self, runs: Iterable[Run]) -> list[str]:
+        """The folders that hold the models of some rows, as their rules make them."""
+        return list(
+            dict.fromkeys(
+                f"results/audio/models/{run['pair']}/{run['corpus']}/{run['stage']}" for run in runs
+            )
+        )
 
     def teachers(self, wildcards: Any) -> list[str]:
         """The ensemble's members fine-tuned on the same corpus, as their rules make them."""
@@ -162,10 +159,40 @@ class Workflow(Inputs):
     @property
     def rephrased(self) -> list[str]:
         """Splits that new captions are written for: all that a fine-tuned model trains on."""
-        corpora = self.config["corpora"]
-        wanted = set(self._runs[self._runs["captions"] == "gpt"]["corpus"])
-        splits = ("development", "validation", "evaluation")
-        return [s for s in splits if any(s in corpora[each]["splits"] for each in wanted)]
+        corpora = {run["corpus"] for run in self.runs if run["captions"] == "gpt"}
+        trained = {split for each in corpora for split in self.config["corpora"][each]["splits"]}
+        return [split for split in SPLITS if split in trained]
+
+    def audio_model(self, wildcards: Any) -> dict[str, Any]:
+        """The audio model of a pair, as configured."""
+        found: dict[str, Any] = self.config["audio_models"][wildcards.pair.split("-")[0]]
+        return found
+
+    def audio_weights(self, wildcards: Any) -> str | list[str]:
+        """The published weights that a pair's audio model starts from, if it does."""
+        name = self.audio_model(wildcards).get("weights", "none")
+        return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
+
+    def from_scratch(self, files: str | list[str]) -> Callable[[Any], str | list[str]]:
+        """Input function: the files, where a text model is made from scratch and not fetched."""
+        entries = self.config["text_models"]
+        return lambda wildcards: (
+            files if entries[wildcards.text_model]["source"] == "scratch" else []
+        )
+
+    def text_settings(self, wildcards: Any) -> dict[str, Any]:
+        """What a text model is made of, or its repository and revision if the hub has it."""
+        name = wildcards.text_model
+        entry, made = self.config["text_models"][name], self._text_models[name]
+        if entry["source"] == "scratch":
+            return {"source": "scratch", "config": made.config(), "pieces": made.pieces}
+        if name not in self.inputs.files["text_models"]:
+            raise ConfigError(
+                f"config: audio.text_models.{name} comes from the hub, but "
+                "resources/sources.yaml (audio, text_models) has no repository and revision for it"
+            )
+        source = self.inputs.files["text_models"][name]
+        return {**entry, **{key: source[key] for key in ("repository", "revision", "sha256")}}
 
     @property
     def claims(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
@@ -177,8 +204,10 @@ class Workflow(Inputs):
                 for name in ("queries", "history", "ensembles", "subsets")
             },
             **{name: [f"{corpus}/{name}.csv"] for name in ("counts", "manifest")},
-            "clips": self.data("clips.csv"),
-            "captions": self.data("captions.csv"),
+            "clips": [f"results/audio/data/{name}/clips.csv" for name in self.inputs.datasets],
+            "captions": [
+                f"results/audio/data/{name}/captions.csv" for name in self.inputs.datasets
+            ],
             "asked": ["results/audio/data/clotho/queries.csv"],
             "published": ["resources/published/audio_table2.csv"],
             "variations": ["results/audio/captions/variations.csv"],
@@ -194,7 +223,7 @@ class Workflow(Inputs):
         files = {
             **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
             "usage": ["results/audio/captions/usage.csv"],
-            "clips": self.data("clips.csv"),
+            "clips": [f"results/audio/data/{name}/clips.csv" for name in self.inputs.datasets],
             "search": ["results/search.html"],
             "submissions": self.submissions,
         }
@@ -216,7 +245,10 @@ class Workflow(Inputs):
                 }
                 for name, settings in self._audio_models.items()
             }
-            | self.finished_models,
+            | {
+                name: {"label": found["label"], **FINISHED_MODEL}
+                for name, found in self._finished.items()
+            },
             "text_models": {
                 name: {
                     "label": text[name],
@@ -228,7 +260,7 @@ class Workflow(Inputs):
             },
             **{key: config[key] for key in ("main", "evaluated", "replicated", "leaky")},
             "first_seed": config["finetuning"]["seeds"][0],
-            "sources": self.sources,
+            "sources": self.inputs.sources,
             "backend": config["captions"]["backend"],
         }
 
@@ -243,61 +275,22 @@ class Workflow(Inputs):
             "precisions": [training_of(self.config, corpus, each)["precision"] for each in stages],
         }
 
-    # Models.
-
-    def audio_model(self, wildcards: Any) -> dict[str, Any]:
-        """The audio model of a pair, as configured."""
-        found: dict[str, Any] = self.config["audio_models"][wildcards.pair.split("-")[0]]
-        return found
-
-    def audio_weights(self, wildcards: Any) -> str | list[str]:
-        """The published weights that a pair's audio model starts from, if it does."""
-        name = self.audio_model(wildcards).get("weights", "none")
-        return [] if name == "none" else f"results/audio/weights/{name}.safetensors"
-
-    def text_model(self, wildcards: Any) -> str:
-        """The folder of a pair's text model."""
-        return f"results/audio/text/{wildcards.pair.split('-')[1]}"
-
-    def text_captions(self, wildcards: Any) -> list[str]:
-        """The captions that a tokenizer is made from, for a text model from scratch."""
-        scratch = self.config["text_models"][wildcards.text_model]["source"] == "scratch"
-        return self.data("captions.csv") if scratch else []
-
-    def text_manifest(self, wildcards: Any) -> str | list[str]:
-        """The corpus whose captions those are: what every model may train on."""
-        if not self.text_captions(wildcards):
-            return []
-        return f"results/audio/corpora/{self.config['evaluated']}/manifest.csv"
-
-    def text_settings(self, wildcards: Any) -> dict[str, Any]:
-        """What a text model is made of, or its repository and revision if the hub has it."""
-        name = wildcards.text_model
-        entry, made = self.config["text_models"][name], self._text_models[name]
-        if entry["source"] == "scratch":
-            return {"source": "scratch", "config": made.config(), "pieces": made.pieces}
-        if name not in self._files["text_models"]:
-            raise ConfigError(
-                f"config: audio.text_models.{name} comes from the hub, but "
-                "resources/sources.yaml (audio, text_models) has no repository and revision for it"
-            )
-        source = self._files["text_models"][name]
-        return {**entry, **{key: source[key] for key in ("repository", "revision", "sha256")}}
-
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the study's part of the page."""
-        config, stages = self.config, self.stages
+        config = self.config
+        common = config["stages"]["common"]
+        stages = {name: {**common, **own} for name, own in config["stages"].items()}
 
         def labels(kind: str, position: int) -> str:
             names = dict.fromkeys(pair[position] for pair in config["pairs"])
             return ", ".join(self._labels(kind)[name] for name in names)
 
-        counts = self._runs["stage"].value_counts()
+        counts = Counter(run["stage"] for run in self.runs).most_common()
         return {
-            "Data": ", ".join(f"{name} ({source})" for name, source in self.sources.items()),
+            "Data": ", ".join(f"{name} ({source})" for name, source in self.inputs.sources.items()),
             "Audio models": labels("audio_models", 0),
             "Text models": labels("text_models", 1),
-            "Trained models": ", ".join(f"{counts[stage]} {stage}" for stage in counts.index),
+            "Trained models": ", ".join(f"{count} {stage}" for stage, count in counts),
             "Epochs": f"{stages['pretraining']['epochs']} of pretraining, "
             f"{stages['finetuning']['epochs']} of fine-tuning, batches of "
             f"{stages['pretraining']['batch']}",

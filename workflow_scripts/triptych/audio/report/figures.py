@@ -50,36 +50,24 @@ def finetuning_long(
     ]
     if ours.empty:
         raise ValueError(f"the main pair {audio}-{text} was not fine-tuned")
-    long = ours.melt(
-        id_vars=["captions", "seed", "epoch"],
-        value_vars=list(FINETUNING),
-        var_name="measure",
-        value_name="value",
-    )
+    long = ours.melt(["captions", "seed", "epoch"], list(FINETUNING), "measure", "value")
     long["value"] *= long["measure"].map({name: each[2] for name, each in FINETUNING.items()})
     groups = long.groupby(["measure", "captions", "epoch"])["value"]
-    cells = groups.agg(["mean", "min", "max", "size"]).reset_index()
-    cells = cells.rename(
-        columns={"mean": "value", "min": "minimum", "max": "maximum", "size": "runs"}
-    )
-    unaided = _chance(metrics)
-    if unaided is not None:
-        row = {"measure": "validation_map_at_10", "captions": CHANCE, "value": 100 * unaided}
-        cells = pd.concat([cells, pd.DataFrame([row])], ignore_index=True)
-    frame = with_cells(cells, unit="", scale=scale)
-    frame["unit"] = frame["measure"].map({name: each[1] for name, each in FINETUNING.items()})
-    return frame
-
-
-def _chance(metrics: pd.DataFrame) -> float | None:
-    chosen = metrics[
+    cells = groups.agg(value="mean", minimum="min", maximum="max", runs="size").reset_index()
+    unaided = metrics[
         (metrics["audio_model"] == CHANCE)
         & (metrics["split"] == "validation")
         & (metrics["metric"] == "map_at_10")
         & (metrics["subset"] == "all")
         & (metrics["relevance"] == "single")
-    ]
-    return float(chosen["value"].iloc[0]) if len(chosen) else None
+    ]["value"]
+    if len(unaided):
+        value = 100 * float(unaided.iloc[0])
+        row = {"measure": "validation_map_at_10", "captions": CHANCE, "value": value}
+        cells = pd.concat([cells, pd.DataFrame([row])], ignore_index=True)
+    frame = with_cells(cells, unit="", scale=scale)
+    frame["unit"] = frame["measure"].map({name: each[1] for name, each in FINETUNING.items()})
+    return frame
 
 
 def finetuning_figure(long: pd.DataFrame) -> Figure:
@@ -196,8 +184,7 @@ def _panel(axes: Axes, rows: pd.DataFrame, systems: list[str], measures: Sequenc
             face = "white" if measure == "unseen" else INK
             name = f"combination {'not ' if measure == 'unseen' else ''}in training"
             axes.plot(
-                [],
-                [],
+                *([], []),
                 linestyle="none",
                 marker="o",
                 markersize=4.6,

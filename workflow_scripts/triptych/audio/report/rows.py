@@ -4,14 +4,14 @@ A row of metrics.csv or queries.csv belongs to a model, an ensemble or a baselin
 KEYS. For an ensemble or a baseline `audio_model` holds the name and the other keys are empty.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from triptych.report.tables import number
+from triptych.report.tables import DASH, number
 
 KEYS = ["stage", "audio_model", "text_model", "corpus", "captions", "seed", "system"]
 _TEXT = {
@@ -85,33 +85,18 @@ class AudioStudy:
     backend: str
 
     @classmethod
-    def read(
-        cls,
-        *,
-        audio_models: Mapping[str, Mapping[str, Any]],
-        text_models: Mapping[str, Mapping[str, Any]],
-        main: Sequence[str],
-        evaluated: str,
-        replicated: str | None,
-        leaky: str | None,
-        first_seed: int,
-        sources: Mapping[str, str],
-        backend: str,
-    ) -> "AudioStudy":
+    def read(cls, **said: Any) -> "AudioStudy":
         """What `Workflow.study` says, which has looked for labels that two models share."""
-        audio = {name: AudioModel(**model) for name, model in audio_models.items()}
-        text = {name: TextModel(**model) for name, model in text_models.items()}
-        pair = str(main[0]), str(main[1])
         return cls(
-            audio,
-            text,
-            pair,
-            evaluated,
-            replicated or "",
-            leaky or "",
-            str(first_seed),
-            dict(sources),
-            backend,
+            audio={name: AudioModel(**model) for name, model in said["audio_models"].items()},
+            text={name: TextModel(**model) for name, model in said["text_models"].items()},
+            main=(str(said["main"][0]), str(said["main"][1])),
+            evaluated=said["evaluated"],
+            replicated=said["replicated"] or "",
+            leaky=said["leaky"] or "",
+            first_seed=str(said["first_seed"]),
+            sources=said["sources"],
+            backend=said["backend"],
         )
 
     def as_published(self, audio_model: str, text_model: str) -> bool:
@@ -128,7 +113,7 @@ class AudioStudy:
         return self.weights(audio_model, text_model)
 
     def weights(self, audio_model: str, text_model: str) -> tuple[str, str]:
-        """The same whatever follows the encoders."""
+        """Names of the published weights that both encoders start from, empty for none."""
         audio, text = self.audio[audio_model], self.text[text_model]
         weights = "" if audio.weights == "none" else audio.weights
         return weights, text_model if text.source == "hub" else ""
@@ -153,14 +138,9 @@ class AudioStudy:
 
 
 def read_rows(paths: str | Path | Sequence[str | Path]) -> pd.DataFrame:
-    """CSV files of one layout; keys and ids stay text, what is empty in them stays empty.
-
-    Raises ValueError for no file.
-    """
+    """CSV files of one layout; keys and ids stay text, what is empty in them stays empty."""
     if isinstance(paths, str | Path):
         paths = [paths]
-    if not paths:
-        raise ValueError("at least one CSV file expected, got none")
     frames = []
     for path in paths:
         named = pd.read_csv(path, nrows=0).columns
@@ -194,14 +174,8 @@ def kind_of(row: Mapping[str, Any]) -> str:
     return str(row["stage"])
 
 
-def of_study(frame: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    """Rows of the evaluation split: models and ensembles of the evaluated corpus, and what is of
-    no corpus (baselines, finished models); with `kind`."""
-    return of_corpora(frame, [study.evaluated, ""])
-
-
 def of_corpora(frame: pd.DataFrame, corpora: Sequence[str]) -> pd.DataFrame:
-    """Rows of the evaluation split that are of some corpora, with `kind`."""
+    """Rows of the evaluation split that are of some corpora ("": of none), with `kind`."""
     rows = frame[(frame["split"] == "evaluation") & frame["corpus"].isin(list(corpora))].copy()
     rows["kind"] = [kind_of(row) for row in records(rows[KEYS])]
     return rows
@@ -227,17 +201,6 @@ def in_order(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     ]
 
 
-def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
-    """One run of each system: fine-tuned models of the first seed, the others as they are."""
-    others = (rows["stage"] == "finetuned") & (rows["seed"] != study.first_seed)
-    once = rows[~others]
-    # Distilled models have seeds of their own, of which the first one given counts.
-    distilled = once[once["stage"] == "distilled"]["seed"]
-    if len(distilled):
-        once = once[(once["stage"] != "distilled") | (once["seed"] == distilled.iloc[0])]
-    return once
-
-
 def system_label(row: Mapping[str, Any], study: AudioStudy) -> str:
     """A system's name for a figure or a table with one row a system."""
     kind = str(row["kind"])
@@ -255,3 +218,16 @@ def with_interval(cell: Mapping[str, Any], digits: int = 2) -> str:
     if pd.isna(cell["low"]):
         return text
     return f"{text} [{number(cell['low'], 1)}, {number(cell['high'], 1)}]"
+
+
+def shown(
+    cells: pd.DataFrame, asked: Iterable[str], column: str = "metric", digits: int = 2
+) -> list[str]:
+    """The cells of one system as a table shows them: what was asked in order, a dash for none."""
+    found = by_metric(cells, column)
+    return [with_interval(found[each], digits) if each in found else DASH for each in asked]
+
+
+def headers(*names: str) -> tuple[tuple[str, str], ...]:
+    """Columns of a table under headers of one level."""
+    return tuple(("", name) for name in names)

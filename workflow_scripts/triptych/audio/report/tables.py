@@ -18,23 +18,24 @@ from triptych.audio.report.rows import (
     PAPER_MEMBERS,
     AudioStudy,
     by_metric,
+    headers,
     in_order,
     of_corpora,
     records,
+    shown,
+    system_label,
     with_interval,
 )
-from triptych.audio.report.tables_presets import (
-    DIFFERENCE,
-    MEAN,
-    differences_table,
-    preset_differences,
-)
+from triptych.audio.report.tables_leaks import VALUES, interval_cell
 from triptych.report.tables import DASH, MINUS, Table, number, with_cells
 
 RUN, REPLICATED, PUBLISHED = "run", "replicated", "published"
 ITS_OWN = "its README"
 """How the source begins of what a finished model's makers say of it."""
 YES, NO = "yes", "no"
+DIFFERENCE, MEAN = "difference", "mean"
+"""The block of the presets' differences, and the system that is the mean of all."""
+_SYSTEM = [key for key in KEYS if key != "corpus"]
 
 
 def table2_long(
@@ -131,26 +132,24 @@ def _comparable(row: Mapping[str, Any], study: AudioStudy, ensembles: pd.DataFra
 
 def _described(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) -> dict[str, object]:
     """A row's first columns as a reader knows them."""
-    empty = {"segment_seconds": np.nan, "overlap": "", "text": "", "finetuned": "", "gpt": ""}
+    name = str(row["audio_model"])
+    cells: dict[str, object] = {"audio": name, "segment_seconds": np.nan}
+    cells |= dict.fromkeys(("overlap", "text", "finetuned", "gpt", "shown_seed"), "")
     if row["system"] == "baseline":
-        names = {"keywords": "Bag of words"}
-        name = str(row["audio_model"])
-        return {"audio": names.get(name, name.capitalize()), **empty, "shown_seed": ""}
+        return cells | {"audio": "Bag of words" if name == "keywords" else name.capitalize()}
     if row["system"] == "ensemble":
-        chosen = {"published": "as listed", "selected": "by validation"}
-        name = str(row["audio_model"])
+        chosen = {"published": "as listed", "selected": "by validation"}.get(name, name)
         of = f"Ensemble of {members[name]}" if name in members else "Ensemble"
-        return {"audio": f"{of}, {chosen.get(name, name)}", **empty, "shown_seed": ""}
-    audio, text = study.audio.get(row["audio_model"]), study.text.get(row["text_model"])
+        return cells | {"audio": f"{of}, {chosen}"}
+    if audio := study.audio.get(name):
+        overlap = {True: YES, False: NO, None: ""}[audio.overlap]
+        cells |= {"segment_seconds": audio.segment_seconds, "overlap": overlap}
     if row["stage"] == FINISHED:
-        seconds = audio.segment_seconds if audio else np.nan
-        name = f"{study.pair_label(row['audio_model'], '')}, finished"
-        return {"audio": name, **empty, "segment_seconds": seconds, "shown_seed": ""}
+        return cells | {"audio": f"{study.pair_label(name, '')}, finished"}
+    text = study.text.get(row["text_model"])
     remark = {"untrained": ", untrained", "distilled": ", distilled"}.get(row["stage"], "")
-    return {
-        "audio": (audio.label if audio else str(row["audio_model"])) + remark,
-        "segment_seconds": audio.segment_seconds if audio else np.nan,
-        "overlap": {True: YES, False: NO, None: ""}[audio.overlap if audio else None],
+    return cells | {
+        "audio": (audio.label if audio else name) + remark,
         "text": text.label if text else str(row["text_model"]),
         "finetuned": YES if row["stage"] in ("finetuned", "distilled") else NO,
         "gpt": study.captions_label(str(row["captions"])),
@@ -191,27 +190,22 @@ def _published_cells(published: pd.DataFrame) -> dict[tuple[object, ...], float]
 
 def _published_rows(published: pd.DataFrame) -> pd.DataFrame:
     """The published rows, one row a printed cell."""
-    text = {"text_model": "", "finetuned": "", "gpt_augmented": "", "overlap": "", "source": ""}
-    rows = []
-    for _, row in published.fillna(text).iterrows():
-        for metric in METRICS:
-            rows.append(
-                {
-                    "block": PUBLISHED,
-                    "audio": row["audio_model"],
-                    "segment_seconds": row["segment_s"],
-                    "overlap": row["overlap"],
-                    "text": row["text_model"],
-                    "finetuned": row["finetuned"],
-                    "gpt": row["gpt_augmented"],
-                    "ensemble_member": row["ensemble_member"],
-                    "submission": row["submission_id"],
-                    "origin": row["source"],
-                    "metric": metric,
-                    "published": row[metric],
-                    "comparable": False,
-                }
-            )
+    names = {
+        **{"audio": "audio_model", "segment_seconds": "segment_s", "overlap": "overlap"},
+        **{"text": "text_model", "finetuned": "finetuned", "gpt": "gpt_augmented"},
+        **{"ensemble_member": "ensemble_member", "submission": "submission_id"},
+        "origin": "source",
+    }
+    empty = ("text_model", "finetuned", "gpt_augmented", "overlap", "source")
+    rows = [
+        {
+            "block": PUBLISHED,
+            **{own: row[theirs] for own, theirs in names.items()},
+            **{"metric": metric, "published": row[metric], "comparable": False},
+        }
+        for _, row in published.fillna(dict.fromkeys(empty, "")).iterrows()
+        for metric in METRICS
+    ]
     frame = pd.DataFrame(rows)
     # What the paper leaves open (a dash) is no cell; its row has others.
     return frame[frame["published"].notna()]
@@ -236,7 +230,7 @@ def table2_tables(long: pd.DataFrame) -> list[Table]:
 def _run_table(ours: pd.DataFrame, differences: pd.DataFrame, beside: bool) -> Table:
     blocks = [name for name in (RUN, REPLICATED) if (ours["block"] == name).any()]
     corpora = ours[ours["system"] == "model"].groupby("block")["corpus"].first()
-    columns = [("", header) for header in (*HEADERS, "Seed")]
+    columns = list(headers(*HEADERS, "Seed"))
     for block in blocks:
         group = str(corpora.get(block, "")) if len(blocks) > 1 else ""
         for metric, header in METRICS.items():
@@ -277,12 +271,12 @@ def _run_table(ours: pd.DataFrame, differences: pd.DataFrame, beside: bool) -> T
     )
 
 
-def _metric_cells(shown: Mapping[str, Mapping[str, Any]], beside: bool) -> list[str]:
+def _metric_cells(found: Mapping[str, Mapping[str, Any]], beside: bool) -> list[str]:
     """The numbers of one row and corpus, the published one and the difference to it behind the
     first."""
     line = []
     for metric in METRICS:
-        cell = shown.get(metric)
+        cell = found.get(metric)
         digits = 2 if metric == "map_at_10" else 1
         line.append(DASH if cell is None else with_interval(cell, digits))
         if beside and metric == "map_at_10":
@@ -296,10 +290,10 @@ def _metric_cells(shown: Mapping[str, Mapping[str, Any]], beside: bool) -> list[
 
 
 def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
-    headers = (*HEADERS[:-1], "GPT captions")
+    names = (*HEADERS[:-1], "GPT captions")
     rows = []
-    names = ["audio", "text", "finetuned", "gpt", "origin"]
-    for _, cells in theirs.groupby(names, sort=False):
+    keys = ["audio", "text", "finetuned", "gpt", "origin"]
+    for _, cells in theirs.groupby(keys, sort=False):
         printed = cells.set_index("metric")["published"].to_dict()
         line = list(_first_columns(cells.iloc[0]))
         line += [number(printed.get(metric, np.nan), 2) for metric in METRICS]
@@ -316,12 +310,9 @@ def _published_table(theirs: pd.DataFrame, beside: bool) -> Table:
             "overlap; its stride is 10 of 16 in the text and in the code. Rows from a README are "
             "finished models of others." + ("" if beside else " Not comparable with this run.")
         ),
-        columns=tuple(
-            ("", header)
-            for header in (*headers, *METRICS.values(), "Member", "Submission", "Source")
-        ),
+        columns=headers(*names, *METRICS.values(), "Member", "Submission", "Source"),
         rows=tuple(rows),
-        keys=len(headers),
+        keys=len(names),
     )
 
 
@@ -339,3 +330,67 @@ def _text(value: Any) -> str:
 
 def _is_true(values: pd.Series) -> pd.Series:
     return values.astype(str).str.lower() == "true"
+
+
+def preset_differences(queries: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
+    """The replicated corpus' systems minus the evaluated one's, in percentage points.
+
+    queries: rows of queries.csv. A row a system that was run with both and a metric, with its
+    interval over clips, paired by query; at the end the mean over the systems (system `mean`).
+    No rows where the study replicates no corpus.
+    """
+    if not study.replicated:
+        return pd.DataFrame()
+    rows = in_order(of_corpora(queries, [study.evaluated, study.replicated]), study)
+    ranks = {
+        tuple(map(str, key)): part.set_index(["clip", "query"])["rank"]
+        for key, part in rows.groupby([*_SYSTEM, "corpus"], sort=False)
+    }
+    both = [key[:-1] for key in ranks if key[-1] == study.evaluated]
+    both = [key for key in both if (*key, study.replicated) in ranks]
+    cells = []
+    for metric, value in VALUES.items():
+        gaps = []
+        for system in both:
+            one, other = (ranks[*system, c] for c in (study.replicated, study.evaluated))
+            shared = one.index.intersection(other.index)
+            gaps.append(100 * (value(one[shared]) - value(other[shared])))
+            cells.append(
+                {**dict(zip(_SYSTEM, system, strict=True)), **interval_cell(metric, gaps[-1])}
+            )
+        if gaps:
+            mean = pd.concat(gaps, axis=1).dropna().mean(axis=1)
+            cells.append(
+                {**dict.fromkeys(_SYSTEM, ""), "system": MEAN, **interval_cell(metric, mean)}
+            )
+    frame = pd.DataFrame(cells)
+    if frame.empty:
+        return frame
+    kinds = rows.drop_duplicates(_SYSTEM).set_index(_SYSTEM)["kind"].to_dict()
+    frame["kind"] = [kinds.get(tuple(row), MEAN) for row in frame[_SYSTEM].to_numpy()]
+    frame["label"] = [
+        f"mean of the {len(both)}" if row["system"] == MEAN else system_label(row, study)
+        for row in records(frame)
+    ]
+    return frame.assign(corpus=f"{study.replicated} minus {study.evaluated}")
+
+
+def differences_table(differences: pd.DataFrame) -> Table:
+    """Lay out `preset_differences`: a row a system, the mean last."""
+    rows = [
+        (str(label), *shown(cells, METRICS))
+        for label, cells in differences.groupby("label", sort=False)
+    ]
+    corpora = str(differences["corpus"].iloc[0])
+    return Table(
+        name="audio_presets",
+        title=f"Table 2, {corpora}.",
+        caption=(
+            "Percentage points with 95% intervals over recordings, paired by query: the same "
+            "models, trained as the paper did and without what leaks. A preset changes several "
+            "things at once (docs/audio-data.md); the table of leaks takes one of them alone. "
+            "One run each, so that a difference holds the chance of a training too."
+        ),
+        columns=headers("System", *METRICS.values()),
+        rows=tuple(rows),
+    )

@@ -1,14 +1,14 @@
 """What leaks are worth, and the ledger of what was removed from training."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from triptych.audio.report.labels import DATASET_LABELS
-from triptych.audio.report.rows import METRICS, AudioStudy, by_metric, read_rows, with_interval
+from triptych.audio.report.rows import METRICS, AudioStudy, headers, read_rows, records, shown
 from triptych.core.statistics import Interval, ratio_interval
 from triptych.report.palette import label
 from triptych.report.tables import DASH, Table, number, with_cells
@@ -29,26 +29,14 @@ DIFFERENCE, DIFFERENCE_LEAKED = "difference", "difference_leaked"
 def read_corpora(paths: Sequence[str | Path]) -> pd.DataFrame:
     """CSV files in folders named by their corpus, as one frame with the column `corpus`."""
     frames = [read_rows(path).assign(corpus=Path(path).parent.name) for path in paths]
-    if not frames:
-        raise ValueError("at least one CSV file of a corpus expected, got none")
     return pd.concat(frames, ignore_index=True)
 
 
-def precision_at_10(rank: pd.Series) -> pd.Series:
-    """Average precision among the ten best of a query with one right clip: 1/rank, or 0."""
-    return (1 / rank).where(rank <= 10, 0.0)
-
-
-def hit_within(rank: pd.Series, best: int) -> pd.Series:
-    """Recall among the `best` first of a query with one right clip: 1 or 0."""
-    return (rank <= best).astype(float)
-
-
-VALUES = {
-    "map_at_10": precision_at_10,
-    "r_at_1": lambda rank: hit_within(rank, 1),
-    "r_at_5": lambda rank: hit_within(rank, 5),
-    "r_at_10": lambda rank: hit_within(rank, 10),
+VALUES: Mapping[str, Callable[[pd.Series], pd.Series]] = {
+    "map_at_10": lambda rank: (1 / rank).where(rank <= 10, 0.0),
+    "r_at_1": lambda rank: (rank <= 1).astype(float),
+    "r_at_5": lambda rank: (rank <= 5).astype(float),
+    "r_at_10": lambda rank: (rank <= 10).astype(float),
 }
 """Each metric of METRICS as one value a query."""
 
@@ -61,6 +49,19 @@ def mean_over_clips(values: pd.Series) -> Interval:
     by_clip = values.groupby(level="clip")
     # A mean over queries is a ratio of sums over clips, however many captions a clip has.
     return ratio_interval(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
+
+
+def interval_cell(metric: str, gap: pd.Series) -> dict[str, object]:
+    """A metric's mean difference over queries, as `mean_over_clips` has it, and of how many."""
+    interval = mean_over_clips(gap)
+    return {
+        "metric": metric,
+        "value": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "queries": len(gap),
+        "clips": gap.index.get_level_values("clip").nunique(),
+    }
 
 
 def leaks_long(
@@ -102,31 +103,23 @@ def _results(
     shared = (metrics["split"] == "evaluation") & (metrics["subset"] == "all")
     shared &= (metrics["relevance"] == "single") & metrics["metric"].isin(list(METRICS))
     scored = metrics[shared]
-    rows = []
-    for corpus in (study.leaky, study.evaluated):
-        for _, row in scored[_pretrained(scored, study, corpus)].iterrows():
-            rows.append({"row": "run", "corpus": corpus, **_percent(row)})
-    for _, row in scored[scored["audio_model"] == "chance"].iterrows():
-        rows.append({"row": "chance", "corpus": "", **_percent(row)})
+    own = [(c, _pretrained(scored, study, c)) for c in (study.leaky, study.evaluated)]
+    rows = [
+        {"row": name, "corpus": corpus, "metric": row["metric"]}
+        | {end: 100 * row[end] for end in ("value", "low", "high")}
+        | {"queries": row["queries"], "clips": row["clips"]}
+        for name, parts in (("run", own), ("chance", [("", scored["audio_model"] == "chance")]))
+        for corpus, chosen in parts
+        for row in records(scored[chosen])
+    ]
     leaky, clean = (_ranks(queries, study, corpus) for corpus in (study.leaky, study.evaluated))
     shared_queries = leaky.index.intersection(clean.index)
-    own = set(leaked_clips(removed, clips, study))
-    of_leaked = shared_queries[shared_queries.get_level_values("clip").isin(own)]
+    leaked = leaked_clips(removed, clips, study)
+    of_leaked = shared_queries[shared_queries.get_level_values("clip").isin(leaked)]
     for name, chosen in ((DIFFERENCE, shared_queries), (DIFFERENCE_LEAKED, of_leaked)):
         for metric, value in VALUES.items() if len(chosen) else ():
-            gap = mean_over_clips(100 * (value(leaky[chosen]) - value(clean[chosen])))
-            rows.append(
-                {
-                    "row": name,
-                    "corpus": "",
-                    "metric": metric,
-                    "value": gap.estimate,
-                    "low": gap.low,
-                    "high": gap.high,
-                    "queries": len(chosen),
-                    "clips": chosen.get_level_values("clip").nunique(),
-                }
-            )
+            gap = 100 * (value(leaky[chosen]) - value(clean[chosen]))
+            rows.append({"row": name, "corpus": "", **interval_cell(metric, gap)})
     return pd.DataFrame(rows).assign(part=RESULT)
 
 
@@ -145,11 +138,6 @@ def _ranks(queries: pd.DataFrame, study: AudioStudy, corpus: str) -> pd.Series:
     return queries[chosen].set_index(["clip", "query"])["rank"]
 
 
-def _percent(row: pd.Series) -> dict[str, object]:
-    cells = {name: 100 * row[name] for name in ("value", "low", "high")}
-    return {"metric": row["metric"], **cells, "queries": row["queries"], "clips": row["clips"]}
-
-
 def leaked_clips(removed: pd.DataFrame, clips: pd.DataFrame, study: AudioStudy) -> list[str]:
     """Evaluation clips whose recording the evaluated corpus removed from training."""
     ours = removed[(removed["corpus"] == study.evaluated) & (removed["sound_id"] != "")]
@@ -158,13 +146,8 @@ def leaked_clips(removed: pd.DataFrame, clips: pd.DataFrame, study: AudioStudy) 
 
 
 def _counts(counts: pd.DataFrame) -> pd.DataFrame:
-    long = counts.melt(
-        id_vars=["corpus", "dataset", "split"],
-        value_vars=list(COUNTS),
-        var_name="metric",
-        value_name="value",
-    )
-    return long.assign(part=COUNT, row="")
+    keys = ["corpus", "dataset", "split"]
+    return counts.melt(keys, list(COUNTS), "metric", "value").assign(part=COUNT, row="")
 
 
 def _reasons(removed: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
@@ -191,9 +174,8 @@ def leaks_tables(long: pd.DataFrame) -> list[Table]:
     text = ("row", "corpus", "dataset", "split", "reason", "exclude", "known_from")
     known = {key: "" for key in text if key in long}
     frame = long.astype({key: object for key in known}).fillna(known)
-    by_part = {part: frame[frame["part"] == part] for part in (RESULT, COUNT, REASON)}
-    tables = [_results_table(by_part[RESULT]), _counts_table(by_part[COUNT])]
-    return [*tables, _reasons_table(by_part[REASON])]
+    results, counts, reasons = (frame[frame["part"] == part] for part in (RESULT, COUNT, REASON))
+    return [_results_table(results), _counts_table(counts), _reasons_table(reasons)]
 
 
 def _results_table(results: pd.DataFrame) -> Table:
@@ -210,9 +192,7 @@ def _results_table(results: pd.DataFrame) -> Table:
             DIFFERENCE: "With minus without, in points",
             DIFFERENCE_LEAKED: f"Same difference, over the {clips} leaked clips",
         }[row]
-        found = by_metric(cells)
-        shown = (found.get(metric) for metric in METRICS)
-        rows.append((name, *(DASH if cell is None else with_interval(cell) for cell in shown)))
+        rows.append((name, *shown(cells, METRICS)))
     compared = (results["row"] == DIFFERENCE).any()
     return Table(
         name="audio_leaks",
@@ -227,14 +207,14 @@ def _results_table(results: pd.DataFrame) -> Table:
                 else "No corpus with leaks was trained on, so that there is nothing to compare."
             )
         ),
-        columns=(("", "Pretraining"), *(("", header) for header in METRICS.values())),
+        columns=headers("Pretraining", *METRICS.values()),
         rows=tuple(rows),
     )
 
 
 def _counts_table(counts: pd.DataFrame) -> Table:
     corpora = list(dict.fromkeys(counts["corpus"]))
-    columns = [("", "Data set"), ("", "Part"), ("", "Listed"), ("", "Unreadable")]
+    columns = list(headers("Data set", "Part", "Listed", "Unreadable"))
     excluded = counts.drop_duplicates("corpus").set_index("corpus")["exclude"]
     for corpus in corpora:
         group = f"{corpus} ({excluded[corpus] or DASH})"
@@ -285,9 +265,7 @@ def _reasons_table(reasons: pd.DataFrame) -> Table:
             if rows
             else "No clip was removed from the corpus of Table 2."
         ),
-        columns=tuple(
-            ("", header) for header in ("Data set", "Part", "Reason", "Known from", "Clips")
-        ),
+        columns=headers("Data set", "Part", "Reason", "Known from", "Clips"),
         rows=rows,
         keys=4,
     )

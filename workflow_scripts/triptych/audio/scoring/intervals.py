@@ -44,12 +44,6 @@ class ClusterResamples:
         For the gain of one model over another give the differences of their values.
         """
         sample = np.asarray(values, dtype=np.float64)
-        if sample.shape != self._cluster.shape:
-            raise ValueError(
-                f"values: one a query expected, {len(self._cluster)}, got {sample.shape}"
-            )
-        if not np.isfinite(sample).all():
-            raise ValueError("values: some are not finite")
         estimate = float(sample.mean())
         if len(self._sizes) < 2:
             return Interval(estimate, float("nan"), float("nan"))

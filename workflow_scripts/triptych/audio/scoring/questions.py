@@ -1,6 +1,6 @@
 """What is asked of a model on one split, and the tidy rows of its answers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,6 +23,7 @@ from triptych.audio.scoring.metrics import (
     ranks,
     reciprocal_ranks,
 )
+from triptych.core.statistics import Interval
 
 Booleans = NDArray[np.bool_]
 
@@ -82,49 +83,38 @@ class Questions:
         for (subset, labelled), chosen in self._rows.items():
             if labelled:
                 assert self.relevant is not None
-                relevant = self.relevant[chosen]
-                values = {
-                    f"map_at_{cutoff}": average_precisions(scores[chosen], relevant, cutoff)
-                    for cutoff in CUTOFFS
-                }
+                asked = scores[chosen], self.relevant[chosen]
+                values = {f"map_at_{k}": average_precisions(*asked, k) for k in CUTOFFS}
             else:
                 values = {name: value[chosen] for name, value in per_query.items()}
                 if subset == "swapped":
-                    values["order_accuracy"] = order_preferences(
-                        scores[chosen], self.columns[chosen], self.partners[chosen]
-                    )
+                    columns, partners = self.columns[chosen], self.partners[chosen]
+                    values["order_accuracy"] = order_preferences(scores[chosen], columns, partners)
             resamples = self.resamples[subset, labelled]
             for metric, value in values.items():
-                interval = resamples.interval(value)
-                rows.append(
-                    self._row(subset, labelled, metric, interval.estimate)
-                    | {"low": interval.low, "high": interval.high}
-                )
+                rows.append(self._row(subset, labelled, metric, resamples.interval(value)))
         return rows
 
     def chance(self) -> list[dict[str, Any]]:
-        """The same rows for an order drawn at random: expected values, without intervals."""
+        """Rows as `measure` gives, of an order drawn at random: expected values, no intervals."""
         clips = len(self.clips)
         rows = []
         for (subset, labelled), chosen in self._rows.items():
             if labelled:
                 assert self.relevant is not None
-                counts = self.relevant[chosen].sum(axis=1)
+                counts = self.relevant[chosen].sum(axis=1).tolist()
                 values = {
-                    f"map_at_{cutoff}": float(
-                        np.mean([chance_average_precision(clips, cutoff, int(n)) for n in counts])
-                    )
-                    for cutoff in CUTOFFS
+                    f"map_at_{k}": np.mean([chance_average_precision(clips, k, n) for n in counts])
+                    for k in CUTOFFS
                 }
             else:
-                values = {"map_at_10": chance_average_precision(clips, 10)}
-                values |= {f"r_at_{cutoff}": chance_recall(clips, cutoff) for cutoff in RECALLS}
+                values = {"map_at_10": np.float64(chance_average_precision(clips, 10))}
+                values |= {f"r_at_{k}": np.float64(chance_recall(clips, k)) for k in RECALLS}
                 if subset == "swapped":
-                    values["order_accuracy"] = 0.5
-            rows += [
-                self._row(subset, labelled, metric, value) | {"low": np.nan, "high": np.nan}
-                for metric, value in values.items()
-            ]
+                    values["order_accuracy"] = np.float64(0.5)
+            for metric, value in values.items():
+                interval = Interval(float(value), np.nan, np.nan)
+                rows.append(self._row(subset, labelled, metric, interval))
         return rows
 
     def queries_table(self, scores: Floats) -> pd.DataFrame:
@@ -140,13 +130,15 @@ class Questions:
             }
         )
 
-    def _row(self, subset: str, labelled: bool, metric: str, value: float) -> dict[str, Any]:
+    def _row(self, subset: str, labelled: bool, metric: str, mean: Interval) -> dict[str, Any]:
         return {
             "split": self.split,
             "subset": subset,
             "relevance": "multiple" if labelled else "single",
             "metric": metric,
-            "value": value,
+            "value": mean.estimate,
+            "low": mean.low,
+            "high": mean.high,
             "queries": int(self._rows[subset, labelled].sum()),
             "clips": len(self.clips),
         }
@@ -193,14 +185,7 @@ def _relevant(labels: pd.DataFrame, split: Split) -> Booleans | None:
     for row, caption in enumerate(split.captions):
         rows.setdefault(str(caption), []).append(row)
     relevant = np.zeros((len(split.captions), len(split.clips)), dtype=bool)
-    for row, where in _labelled(labels, rows, column):
-        relevant[row, where] = True
-    return relevant if relevant.any() else None
-
-
-def _labelled(
-    labels: pd.DataFrame, rows: Mapping[str, list[int]], column: Mapping[str, int]
-) -> Iterator[tuple[int, int]]:
     for caption, clip in zip(labels["caption"], labels["clip"], strict=True):
         if clip in column:
-            yield from ((row, column[clip]) for row in rows.get(caption, ()))
+            relevant[rows.get(caption, []), column[clip]] = True
+    return relevant if relevant.any() else None

@@ -1,6 +1,7 @@
 """All models, ensembles and baselines on all splits: the tables that everything else reads."""
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,17 +13,19 @@ from numpy.typing import NDArray
 
 from triptych.audio.data.tables import read_table
 from triptych.audio.embedding_files import Split, read_embeddings
-from triptych.audio.scoring.baselines import keyword_scores
 from triptych.audio.scoring.ensemble import (
+    SUBSETS,
     Ensemble,
     listed_ensemble,
     mean_scores,
+    member_sets,
+    precisions,
     selected_ensemble,
+    subset_rows,
 )
 from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import Floats, similarities
 from triptych.audio.scoring.questions import Questions, ask
-from triptych.audio.scoring.subsets import SUBSETS, member_sets, precisions, subset_rows
 from triptych.core.errors import InputError
 
 SPLITS = ("validation", "evaluation")
@@ -33,6 +36,9 @@ METRICS = (
 )
 QUERIES = (*RUN_KEYS, "split", "query", "clip", "rank", "average_precision")
 ENSEMBLES = ("corpus", "name", "member", "added_step", "validation_map_at_10")
+
+_WORD = re.compile(r"[a-z0-9]{2,}")
+_ENDING = re.compile(r"(?<=[a-z]{3})(ings?|ers?|ed|es|e|s)$")
 
 Run = Mapping[str, Any]
 """A row of the experiment table (`experiments.audio_runs`)."""
@@ -64,7 +70,9 @@ def score_runs(
     Clotho's clips.csv; relevance, scenes: see `questions.ask`.
     """
     models = _models(runs)
-    embedded = {run["run"]: read_embeddings(_embeddings(run)) for run in models}
+    embedded = {
+        run["run"]: read_embeddings(Path(run["folder"]) / "embeddings.npz") for run in models
+    }
     scored = [run for run in models if all(name in embedded[run["run"]] for name in SPLITS)]
     if not scored:
         raise InputError("no model has embeddings of both validation and evaluation: none to score")
@@ -81,7 +89,8 @@ def score_runs(
             split = embedded[run["run"]][name]
             _check_same(split, first, run["run"], name)
             matrix = similarities(split.text, split.audio)
-            _add(questions, matrix, _keys(run, "model"), metrics, queries)
+            keys = {**{key: run[key] for key in RUN_KEYS[:-1]}, "system": "model"}
+            _add(questions, matrix, keys, metrics, queries)
             if run["run"] in pooled:
                 kept[run["run"]] = matrix
         for pool in pools:
@@ -150,7 +159,7 @@ class _Pool:
 
 
 def _corpora(scored: Iterable[Run]) -> list[str]:
-    """Those that ensembles are made on: at least the first one."""
+    """The corpora that ensembles are made on: at least the first one."""
     runs = list(scored)
     tuned = dict.fromkeys(run["corpus"] for run in ensemble_runs(runs).values())
     return list(tuned) or [runs[0]["corpus"]]
@@ -181,19 +190,9 @@ def _models(runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         untrained = Path(run["folder"]) / "untrained"
         if run["stage"] == "pretrained" and (untrained / "embeddings.npz").exists():
-            models.append(
-                {
-                    **run,
-                    "stage": "untrained",
-                    "run": f"{run['run']}/untrained",
-                    "folder": os.fspath(untrained),
-                }
-            )
+            own = {"run": f"{run['run']}/untrained", "folder": os.fspath(untrained)}
+            models.append({**run, "stage": "untrained", **own})
     return models
-
-
-def _embeddings(run: Run) -> Path:
-    return Path(run["folder"]) / "embeddings.npz"
 
 
 def _member(pool: Mapping[str, Run], pair: Sequence[str]) -> str:
@@ -207,10 +206,8 @@ def _member(pool: Mapping[str, Run], pair: Sequence[str]) -> str:
 
 
 def _check_same(split: Split, first: Split, run: str, name: str) -> None:
-    same = np.array_equal(split.clips, first.clips) and np.array_equal(
-        split.captions, first.captions
-    )
-    if not same:
+    pairs = (split.clips, first.clips), (split.captions, first.captions)
+    if not all(np.array_equal(*pair) for pair in pairs):
         raise InputError(
             f"{run} was embedded with another {name} split than the models before it: other clips "
             "or captions. Its model folder is from another run of the workflow; make it anew"
@@ -228,10 +225,6 @@ def _add(
     queries.append(questions.queries_table(matrix).assign(**keys))
 
 
-def _keys(run: Run, system: str) -> dict[str, Any]:
-    return {key: run[key] for key in RUN_KEYS if key != "system"} | {"system": system}
-
-
 def _named(name: str, system: str, corpus: str = "") -> dict[str, Any]:
     own = {"audio_model": name, "system": system, "corpus": corpus}
     return dict.fromkeys(RUN_KEYS, "") | own
@@ -242,3 +235,24 @@ def _keywords(clips: pd.DataFrame, questions: Questions) -> list[str]:
     if of_clips.isna().any():
         raise InputError(f"clips.csv does not list {of_clips.index[of_clips.isna()][0]!r}")
     return [str(text) for text in of_clips]
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words without their commonest endings: "Dogs, barking" -> ["dog", "bark"]."""
+    return [_ENDING.sub("", word) for word in _WORD.findall(text.lower())]
+
+
+def keyword_scores(queries: Sequence[str], keywords: Sequence[str]) -> Floats:
+    """TF-IDF cosine [Q, C] between the words of queries and those of the clips' keywords.
+
+    keywords: [C], `;`-joined as in clips.csv. The inverse document frequencies, ln((1 + n) / (1 +
+    n_w)) + 1, are those of the keywords that are searched. A pair without a common word scores 0.
+    Raises ValueError where no clip has a keyword.
+    """
+    from sklearn.feature_extraction.text import TfidfVectorizer  # 1.1 s of import
+
+    if not any(map(words, keywords)):
+        raise ValueError("no clip has a keyword: there is nothing that a keyword search could find")
+    vectorizer = TfidfVectorizer(analyzer=words)
+    clips = vectorizer.fit_transform(keywords)
+    return (vectorizer.transform(queries) @ clips.T).toarray()

@@ -5,7 +5,6 @@ request. The queries are chosen by a rule, not by hand.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,47 +16,11 @@ from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
 from triptych.audio.embedding_files import Split
 from triptych.audio.scoring.metrics import best_columns, columns_of, ranks, similarities
-from triptych.audio.search.pictures import mp3_address, spectrogram_address
-from triptych.audio.search.rendering import render
+from triptych.audio.search.pictures import addresses, render
 
 BEST = 10
 HEARD_SECONDS = 10.0
 KINDS = ("at rank 1", "at ranks 2 to 10", "not among the ten best")
-
-
-@dataclass(frozen=True)
-class Found:
-    """A clip in a query's list."""
-
-    rank: int
-    score: float
-    true: bool
-    name: str
-    seconds: float
-    keywords: Sequence[str]
-    captions: Sequence[str]
-    spectrogram: str
-    sound: str
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A query, the rank of its true clip and the clips that are shown for it."""
-
-    number: int
-    text: str
-    rank: int
-    kind: str
-    clips: Sequence[Found]
-
-
-@dataclass(frozen=True)
-class Count:
-    """How many of all queries are of a kind, and how many of these are shown."""
-
-    kind: str
-    share: float
-    shown: int
 
 
 def choose_queries(
@@ -102,83 +65,72 @@ def search_page(
     scores = similarities(split.text, split.audio)
     columns = columns_of(list(split.query_clips), list(split.clips))
     of_ranks = ranks(scores, columns)
-    clip_facts = _ClipFacts(clips, captions, store)
+    described = _Clips(clips, captions, store)
     shown = []
     for query in choose_queries(of_ranks, [str(clip) for clip in split.query_clips], queries):
+        rank, true = int(of_ranks[query]), int(columns[query])
         listed = best_columns(scores[query : query + 1], min(BEST, scores.shape[1]))[0].tolist()
         places = list(enumerate(listed, start=1))
-        if of_ranks[query] > len(listed):
-            places.append((int(of_ranks[query]), int(columns[query])))
-        shown.append(
-            Shown(
-                number=query,
-                text=str(split.captions[query]),
-                rank=int(of_ranks[query]),
-                kind=KINDS[_kind(of_ranks[query])],
-                clips=[
-                    clip_facts.found(
-                        str(split.clips[column]),
-                        rank,
-                        float(scores[query, column]),
-                        bool(column == columns[query]),
-                    )
-                    for rank, column in places
-                ],
-            )
-        )
+        if rank > len(listed):
+            places.append((rank, true))
+        found = [
+            described.of(str(split.clips[column]))
+            | {"rank": place, "score": float(scores[query, column]), "true": column == true}
+            for place, column in places
+        ]
+        named = {"number": query, "text": str(split.captions[query]), "rank": rank}
+        shown.append(named | {"kind": KINDS[_kind(rank)], "clips": found})
     return render(
         "search.html.j2",
         style=Markup(style),
         run=run,
         scale=scale,
         shown=shown,
-        counts=_counts(of_ranks, shown),
+        counts=[
+            {
+                "kind": name,
+                "share": np.mean([_kind(rank) == kind for rank in of_ranks]),
+                "shown": sum(query["kind"] == name for query in shown),
+            }
+            for kind, name in enumerate(KINDS)
+        ],
         queries=len(of_ranks),
         clips=len(split.clips),
         heard=f"{HEARD_SECONDS:.0f}",
     )
 
 
-class _ClipFacts:
+class _Clips:
     """What is shown of a clip; sound and picture are made once, however often it is found."""
 
     def __init__(self, clips: pd.DataFrame, captions: pd.DataFrame, store: Store) -> None:
-        about = clips.set_index("clip")
-        self._names = about["file_name"].to_dict()
-        self._keywords = about["keywords"].to_dict()
+        self._about = {
+            clip: (name, keywords.split(";"))
+            for clip, name, keywords in clips[["clip", "file_name", "keywords"]].to_numpy()
+        }
         self._captions = captions.groupby("clip", sort=False)["caption"].agg(list).to_dict()
         self._store = store
-        self._media: dict[str, tuple[str, str]] = {}
+        self._known: dict[str, dict[str, Any]] = {}
 
-    def found(self, clip: str, rank: int, score: float, true: bool) -> Found:
-        if clip not in self._media:
-            frames = min(self._store.frames(clip), round(HEARD_SECONDS * SAMPLE_RATE))
-            waveform = self._store.read(clip, 0, frames)
-            self._media[clip] = spectrogram_address(waveform), mp3_address(waveform)
-        spectrogram, sound = self._media[clip]
-        return Found(
-            rank=rank,
-            score=score,
-            true=true,
-            name=self._names[clip],
-            seconds=self._store.frames(clip) / SAMPLE_RATE,
-            keywords=[word for word in self._keywords[clip].split(";") if word],
-            captions=self._captions.get(clip, []),
-            spectrogram=spectrogram,
-            sound=sound,
-        )
+    def of(self, clip: str) -> dict[str, Any]:
+        if clip not in self._known:
+            name, keywords = self._about[clip]
+            frames = self._store.frames(clip)
+            heard = min(frames, round(HEARD_SECONDS * SAMPLE_RATE))
+            spectrogram, sound = addresses(self._store.read(clip, 0, heard))
+            self._known[clip] = {
+                "name": name,
+                "seconds": frames / SAMPLE_RATE,
+                "keywords": [word for word in keywords if word],
+                "captions": self._captions.get(clip, []),
+                "spectrogram": spectrogram,
+                "sound": sound,
+            }
+        return self._known[clip]
 
 
 def _kind(rank: int) -> int:
     return 0 if rank == 1 else 1 if rank <= BEST else 2
-
-
-def _counts(of_ranks: NDArray[np.int64], shown: Sequence[Shown]) -> list[Count]:
-    kinds = np.array([_kind(rank) for rank in of_ranks])
-    return [
-        Count(name, float((kinds == kind).mean()), sum(query.kind == name for query in shown))
-        for kind, name in enumerate(KINDS)
-    ]
 
 
 def _shares(count: int, sizes: Sequence[int]) -> list[int]:

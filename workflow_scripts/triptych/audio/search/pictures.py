@@ -1,16 +1,24 @@
-"""A sound as a page can show it: a spectrogram in PNG and a player's MP3."""
+"""What pages of searches share: spectrograms in PNG, players' MP3, templates."""
 
 import base64
 import io
 from functools import cache
+from pathlib import Path
+from typing import Any
 
+import jinja2
 import numpy as np
 import soundfile
+from markupsafe import Markup
 from numpy.typing import NDArray
 from PIL import Image
 
+import triptych.report
 from triptych.audio.data.decoding import SAMPLE_RATE
 
+TEMPLATES = Path(__file__).parent / "templates"
+STYLE = Path(triptych.report.__path__[0]) / "templates" / "style.css"
+"""The report's; `triptych.report.page` would take a second to import."""
 COLUMNS, ROWS = 160, 56
 """Pixels of a spectrogram. The page stretches them; noise does not compress, so they are few."""
 WINDOW = 1024
@@ -22,24 +30,16 @@ MP3_QUALITY = 0.8
 """libsndfile's scale, 0 the best: with a variable rate at most about 45 kbit/s at 32 kHz, mono."""
 
 # Perceptually even steps from dark blue to pale yellow (the end points and turns of "magma").
-_SHADES = np.array(
-    [
-        (0, 0, 4),
-        (28, 16, 68),
-        (79, 18, 123),
-        (129, 37, 129),
-        (181, 54, 122),
-        (229, 80, 100),
-        (251, 135, 97),
-        (254, 194, 135),
-        (252, 253, 191),
-    ]
-)
+_SHADES = np.frombuffer(
+    bytes.fromhex("000004 1c1044 4f127b 812581 b5367a e55064 fb8761 fec287 fcfdbf"), np.uint8
+).reshape(-1, 3)
 
 
-def mp3_address(waveform: NDArray[np.float32]) -> str:
-    """data: address of `mp3`."""
-    return _address("audio/mpeg", mp3(waveform))
+def addresses(waveform: NDArray[np.float32]) -> tuple[str, str]:
+    """data: addresses of `spectrogram_png` and `mp3`, for a page that needs nothing but itself."""
+    media = ("image/png", spectrogram_png(waveform)), ("audio/mpeg", mp3(waveform))
+    png, sound = (f"data:{kind};base64,{base64.b64encode(each).decode()}" for kind, each in media)
+    return png, sound
 
 
 def mp3(waveform: NDArray[np.float32]) -> bytes:
@@ -55,11 +55,6 @@ def mp3(waveform: NDArray[np.float32]) -> bytes:
         bitrate_mode="VARIABLE",
     )
     return stream.getvalue()
-
-
-def spectrogram_address(waveform: NDArray[np.float32]) -> str:
-    """data: address of `spectrogram_png`."""
-    return _address("image/png", spectrogram_png(waveform))
 
 
 def spectrogram_png(waveform: NDArray[np.float32]) -> bytes:
@@ -116,5 +111,13 @@ def _mel_bank() -> NDArray[np.float64]:
     return bank / bank.sum(axis=1, keepdims=True)
 
 
-def _address(media: str, content: bytes) -> str:
-    return f"data:{media};base64,{base64.b64encode(content).decode('ascii')}"
+def render(template: str, **values: Any) -> str:
+    """A page, with what all pages of searches share; `style`, the report's, may be given."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined
+    )
+    shared = {
+        "style": Markup(STYLE.read_text(encoding="utf-8")),
+        "own_style": Markup((TEMPLATES / "search.css").read_text(encoding="utf-8")),
+    }
+    return environment.get_template(template).render(**shared | values).lstrip()

@@ -1,0 +1,148 @@
+"""Index and search with a real model of the study's classes, tiny and untrained."""
+
+import argparse
+import json
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from small_sounds import write_sound
+
+from triptych.apps.sounds.commands import add_commands
+from triptych.apps.sounds.search.index import read_index
+from triptych.audio.data.decoding import read_audio
+from triptych.core.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    from triptych.audio.models.model_files import build_model, save_model
+    from triptych.audio.models.sentence_encoders import BertSettings
+    from triptych.audio.models.settings import ModelSettings
+    from triptych.audio.models.text_files import write_scratch_model
+
+    folder = tmp_path_factory.mktemp("model")
+    captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]
+    write_scratch_model(folder / "text", BertSettings(16, 80, 1, 2).config(), "words", captions)
+    settings = ModelSettings.from_config(
+        {
+            "weights": "none",
+            "segment_seconds": 1,
+            "stride": [16, 16],
+            "frames": 100,
+            "dim": 16,
+            "depth": 1,
+            "heads": 2,
+            "patchout": [0, 0],
+        },
+        {"projection": 8, "temperature": 0.07, "learn_temperature": True},
+        0.2,
+    )
+    built = build_model(settings, folder / "text", None, 0)
+    save_model(built, folder / "whole", {})
+    return folder / "whole"
+
+
+def triptych(*arguments: object) -> int:
+    kept = [(number, signal.getsignal(number)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        parser = argparse.ArgumentParser()
+        add_commands(parser.add_subparsers())
+        options = parser.parse_args([*map(str, arguments), "--device", "cpu"])
+        return options.run(options)
+    finally:
+        for number, handler in kept:
+            signal.signal(number, handler)
+
+
+@pytest.mark.slow
+def test_what_is_indexed_and_found_is_what_the_model_says(model, tmp_path, capsys):
+    from triptych.audio.models.model_files import load_model
+
+    sounds = tmp_path / "sounds"
+    for pitch, seconds in (("low", 0.005), ("middle", 1.5), ("high", 4.0)):
+        write_sound(sounds / f"{pitch}.wav", pitch, seconds)
+    assert triptych("index", sounds, "--model", model) == 0
+    capsys.readouterr()
+    search = ("search", "Rain falls on a ROOF!", "--index", sounds, "--json", "--each", 9)
+    assert triptych(*search) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {Path(result["file"]).stem for result in found} == {"low", "middle", "high"}
+
+    retrieval = load_model(model)
+    with torch.inference_mode():
+        text = retrieval.embed_text(retrieval.text.tokenize(["rain falls on a roof"]))[0].numpy()
+        for result in found:
+            start, seconds = result["start"], result["end"] - result["start"]
+            waveform = torch.from_numpy(read_audio(result["file"], start, seconds))
+            audio = retrieval.embed_audio(waveform[None], torch.tensor([len(waveform)]))[0].numpy()
+            # float16 has 11 bits, of numbers up to 1
+            assert result["score"] == pytest.approx(float(text @ audio), abs=5e-4)
+    embeddings = read_index(sounds / "triptych-index.npz").embeddings.astype(np.float32)
+    assert np.linalg.norm(embeddings, axis=1) == pytest.approx(np.ones(6), abs=2e-3)
+
+
+TEXTS = (
+    "rain",
+    "A dog barks twice; then somebody knocks.",
+    "",
+    "?!",
+    "rain falls on a roof " * 12,
+    "caf\u00e9 \u96e8",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["bert", "roberta"])
+def test_the_text_side_beside_an_index_says_what_pytorch_says(kind, tmp_path):
+    """Random weights as published, and the ranking of random sounds."""
+    from triptych.apps.sounds.search.embedder import write_text_side
+    from triptych.apps.sounds.search.text_side import TextSide, says_model
+    from triptych.audio.models.sentence_encoders import BertSettings, RobertaSettings
+    from triptych.audio.models.sentences import SentenceEncoder
+    from triptych.audio.models.text_files import write_scratch_model
+
+    settings = {"bert": BertSettings, "roberta": RobertaSettings}[kind](32, 90, 2, 4)
+    captions = ["a dog barks", "rain falls on a roof", "somebody knocks"]
+    write_scratch_model(tmp_path / "scratch", settings.config(), settings.pieces, captions)
+
+    class Model(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.text = SentenceEncoder.from_folder(tmp_path / "scratch", 0.2)
+            self.project = torch.nn.Linear(32, 16)
+
+        def embed_text(self, tokens):
+            return torch.nn.functional.normalize(self.project(self.text(tokens)), dim=1)
+
+    torch.manual_seed(0)
+    model = Model().eval()
+    write_text_side(model, "abc", tmp_path / "i.text")
+    assert says_model(tmp_path / "i.text") == "abc"
+    assert not list(tmp_path.glob(".partial*"))
+    sounds = np.random.default_rng(0).standard_normal((200, 16)).astype(np.float32)
+    for text in TEXTS:
+        with torch.inference_mode():
+            expected = model.embed_text(model.text.tokenize([text]))[0].numpy()
+        found = TextSide(tmp_path / "i.text").text(text)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+        assert np.array_equal(np.argsort(sounds @ found), np.argsort(sounds @ expected))
+
+
+@pytest.mark.slow
+def test_a_text_side_that_says_something_else_is_not_kept(tmp_path, monkeypatch):
+    from audio_small_models import SMALL
+
+    from triptych.apps.sounds.search import embedder as text_export
+    from triptych.audio.models.model_files import build_model
+    from triptych.audio.models.sentence_encoders import BertSettings
+    from triptych.audio.models.text_files import write_scratch_model
+
+    write_scratch_model(tmp_path / "t", BertSettings(16, 80, 1, 2).config(), "words", ["a dog"])
+    built = build_model(SMALL, tmp_path / "t", None, 0).eval()
+    monkeypatch.setattr(text_export.TextSide, "text", lambda self, text: np.zeros(16, np.float32))
+    with pytest.raises(InputError, match="differs from PyTorch's"):
+        text_export.write_text_side(built, "abc", tmp_path / "i.text")
+    assert not (tmp_path / "i.text").exists()

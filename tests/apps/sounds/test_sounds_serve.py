@@ -1,0 +1,192 @@
+"""`triptych serve` and the page of hits: asked over HTTP, and opened in Chromium."""
+
+import http.client
+import io
+import threading
+
+import numpy as np
+import pytest
+import soundfile
+from browser import CHROMIUM, WITHOUT, browsing
+from PIL import Image
+from small_sounds import PitchModel, tone, write_sound, write_words
+
+from triptych.apps.sounds.search.hits_page import write_page
+from triptych.apps.sounds.search.index import NAME, write_index
+from triptych.apps.sounds.search.indexing import update_index
+from triptych.apps.sounds.search.query import Searcher
+from triptych.apps.sounds.search.server import SearchServer
+from triptych.core.errors import InputError
+
+ODD = "<i>&amp; 'odd'.wav"
+
+
+@pytest.fixture
+def searcher(tmp_path) -> Searcher:
+    root = tmp_path / "sounds"
+    root.mkdir()
+    long = [tone("low", 20, 32000), tone("high", 10, 32000), tone("low", 10, 32000)]
+    soundfile.write(root / "walk.wav", np.concatenate(long), 32000)
+    write_sound(root / ODD, "middle", 2.0)
+    index, _ = update_index(root, None, ("/m", "abc", 10.0), PitchModel, lambda index: None)
+    write_index(index, root / NAME)
+    write_words("abc", root / "triptych-index.text")
+    return Searcher(root)
+
+
+@pytest.fixture
+def server(searcher):
+    with SearchServer(searcher, 0) as made:
+        thread = threading.Thread(target=made.serve_forever)
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def ask(server, path, method="GET", **headers):
+    """Status, headers and content."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.putrequest(method, path, skip_host="Host" in headers)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    answer = connection.getresponse()
+    content = answer.read()
+    connection.close()
+    return answer.status, answer.headers, content
+
+
+def test_it_listens_on_loopback_alone(server):
+    assert server.socket.getsockname()[0] == "127.0.0.1"
+    assert server.address == f"http://127.0.0.1:{server.server_port}/"
+
+
+def test_a_query_is_answered_with_hits_and_times(server):
+    status, headers, content = ask(server, "/?q=high+-+low")
+    html = content.decode()
+    assert status == 200 and "default-src 'none'" in headers["Content-Security-Policy"]
+    assert html.index("00:00:20 to 00:00:30") < html.index("odd")
+    assert 'value="high - low"' in html and "<script" not in html
+    assert "&lt;i&gt;&amp;amp; &#39;odd&#39;.wav" in html and "<i>" not in html
+
+
+def test_a_sound_and_its_picture_are_those_of_the_segment(server):
+    status, headers, content = ask(server, "/sound/3")
+    assert (status, headers["Content-Type"]) == (200, "audio/mpeg")
+    heard, rate = soundfile.read(io.BytesIO(content))
+    spectrum = np.abs(np.fft.rfft(heard))
+    assert spectrum.argmax() * rate / len(heard) == pytest.approx(5000, abs=5)
+    assert len(heard) == pytest.approx(320_000, rel=0.02)
+    status, headers, picture = ask(server, "/picture/3")
+    assert headers["Content-Type"] == "image/png" and Image.open(io.BytesIO(picture)).size[0] == 160
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "span"),
+    [("bytes=10-19", 206, (10, 20)), ("bytes=5-", 206, (5, None)), ("bytes=-5", 200, (0, None))],
+)
+def test_a_player_may_ask_for_a_part(server, asked, status, span):
+    whole = ask(server, "/sound/0")[2]
+    found, headers, content = ask(server, "/sound/0", Range=asked)
+    assert found == status and content == whole[span[0] : span[1]]
+    if found == 206:
+        last = span[0] + len(content) - 1
+        assert headers["Content-Range"] == f"bytes {span[0]}-{last}/{len(whole)}"
+
+
+def test_more_like_this_finds_the_segment_itself_first(server):
+    html = ask(server, "/?like=3")[2].decode()
+    assert "like walk.wav" in html and html.index("00:00:20 to") < html.index("00:00:00 to")
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/?q=high+-+high", "cancel out"),
+        ("/?q=+%2B+", "TEXT is empty"),
+        ("/?like=99", "there is no segment 99"),
+        ("/?like=../etc", "there is no segment"),
+    ],
+)
+def test_what_cannot_be_searched_for_is_said_on_the_page(server, path, said):
+    status, _, content = ask(server, path)
+    assert status == 200 and said in content.decode()
+
+
+@pytest.mark.parametrize(
+    "path", ["/sound/99", "/sound/-1", "/sound/walk.wav", "/picture/", "/../walk.wav", "/walk.wav"]
+)
+def test_nothing_is_served_but_segments_by_number(server, path):
+    assert ask(server, path)[0] == 404
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", ""])
+def test_another_host_is_refused(server, host):
+    assert ask(server, "/", Host=host)[0] == 421
+    assert ask(server, "/sound/0", Host=host)[0] == 421
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
+def test_nothing_can_be_sent(server, method):
+    assert ask(server, "/", method)[0] == 501
+
+
+def test_a_port_that_is_taken_is_refused_with_what_to_do(server, searcher):
+    with pytest.raises(InputError, match=r"--port .* give another one, or 0"):
+        SearchServer(searcher, server.server_port)
+
+
+LOADED = "[...document.images].every(one => one.complete && one.naturalWidth == 160)"
+PLAYED = """new Promise(done => {
+  const player = document.querySelector("audio");
+  player.onended = () => done([player.duration, player.currentTime]);
+  player.onerror = () => done(player.error.message);
+  player.play().then(() => { player.currentTime = player.duration - 0.5; });
+})"""
+NAMES = "[...document.querySelectorAll('.clip .name')].map(one => one.innerText)"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+def test_in_a_browser_a_query_is_typed_and_its_hit_is_seen_and_heard(server, tmp_path):
+    with browsing(tmp_path / "profile") as browser:
+        browser.open(server.address)
+        browser.write("high")
+        browser.wait("location.search == '?q=high' && document.readyState == 'complete'")
+        assert browser.value(NAMES)[0] == "walk.wav 00:00:20 to 00:00:30"
+        browser.wait(LOADED)
+        duration, reached = browser.value(PLAYED)
+        assert duration == pytest.approx(10, abs=0.2) and reached == pytest.approx(
+            duration, abs=0.1
+        )
+        browser.value("document.querySelector('.more').click()")
+        browser.wait("location.search.startsWith('?like=') && document.readyState == 'complete'")
+        assert browser.value("document.querySelector('h1').innerText") == "like walk.wav"
+        widths = browser.value("[document.documentElement.scrollWidth, innerWidth]")
+        assert widths[0] <= widths[1]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
+def test_in_a_browser_a_page_of_hits_needs_nothing_but_itself(searcher, tmp_path):
+    query = "middle + middle + high"
+    hits = searcher.best(searcher.texts(query), 2)
+    write_page(tmp_path / "hits.html", searcher.index, query, hits)
+    for path in searcher.index.root.glob("*.wav"):
+        path.unlink()
+    with browsing(tmp_path / "profile") as browser:
+        browser.open((tmp_path / "hits.html").as_uri())
+        expected = [f"{ODD} 2.0 s", "walk.wav 00:00:20 to 00:00:30"]
+        assert browser.value(NAMES) == expected
+        browser.wait(LOADED)
+        assert browser.value(PLAYED)[0] == pytest.approx(2, abs=0.2)
+        assert browser.value("performance.getEntriesByType('resource').length") == 0
+
+
+def test_a_page_of_hits_names_files_that_have_gone(searcher, tmp_path):
+    (searcher.index.root / ODD).unlink()
+    hits = searcher.best(searcher.texts("middle"), 2)
+    write_page(tmp_path / "hits.html", searcher.index, "middle", hits)
+    html = (tmp_path / "hits.html").read_text()
+    assert "no such file" in html and html.count("<audio") == 1

@@ -1,0 +1,173 @@
+"""What the search finds of recordings that no training has seen, with one model and with another.
+
+A caption is a query, as a person types it; the recordings are ranked as `triptych search` ranks
+them, by their best segment. Recordings that share a caption are all right for it.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from triptych.apps.sounds.adapting.recordings import Recording
+from triptych.apps.sounds.search.embedder import Embedder
+from triptych.apps.sounds.search.index import Index, read_index, write_index
+from triptych.apps.sounds.search.indexing import update_index
+from triptych.apps.sounds.search.query import similarities
+from triptych.apps.sounds.search.trained import checked_model, segment_seconds
+from triptych.audio.scoring.intervals import ClusterResamples
+from triptych.audio.scoring.metrics import (
+    Floats,
+    average_precisions,
+    chance_average_precision,
+    hits,
+    ranks,
+)
+from triptych.core.errors import InputError
+from triptych.core.stopping import Stopped
+
+CUTOFF = 10
+RECALLS = (1, 5, 10)
+COLUMNS = (
+    *("metric", "chance", "before", "before_low", "before_high", "after", "after_low"),
+    *("after_high", "gain", "gain_low", "gain_high", "queries", "recordings"),
+)
+FEW = 30
+"""Recordings below which the intervals themselves are not to be trusted."""
+
+Booleans = NDArray[np.bool_]
+
+
+class HeldOut:
+    """Recordings below a folder, and the captions that are asked of them.
+
+    captions: [Q], each once;  relevant: bool [Q, C], which recordings have which caption
+    """
+
+    def __init__(self, folder: Path, recordings: Sequence[Recording]) -> None:
+        self._folder = folder
+        self._recordings = sorted(recordings, key=lambda each: each.path)
+        self.captions = list(dict.fromkeys(c for each in self._recordings for c in each.captions))
+        own = [set(each.captions) for each in self._recordings]
+        self.relevant = np.array([[c in some for some in own] for c in self.captions])
+
+    def scores(
+        self, model: Path, device: str, kept: Path, stop: Callable[[], str | None]
+    ) -> Floats:
+        """How well each recording fits each caption to a model, [Q, C].
+
+        kept: a file *.npz, where the index lies when it is whole, and from where it is read again.
+        Raises Stopped where `stop` gives a reason, and InputError for a file that has changed.
+        """
+        folder, sha256 = checked_model(model)
+        embedder = Embedder(folder, device)
+        index = self._kept(kept, sha256)
+        if index is None:
+            paths = [each.path for each in self._recordings]
+            named = (str(folder), sha256, segment_seconds(folder))
+            index, update = update_index(
+                self._folder, None, named, lambda: embedder, lambda _: None, stop, paths
+            )
+            if update.stopped:
+                raise Stopped(update.stopped)
+            if not self._matches(index):
+                raise InputError(f"{self._folder}: recordings have changed meanwhile; run it again")
+            write_index(index, kept)
+        rows = [similarities(index.embeddings, embedder.text(c)) for c in self.captions]
+        return np.maximum.reduceat(np.stack(rows).astype(np.float64), index.firsts[:-1], axis=1)
+
+    def _kept(self, path: Path, sha256: str) -> Index | None:
+        if not path.exists():
+            return None
+        index = read_index(path)
+        return index if index.model_sha256 == sha256 and self._matches(index) else None
+
+    def _matches(self, index: Index) -> bool:
+        wanted = [(each.path, each.sha256) for each in self._recordings]
+        return [(each.path, each.sha256) for each in index.entries] == wanted
+
+    def compare(self, before: Floats, after: Floats) -> pd.DataFrame:
+        """A row a metric, COLUMNS: its mean over captions with both models, and the gain.
+
+        before, after: of `scores`. low, high: ends of a 95% interval, from resampled recordings;
+        the gain's is of the differences, caption by caption.
+        """
+        clusters = np.array(self.relevant.argmax(1).astype(str))
+        resamples = ClusterResamples(clusters)
+        measured = [self._per_query(each) for each in (before, after)]
+        chance = self._chance()
+        queries, recordings = self.relevant.shape
+        rows = []
+        for metric, expected in chance.items():
+            first, second = (each[metric] for each in measured)
+            row: list[float | str] = [metric, expected]
+            for values in (first, second, second - first):
+                interval = resamples.interval(values)
+                row += [interval.estimate, interval.low, interval.high]
+            rows.append([*row, queries, recordings])
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def _per_query(self, scores: Floats) -> dict[str, Floats]:
+        best = np.where(self.relevant, scores, -np.inf).argmax(1)
+        of_ranks = ranks(scores, best)
+        return {
+            f"map_at_{CUTOFF}": average_precisions(scores, self.relevant, CUTOFF),
+            **{f"r_at_{cutoff}": hits(of_ranks, cutoff) for cutoff in RECALLS},
+        }
+
+    def _chance(self) -> dict[str, float]:
+        """Expected values of a random order."""
+        clips, right = self.relevant.shape[1], self.relevant.sum(1).tolist()
+
+        def missed(cutoff: int, relevant: int) -> float:
+            cutoff = min(cutoff, clips)
+            return math.comb(clips - relevant, cutoff) / math.comb(clips, cutoff)
+
+        precision = [chance_average_precision(clips, CUTOFF, n) for n in right]
+        return {
+            f"map_at_{CUTOFF}": float(np.mean(precision)),
+            **{f"r_at_{k}": 1 - float(np.mean([missed(k, n) for n in right])) for k in RECALLS},
+        }
+
+
+NAMES = {f"map_at_{CUTOFF}": f"mAP@{CUTOFF}", **{f"r_at_{k}": f"R@{k}" for k in RECALLS}}
+
+
+def as_text(table: pd.DataFrame) -> str:
+    """What `compare` gave, for a terminal."""
+    lines = [f"{'held out':9}{'chance':>8}  {'before':22}{'after':22}gain"]
+    for row in table.to_dict("records"):
+        cells = []
+        for part, sign in (("before", ""), ("after", ""), ("gain", "+")):
+            value, low, high = (row[f"{part}{end}"] for end in ("", "_low", "_high"))
+            cells.append(f"{value:{sign}.3f} [{low:{sign}.3f}, {high:{sign}.3f}]")
+        name = NAMES[row["metric"]]
+        lines.append(f"{name:9}{row['chance']:8.3f}  {cells[0]:22}{cells[1]:22}{cells[2]}")
+    return "\n".join(lines)
+
+
+def verdict(table: pd.DataFrame) -> str:
+    """What the gain in mAP@10 says, in a sentence; and what so few recordings cannot say."""
+    row = table.iloc[0]
+    queries, recordings = int(row["queries"]), int(row["recordings"])
+    said = []
+    if recordings < FEW:
+        said.append(
+            f"{recordings} recordings held out are too few to tell: the intervals themselves are "
+            f"uncertain below {FEW}."
+        )
+    elif row["gain_low"] > 0:
+        said.append("The adapted model is better on recordings that it has not heard.")
+    elif row["gain_high"] < 0:
+        said.append("The adapted model is WORSE on recordings that it has not heard: don't use it.")
+    else:
+        said.append(
+            f"{recordings} recordings with {queries} captions are too few to tell whether the "
+            "adapted model is better: the gain's interval holds 0."
+        )
+    if recordings <= max(RECALLS):
+        said.append(f"Of {recordings} recordings the first {max(RECALLS)} are all: R@10 is 1.")
+    return " ".join(said)

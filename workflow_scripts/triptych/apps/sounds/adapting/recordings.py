@@ -1,0 +1,135 @@
+"""A person's recordings with captions: read, checked as a whole, and split."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from triptych.apps.sounds.search.index import printable
+from triptych.apps.sounds.search.other_formats import READ, SUFFIXES, stream_any
+from triptych.audio.data.decoding import AudioProblem
+from triptych.audio.data.tables import read_strings
+from triptych.audio.models.text_files import clean_caption
+from triptych.audio.training.batches import uniform
+from triptych.core.errors import InputError
+from triptych.core.files import not_a_file, sha256_of
+from triptych.core.progress import Progress
+
+PARTS = ("training", "validation", "held out")
+"""What is learnt from, what an epoch is chosen by, what scores are reported of."""
+SHARES = (0.65, 0.15, 0.2)
+LEAST = 2
+"""Recordings of each part."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A sound file with its captions.
+
+    path: below the folder, with /;  sha256: of its content;  frames: at 32 kHz
+    """
+
+    path: str
+    sha256: str
+    frames: int
+    captions: tuple[str, ...]
+
+    @property
+    def part(self) -> str:
+        """One of PARTS: a function of the content alone.
+
+        So a recording that was held out once is held out whenever a model is adapted, whatever
+        other recordings there are, and a copy of it as well.
+        """
+        drawn = uniform("adapt", self.sha256)
+        training, validation, _ = SHARES
+        return PARTS[0 if drawn < training else 1 if drawn < training + validation else 2]
+
+
+def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
+    """The recordings that a table names, by path; each is decoded once, to see whether it is whole.
+
+    pairs: a CSV file with the columns file (below the folder, or an absolute path) and caption, a
+    file in as many rows as it has captions. Of several files of the same content the first has the
+    captions of all. Raises InputError, naming everything that is wrong with table and files.
+    """
+    table = read_strings(pairs, ("file", "caption"))
+    captions: dict[str, list[str]] = {}
+    problems = []
+    for row, (file, caption) in enumerate(
+        zip(table["file"], table["caption"], strict=True), start=2
+    ):
+        path, problem = _below(folder, file)
+        if problem:
+            problems.append(f"row {row}: {printable(file)!r} {problem}")
+        if not clean_caption(caption).strip():
+            problems.append(f"row {row}: {printable(file)!r} has an empty caption")
+        if not problem:
+            captions.setdefault(path, []).append(caption.strip())
+    recordings: dict[str, Recording] = {}
+    with Progress("check", len(captions), "files") as progress:
+        for path in sorted(captions):
+            try:
+                found = _read(folder, path, captions[path])
+            except (AudioProblem, OSError, ValueError) as problem:  # a name with \0 in it, say
+                told = str(problem).removeprefix(f"{folder / path}: ")
+                problems.append(f"{printable(path)}: {printable(told)}")
+            else:
+                _add(recordings, found)
+            progress.advance()
+    if problems:
+        raise InputError(
+            f"{pairs}: {len(problems)} problems; nothing was computed. Correct the table or the "
+            "files, or take their rows out:\n" + "\n".join(f"  {each}" for each in problems)
+        )
+    return list(recordings.values())
+
+
+def _below(folder: Path, file: str) -> tuple[str, str]:
+    """A file's path below the folder with /, and what is wrong with that."""
+    if not file.strip():
+        return "", "names no file"
+    path = os.path.normpath(file)
+    if os.path.isabs(path):
+        path = os.path.relpath(path, os.path.abspath(folder))
+    if path == os.pardir or path.startswith(os.pardir + os.sep):
+        return path, f"lies outside {folder}"
+    if Path(path).suffix.lower() not in (*READ, *SUFFIXES):
+        return path, "is no sound file by its name's end"
+    return Path(path).as_posix(), ""
+
+
+def _read(folder: Path, path: str, captions: Sequence[str]) -> Recording:
+    if odd := not_a_file(folder / path):
+        raise AudioProblem(odd)
+    frames = sum(map(len, stream_any(folder / path)))
+    if not frames:
+        raise AudioProblem("holds no samples")
+    return Recording(path, sha256_of(folder / path), frames, tuple(dict.fromkeys(captions)))
+
+
+def _add(recordings: dict[str, Recording], found: Recording) -> None:
+    """Add a recording, to the one of the same content if there is one."""
+    same = recordings.get(found.sha256, found)
+    captions = tuple(dict.fromkeys((*same.captions, *found.captions)))
+    recordings[found.sha256] = Recording(same.path, same.sha256, same.frames, captions)
+
+
+def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
+    """The recordings of each of PARTS. Raises InputError for too few."""
+    parts = {part: [each for each in recordings if each.part == part] for part in PARTS}
+    if min(map(len, parts.values())) < LEAST:
+        found = ", ".join(f"{len(each)} {part}" for part, each in parts.items())
+        raise InputError(
+            f"{len(recordings)} recordings are too few: which part each belongs to follows from "
+            f"its content, and these are {found}; {LEAST} of each are the least. Give some thirty, "
+            "better some hundreds"
+        )
+    return parts
+
+
+def all_captions(recordings: Sequence[Recording]) -> Iterator[tuple[Recording, int, str]]:
+    """Each recording with each of its captions and that one's number."""
+    for each in recordings:
+        for position, caption in enumerate(each.captions):
+            yield each, position, caption

@@ -1,0 +1,361 @@
+"""The console commands `triptych index`, `search`, `serve` and `adapt`."""
+
+import argparse
+import json
+import logging
+import os
+import sys
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from triptych.apps.sounds.adapting.settings import BLOCKS, EPOCHS, Wish
+from triptych.core.errors import InputError, positive
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from triptych.apps.sounds.adapting.adapting import Adapted
+    from triptych.apps.sounds.search.embedder import Embedder
+    from triptych.apps.sounds.search.index import Index
+
+INDEX = """\
+Make a folder of sounds searchable by text.
+
+Every sound file below the folder (wav, flac, mp3, ogg, opus, aiff, m4a, wma and others, and the
+sound of videos) is embedded by a trained model, in segments of the length that the model hears at
+once. Run it again after a change: files that are the same are not embedded again, removed ones are
+dropped. What cannot be read is listed and skipped; linked folders are followed, each once.
+"""
+
+SEARCH = """\
+Find sounds in a folder that triptych index has indexed, by a text, by a sound, or by several: what
+stands behind a + counts for a sound, what stands behind a - against it.
+"""
+
+SERVE = """\
+The same search as a page with a search box, players and spectrograms, at an address that only this
+machine can open. It reads the index once, takes no uploads, and stops with Ctrl-C.
+"""
+
+ADAPT = """\
+Fine-tune a model on your own recordings with captions, so that the search finds more of them.
+
+PAIRS is a CSV file with the columns file (below FOLDER) and caption; a file may have several rows.
+A fifth of the recordings is held out, and another part chooses the epoch: the scores before and
+after are of recordings that the model has not learnt from. What this made is a folder that triptych
+index takes as --model. Stopped or killed, it goes on where it was when it is called again.
+"""
+
+EXAMPLES = """\
+examples:
+  triptych index ~/sounds
+  triptych index ~/sounds --model published
+  triptych search "rain on a tin roof" --index ~/sounds
+  triptych search "rain + thunder - wind" --index ~/sounds -n 3 --json
+  triptych search --like bark.wav --index ~/sounds --html hits.html
+  triptych serve --index ~/sounds
+  triptych adapt --model published pairs.csv ~/sounds
+  triptych index ~/sounds --model ~/sounds/triptych-model --rebuild
+"""
+ADAPTED = "triptych-model"
+"""The result, in the folder of recordings, unless another place is given."""
+
+
+def add_commands(commands: Any) -> None:
+    """Add the commands to the subparsers of `triptych`."""
+    index = _parser(commands, "index", "make a folder of sounds searchable by text", INDEX)
+    index.add_argument("folder", type=Path, metavar="FOLDER")
+    index.add_argument(
+        "--index",
+        type=Path,
+        metavar="FILE",
+        help="where the index goes, *.npz (default: triptych-index.npz in the folder)",
+    )
+    index.add_argument(
+        "--rebuild", action="store_true", help="embed everything anew, with another model say"
+    )
+    index.set_defaults(run=_index)
+
+    search = _parser(commands, "search", "find sounds in an indexed folder", SEARCH)
+    search.add_argument(
+        "text",
+        metavar="TEXT",
+        nargs="*",
+        help="what is to be heard, in plain English; several with + and - between them",
+    )
+    search.add_argument(
+        "--like",
+        type=Path,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="a sound that hits resemble; may be given several times, and beside a TEXT",
+    )
+    search.add_argument(
+        "-n", type=positive, default=10, metavar="N", dest="count", help="hits (default: 10)"
+    )
+    search.add_argument(
+        "--each", type=positive, default=3, metavar="N", help="hits in one file (default: 3)"
+    )
+    search.add_argument("--json", action="store_true", help="write the hits as JSON")
+    search.add_argument(
+        "--html", type=Path, metavar="FILE", help="write a page on which they are seen and heard"
+    )
+    search.set_defaults(run=_search)
+
+    serve = _parser(commands, "serve", "search an indexed folder in a browser", SERVE)
+    serve.add_argument(
+        "--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one"
+    )
+    serve.set_defaults(run=_serve)
+
+    adapt = _add_adapt(commands)
+    for parser in (search, serve):
+        parser.add_argument(
+            "--index", type=Path, required=True, metavar="FILE", help="the index, or its folder"
+        )
+    for parser, default in (
+        (index, "the index's own, at first the best one trained here on recordings, or else small"),
+        (adapt, "the best one trained here on recordings, or else small"),
+        (search, "the one that made the index; only --like needs it"),
+    ):
+        parser.add_argument(
+            "--model",
+            type=Path,
+            metavar="FOLDER",
+            help="a trained model; small, which the repository ships; or the name of a finished "
+            f"one that is fetched once: published (dcase2025), salsa, clap (default: {default})",
+        )
+        parser.add_argument(
+            "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
+        )
+
+
+def _add_adapt(commands: Any) -> Any:
+    adapt = _parser(commands, "adapt", "fine-tune a model on your own captioned recordings", ADAPT)
+    adapt.add_argument("pairs", type=Path, metavar="PAIRS", help="a table, *.csv: file, caption")
+    adapt.add_argument("folder", type=Path, metavar="FOLDER", help="where the recordings lie")
+    adapt.add_argument(
+        *("-o", "--output"),
+        type=Path,
+        metavar="FOLDER",
+        help=f"where the adapted model goes (default: {ADAPTED} in the folder of recordings)",
+    )
+    adapt.add_argument(
+        "--blocks",
+        type=lambda text: text if text in ("all", "auto") else positive(text),
+        default="auto",
+        metavar="N",
+        help="blocks of either encoder that are trained, the last ones, with the projections; or "
+        f"all, the whole model (default: {BLOCKS} on a processor, all on a GPU and of small, which "
+        "has no blocks)",
+    )
+    adapt.add_argument(
+        "--epochs", type=positive, default=EPOCHS, help="of which the best is taken (%(default)s)"
+    )
+    adapt.add_argument(
+        "--learning-rate",
+        type=float,
+        metavar="RATE",
+        help="its peak (default: the one that the model was last trained with, or 2e-5)",
+    )
+    adapt.set_defaults(run=_adapt)
+    return adapt
+
+
+def _parser(commands: Any, name: str, summary: str, description: str) -> Any:
+    return commands.add_parser(
+        name,
+        help=summary,
+        description=description,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _index(options: argparse.Namespace) -> int:
+    from triptych.apps.sounds.search.index import NAME, printable, read_index, write_index
+    from triptych.apps.sounds.search.indexing import sound_files, update_index
+    from triptych.apps.sounds.search.text_side import says_model, text_folder
+    from triptych.apps.sounds.search.trained import only_synthesised, segment_seconds
+    from triptych.core.stopping import StopRequest
+
+    if not options.folder.is_dir():
+        raise InputError(f"{options.folder} is not a folder")
+    folder = options.folder.resolve()
+    path = options.index or folder / NAME
+    if path.suffix != ".npz":
+        raise InputError(f"--index {path}: an index is a file *.npz")
+    if not sound_files(folder):
+        raise InputError(f"{folder}: there are no sound files in it or below it")
+    earlier = None if options.rebuild or not path.exists() else read_index(path)
+    if earlier and earlier.root != folder and earlier.root.is_dir():
+        raise InputError(
+            f"{path} is the index of {earlier.root}; give another file by --index, or --rebuild"
+        )
+    model, sha256 = _model_for(earlier, options.model)
+    if only_synthesised(model):
+        print(
+            "this model has heard only synthesised sounds: expect a modest search of recordings; "
+            "--model published fetches one that has heard recordings",
+            file=sys.stderr,
+        )
+    embedder = cache(lambda: _embedder(model, options.device))
+    request = StopRequest()
+    index, update = update_index(
+        folder,
+        earlier,
+        (str(model), sha256, segment_seconds(model)),
+        embedder,
+        lambda current: write_index(current, path),
+        lambda: request.reason,
+    )
+    for entry in index.problems:
+        print(f"skipped {printable(entry.path)}: {printable(entry.problem)}", file=sys.stderr)
+    print(
+        f"{path}: {len(index.entries) - len(index.problems)} files in "
+        f"{index.firsts[-1]} segments of {index.segment_seconds:g} s "
+        f"({update.new} new, {update.moved} moved or copied, {update.kept} as before, "
+        f"{update.removed} removed, {len(index.problems)} skipped); listed in "
+        f"{path.with_suffix('.csv')}"
+    )
+    if update.stopped:
+        print(f"stopped by {update.stopped}; run it again to go on", file=sys.stderr)
+        return 130
+    if says_model(text_folder(path)) != sha256:
+        embedder().write_text(sha256, text_folder(path))
+    return 0
+
+
+def _search(options: argparse.Namespace) -> int:
+    from triptych.apps.sounds.search.query import Searcher, as_records, table
+
+    text = " ".join(options.text)
+    searcher = Searcher(options.index)
+    if options.model:
+        _model_for(searcher.index, options.model)
+    asked = searcher.texts(text) if text.strip() or not options.like else []
+
+    def embed(path: Path, seconds: float) -> "NDArray[np.float32]":
+        from triptych.apps.sounds.search.indexing import segments
+        from triptych.apps.sounds.search.other_formats import stream_any
+
+        cut = [waveform for _, waveform in segments(stream_any(path), seconds)]
+        if not cut:
+            raise InputError(f"{path}: holds no samples")
+        model, _ = _model_for(searcher.index, options.model)
+        return _embedder(model, options.device).sounds(cut)
+
+    asked += [searcher.sound(path, embed) for path in options.like]
+    hits = searcher.best(asked, options.count, options.each)
+    if options.html:
+        from triptych.apps.sounds.search.hits_page import write_page
+
+        query = " ".join([text, *(f"like {path.name}" for path in options.like)]).strip()
+        write_page(options.html, searcher.index, query, hits)
+    print(json.dumps(as_records(hits), indent=1) if options.json else table(hits))
+    return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from triptych.apps.sounds.search.query import Searcher
+    from triptych.apps.sounds.search.server import serve
+
+    return serve(Searcher(options.index), options.port)
+
+
+def _embedder(model: Path, device: str) -> "Embedder":
+    """PyTorch is imported here and nowhere before: it takes seconds."""
+    from triptych.apps.sounds.search.embedder import Embedder
+
+    return Embedder(model, device)
+
+
+def _model_for(index: "Index | None", wanted: Path | None) -> tuple[Path, str]:
+    """The model's folder and digest: the one asked for, or the index's, or the best one.
+
+    Raises InputError where the index was made by another one: its scores would mean nothing.
+    """
+    from triptych.apps.sounds.search.trained import checked_model, chosen_model
+
+    if wanted is not None or index is None:
+        wanted = chosen_model(wanted, partial(print, file=sys.stderr))
+    if index is None:
+        assert wanted is not None
+        return checked_model(wanted)
+    given = wanted or Path(index.model)
+    anew = "run triptych index FOLDER --rebuild to embed the folder anew"
+    if wanted is None and not given.is_dir():
+        raise InputError(
+            f"the index was made by the model in {given}, which is gone: give the folder where it "
+            f"is now by --model, or {anew}"
+        )
+    folder, sha256 = checked_model(given)
+    if sha256 != index.model_sha256:
+        raise InputError(
+            "the index was made by another model "
+            + (f"than {folder}, by {index.model}" if wanted else f"than what lies in {folder} now")
+            + f"; {anew}"
+        )
+    return folder, sha256
+
+
+def _adapt(options: argparse.Namespace) -> int:
+    say = partial(print, file=sys.stderr)
+    if not options.folder.is_dir():
+        raise InputError(f"{options.folder} is not a folder")
+    to = options.output or options.folder / ADAPTED
+    if to.exists():
+        raise InputError(f"{to} is there already: give another place with -o, or remove it")
+    if to.absolute().parent.is_dir() and not os.access(to.absolute().parent, os.W_OK):
+        raise InputError(f"{to.absolute().parent} cannot be written to: give another place with -o")
+    if options.learning_rate is not None and not 0 < options.learning_rate < 1:
+        raise InputError(f"--learning-rate {options.learning_rate}: expected between 0 and 1")
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    from triptych.apps.sounds.adapting.recordings import read_recordings, split
+
+    recordings = read_recordings(options.pairs, options.folder)
+    counts = [f"{len(each)} {part}" for part, each in split(recordings).items()]
+    captions = sum(len(each.captions) for each in recordings)
+    say(f"{len(recordings)} recordings with {captions} captions: {', '.join(counts)}")
+    from triptych.apps.sounds.search.trained import chosen_model
+
+    model = chosen_model(options.model, say)
+
+    from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
+    from triptych.core.device import choose_device
+    from triptych.core.divergence import DivergedError
+    from triptych.core.stopping import Stopped, StopRequest
+
+    try:
+        device = choose_device(options.device)
+    except ValueError as problem:
+        raise InputError(str(problem)) from problem
+    blocks = None if options.blocks == "all" else options.blocks
+    wish = Wish(blocks, options.epochs, options.learning_rate)
+    try:
+        done = adapt(
+            model, options.folder.resolve(), recordings, to.absolute(), wish, device, StopRequest()
+        )
+    except Stopped as stopped:
+        say(f"stopped by {stopped.reason}; run it again to go on")
+        return 130
+    except DivergedError as problem:
+        raise InputError(f"{problem} Here that is --learning-rate.") from problem
+    _tell(done, options.epochs)
+    print(f"{to}: triptych index FOLDER --model {to} --rebuild")
+    return 0
+
+
+def _tell(done: "Adapted", epochs: int) -> None:
+    from triptych.apps.sounds.adapting.held_out import as_text, verdict
+
+    print(as_text(done.scores))
+    print(verdict(done.scores))
+    before, after = done.validation
+    chosen = f"epoch {done.epoch} of {epochs}, by the validation part"
+    print(f"{chosen}: mAP@10 {after:.3f}, before {before:.3f}")
+    if after <= before:
+        print("No epoch was better there than the model as it was: rather keep that one.")

@@ -1,0 +1,129 @@
+"""A trained model put to use: sounds and texts to embeddings, and its text side as ONNX."""
+
+import json
+import shutil
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from triptych.apps.sounds.search.text_side import (
+    INPUTS,
+    NETWORK,
+    OUTPUT,
+    TABLE,
+    TOKENIZER,
+    TOLERANCE,
+    TextSide,
+)
+from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
+from triptych.audio.models.model_files import open_model
+from triptych.core.device import choose_device
+from triptych.core.errors import InputError
+from triptych.core.files import partial_prefix
+
+if TYPE_CHECKING:
+    from triptych.audio.models.clap import Clap
+    from triptych.audio.models.retrieval import RetrievalModel
+
+PRECISION = "tf32"  # float32 on a CPU
+TRIED = ("rain", "A dog barks twice, far away; then somebody shuts a heavy door.", "", "wind " * 90)
+"""Texts of which the written network must say what PyTorch says: short, long, empty, cut."""
+
+
+class _Waveforms:
+    """Waveforms in memory as a store of clips, named by their numbers."""
+
+    def __init__(self, waveforms: Sequence[NDArray[np.float32]]) -> None:
+        self._waveforms = waveforms
+
+    def frames(self, clip: str) -> int:
+        return len(self._waveforms[int(clip)])
+
+    def read(self, clip: str, start: int = 0, frames: int | None = None) -> NDArray[np.float32]:
+        waveform = self._waveforms[int(clip)]
+        return waveform[start : None if frames is None else start + frames]
+
+
+class Embedder:
+    """A model from its folder, on a device."""
+
+    def __init__(self, folder: Path, device: str) -> None:
+        """device: "auto", "cpu" or "cuda"."""
+        self._device = choose_device(device)
+        self._model = open_model(folder, self._device)
+        self.batch_seconds = BATCH_SECONDS[self._device.type]
+
+    def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+        """Normalised embeddings [W, D] of waveforms, each float32 [frames] at 32 kHz."""
+        names = [str(number) for number in range(len(waveforms))]
+        return embed_clips(self._model, _Waveforms(waveforms), names, self._device, PRECISION)
+
+    def text(self, text: str) -> NDArray[np.float32]:
+        """Normalised embedding [D] of a text, as the text side beside an index gives it, too."""
+        return embed_captions(self._model, [text], self._device, PRECISION)[0]
+
+    def write_text(self, model_sha256: str, folder: Path) -> None:
+        """Write the model's text side for searches, which need it alone. Raises InputError."""
+        model = self._model.cpu()
+        write_text_side(model, model_sha256, folder)
+        model.to(self._device)
+
+
+class _Text(nn.Module):
+    """Tokens to unit vectors, as a network of two inputs."""
+
+    def __init__(self, model: "RetrievalModel | Clap") -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        return self.model.embed_text({"input_ids": ids, "attention_mask": mask})
+
+
+def write_text_side(model: "RetrievalModel | Clap", model_sha256: str, folder: Path) -> None:
+    """Write the text side of a model (on the CPU, in evaluation mode) into a folder, whole.
+
+    Raises InputError where the written network says otherwise than PyTorch.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=partial_prefix(folder)) as made:
+        written = Path(made) / folder.name
+        written.mkdir()
+        _export(_Text(model), written / NETWORK)
+        text = model.text
+        text.tokenizer.save(str(written / TOKENIZER), pretty=False)
+        table = {"model_sha256": model_sha256, "cleans": text.cleans, "longest": text.longest}
+        (written / TABLE).write_text(json.dumps(table) + "\n", encoding="utf-8")
+        _compare(TextSide(written), model)
+        if folder.exists():
+            shutil.rmtree(folder)
+        written.rename(folder)
+
+
+def _export(network: nn.Module, path: Path) -> None:
+    from triptych.core.weights import exported  # takes seconds to import
+
+    ids = torch.ones(2, 9, dtype=torch.int64)  # no size of which is special
+    sizes = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
+    program = exported(network, (ids, torch.ones_like(ids)), INPUTS, OUTPUT, (sizes, sizes))
+    for node in program.model.graph:
+        node.metadata_props.clear()  # traces
+    program.save(path, external_data=True)
+
+
+def _compare(written: TextSide, model: "RetrievalModel | Clap") -> None:
+    for each in TRIED:
+        with torch.inference_mode():
+            expected = model.embed_text(model.text.tokenize([each]))[0].numpy()
+        apart = float(np.abs(written.text(each) - expected).max())
+        if not apart <= TOLERANCE:
+            raise InputError(
+                f"the text side as ONNX differs from PyTorch's by {apart:.1e} for {each[:40]!r}, "
+                f"at most {TOLERANCE:.0e} is allowed: report this with the model's name"
+            )

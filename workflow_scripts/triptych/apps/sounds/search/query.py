@@ -1,0 +1,227 @@
+"""The best segments of an index for a query."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from triptych.apps.sounds.search.index import Index, index_path, printable, read_index
+from triptych.apps.sounds.search.text_side import TextSide, says_model, text_folder
+from triptych.core.errors import InputError
+from triptych.core.files import not_a_file, sha256_of
+
+BLOCK_ROWS = 64
+"""Rows that are widened to float32 at a time: at 1024 dimensions 256 kB, which stay in a
+core's own cache."""
+EACH = 3
+"""Places in one file, at most, unless more are asked for."""
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A segment of a file that fits: `start` and `end` in seconds; row: its number in the index.
+
+    `whole`: the file is this one segment.
+    """
+
+    rank: int
+    score: float
+    file: str
+    start: float
+    end: float
+    whole: bool
+    row: int
+
+
+def parts(text: str) -> list[tuple[float, str]]:
+    """What a query asks for and what it asks against: "rain + thunder - wind".
+
+    A + or - that stands by itself is a sign. Returns 1 or -1 with each text, in order.
+    """
+    found: list[tuple[float, list[str]]] = [(1.0, [])]
+    for word in text.split():
+        if word in ("+", "-"):
+            found.append((1.0 if word == "+" else -1.0, []))
+        else:
+            found[-1][1].append(word)
+    return [(sign, " ".join(words)) for sign, words in found if words]
+
+
+def combined(vectors: Sequence[tuple[float, ArrayLike]]) -> NDArray[np.float32]:
+    """One unit vector [D] of several, each with its weight: what is alike to those above 0 and not
+    to those below. Raises ValueError where they cancel out.
+    """
+    total = np.sum([weight * np.asarray(vector) for weight, vector in vectors], axis=0)
+    length = float(np.linalg.norm(total))
+    if length < 1e-6:
+        raise ValueError("the parts of the query cancel out")
+    return np.asarray(total / length, np.float32)
+
+
+def similarities(
+    embeddings: NDArray[np.float16], query: ArrayLike, threads: int | None = None
+) -> NDArray[np.float32]:
+    """Cosine similarities [R] of all rows [R, D], unit vectors, with a query [D], in float32.
+
+    threads: as many as there are cores unless given.
+    """
+    vector = np.ascontiguousarray(query, np.float32)
+    threads = threads or os.cpu_count() or 1
+    scores = np.empty(len(embeddings), np.float32)
+    each = -(-len(embeddings) // threads // BLOCK_ROWS) * BLOCK_ROWS or BLOCK_ROWS
+    spans = [slice(first, first + each) for first in range(0, len(embeddings), each)]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda span: _score(embeddings[span], vector, scores[span]), spans))
+    return scores
+
+
+def _score(
+    rows: NDArray[np.float16], vector: NDArray[np.float32], scores: NDArray[np.float32]
+) -> None:
+    """NumPy widens float16 one number at a time, in 4 times the time of this.
+
+    A float16's bits, shifted, are those of a float32 that is 2^112 times too small: its exponent
+    counts from 15 and not from 127. That factor goes into the query.
+    """
+    bits, raised = rows.view(np.int16), vector * np.float32(2.0**112)
+    wide = np.empty((BLOCK_ROWS, rows.shape[1]), np.int32)
+    for first in range(0, len(rows), BLOCK_ROWS):
+        block = bits[first : first + BLOCK_ROWS]
+        into = wide[: len(block)]
+        np.left_shift(block, 13, out=into, dtype=np.int32)
+        np.bitwise_and(into, np.int32(-0x70000001), out=into)  # bits 28 to 30: the sign's copies
+        np.dot(into.view(np.float32), raised, out=scores[first : first + BLOCK_ROWS])
+
+
+def best_hits(index: Index, query: ArrayLike, count: int, each: int = EACH) -> list[Hit]:
+    """The segments that are most similar to a query, best first, `each` of one file at most.
+
+    query: [D], of length one. Of two segments of a file that touch only the better one is a hit.
+    Equal scores stand in the order of the paths.
+    """
+    if not len(index.embeddings):
+        return []
+    scores = similarities(index.embeddings, query)
+    hits: list[Hit] = []
+    taken: dict[str, list[int]] = {}
+    for row in _descending(scores, 8 * count * each):
+        entry, start, end = index.segment(row)
+        before = taken.setdefault(entry.path, [])
+        if len(before) >= each or any(abs(row - other) == 1 for other in before):
+            continue
+        before.append(row)
+        file = os.fspath(index.root / entry.path)
+        whole = len(entry.embeddings) == 1
+        hits.append(Hit(len(hits) + 1, float(scores[row]), file, start, end, whole, row))
+        if len(hits) == count:
+            break
+    return hits
+
+
+def table(hits: list[Hit]) -> str:
+    """Hits as lines for a terminal: rank, score, file from here, and time in long files."""
+    lines = ["rank  score  file"]
+    for hit in hits:
+        when = "" if hit.whole else f"  {clock(hit.start)} to {clock(hit.end)}"
+        lines.append(f"{hit.rank:>4}  {hit.score:5.3f}  {from_here(hit.file)}{when}")
+    return "\n".join(lines)
+
+
+def as_records(hits: list[Hit]) -> list[dict[str, object]]:
+    """Hits for other programs: rank, score, file, start and end (seconds)."""
+    return [
+        {
+            "rank": hit.rank,
+            "score": round(hit.score, 6),
+            "file": hit.file,
+            "start": round(hit.start, 3),
+            "end": round(hit.end, 3),
+        }
+        for hit in hits
+    ]
+
+
+def clock(seconds: float) -> str:
+    """90 -> 00:01:30, 3700 -> 01:01:40"""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{rest:02}"
+
+
+def from_here(file: str) -> str:
+    """A file's path as text, from the working directory where it lies below that."""
+    here = Path.cwd()
+    path = Path(file)
+    return printable(os.fspath(path.relative_to(here) if path.is_relative_to(here) else path))
+
+
+def _descending(scores: NDArray[np.float32], first: int) -> Iterator[int]:
+    """Rows by falling score, equal ones in order; the `first` without sorting all the others."""
+    least = np.partition(scores, -first)[-first] if first < len(scores) else -np.inf
+    for rows in (np.flatnonzero(scores >= least), np.flatnonzero(scores < least)):
+        yield from rows[np.argsort(-scores[rows], kind="stable")].tolist()
+
+
+Vector = NDArray[np.float32]
+Weighted = tuple[float, Vector]
+
+
+class Searcher:
+    """What answers queries. The index is read once, its text side when a text is asked for."""
+
+    def __init__(self, given: Path) -> None:
+        """given: the index, or the folder that it lies in. Raises InputError."""
+        self.path = index_path(given)
+        if not self.path.exists():
+            raise InputError(f"there is no index {self.path}: make one with triptych index FOLDER")
+        self.index = read_index(self.path)
+
+    @cached_property
+    def _text_side(self) -> TextSide:
+        folder = text_folder(self.path)
+        if says_model(folder) != self.index.model_sha256:
+            raise InputError(
+                f"{folder} does not hold the text side of the index's model: run triptych index "
+                f"{self.index.root} again, which writes it"
+            )
+        return TextSide(folder)
+
+    def texts(self, query: str) -> list[Weighted]:
+        """The parts of a query such as "rain + thunder - wind". Raises InputError for none."""
+        asked = parts(query)
+        if not asked:
+            raise InputError("the TEXT is empty: what shall be searched for?")
+        return [(weight, self._text_side.text(text)) for weight, text in asked]
+
+    def sound(self, path: Path, embed: Callable[[Path, float], Vector]) -> Weighted:
+        """A sound file as a part of a query: the mean over its segments.
+
+        embed: makes embeddings [S, D] of a file's segments of so many seconds; not asked for a
+        file that is in the index. Raises InputError for what can't be read.
+        """
+        if odd := not_a_file(path):
+            raise InputError(f"{path}: {odd}")
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file")
+        digest = sha256_of(path)
+        known = [entry.embeddings for entry in self.index.entries if entry.sha256 == digest]
+        rows = known[0].astype(np.float32) if known else embed(path, self.index.segment_seconds)
+        return 1.0, combined([(1.0, row) for row in rows])
+
+    def segment(self, row: int) -> Weighted:
+        """A segment of the index as a part of a query. Raises InputError for a wrong number."""
+        if not 0 <= row < len(self.index.embeddings):
+            raise InputError(f"there is no segment {row}: {len(self.index.embeddings)} are indexed")
+        return 1.0, np.asarray(self.index.embeddings[row], np.float32)
+
+    def best(self, asked: list[Weighted], count: int, each: int = EACH) -> list[Hit]:
+        """The best segments for the parts of a query together. Raises InputError."""
+        try:
+            return best_hits(self.index, combined(asked), count, each)
+        except ValueError as problem:
+            raise InputError(f"nothing can be searched for: {problem}") from problem
