@@ -326,8 +326,8 @@ def _adapt(options: argparse.Namespace) -> int:
 
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
     from triptych.core.device import choose_device
-    from triptych.core.divergence import DivergedError
     from triptych.core.stopping import Stopped, StopRequest
+    from triptych.core.training_loop import DivergedError
 
     try:
         device = choose_device(options.device)
