@@ -3,13 +3,31 @@
 
 include: "style_inputs.smk"
 include: "style_report.smk"
-include: "style_beyond.smk"
 
 
 rule style:
     """Style transfer (Shen and Wang 2022): all its tables and figures."""
     input:
         STYLE.products,
+
+
+TRAINING, FILM = STYLE.config["training"], STYLE.config["video"]
+
+
+def version1_targets(wildcards):
+    """Version 1's pictures in each of a network's styles, and their index, in turn; or none."""
+    return expand(
+        "results/style/version1_targets/{style}/{file}",
+        style=STYLE.styles(wildcards.painting),
+        file=["pictures.bin", "index.csv"],
+    ) * bool(STYLE.config["version1_targets"]["pictures"])
+
+
+def paintings_learnt(wildcards):
+    """The paintings that a network is trained for."""
+    return expand(
+        "results/style/paintings/{style}.png", style=STYLE.styles(wildcards.painting)
+    )
 
 
 wildcard_constraints:
@@ -20,10 +38,12 @@ wildcard_constraints:
 rule style_optimize:
     """Version 1: optimise all images of one experiment, many at once."""
     input:
-        contents=STYLE.contents_of,
-        paintings=found(STYLE.paintings_of),
-        backbones=found(STYLE.backbones_of),
-        photographs=STYLE.crops("crops.bin", "index.csv"),
+        contents=lambda w: style_contents(w.experiment),
+        paintings=lambda w: style_paintings(w.experiment),
+        backbones=found(
+            lambda w: map(STYLE.backbone, STYLE.names("backbone", w.experiment))
+        ),
+        photographs=[f"{CROPS}/crops.bin", f"{CROPS}/index.csv"],
     output:
         runs="results/style/optimize/{experiment}/runs.csv",
         history="results/style/optimize/{experiment}/history.csv",
@@ -38,7 +58,7 @@ rule style_optimize:
     resources:
         gpu=GPU,
     params:
-        runs=STYLE.rows,
+        runs=lambda w: STYLE.rows(w.experiment),
         calibration=STYLE.config["calibration"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_optimize/{experiment}"),
@@ -50,13 +70,13 @@ rule style_optimize:
 rule style_teach:
     """Version 1 paints some of the crops in a painting's style, for Version 2 to learn from."""
     input:
-        crops=STYLE.crops("crops.bin")[0],
-        index=STYLE.crops("index.csv")[0],
-        painting=found(lambda wildcards: STYLE.painting(wildcards.painting)),
+        crops=f"{CROPS}/crops.bin",
+        index=f"{CROPS}/index.csv",
+        painting="results/style/paintings/{painting}.png",
         backbone=found(STYLE.backbone("loss")),
     output:
-        pictures="results/style/lessons/{painting}/pictures.bin",
-        index="results/style/lessons/{painting}/index.csv",
+        pictures="results/style/version1_targets/{painting}/pictures.bin",
+        index="results/style/version1_targets/{painting}/index.csv",
     log:
         "results/logs/style_teach/{painting}.log",
     benchmark:
@@ -68,8 +88,8 @@ rule style_teach:
         gpu=GPU,
     params:
         painting="{painting}",
-        painting_size=STYLE.config["training"]["painting_size"],
-        lessons=STYLE.config["lessons"],
+        painting_size=TRAINING["painting_size"],
+        version1_targets=STYLE.config["version1_targets"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_teach/{painting}"),
         code=code("style_teach"),
@@ -80,12 +100,17 @@ rule style_teach:
 rule style_train:
     """Version 2: train a network for one painting."""
     input:
-        crops=STYLE.crops("crops.bin")[0],
-        index=STYLE.crops("index.csv")[0],
-        lessons=STYLE.lessons,
-        paintings=found(STYLE.paintings_learnt),
+        crops=f"{CROPS}/crops.bin",
+        index=f"{CROPS}/index.csv",
+        version1_targets=version1_targets,
+        paintings=paintings_learnt,
         backbone=found(STYLE.backbone("loss")),
-        begun=found(STYLE.begun),
+        initial=found(
+            expand(
+                "resources/style/networks/{name}.safetensors",
+                name=filter(None, [STYLE.config["networks"]["initial_weights"]]),
+            )
+        ),
     output:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
         losses="results/style/networks/{painting}/{variant}/losses.csv",
@@ -101,15 +126,15 @@ rule style_train:
         gpu=GPU,
     params:
         painting="{painting}",
-        styles=lambda wildcards: STYLE.styles(wildcards.painting),
+        styles=lambda w: STYLE.styles(w.painting),
         variant="{variant}",
         origin=STYLE.config["networks"]["origin"],
         architecture=STYLE.config["network"],
-        pooling=STYLE.config["training"]["pooling"],
-        painting_size=STYLE.config["training"]["painting_size"],
-        losses=STYLE.losses,
-        lessons=STYLE.config["lessons"],
-        training=STYLE.config["training"]["schedule"],
+        pooling=TRAINING["pooling"],
+        painting_size=TRAINING["painting_size"],
+        losses=lambda w: STYLE.losses(w.variant),
+        version1_targets=STYLE.config["version1_targets"],
+        training=TRAINING["schedule"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),
         code=code("style_train"),
@@ -121,12 +146,12 @@ rule style_select:
     """Choose the checkpoint with the lowest loss on held-out photographs."""
     input:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
-        crops=STYLE.crops("crops.bin")[0],
-        index=STYLE.crops("index.csv")[0],
-        lessons=STYLE.lessons,
-        paintings=found(STYLE.paintings_learnt),
+        crops=f"{CROPS}/crops.bin",
+        index=f"{CROPS}/index.csv",
+        version1_targets=version1_targets,
+        paintings=paintings_learnt,
         backbone=found(STYLE.backbone("loss")),
-        content=STYLE.contents(STYLE.config["stylised"]["contents"][:1])[0],
+        content=f"results/style/contents/{STYLE.config['stylised']['contents'][0]}.png",
     output:
         network="results/style/networks/{painting}/{variant}/network.safetensors",
         selection="results/style/networks/{painting}/{variant}/selection.csv",
@@ -140,12 +165,12 @@ rule style_select:
     resources:
         gpu=GPU,
     params:
-        pooling=STYLE.config["training"]["pooling"],
-        painting_size=STYLE.config["training"]["painting_size"],
-        losses=STYLE.losses,
-        batch=STYLE.config["training"]["schedule"]["batch"],
-        precision=STYLE.config["training"]["schedule"]["precision"],
-        sheet_size=STYLE.config["training"]["sheet_size"],
+        pooling=TRAINING["pooling"],
+        painting_size=TRAINING["painting_size"],
+        losses=lambda w: STYLE.losses(w.variant),
+        batch=TRAINING["schedule"]["batch"],
+        precision=TRAINING["schedule"]["precision"],
+        sheet_size=TRAINING["sheet_size"],
         device=config["device"],
         code=code("style_select"),
     script:
@@ -155,7 +180,7 @@ rule style_select:
 rule style_export:
     """Write a network as ONNX, and compare it with the original in onnxruntime."""
     input:
-        network=found(STYLE.network_named),
+        network=found(lambda w: STYLE.network(w.painting, w.variant)),
     output:
         network="results/style/networks/{painting}/{variant}/network.onnx",
         parity="results/style/networks/{painting}/{variant}/parity.csv",
@@ -176,8 +201,8 @@ rule style_export:
 rule style_stylize:
     """Version 2: stylise photographs with one network."""
     input:
-        network=found(STYLE.network_shown),
-        contents=STYLE.contents(STYLE.shown_contents),
+        network=found(lambda w: STYLE.network(w.painting, STYLE.shown[w.painting])),
+        contents=expand("results/style/contents/{name}.png", name=STYLE.shown_contents),
     output:
         runs="results/style/stylised/{painting}/runs.csv",
         images=expand(
@@ -195,7 +220,7 @@ rule style_stylize:
         gpu=GPU,
     params:
         painting="{painting}",
-        variant=lambda wildcards: STYLE.shown[wildcards.painting],
+        variant=lambda w: STYLE.shown[w.painting],
         precision=STYLE.config["stylised"]["precision"],
         device=config["device"],
         code=code("style_stylize"),
@@ -206,12 +231,15 @@ rule style_stylize:
 rule style_quality:
     """Measure every result against its photograph and its painting."""
     input:
-        optimised=STYLE.of_experiments("runs.csv"),
-        images=STYLE.of_experiments("images"),
+        optimised=style_experiments("runs.csv"),
+        images=style_experiments("images"),
         stylised=STYLE.stylised_runs,
-        contents=STYLE.all_contents,
-        paintings=found(STYLE.all_paintings),
-        held_out=found(STYLE.backbone("held_out")),
+        contents=expand(
+            "results/style/contents/{name}.png",
+            name=dict.fromkeys([*STYLE.names("content"), *STYLE.shown_contents]),
+        ),
+        paintings=expand("results/style/paintings/{name}.png", name=PAINTINGS_SHOWN),
+        validation=found(STYLE.backbone("validation")),
     output:
         "results/style/quality.csv",
     log:
@@ -230,7 +258,7 @@ rule style_quality:
 rule style_film:
     """The video to be stylised: generated, with sound, or the user's own."""
     input:
-        **{name: found(file) for name, file in STYLE.video_source.items()},
+        **({"video": found(FILM["path"])} if FILM["source"] == "path" else {}),
     output:
         "results/style/video/source.mp4",
     log:
@@ -240,7 +268,7 @@ rule style_film:
     conda:
         "../envs/style.yaml"
     params:
-        film=STYLE.config["video"]["film"],
+        film=FILM["film"],
         code=code("style_film"),
     script:
         "../workflow_scripts/style/film.py"
@@ -250,7 +278,7 @@ rule style_video:
     """Stylise the video's frames in batches, losslessly."""
     input:
         source="results/style/video/source.mp4",
-        network=found(STYLE.network_named),
+        network=found(lambda w: STYLE.network(w.painting, w.variant)),
     output:
         frames="results/style/video/{painting}/{variant}/frames.mkv",
         times="results/style/video/{painting}/{variant}/times.csv",
@@ -266,9 +294,9 @@ rule style_video:
     resources:
         gpu=GPU,
     params:
-        batch=STYLE.config["video"]["batch"],
+        batch=FILM["batch"],
         precision=STYLE.config["stylised"]["precision"],
-        speed=STYLE.config["video"]["speed"],
+        speed=FILM["speed"],
         device=config["device"],
         code=code("style_video"),
     script:
@@ -295,8 +323,8 @@ rule style_encode:
     params:
         painting="{painting}",
         variant="{variant}",
-        crf=STYLE.config["video"]["crf"],
-        strip=STYLE.config["video"]["strip"],
+        crf=FILM["crf"],
+        strip=FILM["strip"],
         code=code("style_encode"),
     script:
         "../workflow_scripts/style/encode.py"
@@ -305,8 +333,8 @@ rule style_encode:
 rule style_time:
     """Time both versions by image size, and Version 1 by content loss."""
     input:
-        photographs=STYLE.crops("crops.bin", "index.csv"),
-        painting=found(STYLE.painting(STYLE.config["timing"]["painting"])),
+        photographs=[f"{CROPS}/crops.bin", f"{CROPS}/index.csv"],
+        painting=f"results/style/paintings/{STYLE.config['timing']['painting']}.png",
         alexnet=found(STYLE.backbone("alexnet")),
         vgg=found(STYLE.backbone("vgg")),
         network=found(STYLE.network(STYLE.main, STYLE.shown[STYLE.main])),

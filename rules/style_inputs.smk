@@ -1,6 +1,34 @@
 """What the style study starts from: photographs, paintings, backbones."""
 
 STYLE = WINGS["style"]
+PHOTOGRAPHS = STYLE.config["photographs"]
+CROPS = f"results/style/photographs/{PHOTOGRAPHS['source']}"
+"""Where the training photographs lie."""
+
+
+def style_contents(*experiments):
+    """The photographs of these experiments, or of all."""
+    names = STYLE.names("content", *experiments)
+    return expand("results/style/contents/{name}.png", name=names)
+
+
+def style_paintings(*experiments):
+    """The paintings of these experiments, or of all."""
+    names = STYLE.names("painting", *experiments)
+    return expand("results/style/paintings/{name}.png", name=names)
+
+
+def style_experiments(file, *names):
+    """A file of these experiments, or of all."""
+    names = names or STYLE.config["experiments"]
+    return expand("results/style/optimize/{name}/{file}", name=names, file=file)
+
+
+def style_source(catalogue, name):
+    """The file that a painting or a content is read from: the user's own, or a download."""
+    return (
+        STYLE.config[catalogue][name].get("path") or f"results/style/downloads/{name}"
+    )
 
 
 wildcard_constraints:
@@ -45,8 +73,8 @@ rule style_prepare_coco:
         "../envs/style.yaml"
     threads: 8
     params:
-        size=STYLE.config["photographs"]["size"],
-        held_out=STYLE.config["photographs"]["held_out"],
+        size=PHOTOGRAPHS["size"],
+        validation=PHOTOGRAPHS["validation"],
         code=code("style_prepare_coco"),
     script:
         "../workflow_scripts/style/prepare_coco.py"
@@ -68,13 +96,13 @@ rule style_prepare_photographs:
         "../envs/style.yaml"
     params:
         source="{source}",
-        path=STYLE.config["photographs"].get("path"),
-        size=STYLE.config["photographs"]["size"],
-        held_out=STYLE.config["photographs"]["held_out"],
-        crops=STYLE.config["photographs"]["crops"],
-        seed=STYLE.config["photographs"]["seed"],
-        generated=STYLE.config["photographs"]["generated"],
-        reserved=STYLE.config["photographs"]["reserved"],
+        path=PHOTOGRAPHS.get("path"),
+        size=PHOTOGRAPHS["size"],
+        validation=PHOTOGRAPHS["validation"],
+        crops=PHOTOGRAPHS["crops"],
+        seed=PHOTOGRAPHS["seed"],
+        generated=PHOTOGRAPHS["generated"],
+        reserved=PHOTOGRAPHS["reserved"],
         code=code("style_prepare_photographs"),
     script:
         "../workflow_scripts/style/prepare_photographs.py"
@@ -123,13 +151,15 @@ rule style_download_picture:
 rule style_prepare_painting:
     """Check a painting that was downloaded, or is the user's own."""
     input:
-        found(STYLE.painting_source),
+        found(lambda w: style_source("paintings", w.painting)),
     output:
         "results/style/paintings/{painting}.png",
     log:
         "results/logs/style_prepare_painting/{painting}.log",
     benchmark:
         "results/benchmarks/style_prepare_painting/{painting}.tsv"
+    wildcard_constraints:
+        painting=STYLE.others("paintings", "shipped"),
     conda:
         "../envs/style.yaml"
     params:
@@ -142,7 +172,7 @@ rule style_prepare_painting:
 rule style_prepare_content:
     """Prepare a photograph to be stylised, downloaded or the user's own."""
     input:
-        found(STYLE.content_source),
+        found(lambda w: style_source("contents", w.content)),
     output:
         "results/style/contents/{content}.png",
     log:
@@ -150,21 +180,44 @@ rule style_prepare_content:
     benchmark:
         "results/benchmarks/style_prepare_content/{content}.tsv"
     wildcard_constraints:
-        content=STYLE.other_contents,
+        content=STYLE.others("contents", "embedded", "generated"),
     conda:
         "../envs/style.yaml"
     params:
-        height=STYLE.content_size(0),
-        width=STYLE.content_size(1),
+        size=lambda w: STYLE.config["contents"][w.content].get("size"),
         code=code("style_prepare_content"),
     script:
         "../workflow_scripts/style/prepare_content.py"
 
 
+SHIPPED_PAINTINGS = STYLE.sources("paintings", "shipped")
+
+
+rule style_shipped_paintings:
+    """Copy the paintings that the repository ships to where all paintings of a run lie."""
+    input:
+        [shipped(f"resources/style/paintings/{name}.png") for name in SHIPPED_PAINTINGS],
+    output:
+        expand("results/style/paintings/{name}.png", name=SHIPPED_PAINTINGS),
+    log:
+        "results/logs/style_shipped_paintings/style_shipped_paintings.log",
+    benchmark:
+        "results/benchmarks/style_shipped_paintings/style_shipped_paintings.tsv"
+    conda:
+        "../envs/style.yaml"
+    params:
+        code=code("style_shipped_paintings"),
+    script:
+        "../workflow_scripts/style/shipped_paintings.py"
+
+
+CUT = STYLE.sources("contents", "embedded", "generated")
+
+
 rule style_cut_contents:
     """Prepare what is to be stylised and needs no file: bundled photographs, landscapes."""
     output:
-        STYLE.contents(STYLE.made_here),
+        expand("results/style/contents/{name}.png", name=CUT),
     log:
         "results/logs/style_cut_contents/style_cut_contents.log",
     benchmark:
@@ -173,9 +226,7 @@ rule style_cut_contents:
     conda:
         "../envs/style.yaml"
     params:
-        photographs=[
-            STYLE.config["contents"][name] | {"name": name} for name in STYLE.made_here
-        ],
+        photographs=[STYLE.config["contents"][name] | {"name": name} for name in CUT],
         code=code("style_cut_contents"),
     script:
         "../workflow_scripts/style/cut_contents.py"

@@ -1,4 +1,13 @@
-"""The style paper's table and figures, from the study's tidy files."""
+"""What the style study shows: the paper's table and figures, and what goes beyond them."""
+
+PAINTINGS_SHOWN = list(dict.fromkeys([*STYLE.names("painting"), *STYLE.shown]))
+LARGE = STYLE.config["stylised"]["large"]
+SHIPPED = STYLE.config["networks"]["shipped"]
+
+
+def style_trained(file):
+    """A file of every network that this run trains."""
+    return [f"results/style/networks/{p}/{v}/{file}" for p, v in STYLE.trained]
 
 
 rule style_table1:
@@ -26,11 +35,11 @@ rule style_table1:
 rule style_draw_optimisation:
     """Version 1 by backbone and optimizer: Figures 2, 3, 5 and 6, seconds to a given loss."""
     input:
-        runs=STYLE.of_experiments("runs.csv", ("backbones", "optimizers")),
-        history=STYLE.of_experiments("history.csv", ("backbones", "optimizers")),
-        images=STYLE.of_experiments("images", ("backbones", "optimizers")),
-        contents=STYLE.experiment_contents(),
-        paintings=found(STYLE.experiment_paintings()),
+        runs=style_experiments("runs.csv", "backbones", "optimizers"),
+        history=style_experiments("history.csv", "backbones", "optimizers"),
+        images=style_experiments("images", "backbones", "optimizers"),
+        contents=style_contents(),
+        paintings=style_paintings(),
     output:
         figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
         figure3=figure("style_figure3", "Figure 3", "results by backbone"),
@@ -78,10 +87,10 @@ rule style_figure4:
 rule style_draw_gallery:
     """Version 1 in several styles (Figure 7), and at several sizes."""
     input:
-        runs=STYLE.of_experiments("runs.csv", ("paintings", "sizes")),
-        images=STYLE.of_experiments("images", ("paintings", "sizes")),
-        contents=STYLE.experiment_contents(),
-        paintings=found(STYLE.experiment_paintings()),
+        runs=style_experiments("runs.csv", "paintings", "sizes"),
+        images=style_experiments("images", "paintings", "sizes"),
+        contents=style_contents(),
+        paintings=style_paintings(),
     output:
         figure7=figure("style_figure7", "Figure 7", "several styles"),
         sizes=figure("style_sizes", "Sizes", "Version 1 by image size"),
@@ -101,7 +110,9 @@ rule style_draw_gallery:
 rule style_figure8:
     """Figure 8: a large photograph (Version 2)."""
     input:
-        **{name: found(file) for name, file in STYLE.large.items()},
+        result=f"results/style/stylised/{STYLE.main}/{LARGE}.png",
+        content=f"results/style/contents/{LARGE}.png",
+        painting=f"results/style/paintings/{STYLE.main}.png",
         stylised_runs=STYLE.stylised_runs,
     output:
         figure("style_figure8", "Figure 8", "a large photograph"),
@@ -116,3 +127,132 @@ rule style_figure8:
         code=code("style_figure8"),
     script:
         "../workflow_scripts/style/figure8.py"
+
+
+rule style_presets:
+    """The paper's text, its authors' code and tuned settings."""
+    input:
+        runs="results/style/optimize/presets/runs.csv",
+        history="results/style/optimize/presets/history.csv",
+        images="results/style/optimize/presets/images",
+        contents=style_contents("presets"),
+        paintings=style_paintings("presets"),
+    output:
+        figure("style_presets", "Presets", "text, code and tuned settings"),
+    log:
+        "results/logs/style_presets/style_presets.log",
+    benchmark:
+        "results/benchmarks/style_presets/style_presets.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_presets"),
+    script:
+        "../workflow_scripts/style/presets.py"
+
+
+rule style_draw_networks:
+    """The networks that this run trained: losses and checkpoints."""
+    input:
+        losses=style_trained("losses.csv"),
+        selection=style_trained("selection.csv"),
+        samples=style_trained("samples.png"),
+        sheets=style_trained("checkpoints.png"),
+        shipped=found(expand("resources/style/networks/{name}.png", name=SHIPPED)),
+    output:
+        training=figure("style_training", "Training", "losses of Version 2"),
+        checkpoints=figure(
+            "style_checkpoints", "Checkpoints", "one photograph through training"
+        ),
+    log:
+        "results/logs/style_draw_networks/style_draw_networks.log",
+    benchmark:
+        "results/benchmarks/style_draw_networks/style_draw_networks.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_draw_networks"),
+    script:
+        "../workflow_scripts/style/draw_networks.py"
+
+
+rule style_motion:
+    """Stylised videos: frames, flicker, speed by batch."""
+    input:
+        flicker=STYLE.of_videos("flicker.csv"),
+        speed=STYLE.of_videos("speed.csv"),
+        strips=STYLE.of_videos("strip.png"),
+    output:
+        figure("style_motion", "Video", "frames, flicker, speed"),
+    log:
+        "results/logs/style_motion/style_motion.log",
+    benchmark:
+        "results/benchmarks/style_motion/style_motion.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_motion"),
+    script:
+        "../workflow_scripts/style/motion.py"
+
+
+rule style_breakeven:
+    """Images after which a network's training has paid."""
+    input:
+        trained=style_trained("losses.csv"),
+        shipped=found(expand("resources/style/networks/{name}.csv", name=SHIPPED)),
+        table1="results/tables/style_table1.csv",
+    output:
+        table("style_breakeven", "Break-even", "when training has paid"),
+    log:
+        "results/logs/style_breakeven/style_breakeven.log",
+    benchmark:
+        "results/benchmarks/style_breakeven/style_breakeven.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        scale=SCALE,
+        code=code("style_breakeven"),
+    script:
+        "../workflow_scripts/style/breakeven.py"
+
+
+rule style_draw_results:
+    """Results measured and side by side: every style, Figure 1, initialisations, quality."""
+    input:
+        quality=["results/style/quality.csv"],
+        stylised_runs=STYLE.stylised_runs,
+        stylised=expand(
+            "results/style/stylised/{painting}/{content}.png",
+            painting=STYLE.shown,
+            content=STYLE.shown_contents,
+        ),
+        paintings_runs="results/style/optimize/paintings/runs.csv",
+        paintings_images="results/style/optimize/paintings/images",
+        initialisations_runs="results/style/optimize/initialisations/runs.csv",
+        initialisations_images="results/style/optimize/initialisations/images",
+        contents=style_contents(),
+        paintings=expand("results/style/paintings/{name}.png", name=PAINTINGS_SHOWN),
+    output:
+        styles=figure("style_styles", "Styles", "paintings, photographs in each style"),
+        figure1=figure("style_figure1", "Figure 1", "both versions side by side"),
+        initialisations=figure(
+            "style_initialisations", "Initialisations", "results from each start"
+        ),
+        scores=table("style_scores", "Quality", "structure, edges, texture, colours"),
+    log:
+        "results/logs/style_draw_results/style_draw_results.log",
+    benchmark:
+        "results/benchmarks/style_draw_results/style_draw_results.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        contents=STYLE.config["stylised"]["contents"],
+        painting=STYLE.main,
+        scale=SCALE,
+        code=code("style_draw_results"),
+    script:
+        "../workflow_scripts/style/draw_results.py"

@@ -18,23 +18,23 @@ from benchmarks.style.inputs import (
     image,
     vgg_layers,
 )
-from triptych.style.backbones.backbone import (
+from triptych.style.data.backbone import (
     ARCHITECTURES,
     IMAGENET_MEAN,
     IMAGENET_STD,
     Backbone,
     from_torchvision,
 )
-from triptych.style.feedforward.fast import PreparedNetwork
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.feedforward.stylize import stylise
-from triptych.style.feedforward.tiling import stylise_tiled
-from triptych.style.feedforward.training import TrainingRun, initial_network
-from triptych.style.feedforward.training_data import TrainingSettings
-from triptych.style.optimisation.gatys import optimise
-from triptych.style.optimisation.objective import Objective
-from triptych.style.optimisation.presets import preset
+from triptych.style.network.fast import PreparedNetwork
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.network.stylize import stylise
+from triptych.style.network.tiling import stylise_tiled
+from triptych.style.network.training import TrainingRun, initial_network
+from triptych.style.network.training_data import TrainingSettings
+from triptych.style.optimise.gatys import optimise
+from triptych.style.optimise.objective import Objective
+from triptych.style.optimise.presets import preset
 
 PAPER_EVALUATIONS = 700
 

@@ -26,8 +26,8 @@ from triptych.core.errors import InputError
 from triptych.core.oom_retry import NoRoomError
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
-from triptych.style.backbones.architectures import Architecture, Pooling
-from triptych.style.backbones.backbone import Backbone
+from triptych.style.data.architectures import Architecture, Pooling
+from triptych.style.data.backbone import Backbone
 
 LONGEST_SIDE = 720
 """Pixels; a larger photograph is reduced to this before crops are taken."""

@@ -7,7 +7,7 @@ from PIL import Image
 from makers.paintings.paint import paint
 from triptych.core.files import atomic_path
 from triptych.core.job import job
-from triptych.style.image_files import bytes_of
+from triptych.style.data.image_files import bytes_of
 
 with job(snakemake):
     height, width = snakemake.params.size

@@ -7,8 +7,8 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.style.backbones.backbone import ARCHITECTURES, save_backbone
-from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.data.backbone import ARCHITECTURES, save_backbone
+from triptych.style.data.photographs import embedded_photographs
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

@@ -3,7 +3,7 @@
 import torch
 
 from benchmarks.style import bench, plain
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.network.network import Architecture, TransformationNetwork
 
 
 def images(count, side):

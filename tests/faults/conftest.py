@@ -47,7 +47,7 @@ def small_networks():
     from download_cases import PASST, SMALL_PASST, SMALL_VGG
 
     from triptych.audio.models.audio_encoders import PUBLISHED
-    from triptych.style.backbones.backbone import ARCHITECTURES
+    from triptych.style.data.backbone import ARCHITECTURES
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(PUBLISHED, PASST, SMALL_PASST)

@@ -23,7 +23,7 @@ from safetensors.torch import save
 
 from triptych.audio.models.audio_encoders import PasstSettings
 from triptych.audio.models.passt import Passt
-from triptych.style.backbones.architectures import Architecture, Convolution, Pooling
+from triptych.style.data.architectures import Architecture, Convolution, Pooling
 
 sys.path.append(str(Path(__file__).parents[1] / "audio"))
 

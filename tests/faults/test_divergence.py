@@ -12,7 +12,7 @@ from triptych.audio.training import update
 from triptych.core.stopping import Stopped
 from triptych.core.training_loop import EXPLODED, DivergedError, all_finite, exploded
 from triptych.rl.training.learner import Learner
-from triptych.style.feedforward.perceptual import PerceptualLoss
+from triptych.style.network.perceptual import PerceptualLoss
 
 STOPPED = "clear error, last good state kept and finite"
 

@@ -14,13 +14,13 @@ from two_layers import choices, images, small_backbone
 from triptych.core.oom_retry import NoRoomError
 from triptych.rl.acting import evaluation
 from triptych.rl.algorithms import bcq
-from triptych.style.backbones.backbone import Backbone
-from triptych.style.feedforward import stylize
-from triptych.style.feedforward.fast import PreparedNetwork
-from triptych.style.feedforward.network import TransformationNetwork
-from triptych.style.feedforward.perceptual import PerceptualLoss
-from triptych.style.feedforward.selection import held_out_losses
-from triptych.style.optimisation.gatys import Optimisation, optimise
+from triptych.style.data.backbone import Backbone
+from triptych.style.network import stylize
+from triptych.style.network.fast import PreparedNetwork
+from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.perceptual import PerceptualLoss
+from triptych.style.network.training_files import validation_losses
+from triptych.style.optimise.gatys import Optimisation, optimise
 
 
 def rows_of_parameters(parameters, *_):
@@ -54,7 +54,7 @@ def test_a_style_training_ends_with_the_same_network(
 
 def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
     """With a last part that is smaller, in float64: a mean of parts' means would be wrong."""
-    from triptych.style.feedforward.update import Updates
+    from triptych.style.network.update import Updates
 
     found = []
     for size in (3, 2, 1):
@@ -82,18 +82,18 @@ def test_a_style_training_without_room_for_an_image_says_what_to_do(
     assert "doesn't hold one of the images" in said and "schedule.size" in said
 
 
-def test_held_out_losses_are_the_same_from_smaller_batches(caplog):
+def test_validation_losses_are_the_same_from_smaller_batches(caplog):
     class Crops(small.style.Noise):
-        held_out = range(40, 47)
+        validation = range(40, 47)
 
     torch.manual_seed(0)
     network = TransformationNetwork(small.SMALL)
     loss = PerceptualLoss(
         small.style.random_backbone(), small.style.LOSSES, [small.style.painting()]
     )
-    expected = held_out_losses(network, loss, Crops(), 4, "float32", small.CPU)
+    expected = validation_losses(network, loss, Crops(), 4, "float32", small.CPU)
     with small.room_for(TransformationNetwork, "forward", 3):
-        found = held_out_losses(network, loss, Crops(), 4, "float32", small.CPU)
+        found = validation_losses(network, loss, Crops(), 4, "float32", small.CPU)
     assert small.halvings(caplog) == [(4, 2)]
     assert found == pytest.approx(expected, rel=1e-5)
 
@@ -151,7 +151,7 @@ def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(
     photographs = torch.rand(5, 3, 40, 36, generator=torch.Generator().manual_seed(0))
     network = a_network()
     expected = stylize.stylise(network, photographs)
-    plan = stylize.Plan(False, "same", 4, 0)
+    plan = stylize.Plan(False, 4, 0)
     monkeypatch.setattr(stylize, "plan_for", lambda *_: plan)
     for room, told in ((1, [(4, 2), (2, 1)]), (0, [(4, 2), (2, 1)])):
         caplog.clear()
@@ -163,7 +163,7 @@ def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(
 
 
 def test_an_image_that_does_not_fit_in_tiles_is_told(monkeypatch):
-    monkeypatch.setattr(stylize, "plan_for", lambda *_: stylize.Plan(True, "same", 1, 0))
+    monkeypatch.setattr(stylize, "plan_for", lambda *_: stylize.Plan(True, 1, 0))
     with (
         small.room_for(stylize, "stylise_tiled", 0, size=lambda *_, **__: 1),
         pytest.raises(NoRoomError, match=r"40x30 pixels .*even in tiles.*Make it smaller"),

@@ -11,7 +11,7 @@ from safetensors.torch import save_file
 from sandbox import Trap, trap
 from stand_in import Named
 
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.network.network import Architecture, TransformationNetwork
 
 
 @pytest.fixture(autouse=True)

@@ -19,9 +19,9 @@ from PIL import Image, ImageCms
 from sandbox import Sandbox
 from stand_in import Named
 
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.network_files import save_network
-from triptych.style.images import read_image
+from triptych.style.data.images import read_image
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network_files import save_network
 
 COMMAND = ("--style", "net.safetensors", "--precision", "float32")
 
@@ -135,7 +135,7 @@ def test_one_photograph_whose_painting_fails_takes_none_of_its_batch_along(sandb
     for number in range(10):
         (Path("ten") / f"{number}.png").write_bytes(encoded("PNG"))
     Image.new("RGB", (96, 80), (255, 0, 255)).save("ten/4.png")
-    from triptych.style import stylizer
+    from triptych.apps.pictures import stylizer
 
     stylise = stylizer.stylise
 
@@ -188,8 +188,7 @@ def test_a_broken_picture_is_refused_by_the_rules_that_need_it(sandbox, folder, 
         path.mkdir()
     given = {"image": path}
     sandbox.refuses("style_prepare_painting", given, Named("results/p.png"), name, longest=None)
-    size = {"height": None, "width": None}
-    sandbox.refuses("style_prepare_content", given, Named("results/c.png"), name, **size)
+    sandbox.refuses("style_prepare_content", given, Named("results/c.png"), name, size=None)
     arguments = ("photographs/named otherwise.png", "--optimize", "--style", path, "-o", "x.png")
     sandbox.command_refuses("stylize", *arguments, said=(name,))
     sandbox.check()
@@ -217,7 +216,7 @@ def test_of_training_photographs_the_broken_are_listed_and_the_others_cut(
         source="folder",
         path="photographs",
         size=64,
-        held_out=1,
+        validation=1,
         **params,
     )
     left_out = skipped()
@@ -239,7 +238,7 @@ def test_nothing_of_a_zip_file_is_written_where_it_says(
         archive.writestr(link, "/etc/passwd")
         archive.writestr("bomb.png", bomb(50_000))
         archive.writestr("cut.jpg", damaged_scan())
-    sandbox.rule("style_prepare_coco", {"archive": "train.zip"}, CROPS, size=64, held_out=1)
+    sandbox.rule("style_prepare_coco", {"archive": "train.zip"}, CROPS, size=64, validation=1)
     left_out = skipped()
     assert set(left_out) == {"link.png", "bomb.png", "cut.jpg"}
     assert sorted(pd.read_csv("results/index.csv")["source"]) == sorted(names)
@@ -253,4 +252,4 @@ def test_an_archive_cut_short_is_refused_by_name(sandbox, share):
     os.truncate("train.zip", int(share * os.path.getsize("train.zip")))
     given = {"archive": "train.zip"}
     said = ("train.zip", "not a readable zip", "download it again")
-    sandbox.refuses("style_prepare_coco", given, CROPS, *said, size=64, held_out=0)
+    sandbox.refuses("style_prepare_coco", given, CROPS, *said, size=64, validation=0)

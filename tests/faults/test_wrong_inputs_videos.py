@@ -11,8 +11,8 @@ from PIL import Image
 from sandbox import trap
 from stand_in import Named
 
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.network_files import save_network
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network_files import save_network
 
 COMMAND = ("--style", "net.safetensors", "--precision", "float32")
 

@@ -28,9 +28,9 @@ from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions
 from triptych.rl.training.learner import StepSettings
 from triptych.rl.training.train import TrainingSettings, train
-from triptych.style.feedforward import training as style_training
-from triptych.style.feedforward.network import Architecture
-from triptych.style.feedforward.perceptual import PerceptualLoss
+from triptych.style.network import training as style_training
+from triptych.style.network.network import Architecture
+from triptych.style.network.perceptual import PerceptualLoss
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", blocks=(0,))

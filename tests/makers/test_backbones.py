@@ -17,8 +17,8 @@ from makers.backbones.pretraining import (
 )
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
-from triptych.style.backbones.architectures import ARCHITECTURES
-from triptych.style.backbones.backbone import Backbone
+from triptych.style.data.architectures import ARCHITECTURES
+from triptych.style.data.backbone import Backbone
 
 CPU = torch.device("cpu")
 TOY = PretrainingSettings(

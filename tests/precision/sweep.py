@@ -25,12 +25,12 @@ from triptych.rl.algorithms.networks import Parameters, initialise
 from triptych.rl.algorithms.registry import Bcq, Widths
 from triptych.rl.algorithms.sampling import DeviceData, Draws
 from triptych.rl.tasks.transitions import Transitions
-from triptych.style.backbones.backbone import load_backbone
-from triptych.style.feedforward.fast import PreparedNetwork, Stage
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.optimisation.objective import Objective
-from triptych.style.optimisation.presets import preset
+from triptych.style.data.backbone import load_backbone
+from triptych.style.network.fast import PreparedNetwork, Stage
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.optimise.objective import Objective
+from triptych.style.optimise.presets import preset
 
 CPU = torch.device("cpu")
 ROOT = Path(__file__).parents[2]

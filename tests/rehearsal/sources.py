@@ -19,7 +19,7 @@ import torchvision
 import yaml
 from PIL import Image
 
-from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.data.photographs import embedded_photographs
 
 ROOT = Path(__file__).parents[2]
 

@@ -12,7 +12,8 @@ from snakemake.utils import update_config
 
 AMOUNTS = {
     *("seeds", "updates", "every", "episodes", "last", "repeats", "evaluations", "batches"),
-    *("checkpoint_every", "log_every", "held_out", "photographs", "frames", "batch", "queries"),
+    *("checkpoint_every", "log_every", "held_out", "validation", "photographs"),
+    *("frames", "batch", "queries"),
     *("epochs", "rampdown_epochs", "warmup_epochs", "workers", "checkpoint_minutes"),
     *("pairs", "members", "notebook"),
 }

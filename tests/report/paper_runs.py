@@ -177,7 +177,7 @@ def settings() -> dict[str, dict[str, Any]]:
     """What the rules give as params.settings."""
     return {
         "style": {
-            "architectures": {"alexnet": "alexnet", "vgg": "vgg19", "held_out": "alexnet"},
+            "architectures": {"alexnet": "alexnet", "vgg": "vgg19", "validation": "alexnet"},
             **{"timed": "waves", "photographs": "coco"},
         },
         "audio": {

@@ -23,7 +23,7 @@ STYLE_TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeve
 ARCHITECTURES = {
     "alexnet": "narrow_alexnet",
     "vgg": "narrow_vgg",
-    "held_out": "narrow_alexnet",
+    "validation": "narrow_alexnet",
 }
 
 

@@ -20,7 +20,7 @@ from triptych.report.palette import save_figure
 from triptych.report.scoreboard import LONGEST, Headline, scores
 from triptych.report.tables import DASH, MINUS
 from triptych.rl.report.headlines import headlines as rl_headlines
-from triptych.style.report.headlines import headlines as style_headlines
+from triptych.style.report.page import headlines as style_headlines
 
 
 def row(**changes):

@@ -2,7 +2,7 @@
 
 import torch
 
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.network.network import Architecture, TransformationNetwork
 
 
 def network(upsampling="nearest", blocks=(0, 0), palette=False, width=4) -> TransformationNetwork:

@@ -9,18 +9,18 @@ from safetensors.torch import save_file
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped, StopRequest
-from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
-from triptych.style.feedforward.network import Architecture
-from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.feedforward.training import initial_network, train
-from triptych.style.feedforward.training_data import TrainingSettings
+from triptych.style.data.backbone import ARCHITECTURES, Backbone
+from triptych.style.network.network import Architecture
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.network.training import initial_network, train
+from triptych.style.network.training_data import TrainingSettings
 
 
 class Noise:
     """40 crops of 24 pixels and 4 held out, each a function of its number."""
 
     training = range(40)
-    held_out = range(40, 44)
+    validation = range(40, 44)
 
     def batch(self, indices):
         def crop(index):

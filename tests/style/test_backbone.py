@@ -1,17 +1,22 @@
 """Backbones against torchvision's own networks and closed forms."""
 
 import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import torchvision
 from safetensors import safe_open
 from safetensors.torch import save_file
+from skimage.filters import gabor_kernel
 from torch.nn import functional
 
 from triptych.core.errors import InputError
-from triptych.style.backbones.backbone import (
+from triptych.style.data import backbone as library
+from triptych.style.data.architectures import ORIENTED, ORIENTED_FILTERS
+from triptych.style.data.backbone import (
     ARCHITECTURES,
     IMAGENET_MEAN,
     IMAGENET_STD,
@@ -20,9 +25,10 @@ from triptych.style.backbones.backbone import (
     load_backbone,
     mean_activations,
     normalised,
+    oriented,
+    oriented_filters,
     save_backbone,
 )
-from triptych.style.backbones.oriented import oriented, oriented_filters
 
 SHIPPED = Path(__file__).parents[2] / "resources" / "style"
 
@@ -87,12 +93,6 @@ def test_every_layer_equals_torchvisions_own_network(name):
         torch.testing.assert_close(ours_, theirs_, msg=layer)
 
 
-def test_weights_of_another_torchvision_network_are_refused():
-    state = torchvision.models.alexnet(weights=None).state_dict()
-    with pytest.raises(InputError, match="vgg19"):
-        from_torchvision(state, "vgg19")
-
-
 def test_average_pooling_averages():
     backbone = random_backbone("narrow_vgg", "average")
     found = backbone(random_images(1, 3, 8, 10), ["relu1_2", "conv2_1"])
@@ -102,18 +102,10 @@ def test_average_pooling_averages():
     torch.testing.assert_close(found["conv2_1"], functional.conv2d(pooled, weight, bias, padding=1))
 
 
-def test_layers_come_in_the_order_asked_for_and_are_not_overwritten():
-    backbone = random_backbone("narrow_vgg")
-    found = backbone(random_images(1, 3, 16, 16), ["relu2_1", "conv2_1", "conv1_1"])
-    assert list(found) == ["relu2_1", "conv2_1", "conv1_1"]
-    assert found["conv2_1"].min() < 0
-    torch.testing.assert_close(found["relu2_1"], found["conv2_1"].clamp_min(0))
-
-
 def test_nothing_behind_the_deepest_layer_is_computed(monkeypatch):
     calls = []
     monkeypatch.setattr(
-        "triptych.style.backbones.backbone.functional.conv2d",
+        "triptych.style.data.backbone.functional.conv2d",
         lambda *args, original=functional.conv2d: (calls.append(1), original(*args))[1],
     )
     random_backbone("vgg19")(random_images(1, 3, 16, 16), ["conv2_1", "conv1_1"])
@@ -132,12 +124,6 @@ def test_gradients_reach_the_image_and_not_the_weights():
 def test_an_unknown_layer_is_named_with_those_that_there_are():
     with pytest.raises(InputError, match=r"no layer relu9_1.*relu5_1"):
         random_backbone("narrow_vgg")(random_images(1, 3, 16, 16), ["relu9_1"])
-
-
-def test_stages_begin_behind_each_pooling():
-    assert ARCHITECTURES["vgg19"].stages == ["conv1_1", "conv2_1", "conv3_1", "conv4_1", "conv5_1"]
-    assert ARCHITECTURES["alexnet"].stages == ["conv1", "conv2", "conv3"]
-    assert ARCHITECTURES["vgg19"].channels("relu4_2") == 512
 
 
 @pytest.mark.parametrize("pooling", ["max", "average"])
@@ -169,17 +155,6 @@ def test_normalised_filters_have_a_mean_of_one(pooling):
             rtol=1e-10,
             atol=1e-12,
         )
-
-
-def test_a_dead_filter_stays_dead_when_normalised():
-    weights = random_backbone("narrow_vgg").weights
-    weights["conv2_1.bias"][5] = -1e6
-    backbone = Backbone(
-        ARCHITECTURES["narrow_vgg"], weights, mean=(0, 0, 0), std=(1, 1, 1), pooling="average"
-    )
-    rescaled = normalised(backbone, [random_images(1, 3, 32, 32)])
-    assert all(tensor.isfinite().all() for tensor in rescaled.weights.values())
-    assert rescaled(random_images(1, 3, 32, 32), ["relu2_1"])["relu2_1"][:, 5].max() == 0
 
 
 def test_a_file_gives_back_what_was_saved_and_always_the_same_bytes(tmp_path):
@@ -219,37 +194,6 @@ def test_wrong_tensors_are_told_by_name_found_and_expected(tmp_path, change, mes
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        (None, "no metadata 'backbone'"),
-        (
-            {"backbone": '{"architecture": "resnet18", "mean": [0, 0, 0], "std": [1, 1, 1]}'},
-            "'resnet18'; expected one of vgg16",
-        ),
-    ],
-)
-def test_a_file_that_is_no_backbone_of_ours_is_told(tmp_path, metadata, message):
-    path = tmp_path / "given.safetensors"
-    save_file({"weight": torch.zeros(3)}, path, metadata)
-    with pytest.raises(InputError, match=message):
-        load_backbone(path, pooling="max")
-
-
-def test_a_file_of_another_kind_or_none_is_told(tmp_path):
-    path = tmp_path / "photo.safetensors"
-    with pytest.raises(InputError, match="no such file"):
-        load_backbone(path, pooling="max")
-    path.write_bytes(b"\xff\xd8\xff\xe0 a photograph")
-    with pytest.raises(InputError, match="not a safetensors file"):
-        load_backbone(path, pooling="max")
-
-
-def test_a_pooling_that_does_not_exist_is_refused():
-    with pytest.raises(InputError, match="'max' or 'average'"):
-        random_backbone("narrow_vgg", "median")
-
-
 @pytest.mark.parametrize("name", ["narrow_vgg", "narrow_alexnet"])
 def test_the_shipped_backbone_loads_and_no_layer_is_dead(name):
     path = SHIPPED / f"{name}.safetensors"
@@ -271,3 +215,49 @@ def test_oriented_filters_stand_beside_a_networks_own_layers():
     torch.testing.assert_close(found["oriented2"], alone["oriented2"])
     with pytest.raises(InputError, match=r"no layer oriented6; it has .*relu5_1, oriented1"):
         backbone(image, ["oriented6"])
+
+
+"""Four directions, an even and an odd filter each; the mixture itself is number 8."""
+
+
+def of(images: torch.Tensor, layer: str = "oriented1") -> torch.Tensor:
+    return oriented(images, [layer], oriented_filters().float())[layer]
+
+
+def test_odd_filters_are_scikit_images_gabor_kernels() -> None:
+    filters = oriented_filters()
+    for turn in range(4):
+        kernel = gabor_kernel(
+            1 / library.WAVELENGTH,
+            theta=math.pi * turn / 4,
+            sigma_x=library.ACROSS,
+            sigma_y=library.ALONG,
+            n_stds=4,
+        ).imag
+        middle = kernel.shape[0] // 2, kernel.shape[1] // 2
+        kernel = kernel[middle[0] - 3 : middle[0] + 4, middle[1] - 3 : middle[1] + 4]
+        own = filters[2 * turn + 1, 1].numpy()  # of green
+        cosine = (own * kernel).sum() / np.linalg.norm(own) / np.linalg.norm(kernel)
+        assert cosine == pytest.approx(1, abs=1e-12)
+
+
+def test_a_uniform_image_is_seen_by_the_plain_channels_alone() -> None:
+    image = torch.tensor([0.8, 0.3, 0.5])[:, None, None].expand(1, 3, 32, 32)
+    r, g, b = (image[0, :, 0, 0] - library.MIDDLE).tolist()
+    values = 0.299 * r + 0.587 * g + 0.114 * b, 0.5 * (r - g), 0.5 * b - 0.25 * (r + g)
+    for layer in ORIENTED:
+        mean = of(image, layer)[0].mean((1, 2))
+        signed = mean[:ORIENTED_FILTERS] - mean[ORIENTED_FILTERS:]
+        expected = torch.zeros(ORIENTED_FILTERS)
+        expected[[8, 13, 18]] = torch.tensor(values)
+        torch.testing.assert_close(signed, expected, atol=1e-6, rtol=0)
+
+
+def test_a_grey_image_has_no_colour_and_its_negative_the_other_sign() -> None:
+    image = torch.rand(1, 1, 32, 32, generator=torch.Generator().manual_seed(0)).expand(
+        -1, 3, -1, -1
+    )
+    found = of(image)[0]
+    assert found[9:ORIENTED_FILTERS].abs().max() < 1e-5
+    negative = of(2 * library.MIDDLE - image)[0]
+    torch.testing.assert_close(negative[:ORIENTED_FILTERS], found[ORIENTED_FILTERS:])

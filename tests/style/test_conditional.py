@@ -4,10 +4,9 @@ import pytest
 import style_training_job as job
 import torch
 
-from triptych.core.errors import InputError
-from triptych.style.feedforward.network import Architecture, Styled, TransformationNetwork
-from triptych.style.feedforward.network_files import load_network, mixture, save_network
-from triptych.style.feedforward.perceptual import PerceptualLoss
+from triptych.style.network.network import Architecture, Styled, TransformationNetwork
+from triptych.style.network.network_files import load_network, save_network
+from triptych.style.network.perceptual import PerceptualLoss
 
 SHAPES = {"width": 4, "blocks": (0,), "palette": True}
 
@@ -67,20 +66,6 @@ def test_a_file_of_several_styles_gives_one_or_a_mixture(tmp_path, several):
     assert torch.allclose(
         mixed.in1.bias, 0.25 * alone[0].in1.bias + 0.75 * alone[2].in1.bias, rtol=1e-3
     )
-
-
-@pytest.mark.parametrize(
-    "style", ["", "oil", "ink:0", "ink:-1+tiles", "ink:nan", "ink:inf", "ink:x"]
-)
-def test_other_names_and_weights_are_refused(style):
-    with pytest.raises(InputError, match="expected one of ink, tiles"):
-        mixture(style, ["ink", "tiles"], "hands")
-
-
-def test_mixtures_add_up_to_one():
-    assert mixture("ink", ["ink", "tiles"], "x") == [1, 0]
-    assert mixture("tiles+ink:3", ["ink", "tiles"], "x") == [0.75, 0.25]
-    assert mixture("ink+ink", ["ink", "tiles"], "x") == [1, 0]
 
 
 def test_the_loss_compares_each_image_with_its_styles_painting():

@@ -3,7 +3,6 @@
 import csv
 import io
 import math
-import struct
 import zipfile
 from pathlib import Path
 
@@ -13,18 +12,15 @@ import pytest
 from PIL import Image
 
 from triptych.core.errors import InputError
-from triptych.style.inputs import image_sources
-from triptych.style.inputs.crops import (
-    centre_crop,
-    centre_crops,
+from triptych.style.data import crops as cropping
+from triptych.style.data.crops import (
+    archive,
     random_crops,
     shard_archive,
     shard_embedded,
     shard_folder,
 )
-from triptych.style.inputs.image_sources import Collection, archive, folder
-from triptych.style.inputs.photographs import embedded_photographs
-from triptych.style.inputs.shards import Crop, ShardFiles, Shards, Skipped
+from triptych.style.data.shards import ShardFiles, Shards
 
 RANDOM = np.random.default_rng(0)
 
@@ -85,10 +81,10 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_archive_gives_a_crop_of_each_usable_image(coco: Path, tmp_path: Path) -> None:
-    shard_archive(coco, files(tmp_path), size=64, held_out=2)
+    shard_archive(coco, files(tmp_path), size=64, validation=2)
     shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
     assert shards.sources == sorted(GOOD)
-    assert shards.held_out == range(3, 5)
+    assert shards.validation == range(3, 5)
     batch = shards.batch(range(5))
     assert batch.shape == (5, 3, 64, 64)
     for crop, name in zip(batch, sorted(GOOD), strict=True):
@@ -105,7 +101,7 @@ def test_unusable_images_are_listed_and_not_fatal(
     coco: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):
-        shard_archive(coco, files(tmp_path), size=64, held_out=0)
+        shard_archive(coco, files(tmp_path), size=64, validation=0)
     listed = column(tmp_path / "skipped.csv", "source", "reason")
     assert listed == [(name, reason) for name, (_, reason) in sorted(BAD.items())]
     assert "5 crops for training, 0 held out; skipped: 3 broken, 3 grey, 1 tiny" in caplog.text
@@ -113,67 +109,21 @@ def test_unusable_images_are_listed_and_not_fatal(
 
 def test_neither_threads_nor_repetition_change_a_byte(coco: Path, tmp_path: Path) -> None:
     for name, threads in (("a", 1), ("b", 3), ("c", 1)):
-        shard_archive(coco, files(tmp_path / name), size=64, held_out=1, threads=threads)
+        shard_archive(coco, files(tmp_path / name), size=64, validation=1, threads=threads)
     for name in ("crops.bin", "index.csv", "skipped.csv"):
         first, *others = ((tmp_path / run / name).read_bytes() for run in "abc")
         assert others == [first, first]
 
 
-def test_a_member_whose_bytes_do_not_fit_its_checksum_is_broken(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as written:
-        written.writestr("a.bmp", encoded(photograph(80, 80), "BMP"))
-        written.writestr("b.bmp", encoded(photograph(80, 80), "BMP"))
-    data = bytearray(path.read_bytes())
-    data[10_000] ^= 255  # one byte of a's pixels: a decoder would not notice
-    path.write_bytes(bytes(data))
-    shard_archive(path, files(tmp_path), size=64, held_out=0)
-    assert column(tmp_path / "skipped.csv", "source", "reason") == [("a.bmp", "broken")]
-
-
 def test_a_member_that_claims_to_be_huge_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(image_sources, "LARGEST_MEMBER_BYTES", 1000)
+    monkeypatch.setattr(cropping, "LARGEST_MEMBER_BYTES", 1000)
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
         written.writestr("a.jpg", bytes(5000))
     with archive(path) as images, pytest.raises(InputError, match="claims 5000 bytes"):
         images.read("a.jpg")
-
-
-def test_names_that_point_outside_are_read_and_nothing_is_unpacked(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "a.zip"
-    path.parent.mkdir()
-    with zipfile.ZipFile(path, "w") as written:
-        written.writestr("../../evil.jpg", GOOD["train2017/000000000009.jpg"])
-    shard_archive(path, files(tmp_path / "out"), size=64, held_out=0)
-    found = {
-        item.relative_to(tmp_path).as_posix() for item in tmp_path.rglob("*") if item.is_file()
-    }
-    assert found == {"deep/a.zip", "out/crops.bin", "out/index.csv", "out/skipped.csv"}
-
-
-@pytest.mark.parametrize("kind", ["no zip", "absent", "without images"])
-def test_useless_archives_are_refused(tmp_path: Path, kind: str) -> None:
-    path = tmp_path / "a.zip"
-    if kind == "no zip":
-        path.write_bytes(b"<html>")
-    elif kind == "without images":
-        with zipfile.ZipFile(path, "w") as written:
-            written.writestr("a.txt", b"")
-    message = "none of its 1 members is an image" if kind == "without images" else "not a readable"
-    with pytest.raises(InputError, match=message):
-        shard_archive(path, files(tmp_path), size=64, held_out=0)
-
-
-def test_an_archive_of_broken_images_alone_is_fatal(tmp_path: Path) -> None:
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as written:
-        for name in ("a.jpg", "b.jpg"):
-            written.writestr(name, b"none")
-    with pytest.raises(InputError, match=r"none of its 2 images can be used \(2 broken\)"):
-        shard_archive(path, files(tmp_path), size=64, held_out=0)
 
 
 def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
@@ -182,43 +132,10 @@ def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
         (tmp_path / "in" / name).write_bytes(encoded(photograph(100, 80)))
     (tmp_path / "in" / "c.jpg").write_bytes(b"broken")
     (tmp_path / "in" / "notes.txt").write_text("")
-    shard_folder(tmp_path / "in", files(tmp_path), size=64, held_out=1)
+    shard_folder(tmp_path / "in", files(tmp_path), size=64, validation=1)
     shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
     assert shards.sources == ["b.jpg", "sub/a.jpg"]
     assert column(tmp_path / "skipped.csv", "source", "reason") == [("c.jpg", "broken")]
-
-
-def test_a_folder_without_images_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no image in this folder"):
-        folder(tmp_path)
-
-
-def test_a_photograph_that_lies_on_its_side_is_cut_upright() -> None:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    sky_left = Image.new("RGB", (90, 60), (0, 100, 0))
-    sky_left.paste((0, 0, 250), (0, 0, 45, 60))
-    data = encoded(sky_left, exif=exif)
-    (crop,) = centre_crops(Collection("one", ["a"], lambda name: data), 32)
-    assert isinstance(crop, Crop)
-    pixels = np.asarray(Image.open(io.BytesIO(crop.jpeg)))
-    assert pixels[2, 16, 2] > 200  # the sky is above
-    assert pixels[29, 16, 2] < 50
-
-
-def test_the_centre_crop_is_the_middle() -> None:
-    marked = Image.new("RGB", (100, 40))
-    marked.paste((255, 0, 0), (30, 0, 70, 40))
-    assert np.asarray(centre_crop(marked, 40)).reshape(-1, 3).min(axis=0).tolist() == [255, 0, 0]
-
-
-def test_an_unreadable_file_is_broken_not_fatal() -> None:
-    def gone(name: str) -> bytes:
-        raise FileNotFoundError(name)
-
-    (result,) = centre_crops(Collection("one", ["a"], gone), 32)
-    assert isinstance(result, Skipped)
-    assert result.reason == "broken"
 
 
 def test_random_crops_are_parts_of_their_photographs_never_enlarged() -> None:
@@ -278,53 +195,18 @@ def test_a_share_of_the_crops_is_painted_and_none_that_is_held_out(tmp_path: Pat
         "generated_7",
         "generated_11",
     ]
-    assert set(sources[shards.held_out]) == {"coffee"}
+    assert set(sources[shards.validation]) == {"coffee"}
     assert int(shards.batch([7])[0, 0, 5, 5]) == pytest.approx(70, abs=2)
 
 
-def test_a_photograph_smaller_than_a_crop_is_enlarged() -> None:
-    (crop,) = random_crops({"a": photograph(20, 30)}, 1, 32, 0)
-    assert Image.open(io.BytesIO(crop.jpeg)).size == (32, 32)
-
-
 def test_bundled_photographs_give_crops_and_the_reserved_ones_are_apart(tmp_path: Path) -> None:
-    shard_embedded(files(tmp_path), 48, held_out=6, crops=40, seed=1, reserved=["coffee", "rocket"])
+    shard_embedded(
+        files(tmp_path), 48, validation=6, crops=40, seed=1, reserved=["coffee", "rocket"]
+    )
     shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
-    assert (len(shards), shards.size, len(shards.held_out)) == (40, 48, 6)
+    assert (len(shards), shards.size, len(shards.validation)) == (40, 48, 6)
     sources = np.array(shards.sources)
-    assert set(sources[shards.held_out]) <= {"coffee", "rocket"}
+    assert set(sources[shards.validation]) <= {"coffee", "rocket"}
     assert not set(sources[shards.training]) & {"coffee", "rocket"}
     assert len(set(sources[shards.training])) > 4
     assert column(tmp_path / "skipped.csv", "source") == []
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"reserved": ["nobody"]}, "no bundled photograph is called nobody; there are astronaut"),
-        ({"held_out": 5}, "are 5, of which 5 shall be held out"),
-    ],
-)
-def test_impossible_requests_are_refused(
-    tmp_path: Path, change: dict[str, object], message: str
-) -> None:
-    settings = {"held_out": 1, "crops": 5, "seed": 0, "reserved": [], **change}
-    with pytest.raises(InputError, match=message):
-        shard_embedded(files(tmp_path), 32, **settings)  # type: ignore[arg-type]
-
-
-def test_a_bomb_is_broken_not_fatal() -> None:
-    """A PNG header that promises 60,000 x 60,000 pixels."""
-    head = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR"
-    body = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
-    (result,) = centre_crops(Collection("one", ["a"], lambda name: head + body + bytes(8)), 32)
-    assert isinstance(result, Skipped)
-    assert result.reason == "broken"
-
-
-def test_the_embedded_photographs_need_no_network_and_are_rgb():
-    colour, all_of_them = embedded_photographs(), embedded_photographs(grey=True)
-    assert len(colour) == 9 and set(colour) < set(all_of_them)
-    assert all(photograph.mode == "RGB" for photograph in all_of_them.values())
-    assert colour["astronaut"].size == (512, 512)
-    assert all_of_them["brick"].getpixel((3, 4)) == (all_of_them["brick"].getpixel((3, 4))[0],) * 3

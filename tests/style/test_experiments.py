@@ -1,24 +1,19 @@
 """The experiment table of Version 1, and running it with groups, stops and resumes."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 import torch
 from two_layers import images
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
-from triptych.style.backbones.architectures import ARCHITECTURES
-from triptych.style.backbones.backbone import Backbone, save_backbone
-from triptych.style.images import write_image
-from triptych.style.optimisation.experiments import COLUMNS, experiment_records, experiment_runs
-from triptych.style.optimisation.gatys import Optimisation
-from triptych.style.optimisation.runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
+from triptych.style.data.architectures import ARCHITECTURES
+from triptych.style.data.backbone import Backbone, save_backbone
+from triptych.style.data.images import write_image
+from triptych.style.optimise.experiments import COLUMNS, experiment_runs
+from triptych.style.optimise.runs import RUN_COLUMNS, Inputs, OptimisedRuns, run_experiment
 
 OPTIMIZE = {
     "preset": "tuned",
@@ -34,49 +29,47 @@ BACKBONES = {
 }
 
 
-def runs(**experiments: dict[str, Any]) -> pd.DataFrame:
+def runs(**experiments: dict[str, Any]) -> list[dict[str, Any]]:
     return experiment_runs(OPTIMIZE, experiments, BACKBONES)
 
 
-def test_rows_are_the_product_of_what_varies() -> None:
-    table = runs(
-        optimizers={"vary": {"optimizer": ["lbfgs", "sgd"], "rates": ["authors", "tuned"]}}
+def of(rows: list[dict[str, Any]], column: str) -> list[Any]:
+    return [row[column] for row in rows]
+
+
+def test_rows_are_the_product_of_what_varies_and_a_preset_fills_in_the_rest() -> None:
+    varied = {"optimizer": ["lbfgs", "sgd"], "rates": ["authors", "tuned"]}
+    rows = runs(
+        optimizers={"vary": varied},
+        single={"size": 64},
+        presets={"vary": {"preset": ["paper", "authors"]}},
     )
-    assert list(table.columns) == list(COLUMNS)
-    assert table["run"].tolist() == ["lbfgs-authors", "lbfgs-tuned", "sgd-authors", "sgd-tuned"]
-    assert table["experiment"].unique().tolist() == ["optimizers"]
-    assert table["painting"].unique().tolist() == ["swirls"]
-
-
-def test_an_experiment_overrides_what_all_share() -> None:
-    table = runs(
-        paintings={"size": 64, "vary": {"painting": ["swirls", "waves"]}},
-        losses={"vary": {"content_loss": ["l1", "mse"]}},
-    )
-    assert table["size"].tolist() == [64, 64, 40, 40]
-    assert table["content_loss"].tolist() == ["mse", "mse", "l1", "mse"]
-
-
-def test_the_preset_fills_in_what_a_row_leaves_out() -> None:
-    table = runs(presets={"vary": {"preset": ["paper", "authors", "tuned"]}})
-    assert table["rates"].tolist() == ["tuned", "authors", "tuned"]
-    assert table["optimizer"].tolist() == ["lbfgs"] * 3
+    assert all(tuple(row) == COLUMNS for row in rows)
+    names = [
+        "lbfgs-authors",
+        "lbfgs-tuned",
+        "sgd-authors",
+        "sgd-tuned",
+        "single",
+        "paper",
+        "authors",
+    ]
+    assert of(rows, "run") == names
+    assert of(rows, "size") == [40] * 4 + [64] + [40] * 2
+    assert of(rows[4:], "rates") == ["tuned", "tuned", "authors"]
+    assert set(of(rows, "painting")) == {"swirls"}
 
 
 def test_a_backbone_brings_its_architecture_and_weights() -> None:
-    table = runs(backbones={"vary": {"backbone": ["vgg", "alexnet"]}})
-    assert table["architecture"].tolist() == ["narrow_vgg", "narrow_alexnet"]
-    assert table["weights"].tolist() == ["embedded", "path"]
+    rows = runs(backbones={"vary": {"backbone": ["vgg", "alexnet"]}})
+    assert of(rows, "architecture") == ["narrow_vgg", "narrow_alexnet"]
+    assert of(rows, "weights") == ["embedded", "path"]
 
 
 def test_repeats_are_rows_of_their_own() -> None:
-    table = runs(initialisations={"repeats": 2, "vary": {"initialisation": ["noise", "style"]}})
-    assert table["run"].tolist() == ["noise-0", "noise-1", "style-0", "style-1"]
-    assert table["repeat"].tolist() == [0, 1, 0, 1]
-
-
-def test_an_experiment_without_vary_is_one_run() -> None:
-    assert runs(single={})["run"].tolist() == ["single"]
+    rows = runs(initialisations={"repeats": 2, "vary": {"initialisation": ["noise", "style"]}})
+    assert of(rows, "run") == ["noise-0", "noise-1", "style-0", "style-1"]
+    assert of(rows, "repeat") == [0, 1, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -95,21 +88,6 @@ def test_an_experiment_without_vary_is_one_run() -> None:
 def test_what_does_not_exist_is_refused(experiment: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         runs(trial=experiment)
-
-
-def test_a_missing_key_is_named() -> None:
-    with pytest.raises(ValueError, match="trial: size is missing"):
-        experiment_runs(
-            {k: v for k, v in OPTIMIZE.items() if k != "size"}, {"trial": {}}, BACKBONES
-        )
-
-
-def test_the_table_can_be_built_without_torch() -> None:
-    """Snakemake builds it each time it reads the rules."""
-    code = "import sys, triptych.style.optimisation.experiments; sys.exit('torch' in sys.modules)"
-    library = Path(__file__).parents[2] / "workflow_scripts"
-    environment = {**os.environ, "PYTHONPATH": str(library)}
-    assert subprocess.run([sys.executable, "-c", code], env=environment).returncode == 0
 
 
 class Asked:
@@ -164,7 +142,7 @@ MIXED = {
 def run(
     inputs: Inputs, folder: Path, stop: Asked, memory_bytes: float = float("inf")
 ) -> OptimisedRuns:
-    rows = experiment_records(runs(mixed=MIXED), "mixed")
+    rows = runs(mixed=MIXED)
     checkpoint = Checkpoint(folder, "fixed")
     return run_experiment(rows, inputs, torch.device("cpu"), memory_bytes, checkpoint, stop)
 
@@ -182,9 +160,8 @@ def whole(inputs: Inputs, tmp_path_factory: pytest.TempPathFactory) -> Optimised
 
 
 def test_every_row_is_run_in_the_tables_order(whole: OptimisedRuns) -> None:
-    expected = runs(mixed=MIXED)
     assert whole.runs.columns.tolist() == RUN_COLUMNS
-    assert whole.runs["run"].tolist() == expected["run"].tolist() == list(whole.images)
+    assert whole.runs["run"].tolist() == of(runs(mixed=MIXED), "run") == list(whole.images)
     assert (whole.runs["status"] == "finished").all()
     assert (whole.runs["batch"] == 2).all()  # the two paintings of equal choices
     squashed = whole.runs["preset"] != "tuned"
@@ -210,14 +187,6 @@ def test_a_resumed_experiment_equals_an_unbroken_one(
     resumed = run(inputs, tmp_path, Asked())
     assert without_seconds(resumed) == without_seconds(whole)
     assert all(torch.equal(resumed.images[name], whole.images[name]) for name in whole.images)
-
-
-def test_a_finished_group_is_not_run_again(
-    inputs: Inputs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run(inputs, tmp_path, Asked())
-    monkeypatch.setattr(Optimisation, "advance", lambda self: pytest.fail("ran again"))
-    run(inputs, tmp_path, Asked())
 
 
 def test_groups_may_be_split_otherwise_at_the_next_attempt(

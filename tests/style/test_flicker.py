@@ -6,7 +6,7 @@ import pytest
 from videos import Clip, decoded, write_clip
 
 from triptych.core.errors import InputError
-from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.data.photographs import embedded_photographs
 from triptych.style.video.flicker import flicker, flicker_of, flow_between, warped_error
 from triptych.style.video.transfer import stylise_video
 
@@ -66,19 +66,6 @@ def test_independent_noise_is_seen_as_root_two_times_its_size(sigma: float) -> N
     assert table["ratio"].isna().all()
 
 
-def test_noise_on_a_moving_picture_raises_the_ratio(moving: list[np.ndarray]) -> None:
-    table = flicker_of(zip(moving, noisy(moving, 6), strict=True))
-    # Warping between pixels takes some of the earlier frame's noise, never all of it.
-    assert table["stylised_error"].between(6 / 255, 1.05 * np.sqrt(2) * 6 / 255).all()
-    assert table["ratio"].min() > 3
-
-
-def test_brightness_that_pumps_is_measured_exactly(moving: list[np.ndarray]) -> None:
-    pumping = [frame // 2 + 20 * (number % 2) for number, frame in enumerate(moving)]
-    table = flicker_of(zip(moving, pumping, strict=True))
-    np.testing.assert_allclose(table["stylised_error"], 20 / 255, rtol=0.02)
-
-
 def test_what_comes_out_from_behind_an_object_is_left_out() -> None:
     background, body = texture(2, HEIGHT, WIDTH), texture(3, 40, 40)
     frames = []
@@ -120,16 +107,6 @@ def test_a_cut_has_no_error() -> None:
     assert np.isnan(table.loc[2, ["source_error", "stylised_error", "ratio"]]).all()
     assert table.loc[1, "valid_percent"] > 90
     assert list(table.loc[[1, 3], "source_error"]) == [0, 0]
-
-
-def test_large_frames_are_measured_at_a_limited_size(
-    moving: list[np.ndarray], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("triptych.style.video.flicker.LONGEST_SIDE", 64)
-    halves = [cv2.resize(frame, (64, 48), interpolation=cv2.INTER_AREA) for frame in moving]
-    limited = flicker_of(zip(moving, moving, strict=True))
-    monkeypatch.undo()
-    assert limited.equals(flicker_of(zip(halves, halves, strict=True)))
 
 
 def test_the_number_of_threads_makes_no_difference(moving: list[np.ndarray]) -> None:

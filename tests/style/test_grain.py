@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from triptych.style.feedforward.grain import STRENGTH, WAVES, Grain
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
+from triptych.style.network.grain import STRENGTH, WAVES, Grain
+from triptych.style.network.network import Architecture, TransformationNetwork
 
 ORIGIN = torch.zeros(1, 2)
 
@@ -52,9 +52,3 @@ def test_only_with_grain_has_one_colour_more_than_one_afterwards(grain, painted)
     with torch.no_grad():
         flat = network(torch.full((1, 3, 64, 64), 0.3, dtype=torch.float64))[0, :, 16:-16, 16:-16]
     assert (float(flat.std((1, 2)).max()) > 0.01) == painted
-
-
-def test_it_is_no_part_of_a_networks_file():
-    names = TransformationNetwork(Architecture(4, grain=2)).state_dict()
-    assert not any(name.startswith("grain") for name in names)
-    assert names["conv1.conv2d.weight"].shape[1] == 5

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from triptych.style.optimisation.lbfgs import BatchedLbfgs
+from triptych.style.optimise.lbfgs import BatchedLbfgs
 
 Problem = Callable[[Tensor], Tensor]
 """A differentiable function of a row [n]."""
@@ -237,14 +237,6 @@ def test_a_step_after_which_the_loss_is_far_higher_is_taken_back_to_a_tenth() ->
     optimizer.step(torch.tensor([0.9, 0.1]), torch.tensor([[3.6], [0.0]]).double())
     # The pair is that of the tenth: curvature (3.6 - 4) / -0.1 = 4, Newton's step -3.6 / 4.
     assert optimizer.rows[0].item() == pytest.approx(-0.1 - 3.6 / 4)
-
-
-def test_a_row_without_a_number_does_not_touch_the_others() -> None:
-    problems: list[Problem] = [rosenbrock, lambda x: (x * float("nan")).sum(), gram_like]
-    begin = starts(3)
-    poisoned = together(problems, begin, 20)
-    sound = together([rosenbrock, gram_like], begin[[0, 2]], 20)
-    torch.testing.assert_close(poisoned.rows[[0, 2]], sound.rows, rtol=1e-12, atol=1e-12)
 
 
 def test_rows_can_be_dropped_on_the_way() -> None:

@@ -13,12 +13,12 @@ from stops import Never, StopAfter
 from triptych import cli
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
-from triptych.style.backbones.backbone import save_backbone
-from triptych.style.feedforward import learning
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.network_files import load_network, save_network
-from triptych.style.feedforward.perceptual import PerceptualLoss
-from triptych.style.images import resize
+from triptych.style.data.backbone import save_backbone
+from triptych.style.data.images import resize
+from triptych.style.network import learning
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network_files import load_network, save_network
+from triptych.style.network.perceptual import PerceptualLoss
 
 CPU = torch.device("cpu")
 
@@ -97,12 +97,12 @@ def test_one_that_was_stopped_goes_on_to_the_same_bytes(files):
 
 
 def test_beside_a_network_of_lessons_a_style_is_learnt_from_lessons(files, monkeypatch):
-    monkeypatch.setattr(learning, "LESSONS", 5)
+    monkeypatch.setattr(learning, "PICTURES", 5)
     plain = learn(files, "plain").read_bytes()
     network, record = load_network(files / "hands.safetensors", "ink+tiles")
     assert "lessons" not in record
     taught = {
-        **{"pictures": 9, "held_out": 1, "scales": [1.0], "evaluations": 2},
+        **{"pictures": 9, "validation": 1, "scales": [1.0], "evaluations": 2},
         **{"content_weight": 0.2, "batch": 2, "precision": "float32", "seed": 0},
     }
     conditional = TransformationNetwork(replace(network.architecture, styles=2))

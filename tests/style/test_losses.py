@@ -7,14 +7,14 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from triptych.style.losses import (
+from triptych.style.optimise.losses import (
     content_term,
     gram_matrix,
     position_gram,
     style_term,
     total_variation,
 )
-from triptych.style.optimisation.presets import CONTENT_LOSSES, SCALINGS
+from triptych.style.optimise.presets import CONTENT_LOSSES, SCALINGS
 
 
 def features(*shape: int, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -48,20 +48,6 @@ def test_mean_style_term_is_the_notebooks() -> None:
     torch.testing.assert_close(found[0], expected)
 
 
-def test_relative_style_term_of_nothing_is_one() -> None:
-    target = position_gram(features(1, 3, 4, 5))
-    found = style_term(torch.zeros(2, 3, 3, dtype=torch.float64), target, "relative")
-    torch.testing.assert_close(found, torch.ones(2, dtype=torch.float64))
-
-
-@pytest.mark.parametrize("scaling", SCALINGS)
-def test_a_larger_painting_of_the_same_texture_is_no_distance(scaling: str) -> None:
-    texture = features(1, 3, 4, 4)
-    repeated = texture.repeat(1, 1, 3, 2)
-    found = style_term(position_gram(texture), position_gram(repeated), scaling)
-    assert float(found) == pytest.approx(0, abs=1e-25)
-
-
 def test_content_term_is_equation_1() -> None:
     drawn, content = features(2, 3, 4, 5), features(2, 3, 4, 5, seed=1)
     expected = 0.5 * (drawn - content).square().sum((1, 2, 3))
@@ -84,32 +70,12 @@ def test_mean_content_terms_are_pytorchs_for_every_image(kind: str) -> None:
     torch.testing.assert_close(found, expected)
 
 
-@pytest.mark.parametrize("scaling", SCALINGS)
-def test_smooth_l1_and_huber_are_one_function(scaling: str) -> None:
-    drawn, content = 3 * features(2, 2, 4, 4), features(2, 2, 4, 4, seed=1)
-    smooth, huber = (content_term(drawn, content, kind, scaling) for kind in ("smooth_l1", "huber"))
-    torch.testing.assert_close(smooth, huber)
-
-
 @pytest.mark.parametrize("kind", CONTENT_LOSSES)
 def test_relative_content_does_not_depend_on_the_networks_scale(kind: str) -> None:
     drawn, content = features(2, 2, 4, 4), features(2, 2, 4, 4, seed=1)
     plain = content_term(drawn, content, kind, "relative")
     scaled = content_term(100 * drawn, 100 * content, kind, "relative")
     torch.testing.assert_close(scaled, plain)
-
-
-def test_relative_content_of_the_mean_is_one() -> None:
-    content = features(1, 2, 4, 4)
-    found = content_term(content.mean().expand(1, 2, 4, 4), content, "mse", "relative")
-    assert float(found) == pytest.approx(1)
-
-
-def test_targets_without_energy_do_not_divide_by_zero() -> None:
-    flat = torch.zeros(1, 2, 4, 4)
-    for kind in CONTENT_LOSSES:
-        assert content_term(flat + 1, flat, kind, "relative").isfinite().all()
-    assert style_term(position_gram(flat + 1), position_gram(flat), "relative").isfinite().all()
 
 
 @pytest.mark.parametrize("scaling", SCALINGS)
@@ -127,25 +93,6 @@ def test_gradients_agree_with_finite_differences(kind: str, scaling: str) -> Non
     assert torch.autograd.gradcheck(loss, (2 * features(2, 2, 3, 4).requires_grad_(),))
 
 
-def test_gram_matrix_gradient_of_an_unsymmetric_loss() -> None:
-    weights = features(2, 3, 3, seed=3)
-    drawn = features(2, 3, 4, 4).requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: (gram_matrix(x) * weights).sum((1, 2)), (drawn,))
-
-
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_gradients_are_those_of_float64_rounded(dtype: torch.dtype) -> None:
-    drawn = features(2, 24, 12, 11).to(dtype).requires_grad_()
-    weights = 1e6 * features(2, 24, 24, seed=3).float()  # beyond the range of fp16
-    scale = 1e-6 if dtype == torch.float16 else 1.0
-    (scale * (gram_matrix(drawn) * weights).sum()).backward()
-    flat = drawn.detach().double().flatten(2)
-    true = scale * torch.einsum("nij,njp->nip", (weights + weights.mT).double(), flat)
-    assert drawn.grad is not None
-    error = (drawn.grad.double().flatten(2) - true).norm() / true.norm()
-    assert error < torch.finfo(dtype).eps
-
-
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 def test_half_precision_features_do_not_overflow(dtype: torch.dtype) -> None:
     loud = torch.full((1, 2, 64, 64), 100.0, dtype=dtype, requires_grad=True)
@@ -160,27 +107,8 @@ def test_half_precision_features_do_not_overflow(dtype: torch.dtype) -> None:
     assert loud.grad.isfinite().all()
 
 
-def test_an_images_gradient_does_not_depend_on_its_neighbours() -> None:
-    drawn = features(3, 2, 4, 4)
-    painting, content = features(1, 2, 4, 4, seed=1), features(3, 2, 4, 4, seed=2)
-
-    def gradient(images: Tensor, contents: Tensor) -> Tensor:
-        images = images.clone().requires_grad_()
-        loss = style_term(position_gram(images), position_gram(painting), "mean")
-        loss = loss + content_term(images, contents, "huber", "mean") + total_variation(images)
-        return torch.autograd.grad(loss.sum(), images)[0]
-
-    together = gradient(drawn, content)
-    alone = torch.cat([gradient(drawn[i : i + 1], content[i : i + 1]) for i in range(3)])
-    torch.testing.assert_close(together, alone)
-
-
 def test_total_variation_of_a_ramp_and_a_checkerboard() -> None:
     ramp = (torch.arange(5.0) * 0.1).expand(1, 3, 4, 5)
     assert float(total_variation(ramp)) == pytest.approx(0.01)
     checks = (torch.arange(4)[:, None] + torch.arange(5)) % 2
     assert float(total_variation(checks.expand(1, 3, 4, 5).float())) == pytest.approx(2)
-
-
-def test_total_variation_gradient() -> None:
-    assert torch.autograd.gradcheck(total_variation, (features(2, 3, 4, 5).requires_grad_(),))

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from triptych.core.errors import InputError
-from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
-from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss, overlap
+from triptych.style.data.backbone import ARCHITECTURES, Backbone
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 
 LAYERS = ("relu1_2", "relu2_2", "relu3_2", "relu4_2")
 
@@ -115,22 +114,6 @@ def test_relative_losses_do_not_depend_on_the_scale_of_a_layers_activations(
     torch.testing.assert_close(values[0], values[1])
 
 
-def test_a_black_image_has_a_relative_style_loss_near_one_a_layer(images, painting, backbone):
-    weights = {k: v * (not k.endswith("bias")) for k, v in backbone.weights.items()}
-    unbiased = Backbone(
-        backbone.architecture, weights, mean=(0.0,) * 3, std=(1.0,) * 3, pooling="max"
-    )
-    loss = PerceptualLoss(unbiased, settings(scaling="relative"), [painting])
-    style = loss.terms(images, torch.zeros_like(images))["style"]
-    torch.testing.assert_close(style, torch.tensor(float(len(LAYERS))).double())
-
-
-def test_total_variation_is_that_of_the_stylised_image(backbone, images, stylised, painting):
-    loss = PerceptualLoss(backbone, settings(total_variation_weight=3.0), [painting])
-    expected = stylised.diff(dim=3).pow(2).mean() + stylised.diff(dim=2).pow(2).mean()
-    torch.testing.assert_close(loss.terms(images, stylised)["total_variation"], 3 * expected)
-
-
 def test_what_no_file_can_hold_is_a_term_and_hardly_seen_by_the_others(
     backbone, images, stylised, painting
 ):
@@ -145,82 +128,6 @@ def test_what_no_file_can_hold_is_a_term_and_hardly_seen_by_the_others(
         torch.testing.assert_close(terms[name], value)
     assert loss.terms(images, stylised)["gamut"] == 0
     assert "gamut" not in plain.terms(images, glaring)
-
-
-@pytest.mark.parametrize("kind", ["content", "style"])
-def test_a_loss_without_layers_is_refused(kind):
-    with pytest.raises(InputError, match=f"no {kind} layers"):
-        settings(**{f"{kind}_layers": ()})
-
-
-def test_settings_come_from_a_table_with_lists():
-    table = {
-        "content_layers": ["relu2_2"],
-        "style_layers": ["relu1_2", "relu2_2"],
-        "scaling": "relative",
-        "content_weight": 1,
-        "style_weight": 2,
-        "total_variation_weight": 3,
-    }
-    made = LossSettings.from_table(table)
-    assert made.style_layers == ("relu1_2", "relu2_2")
-    assert hash(made)
-
-
-def test_no_gradient_flows_to_the_photograph_and_the_branch_stops_at_its_layer(
-    backbone, images, painting, monkeypatch
-):
-    loss = PerceptualLoss(backbone, settings(content_layers=("relu1_2",)), [painting])
-    convolutions = []
-    original = torch.nn.functional.conv2d
-    monkeypatch.setattr(
-        "triptych.style.backbones.backbone.functional.conv2d",
-        lambda *arguments: convolutions.append(1) or original(*arguments),
-    )
-    watched = images.clone().requires_grad_()
-    targets = loss.content_targets(watched)
-    assert len(convolutions) == 2
-    assert list(targets) == ["relu1_2"]
-    assert not targets["relu1_2"].requires_grad
-
-
-def test_the_gradient_is_that_of_finite_differences(backbone, images, stylised, painting):
-    loss = PerceptualLoss(
-        backbone, settings(scaling="relative", style_layers=("relu1_2",)), [painting]
-    )
-
-    def total(image):
-        return torch.stack(list(loss.terms(images[:1, :, :8, :8], image).values())).sum()
-
-    assert torch.autograd.gradcheck(total, stylised[:1, :, :8, :8].clone().requires_grad_())
-
-
-def test_bf16_losses_are_close_and_their_gram_matrices_float32(backbone, images, painting):
-    single = Backbone(
-        backbone.architecture,
-        {key: value.float() for key, value in backbone.weights.items()},
-        mean=backbone.mean,
-        std=backbone.std,
-        pooling="max",
-    )
-    loss = PerceptualLoss(single, settings(scaling="relative"), [painting.float()])
-    x, y = images.float(), random(2, 3, 32, 24, seed=1)
-    exact = loss.terms(x, y)
-    with torch.autocast("cpu", torch.bfloat16):
-        rough = loss.terms(x, y)
-    assert rough["style"].dtype == torch.float32
-    for name, value in exact.items():
-        torch.testing.assert_close(rough[name], value, rtol=0.03, atol=0)
-
-
-@pytest.mark.parametrize(("down", "right"), [(0, 0), (2, 0), (-1, 3), (-2, -2)])
-def test_overlap_is_what_a_moved_camera_still_sees(down, right):
-    image = torch.arange(48.0).view(1, 1, 6, 8)
-    seen = overlap(image, down, right)
-    rolled = image.roll((-down, -right), (2, 3))
-    rows = slice(max(0, -down), 6 - max(0, down))
-    columns = slice(max(0, -right), 8 - max(0, right))
-    assert torch.equal(seen, rolled[..., rows, columns])
 
 
 def test_the_temporal_term_is_zero_for_what_moves_with_the_camera(backbone, images, painting):
@@ -242,9 +149,3 @@ def test_the_temporal_term_is_zero_for_what_moves_with_the_camera(backbone, imag
     assert max(value(still, by_position, seed) for seed in range(4)) > 0.01
     noisy = PerceptualLoss(backbone, settings(temporal_weight=2.0, noise=0.1), [painting])
     assert value(noisy, negative, 0) == pytest.approx(2 * 0.1**2, rel=0.1)
-
-
-@pytest.mark.parametrize("wrong", [{"scaling": "absolute"}, {"style_layers": ()}])
-def test_impossible_settings_are_refused(wrong):
-    with pytest.raises(InputError):
-        settings(**wrong)

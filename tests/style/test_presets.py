@@ -1,11 +1,9 @@
 """The named presets: layers that exist, and what the paper's text and the notebook say."""
 
-from dataclasses import replace
-
 import pytest
 
-from triptych.style.backbones.architectures import ARCHITECTURES, ORIENTED
-from triptych.style.optimisation.presets import OPTIMIZERS, PRESETS, preset
+from triptych.style.data.architectures import ARCHITECTURES, ORIENTED
+from triptych.style.optimise.presets import PRESETS, preset
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -47,27 +45,6 @@ def test_authors_is_what_the_notebook_ran() -> None:
     assert preset("authors", "vgg19", optimizer="adam").learning_rate == 1e-3
     sgd = preset("authors", "vgg19", optimizer="sgd")
     assert (sgd.learning_rate, sgd.momentum, sgd.normalised_gradient) == (0.01, 0.8, False)
-
-
-@pytest.mark.parametrize("name", PRESETS)
-def test_only_authors_clamps_in_the_closure(name: str) -> None:
-    assert (preset(name, "vgg19").clamp == "closure") == (name == "authors")
-
-
-@pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("rates", ["authors", "tuned"])
-def test_rates_do_not_depend_on_the_preset(optimizer: str, rates: str) -> None:
-    found = {
-        (choices.learning_rate, choices.momentum, choices.normalised_gradient, choices.history)
-        for choices in (preset(name, "vgg19", optimizer=optimizer, rates=rates) for name in PRESETS)
-    }
-    assert len(found) == 1
-
-
-def test_single_choices_can_be_changed() -> None:
-    plain = preset("tuned", "narrow_vgg")
-    assert preset("tuned", "narrow_vgg", history=3) == replace(plain, history=3)
-    assert preset("tuned", "narrow_vgg", optimizer="adam", learning_rate=0.5).learning_rate == 0.5
 
 
 @pytest.mark.parametrize(

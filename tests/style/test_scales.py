@@ -7,11 +7,11 @@ import torch
 from two_layers import choices, images, small_backbone
 
 from triptych.core.errors import InputError
-from triptych.style.enlarging import enlarged
-from triptych.style.images import resize_to
-from triptych.style.optimisation.gatys import optimise
-from triptych.style.optimisation.scales import CoarseToFine, Scale, scales
-from triptych.style.optimisation.styles import Painting
+from triptych.style.data.enlarging import enlarged
+from triptych.style.data.images import resize_to
+from triptych.style.optimise.gatys import optimise
+from triptych.style.optimise.scales import CoarseToFine, Scale, scales
+from triptych.style.optimise.styles import Painting
 
 CONTENTS = images(2, height=40, width=32)
 STYLE = [Painting(images(1, seed=2, height=50, width=60)[0])]
@@ -76,17 +76,6 @@ def test_a_restored_batch_goes_on_to_the_bit(stop):
     assert second.done == 12 and torch.equal(second.images, unbroken.images)
 
 
-def test_what_has_ended_is_kept_without_what_it_took():
-    training = run(scales([1.0], [6]))
-    sizes = []
-    for steps in (5, 1):
-        advance(training, steps)
-        file = io.BytesIO()
-        torch.save(training.state(), file)
-        sizes.append(file.tell())
-    assert sizes[1] < 0.3 * sizes[0]
-
-
 def test_sizes_halve_and_evaluations_are_for_all_or_for_each():
     assert scales([16, 4, 1], [150]) == [
         Scale(0.25, 16, 150),
@@ -97,12 +86,3 @@ def test_sizes_halve_and_evaluations_are_for_all_or_for_each():
     assert Scale(0.25, 1, 1).shape(200, 301) == (50, 75)
     with pytest.raises(InputError, match="2 numbers of evaluations for 3 scales"):
         scales([16, 4, 1], [90, 30])
-
-
-def test_an_image_that_stops_says_at_which_scale_and_goes_on_at_the_next():
-    wild = {"optimizer": "sgd", "learning_rate": 1e4, "momentum": 0.9}
-    training = run(scales([1.0, 1.0], [40, 1]), **wild)
-    while training.done < training.evaluations:
-        advance(training, 1)
-    assert len(training.reasons) >= 2 and training.reasons[0].startswith("at 16x20: its loss was")
-    assert training.images.shape == CONTENTS.shape and training.images.isfinite().all()

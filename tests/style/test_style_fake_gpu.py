@@ -5,15 +5,15 @@ import torch
 from fake_gpu import CUDA, fake_gpu, moved
 
 from triptych.core.device import training_precision
-from triptych.style.backbones.architectures import ARCHITECTURES
-from triptych.style.backbones.backbone import Backbone
-from triptych.style.feedforward.fast import PreparedNetwork
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.perceptual import LossSettings, PerceptualLoss
-from triptych.style.feedforward.tiling import stylise_tiled
-from triptych.style.optimisation.gatys import initial_images
-from triptych.style.optimisation.objective import Objective
-from triptych.style.optimisation.presets import PRESETS, preset
+from triptych.style.data.architectures import ARCHITECTURES
+from triptych.style.data.backbone import Backbone
+from triptych.style.network.fast import PreparedNetwork
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.network.tiling import stylise_tiled
+from triptych.style.optimise.gatys import initial_images
+from triptych.style.optimise.objective import Objective
+from triptych.style.optimise.presets import PRESETS, preset
 
 
 @pytest.fixture(autouse=True)

@@ -4,11 +4,11 @@ import pytest
 import torch
 from random_networks import image, network
 
-from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
-from triptych.style.feedforward.fast import PreparedNetwork
-from triptych.style.feedforward.stylize import stylise
-from triptych.style.optimisation.gatys import optimise
-from triptych.style.optimisation.presets import preset
+from triptych.style.data.backbone import ARCHITECTURES, Backbone
+from triptych.style.network.fast import PreparedNetwork
+from triptych.style.network.stylize import stylise
+from triptych.style.optimise.gatys import optimise
+from triptych.style.optimise.presets import preset
 
 pytestmark = [
     pytest.mark.gpu,

@@ -16,13 +16,12 @@ import yaml
 from PIL import Image
 from safetensors import safe_open
 
-from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
-from triptych.style.backbones.backbone import ARCHITECTURES, load_backbone
-from triptych.style.images import read_image, write_image
-from triptych.style.inputs.prepare import bundled, fitted, prepare_content, prepare_painting
-from triptych.style.inputs.weights import download_weights
-from triptych.style.inputs.wikimedia import download_picture, user_agent
+from triptych.style.data.backbone import ARCHITECTURES, load_backbone
+from triptych.style.data.images import read_image, write_image
+from triptych.style.data.prepare import bundled, fitted, prepare_painting, write_content
+from triptych.style.data.weights import download_weights
+from triptych.style.data.wikimedia import download_picture
 
 SOURCES = yaml.safe_load(
     (Path(__file__).parents[2] / "resources" / "sources.yaml").read_text(encoding="utf-8")
@@ -81,17 +80,6 @@ def test_a_painting_is_fetched_by_one_who_says_who_asks(server: Server, tmp_path
     assert "(me@example.org)" in agent
 
 
-def test_the_first_fetch_is_recorded_and_a_changed_file_refused(
-    server: Server, tmp_path: Path
-) -> None:
-    lock = tmp_path / "locks" / "wave.json"
-    download_picture(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
-    assert json.loads(lock.read_text())["sha256"] == hashlib.sha256(PICTURE).hexdigest()
-    server.content = PICTURE[::-1]
-    with pytest.raises(DownloadError, match="the file has changed at its source"):
-        download_picture(server.url, tmp_path / "a.jpg", "https://example.org/me", lock=lock)
-
-
 @pytest.mark.parametrize(
     "contact",
     ["", "  ", "me", "me@", "a@b.org\r\nX: y", "a@b.org)", "ftp://x.org", "é@b.org", "https://x"],
@@ -100,15 +88,6 @@ def test_without_a_contact_nothing_is_asked(server: Server, tmp_path: Path, cont
     with pytest.raises(InputError, match=r"style\.contact is .*403 or 429.*source: path"):
         download_picture(server.url, tmp_path / "a.jpg", contact)
     assert server.agents == []
-
-
-def test_a_refusal_is_told_with_advice(server: Server, tmp_path: Path) -> None:
-    """What a program without a contact would meet."""
-    from triptych.core.download import download
-
-    with pytest.raises(DownloadError, match=r"answered 403.*docs/style-data\.md"):
-        download(server.url, tmp_path / "a.jpg")
-    assert user_agent("me@example.org") not in server.agents
 
 
 def torchvision_alexnet() -> dict[str, torch.Tensor]:
@@ -148,35 +127,6 @@ def test_of_the_weights_only_the_convolutions_are_kept(
     assert record["mean"] == [0.485, 0.456, 0.406]
 
 
-def test_weights_whose_hash_does_not_begin_as_their_name_says_are_refused(
-    server: Server, tmp_path: Path, alexnet: bytes
-) -> None:
-    server.content, server.open = alexnet, True
-    with pytest.raises(DownloadError, match="expected sha256_start 7be5be79"):
-        download_weights(server.url, tmp_path / "a.safetensors", "alexnet", "7be5be79")
-    assert list(tmp_path.iterdir()) == []
-
-
-class Dangerous:
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (exec, ("raise SystemExit('the pickle was executed')",))
-
-
-@pytest.mark.parametrize("kind", ["another network", "no weights", "code"])
-def test_other_files_are_refused_and_removed(server: Server, tmp_path: Path, kind: str) -> None:
-    if kind == "another network":
-        torch.save({"features.0.weight": torch.zeros(64, 3, 3, 3)}, tmp_path / "x")
-    elif kind == "code":
-        torch.save(Dangerous(), tmp_path / "x")
-    else:
-        (tmp_path / "x").write_bytes(b"no such thing")
-    server.content, server.open = (tmp_path / "x").read_bytes(), True
-    start = hashlib.sha256(server.content).hexdigest()[:8]
-    with pytest.raises(InputError):
-        download_weights(server.url, tmp_path / "w" / "a.safetensors", "alexnet", start)
-    assert list((tmp_path / "w").iterdir()) == []
-
-
 def test_a_painting_is_checked_and_written_as_it_is(tmp_path: Path) -> None:
     image = Image.fromarray(np.random.default_rng(1).integers(0, 256, (80, 100, 3), np.uint8))
     image.save(tmp_path / "a.tif")
@@ -203,28 +153,14 @@ def test_a_painting_without_a_style_is_refused(
 
 
 def test_a_content_is_a_bundled_photograph_or_a_file(tmp_path: Path) -> None:
-    prepare_content(tmp_path / "a.png", name="chelsea")
+    write_content(tmp_path / "a.png", bundled("chelsea"), "chelsea")
     assert read_image(tmp_path / "a.png").shape == (3, 300, 451)
-    prepare_content(tmp_path / "b.png", source=tmp_path / "a.png", name="ignored")
-    assert torch.equal(read_image(tmp_path / "b.png"), read_image(tmp_path / "a.png"))
-    prepare_content(tmp_path / "c.png", name="chelsea", height=64, width=128)
+    write_content(tmp_path / "c.png", read_image(tmp_path / "a.png"), "a.png", (64, 128))
     assert read_image(tmp_path / "c.png").shape == (3, 64, 128)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"name": "nobody"}, "no bundled photograph is called 'nobody'; there are astronaut"),
-        ({"name": "coffee", "height": 64}, "height 64 and width None: expected both"),
-        ({"source": "none.jpg"}, "no such file"),
-        ({"name": "china", "height": 300, "width": 641}, "640x427 pixels.* never enlarged"),
-    ],
-)
-def test_a_content_that_is_not_there_is_refused(
-    tmp_path: Path, settings: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        prepare_content(tmp_path / "a.png", **settings)
+    with pytest.raises(InputError, match="no bundled photograph is called 'nobody'; there are as"):
+        bundled("nobody")
+    with pytest.raises(InputError, match=r"china: 640x427 pixels.* never enlarged"):
+        write_content(tmp_path / "d.png", bundled("china"), "china", (300, 641))
 
 
 @pytest.mark.parametrize(
@@ -251,10 +187,6 @@ def test_fitting_takes_the_largest_middle_part(
     assert np.abs(ours - expected).max() < 0.01
 
 
-def test_enlarging_gives_any_size() -> None:
-    assert fitted(bundled("rocket"), 620, 1008).shape == (3, 620, 1008)
-
-
 @pytest.mark.slow  # importing torchvision takes several seconds
 @pytest.mark.parametrize("name", ["vgg16", "vgg19", "alexnet"])
 def test_addresses_and_hashes_of_the_weights_are_torchvisions(name: str) -> None:
@@ -267,17 +199,6 @@ def test_addresses_and_hashes_of_the_weights_are_torchvisions(name: str) -> None
     assert len(entry["sha256_start"]) == 8
     if entry["size"] is not None:
         assert entry["size"] / 2**20 == pytest.approx(weights.meta["_file_size"], abs=6e-4)
-
-
-def test_cocos_addresses_name_one_file_and_its_size_fits_its_images() -> None:
-    entry = SOURCES["coco"]["files"]["train2017"]
-    assert urlsplit(entry["url"]).scheme == "https"
-    assert {urlsplit(entry[key]).path.rsplit("/", 1)[1] for key in ("url", "mirror")} == {
-        "train2017.zip"
-    }
-    assert 100_000 < entry["size"] / 118_287 < 200_000  # bytes a photograph
-    assert len(bytes.fromhex(entry["md5"])) == 16
-    assert len(bytes.fromhex(entry["sha256"])) == 32
 
 
 def test_the_papers_three_paintings_and_two_photographs_come_from_wikimedia() -> None:
@@ -293,9 +214,3 @@ def test_the_papers_three_paintings_and_two_photographs_come_from_wikimedia() ->
         assert folders[:2] == [digest[0], digest[:2]]
         if "thumb" in parts.path:
             assert folders[3] == f"1280px-{folders[2]}"
-
-
-@pytest.mark.parametrize("group", ["coco", "backbones", "wikimedia"])
-def test_every_source_tells_its_licence_and_homepage(group: str) -> None:
-    assert SOURCES[group]["licence"]
-    assert urlsplit(SOURCES[group]["homepage"]).scheme == "https"

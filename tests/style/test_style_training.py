@@ -1,7 +1,6 @@
 """Training: resuming after a kill, the order of batches, rates."""
 
 import dataclasses
-import math
 import signal
 import time
 from collections import Counter
@@ -17,14 +16,13 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
 from triptych.core.stopping import SAVED_EXIT_CODE
-from triptych.style.feedforward.network import Architecture, TransformationNetwork
-from triptych.style.feedforward.perceptual import PerceptualLoss
-from triptych.style.feedforward.training import (
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.perceptual import PerceptualLoss
+from triptych.style.network.training import (
     initial_network,
-    learning_rate,
     train,
 )
-from triptych.style.feedforward.training_data import TrainingSettings, batch_indices, load_batch
+from triptych.style.network.training_data import TrainingSettings, batch_indices, load_batch
 
 CPU = torch.device("cpu")
 SMALL = Architecture(4, "nearest", blocks=(0,))
@@ -129,19 +127,6 @@ def test_checkpoints_and_rows_come_at_their_batches_and_at_the_end(tmp_path):
     assert trained.losses["seconds"].is_monotonic_increasing
 
 
-def test_a_sample_shows_a_training_image_beside_its_stylised_version(tmp_path):
-    chosen = settings(batches=2)
-    kept = run(tmp_path, chosen=chosen).checkpoints[2]
-    image = load_batch(job.Noise(), chosen, 1)[0]
-    network = TransformationNetwork(SMALL)
-    network.load_state_dict(kept.weights)
-    with torch.no_grad():
-        stylised = network(image[None] / 255)[0].clamp(0, 1)
-    assert kept.sample.shape == (3, 20, 40)
-    assert torch.equal(kept.sample[..., :20], image)
-    assert (kept.sample[..., 20:] - stylised * 255).abs().max() <= 0.51
-
-
 def test_a_palette_holds_the_paintings_colours_and_is_not_trained(tmp_path):
     architecture = Architecture(4, "nearest", blocks=(0,), palette=True)
     weights = run(tmp_path, chosen=settings(batches=3), architecture=architecture).checkpoints[3]
@@ -198,57 +183,6 @@ def test_crops_are_cut_within_the_image_and_half_of_them_flipped():
     assert set(crops.asked) == set(range(5, 15))
 
 
-def test_a_batch_is_a_function_of_its_number():
-    chosen = settings(batch=4, size=9)
-    assert torch.equal(load_batch(Ramps(), chosen, 7), load_batch(Ramps(), chosen, 7))
-    assert not torch.equal(load_batch(Ramps(), chosen, 7), load_batch(Ramps(), chosen, 8))
-
-
-def test_flips_can_be_left_out():
-    chosen = settings(batch=4, size=12, flips=False)
-    assert all((load_batch(Ramps(), chosen, n)[:, 1].diff(dim=2) > 0).all() for n in range(10))
-
-
-def test_the_first_weights_depend_on_the_seed_and_on_nothing_else():
-    torch.manual_seed(1)
-    before = torch.get_rng_state()
-    one = initial_network(SMALL, 3).state_dict()
-    assert torch.equal(before, torch.get_rng_state())
-    torch.manual_seed(2)
-    two = initial_network(SMALL, 3).state_dict()
-    other = initial_network(SMALL, 4).state_dict()
-    assert all(torch.equal(one[name], two[name]) for name in one)
-    assert not torch.equal(one["conv1.conv2d.weight"], other["conv1.conv2d.weight"])
-
-
-def test_the_one_cycle_rises_for_a_quarter_and_falls_to_almost_nothing():
-    chosen = settings(batches=400, learning_rate=0.01)
-    rates = [learning_rate(number, chosen) for number in range(400)]
-    assert rates.index(max(rates)) == 99
-    assert max(rates) == pytest.approx(0.01)
-    assert rates[49] == pytest.approx(0.005)
-    assert rates[249] == pytest.approx(0.01 * (1 + math.cos(math.pi / 2)) / 2)
-    assert rates[-1] == pytest.approx(1e-5)
-    constant = settings(schedule="constant", learning_rate=0.01)
-    assert {learning_rate(number, constant) for number in range(48)} == {0.01}
-
-
-def test_bf16_training_lowers_the_loss(tmp_path):
-    losses = dataclasses.replace(job.LOSSES, temporal_weight=0.0)
-    loss = PerceptualLoss(job.random_backbone(), losses, [job.painting()])
-    chosen = settings(batches=40, precision="bf16", log_every=10, learning_rate=0.01)
-    history = run(tmp_path, loss, chosen).losses
-    assert history["total"].iloc[-1] < 0.8 * history["total"].iloc[0]
-    assert (history["temporal"] == 0).all()
-
-
-def test_too_few_crops_and_too_small_ones_are_told(tmp_path):
-    with pytest.raises(InputError, match="40 crops are fewer than one batch of 41"):
-        run(tmp_path, chosen=settings(batch=41))
-    with pytest.raises(InputError, match="24x24 pixels, smaller than the 32"):
-        run(tmp_path, chosen=settings(size=32))
-
-
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("precision", ["float32", "bf16", "fp16"])
@@ -260,3 +194,10 @@ def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
     trained = train(network, loss, job.Noise(), chosen, device, checkpoint, Never())
     assert trained.losses["total"].iloc[-1] < trained.losses["total"].iloc[0]
     assert isinstance(chosen, TrainingSettings)
+
+
+def test_too_few_crops_and_too_small_ones_are_told(tmp_path):
+    with pytest.raises(InputError, match="40 crops are fewer than one batch of 41"):
+        run(tmp_path, chosen=settings(batch=41))
+    with pytest.raises(InputError, match="24x24 pixels, smaller than the 32"):
+        run(tmp_path, chosen=settings(size=32))

@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.style.backbones.backbone import ARCHITECTURES, Backbone
-from triptych.style.measures.targets import target_times
+from triptych.style.data.backbone import ARCHITECTURES, Backbone
 from triptych.style.measures.timing import loss_times, network_times, optimisation_times
-from triptych.style.optimisation.presets import preset
+from triptych.style.optimise.presets import preset
+from triptych.style.report.runs import target_times
 
 CPU = torch.device("cpu")
 

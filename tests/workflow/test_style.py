@@ -28,8 +28,8 @@ def test_a_run_again_makes_the_same_images_and_networks(styled, fresh):
         assert path.read_bytes() == (styled.root / path.relative_to(fresh.root)).read_bytes(), path
 
 
-def test_editing_the_optimizer_of_version_1_makes_lessons_anew(styled):
-    path = styled.root / "workflow_scripts/triptych/style/optimisation/lbfgs.py"
+def test_editing_the_optimizer_of_version_1_makes_its_pictures_anew(styled):
+    path = styled.root / "workflow_scripts/triptych/style/optimise/lbfgs.py"
     text = path.read_text()
     path.write_text(text + "\nEDITED = 1\n")
     version_2 = {"style_teach", "style_train", "style_select"}

@@ -7,12 +7,12 @@ import pandas as pd
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.tables import write_table
-from triptych.style.report.tables_beyond import breakeven_long, breakeven_table, shipped_losses
+from triptych.style.report.tables_beyond import breakeven_long, breakeven_table
 
 with job(snakemake):
     long = breakeven_long(
         read_frames(snakemake.input.trained),
-        shipped_losses(snakemake.input.shipped),
+        snakemake.input.shipped,
         pd.read_csv(snakemake.input.table1),
         scale=snakemake.params.scale,
     )

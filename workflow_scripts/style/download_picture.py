@@ -1,7 +1,7 @@
 """Fetch one picture from Wikimedia Commons; its checksum is recorded at the first time."""
 
 from triptych.core.job import job
-from triptych.style.inputs.wikimedia import download_picture
+from triptych.style.data.wikimedia import download_picture
 
 with job(snakemake):
     download_picture(

@@ -1,7 +1,7 @@
 """Fetch torchvision's weights of one network and keep the convolutional part."""
 
 from triptych.core.job import job
-from triptych.style.inputs.weights import download_weights
+from triptych.style.data.weights import download_weights
 
 with job(snakemake):
     download_weights(

@@ -4,8 +4,8 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import paintings_figure, sizes_figure
-from triptych.style.report.figures_panels import files_by_stem
-from triptych.style.report.tables_results import results_long
+from triptych.style.report.panels import files_by_stem
+from triptych.style.report.runs import results_long
 
 with job(snakemake):
     given, output = snakemake.input, snakemake.output

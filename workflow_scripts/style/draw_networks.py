@@ -8,10 +8,10 @@ from triptych.report.palette import write_figure
 from triptych.style.report.figures_network import (
     checkpoints_figure,
     checkpoints_long,
-    network_title,
     training_figure,
     training_long,
 )
+from triptych.style.report.labels import network_title
 
 with job(snakemake):
     given, output, scale = snakemake.input, snakemake.output, snakemake.params.scale

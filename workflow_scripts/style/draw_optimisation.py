@@ -8,13 +8,11 @@ from triptych.core.files import read_frames, write_csv
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.report.tables import write_table
-from triptych.style.measures.targets import target_times
-from triptych.style.report.figures_curves import backbones_figure, optimizers_figure
 from triptych.style.report.figures_images import backbone_images_figure, optimizer_images_figure
-from triptych.style.report.figures_panels import files_by_stem
-from triptych.style.report.tables_history import history_long
-from triptych.style.report.tables_results import results_long
-from triptych.style.report.tables_times import targets_long, targets_table
+from triptych.style.report.figures_losses import backbones_figure, optimizers_figure
+from triptych.style.report.panels import files_by_stem
+from triptych.style.report.runs import history_long, results_long, target_times
+from triptych.style.report.tables_beyond import targets_long, targets_table
 
 with job(snakemake):
     given, output = snakemake.input, snakemake.output

@@ -11,9 +11,9 @@ from triptych.style.report.figures_images import (
     styles_figure,
     versions_figure,
 )
-from triptych.style.report.figures_panels import chosen_file, files_by_stem, stylised_by_pair
+from triptych.style.report.panels import chosen_file, files_by_stem, stylised_by_pair
+from triptych.style.report.runs import results_long, styles_long, versions_long
 from triptych.style.report.tables_beyond import quality_long, quality_table
-from triptych.style.report.tables_results import results_long, styles_long, versions_long
 
 with job(snakemake):
     given, output, params = snakemake.input, snakemake.output, snakemake.params

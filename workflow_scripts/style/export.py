@@ -2,9 +2,9 @@
 
 from triptych.core.files import write_csv
 from triptych.core.job import job
-from triptych.style.feedforward.export import check_parity, export_onnx, parity
-from triptych.style.feedforward.network_files import load_network
-from triptych.style.feedforward.training_files import Style
+from triptych.style.network.export import check_parity, export_onnx, parity
+from triptych.style.network.network_files import load_network
+from triptych.style.network.training_files import Style
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

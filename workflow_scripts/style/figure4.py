@@ -5,9 +5,8 @@ import pandas as pd
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
-from triptych.style.report.figures_curves import loss_times_figure
-from triptych.style.report.tables_history import history_long
-from triptych.style.report.tables_times import loss_times_long
+from triptych.style.report.figures_losses import loss_times_figure, loss_times_long
+from triptych.style.report.runs import history_long
 
 with job(snakemake):
     given, scale = snakemake.input, snakemake.params.scale

@@ -6,7 +6,7 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import high_resolution_figure
-from triptych.style.report.tables_results import stylised_long
+from triptych.style.report.runs import stylised_long
 
 with job(snakemake):
     given, result = snakemake.input, Path(snakemake.input.result)

@@ -9,9 +9,9 @@ from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.style.images import write_image
-from triptych.style.inputs.shards import Shards
-from triptych.style.optimisation.runs import Inputs, run_experiment, usable_memory
+from triptych.style.data.images import write_image
+from triptych.style.data.shards import Shards
+from triptych.style.optimise.runs import Inputs, run_experiment, usable_memory
 
 with job(snakemake):
     keep_freed_memory()

@@ -1,8 +1,8 @@
 """Cut a training crop out of every usable image in COCO's zip file, without unpacking it."""
 
 from triptych.core.job import job
-from triptych.style.inputs.crops import shard_archive
-from triptych.style.inputs.shards import ShardFiles
+from triptych.style.data.crops import shard_archive
+from triptych.style.data.shards import ShardFiles
 
 with job(snakemake):
     output, params = snakemake.output, snakemake.params
@@ -10,6 +10,6 @@ with job(snakemake):
         snakemake.input.archive,
         ShardFiles(output.crops, output.index, output.skipped),
         size=params.size,
-        held_out=params.held_out,
+        validation=params.validation,
         threads=snakemake.threads,
     )

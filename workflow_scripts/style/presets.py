@@ -6,9 +6,8 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import presets_figure
-from triptych.style.report.figures_panels import files_by_stem
-from triptych.style.report.tables_history import history_long
-from triptych.style.report.tables_results import results_long
+from triptych.style.report.panels import files_by_stem
+from triptych.style.report.runs import history_long, results_long
 
 with job(snakemake):
     given, scale = snakemake.input, snakemake.params.scale

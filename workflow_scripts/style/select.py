@@ -3,14 +3,14 @@
 from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
-from triptych.style.feedforward.perceptual import LossSettings
-from triptych.style.feedforward.training_files import (
+from triptych.style.data.images import read_image, resize
+from triptych.style.network.perceptual import LossSettings
+from triptych.style.network.training_files import (
     read_checkpoints,
     read_crops,
     read_loss,
     select_network,
 )
-from triptych.style.images import read_image, resize
 
 with job(snakemake):
     keep_freed_memory()
@@ -27,7 +27,7 @@ with job(snakemake):
     select_network(
         read_checkpoints(files.weights),
         loss,
-        read_crops(files.crops, files.index, files.lessons),
+        read_crops(files.crops, files.index, files.version1_targets),
         resize(read_image(files.content), params.sheet_size),
         params.batch,
         choose_precision(params.precision, device, "training"),

@@ -6,7 +6,7 @@ from triptych.core.device import choose_device
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
-from triptych.style.feedforward.stylised_files import stylise_files
+from triptych.style.network.stylize import stylise_files
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

@@ -8,20 +8,25 @@ from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.style.backbones.backbone import load_backbone
-from triptych.style.feedforward.lessons import LessonSettings, Painter, chosen, paint_lessons
-from triptych.style.images import read_image
-from triptych.style.inputs.crops import as_jpeg
-from triptych.style.inputs.shards import Crop, ShardFiles, Shards, write_shards
+from triptych.style.data.backbone import load_backbone
+from triptych.style.data.crops import as_jpeg
+from triptych.style.data.images import read_image
+from triptych.style.data.shards import Crop, ShardFiles, Shards, write_shards
+from triptych.style.network.version1_targets import (
+    Painter,
+    TargetSettings,
+    chosen_crops,
+    paint_targets,
+)
 
 with job(snakemake):
     keep_freed_memory()
     params, files, output = snakemake.params, snakemake.input, snakemake.output
     device = choose_device(params.device)
-    precision = choose_precision(params.lessons["precision"], device, "unscaled")
-    settings = LessonSettings(**{**params.lessons, "precision": precision})
+    precision = choose_precision(params.version1_targets["precision"], device, "unscaled")
+    settings = TargetSettings(**{**params.version1_targets, "precision": precision})
     crops = Shards(files.crops, files.index)
-    numbers = chosen(crops, params.painting, settings)
+    numbers = chosen_crops(crops, params.painting, settings)
     painter = Painter(
         crops.batch(numbers),
         read_image(files.painting),
@@ -30,7 +35,7 @@ with job(snakemake):
         settings,
         device,
     )
-    pictures = paint_lessons(
+    pictures = paint_targets(
         painter,
         Checkpoint(
             params.checkpoint, fingerprint({**dict(params.items()), "settings": settings}, files)
@@ -44,6 +49,6 @@ with job(snakemake):
         ),
         len(numbers),
         ShardFiles(output.pictures, output.index),
-        min(settings.held_out, len(crops.held_out)),
-        "the lessons",
+        min(settings.validation, len(crops.validation)),
+        "the pictures",
     )

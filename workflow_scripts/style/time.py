@@ -6,21 +6,21 @@ from triptych.core.device import choose_device
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
-from triptych.style.backbones.backbone import load_backbone
-from triptych.style.feedforward.fast import PreparedNetwork
-from triptych.style.feedforward.network_files import load_network
-from triptych.style.feedforward.stylize import checked_precision
-from triptych.style.images import read_image, resize
-from triptych.style.inputs.shards import Shards
+from triptych.style.data.backbone import load_backbone
+from triptych.style.data.images import read_image, resize
+from triptych.style.data.shards import Shards
 from triptych.style.measures.timing import loss_times, network_times, optimisation_times
-from triptych.style.optimisation.presets import NOTEBOOK, OURS, timed_choices
+from triptych.style.network.fast import PreparedNetwork
+from triptych.style.network.network_files import load_network
+from triptych.style.network.stylize import checked_precision
+from triptych.style.optimise.presets import NOTEBOOK, OURS, timed_choices
 
 with job(snakemake):
     keep_freed_memory()
     given, params = snakemake.input, snakemake.params
     device, settings, losses = choose_device(params.device), params.timing, params.timing["losses"]
     shards = Shards(*given.photographs)
-    photographs = shards.batch(shards.held_out[: settings["photographs"]]).float() / 255
+    photographs = shards.batch(shards.validation[: settings["photographs"]]).float() / 255
     painting = read_image(given.painting)
     backbones = {
         name: load_backbone(given[name], pooling="max").to(device) for name in ("alexnet", "vgg")

@@ -7,12 +7,12 @@ from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
-from triptych.style.feedforward.learning import begun_from
-from triptych.style.feedforward.network import Architecture
-from triptych.style.feedforward.perceptual import LossSettings
-from triptych.style.feedforward.training import initial_network, train
-from triptych.style.feedforward.training_data import TrainingSettings
-from triptych.style.feedforward.training_files import (
+from triptych.style.network.learning import begun_from
+from triptych.style.network.network import Architecture
+from triptych.style.network.perceptual import LossSettings
+from triptych.style.network.training import initial_network, train
+from triptych.style.network.training_data import TrainingSettings
+from triptych.style.network.training_files import (
     Style,
     read_crops,
     read_loss,
@@ -34,13 +34,13 @@ with job(snakemake):
         LossSettings.from_table(params.losses),
         device,
     )
-    begun = [Path(file) for file in files.begun]
+    initial = [Path(file) for file in files.initial]
     trained = train(
-        begun_from(begun[0], architecture, params.styles)
-        if begun
+        begun_from(initial[0], architecture, params.styles)
+        if initial
         else initial_network(architecture, params.training["seed"]),
         loss,
-        read_crops(files.crops, files.index, files.lessons),
+        read_crops(files.crops, files.index, files.version1_targets),
         TrainingSettings(**training),
         device,
         Checkpoint(params.checkpoint, fingerprint(given, files)),
@@ -52,7 +52,9 @@ with job(snakemake):
         Style(params.painting, params.variant),
         {
             name: given[name]
-            for name in ("styles", "origin", "losses", "lessons", "training", "painting_size")
+            for name in (
+                *("styles", "origin", "losses", "version1_targets", "training", "painting_size"),
+            )
         },
         weights=output.weights,
         losses=output.losses,

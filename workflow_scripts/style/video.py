@@ -6,7 +6,7 @@ from triptych.core.device import choose_device, describe_device
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
-from triptych.style.feedforward.network_files import load_network
+from triptych.style.network.network_files import load_network
 from triptych.style.video.measures import frame_speeds
 from triptych.style.video.transfer import network_stylist, stylise_video
 

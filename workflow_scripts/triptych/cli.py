@@ -7,16 +7,14 @@ import argparse
 import io
 import sys
 from collections.abc import Sequence
-from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from triptych.apps import compare, doctor, init, plan, policy, verify
+from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError
-from triptych.studies import NAMES
 
 DESCRIPTION = "Put to use what the workflow made under results/."
 
@@ -62,10 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(paint=_paint, picture=_picture)
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in NAMES:
-        if find_spec(f"triptych.{name}.commands"):
-            import_module(f"triptych.{name}.commands").add_commands(commands)
-    for app in (policy, sounds, init, plan, verify, compare, doctor):
+    for app in (pictures, sounds, policy, init, plan, verify, compare, doctor):
         app.add_commands(commands)
     return parser
 
@@ -75,7 +70,7 @@ def _paint(name: str) -> Any:
 
     Raises InputError where there is none.
     """
-    from triptych.style.images import read_image
+    from triptych.style.data.images import read_image
 
     shipped = {path.stem: path for path in sorted(PAINTINGS.glob("*.png"))}
     if name not in shipped:

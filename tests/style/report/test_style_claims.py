@@ -93,7 +93,7 @@ UNMET = [
         {"equal evaluations"},
     ),
     ("style.architectures", lambda roles: {**roles, "vgg": "alexnet"}, {"roles"}),
-    ("style.architectures", lambda roles: {**roles, "held_out": "narrow_alexnet"}, {"judge"}),
+    ("style.architectures", lambda roles: {**roles, "validation": "narrow_alexnet"}, {"judge"}),
     ("style.photographs", lambda source: "folder", {"photographs"}),
     ("style_stylised_runs", said("batches", 9000), {"all batches", "filmed batches"}),
     (

@@ -1,5 +1,7 @@
 """Figures of the style study: images in their places, numbers as given, files small and stable."""
 
+import base64
+import io
 import re
 from pathlib import Path
 
@@ -9,12 +11,7 @@ import pytest
 import synthetic_style as made
 from PIL import Image
 
-from triptych.report.palette import save_figure, spoken
-from triptych.style.report.figures_curves import (
-    backbones_figure,
-    loss_times_figure,
-    optimizers_figure,
-)
+from triptych.report.palette import save_figure
 from triptych.style.report.figures_images import (
     busiest_window,
     cropped,
@@ -22,18 +19,21 @@ from triptych.style.report.figures_images import (
     paintings_figure,
     styles_figure,
 )
-from triptych.style.report.figures_network import checkpoints_figure, checkpoints_long, sheet_rows
-from triptych.style.report.figures_panels import (
+from triptych.style.report.figures_losses import (
+    backbones_figure,
+    loss_times_figure,
+    loss_times_long,
+    optimizers_figure,
+)
+from triptych.style.report.figures_network import checkpoints_figure, checkpoints_long
+from triptych.style.report.panels import (
     Panel,
     files_by_stem,
     picture_figure,
     read_picture,
-    shrunk,
     stylised_by_pair,
 )
-from triptych.style.report.tables_history import history_long
-from triptych.style.report.tables_results import results_long, styles_long, versions_long
-from triptych.style.report.tables_times import loss_times_long
+from triptych.style.report.runs import history_long, results_long, styles_long, versions_long
 
 
 @pytest.fixture(scope="module")
@@ -69,12 +69,6 @@ def test_columns_stand_below_each_other_and_empty_places_stay_empty():
         picture_figure([[None]])
 
 
-def test_images_are_shrunk_to_what_is_drawn_and_never_enlarged():
-    picture = np.zeros((400, 200, 3), np.uint8)
-    assert shrunk(picture, 100).shape == (100, 50, 3)
-    assert shrunk(picture, 800) is picture
-
-
 def test_what_is_transparent_is_shown_on_white(tmp_path):
     Image.new("RGBA", (2, 2), (255, 0, 0, 0)).save(tmp_path / "clear.png")
     assert (read_picture(tmp_path / "clear.png") == 255).all()
@@ -83,36 +77,16 @@ def test_what_is_transparent_is_shown_on_white(tmp_path):
         read_picture(tmp_path / "not.png")
 
 
-def test_files_are_found_by_name_in_lists_and_folders(tmp_path):
-    for name in ("a", "b"):
-        Image.new("RGB", (2, 2)).save(tmp_path / f"{name}.png")
-    assert set(files_by_stem(tmp_path)) == {"a", "b"}
-    assert files_by_stem([str(tmp_path / "a.png")]) == {"a": tmp_path / "a.png"}
-
-
-def test_a_figure_of_photographs_has_small_files_with_the_same_bytes_again(tmp_path):
-    noise = np.random.default_rng(0).integers(0, 255, (700, 900, 3)).astype(np.uint8)
-    # The worst case: noise, which no format compresses.
-    figure, _ = picture_figure([[Panel(noise, "noise")]] * 3, tallest=4)
-    for name in ("one", "two"):
-        save_figure(figure, tmp_path / name, photographs=True)
-    for suffix in ("svg", "pdf", "png"):
-        data = (tmp_path / f"one.{suffix}").read_bytes()
-        assert data == (tmp_path / f"two.{suffix}").read_bytes()
-        assert len(data) < 2_600_000
-    text = (tmp_path / "one.svg").read_text()
-    assert "data:image/jpeg;base64," in text and "image/png" not in text
-
-
-def test_an_image_in_the_svg_is_the_image_that_was_given(tmp_path):
-    import base64
-    import io
-
+def test_an_image_in_the_svg_is_the_one_that_was_given_with_the_same_bytes_again(tmp_path):
     picture = np.zeros((40, 60, 3), np.uint8)
     picture[:, :30] = (200, 30, 30)
     picture[:, 30:] = (30, 30, 200)
     figure, _ = picture_figure([[Panel(picture, "two halves")]])
-    save_figure(figure, tmp_path / "f", photographs=True)
+    for name in ("f", "again"):
+        save_figure(figure, tmp_path / name, photographs=True)
+    for suffix in ("svg", "pdf", "png"):
+        once, again = (tmp_path / f"{name}.{suffix}" for name in ("f", "again"))
+        assert once.read_bytes() == again.read_bytes()
     data = re.search(r"data:image/jpeg;base64,([^\"]+)", (tmp_path / "f.svg").read_text())
     image = np.asarray(Image.open(io.BytesIO(base64.b64decode(data[1]))).convert("RGB"), int)
     height, width, _ = image.shape
@@ -202,16 +176,6 @@ def test_a_run_that_diverged_ends_in_a_cross(files):
     )
 
 
-def test_loss_values_that_are_not_finite_are_left_out(files, tmp_path):
-    runs, history = (pd.read_csv(files[f"optimizers_{kind}"]) for kind in ("runs", "history"))
-    history.loc[(history["run"] == "sgd-tuned") & (history["evaluation"] > 10), "total"] = np.nan
-    long = history_long(history, runs, experiment="optimizers", scale="demo")
-    save_figure(optimizers_figure(long), tmp_path / "f")
-    tuned = optimizers_figure(long).axes[1]
-    sgd = next(line for line in tuned.lines if line.get_label() == "SGD")
-    assert max(sgd.get_xdata()) == 10
-
-
 def test_run_times_start_at_zero_and_say_no_difference(files):
     runs, history = (pd.read_csv(files[f"losses_{kind}"]) for kind in ("runs", "history"))
     times = loss_times_long(pd.read_csv(files["losses"]), scale="demo")
@@ -231,15 +195,6 @@ def test_shipped_sheets_are_told_from_those_of_this_run(files):
     said = texts(figure)
     assert "Waves, shipped" in said and "Swirls, trained in this run" in said
     assert "chosen on held-out images: batch 160" in said
-
-
-def test_tall_sheets_stand_side_by_side_and_wide_ones_below_each_other():
-    rows = sheet_rows([panel(10, 10), panel(10, 11), panel(10, 60), panel(10, 10)])
-    assert [len(row) for row in rows] == [2, 1, 1]
-
-
-def test_names_are_written_as_a_reader_does():
-    assert spoken("great_wave") == "Great wave"
 
 
 def test_each_photograph_stands_below_the_painting_that_its_network_learned_from(files):

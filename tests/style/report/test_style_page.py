@@ -5,11 +5,10 @@ import io
 from pathlib import Path
 
 import pandas as pd
-import pytest
 from PIL import Image
 from test_page import Elements, page
 
-from triptych.report.page import LARGEST_VIDEO, PageFigure, PageVideo, Section
+from triptych.report.page import LARGEST_VIDEO, PageFigure, Section
 from triptych.style.report.page import TITLES, page_video
 
 CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
@@ -39,11 +38,6 @@ def test_a_large_film_is_named_by_its_path_and_not_embedded(tmp_path):
     elements = Elements(page(sections=[Section("v", "Video", "", videos=[page_video(path)])]))
     assert "video" not in {tag for tag, _ in elements.seen}
     assert path.as_posix() in elements.text
-
-
-def test_a_film_is_an_mp4(tmp_path):
-    with pytest.raises(ValueError, match=r"frames\.mkv"):
-        PageVideo.read(tmp_path / "frames.mkv", "a", "b", "c")
 
 
 def test_photographs_keep_their_colours_in_a_dark_page(tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.progress import Progress
-from triptych.style.inputs.photographs import embedded_photographs
+from triptych.style.data.photographs import embedded_photographs
 from triptych.style.video.sound import sound_from
 from triptych.style.video.writing import VideoWriter
 

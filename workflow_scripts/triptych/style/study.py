@@ -8,7 +8,7 @@ from triptych.report.claims import Lacking, Verdict, foreseen, judged
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
-from triptych.style.report import headlines as numbers
+from triptych.style.report import page
 from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
 from triptych.style.report.page import TITLES, style_sections
@@ -35,7 +35,7 @@ def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
     """Its published numbers, from Table I."""
-    return numbers.headlines(read_frames(files["table1"]))
+    return page.headlines(read_frames(files["table1"]))
 
 
 def sections(
@@ -43,7 +43,7 @@ def sections(
 ) -> list[Section]:
     """The study's part of the page."""
     frames = _read({name: paths for name, paths in files.items() if name != "videos"})
-    return style_sections(**frames, videos=files["videos"], figures=figures)
+    return style_sections(frames, files["videos"], figures)
 
 
 def _read(files: Files) -> dict[str, Any]:

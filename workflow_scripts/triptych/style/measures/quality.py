@@ -5,10 +5,11 @@ content (structure, edges) and two with its painting (texture, colours).
 """
 
 import logging
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +18,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
-from triptych.style.backbones.backbone import Backbone
-from triptych.style.images import luma, read_image, resize, resize_to
-from triptych.style.losses import position_gram, style_term
+from triptych.style.data.backbone import Backbone
+from triptych.style.data.images import luma, read_image, resize, resize_to
+from triptych.style.optimise.losses import position_gram, style_term
 
 logger = logging.getLogger(__name__)
 
@@ -189,81 +190,54 @@ def measure(
     }
 
 
-@dataclass(frozen=True)
-class Result:
-    """A stylised image and what it was made from, by name."""
-
-    version: int
-    experiment: str
-    """Of version 1; empty for version 2"""
-    run: str
-    content: str
-    painting: str
-    path: Path
-
-
-def optimised_results(tables: Iterable[str | os.PathLike[str]]) -> Iterator[Result]:
-    """The images of version 1, of each runs.csv those in the folder images beside it.
-
-    A run that diverged is measured by the last good state that it left; one that left no image
-    is passed over.
-    """
-    for table in tables:
-        for run in _rows(table, ("experiment", "run", "content", "painting", "status")):
-            path = Path(table).parent / "images" / f"{run['run']}.png"
-            if run["status"] != "finished" and not path.exists():
-                logger.info("%s left no image: not measured", path)
-                continue
-            yield Result(1, run["experiment"], run["run"], run["content"], run["painting"], path)
-
-
-def stylised_results(tables: Iterable[str | os.PathLike[str]]) -> Iterator[Result]:
-    """The images of version 2, of each runs.csv those beside it."""
-    for table in tables:
-        for run in _rows(table, ("content", "painting")):
-            content, painting = run["content"], run["painting"]
-            path = Path(table).parent / f"{content}.png"
-            yield Result(2, "", f"{painting}-{content}", content, painting, path)
-
-
-def _rows(table: str | os.PathLike[str], columns: tuple[str, ...]) -> list[dict[str, str]]:
-    frame = pd.read_csv(table, dtype=str, keep_default_na=False)
-    if missing := [column for column in columns if column not in frame]:
-        raise InputError(
-            f"{table} lacks the columns {', '.join(missing)}; expected a runs.csv of the style "
-            "study with at least " + ", ".join(columns)
-        )
-    return [dict(zip(frame.columns, row, strict=True)) for row in frame.itertuples(index=False)]
-
-
 def quality_table(
-    results: Iterable[Result],
+    optimised: Iterable[str | Path],
+    stylised: Iterable[str | Path],
     contents: Mapping[str, Path],
     paintings: Mapping[str, Path],
     backbone: Backbone,
     settings: QualitySettings,
 ) -> pd.DataFrame:
-    """One row for each result, with the columns of KEYS and MEASURES.
+    """One row for each stylised image, with the columns of KEYS and MEASURES.
 
-    contents, paintings: image files by name. InputError where a result names another one.
+    optimised, stylised: the runs.csv of Version 1, whose images lie in the folder images beside
+    it, and of Version 2, whose images lie beside it. contents, paintings: image files by name.
+    A run that diverged is measured by the last good state that it left; one that left no image is
+    passed over. Raises InputError for a finished one without.
     """
-    sources: dict[Path, Tensor] = {}
 
-    def source(files: Mapping[str, Path], kind: str, name: str, result: Result) -> Tensor:
-        if name not in files:
-            raise InputError(
-                f"{result.path} was made from the {kind} {name!r}, which is not among those "
-                f"given: {', '.join(sorted(files)) or 'none'}"
-            )
-        path = files[name]
-        if path not in sources:
-            sources[path] = read_image(path)
-        return sources[path]
+    files = {"content": contents, "painting": paintings}
+
+    @cache
+    def source(kind: str, name: str) -> Tensor:
+        if name not in files[kind]:
+            known = ", ".join(sorted(files[kind])) or "none"
+            raise InputError(f"the {kind} {name!r} is not among those given: {known}")
+        return read_image(files[kind][name])
 
     rows = []
-    for result in results:
-        content = source(contents, "content", result.content, result)
-        painting = source(paintings, "painting", result.painting, result)
-        figures = measure(read_image(result.path), content, painting, backbone, settings)
-        rows.append({key: getattr(result, key) for key in KEYS} | figures)
+    for path, named in [*_optimised(optimised), *_stylised(stylised)]:
+        content, painting = (source(kind, named[kind]) for kind in files)
+        rows.append(named | measure(read_image(path), content, painting, backbone, settings))
     return pd.DataFrame(rows, columns=[*KEYS, *MEASURES])
+
+
+def _optimised(tables: Iterable[str | Path]) -> Iterator[tuple[Path, dict[Hashable, Any]]]:
+    """Images of Version 1, and the columns of KEYS of each."""
+    for table in map(Path, tables):
+        runs = pd.read_csv(table, dtype=str, keep_default_na=False).assign(version=1)
+        for named, status in zip(runs[[*KEYS]].to_dict("records"), runs["status"], strict=True):
+            path = table.parent / "images" / f"{named['run']}.png"
+            if status != "finished" and not path.exists():
+                logger.info("%s left no image: not measured", path)
+                continue
+            yield path, named
+
+
+def _stylised(tables: Iterable[str | Path]) -> Iterator[tuple[Path, dict[Hashable, Any]]]:
+    """Images of Version 2, and the columns of KEYS of each."""
+    for table in map(Path, tables):
+        runs = pd.read_csv(table, dtype=str, keep_default_na=False)
+        runs = runs.assign(version=2, experiment="", run=runs["painting"] + "-" + runs["content"])
+        for named in runs[[*KEYS]].to_dict("records"):
+            yield table.parent / f"{named['content']}.png", named

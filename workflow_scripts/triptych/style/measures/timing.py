@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 import pandas as pd
 import torch
@@ -12,19 +13,21 @@ from torch import Tensor
 
 from triptych.core.device import describe_device
 from triptych.core.progress import Progress
-from triptych.style.backbones.backbone import Backbone
-from triptych.style.images import resize
-from triptych.style.optimisation.gatys import optimise
-from triptych.style.optimisation.presets import CONTENT_LOSSES, Choices, ContentLoss
+from triptych.style.data.backbone import Backbone
+from triptych.style.data.images import resize
+from triptych.style.optimise.gatys import optimise
+from triptych.style.optimise.presets import CONTENT_LOSSES, Choices, ContentLoss
+
+T = TypeVar("T")
 
 
-def seconds_of(call: Callable[[], object], device: torch.device) -> float:
-    """Seconds that `call` takes, a GPU's queue emptied before and after."""
+def timed(call: Callable[[], T], device: torch.device) -> tuple[T, float]:
+    """What `call` returns and the seconds that it takes, a GPU's queue emptied before and after."""
     _synchronise(device)
     began = time.perf_counter()
-    call()
+    found = call()
     _synchronise(device)
-    return time.perf_counter() - began
+    return found, time.perf_counter() - began
 
 
 def _synchronise(device: torch.device) -> None:
@@ -63,11 +66,10 @@ def optimisation_times(
             run(contents[:batch].to(device), 2)
             for first in range(0, len(contents), batch):
                 chosen = contents[first : first + batch].to(device)
-                done: list[int] = []
-                call = partial(_noted, done, partial(run, chosen, evaluations))
-                seconds = seconds_of(call, device) / len(chosen)
+                done, seconds = timed(partial(run, chosen, evaluations), device)
+                share = seconds / len(chosen)
                 rows += [
-                    _row(1, name, size, first + i, 0, seconds, len(chosen), device)
+                    _row(1, name, size, first + i, 0, share, len(chosen), device)
                     | {
                         "evaluations": evaluations,
                         "evaluations_done": done[i],
@@ -90,11 +92,6 @@ def _optimise_from_zero(
     return found.evaluations_done
 
 
-def _noted(done: list[int], call: Callable[[], list[int]]) -> None:
-    """Put what `call` returns into `done`."""
-    done.extend(call())
-
-
 def network_times(
     photographs: Tensor,
     stylise: Callable[[Tensor], object],
@@ -112,7 +109,7 @@ def network_times(
         images = torch.stack([resize(each, size, "squashed") for each in photographs]).to(device)
         stylise(images[:1])
         for repeat, index in itertools.product(range(repeats), range(len(images))):
-            seconds = seconds_of(partial(stylise, images[index : index + 1]), device)
+            _, seconds = timed(partial(stylise, images[index : index + 1]), device)
             rows.append(
                 _row(2, "network", size, index, repeat, seconds, 1, device)
                 | dict.fromkeys(("evaluations", "evaluations_done", "evaluations_stated"), 0)
@@ -169,7 +166,7 @@ def loss_times(
         for repeat in range(repeats):
             turn = repeat % len(CONTENT_LOSSES)
             for name in CONTENT_LOSSES[turn:] + CONTENT_LOSSES[:turn]:
-                seconds = seconds_of(partial(run, name, evaluations), device)
+                _, seconds = timed(partial(run, name, evaluations), device)
                 rows.append(
                     {
                         "content_loss": name,

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.style.optimisation.presets import NOTEBOOK, OURS, timed_choices
+from triptych.style.optimise.presets import NOTEBOOK, OURS, timed_choices
+from triptych.style.report.runs import described, history_long
 from triptych.style.report.tables import PAPER_ARCHITECTURES, is_gpu
-from triptych.style.report.tables_history import described, history_long
 
 PAPER_SIZE = 512
 PAPER_SIZES = (256, 512, 1024)
@@ -92,7 +92,7 @@ def read_run(
 def planned_facts(workflow: Any, on_gpu: bool) -> dict[str, Any]:
     """The facts of a run that has not begun. workflow: the Workflow of its config."""
     config, settings = workflow.config, workflow.claims[1]
-    runs, timing = pd.DataFrame(workflow.experiment_table), config["timing"]
+    runs, timing = pd.DataFrame(workflow.runs), config["timing"]
     shown = [
         {"painting": painting, "content": content, "height": height, "width_px": width}
         # Of a shipped network the config doesn't say how long it was trained: less than an epoch.
@@ -153,7 +153,7 @@ def _setting_facts(settings: Mapping[str, Any]) -> dict[str, Any]:
     roles = settings["architectures"]
     return {
         "roles": {f"{role} {roles[role]}" for role in PAPER_ARCHITECTURES},
-        "judge": not roles["held_out"].startswith("narrow"),
+        "judge": not roles["validation"].startswith("narrow"),
         "photographs": {settings["photographs"]},
     }
 

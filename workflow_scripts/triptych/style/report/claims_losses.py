@@ -13,7 +13,7 @@ from triptych.style.report.labels import (
     OPTIMIZER_LABELS,
     RATES_LABELS,
 )
-from triptych.style.report.tables_history import backbone_name, smoothed
+from triptych.style.report.runs import backbone_name, smoothed
 
 ORDER_OF_MAGNITUDE = 10.0
 RISE = 1.05

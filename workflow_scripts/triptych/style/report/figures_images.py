@@ -1,4 +1,4 @@
-"""Figures 1, 3, 6, 7 and 8 and the images of presets and initialisations."""
+"""Figures 1, 3, 6, 7 and 8 and the images of sizes, presets and initialisations."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,17 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from triptych.report.palette import MUTED, STYLE, label, spoken
+from triptych.report.palette import STYLE, label, spoken
 from triptych.report.tables import TIMES
 from triptych.report.timings import duration
-from triptych.style.report.figures_curves import LOSS_LABEL, draw_loss
-from triptych.style.report.figures_panels import (
-    Panel,
-    Picture,
-    chosen_file,
-    picture_figure,
-    read_picture,
-)
+from triptych.style.report.figures_losses import LOSS_LABEL, draw_loss
 from triptych.style.report.labels import (
     INITIALISATION_LABELS,
     OPTIMIZER_LABELS,
@@ -27,11 +20,11 @@ from triptych.style.report.labels import (
     PRESET_LABELS,
     RATES_LABELS,
 )
-from triptych.style.report.tables_history import backbone_name
-from triptych.style.report.tables_results import measured
+from triptych.style.report.panels import Panel, Picture, chosen_file, picture_figure, read_picture
+from triptych.style.report.runs import backbone_name, measured
 
 Files = Mapping[str, Path]
-Pairs = Mapping[tuple[str, str], Path]
+Row = list[Panel | None]
 
 STYLES_IN_A_ROW = 4
 
@@ -46,14 +39,12 @@ def versions_figure(
 
     long: as `versions_long` returns it.
     """
-    second = long[long["version"] == 2].iloc[0]
     notes = {}
-    for version in (1, 2):
-        of_version = long[long["version"] == version]
-        structure = measured(of_version, "ssim_luma")
+    for version, cells in long.groupby("version"):
+        structure = measured(cells, "ssim_luma")
         kept = "" if np.isnan(structure) else f", structure kept {structure:.2f}"
-        notes[version] = duration(measured(of_version, "seconds")) + kept
-    origin = label(ORIGIN_LABELS, str(second["origin"]))
+        notes[version] = duration(measured(cells, "seconds")) + kept
+    origin = label(ORIGIN_LABELS, str(long[long["version"] == 2]["origin"].iloc[0]))
     row = [
         Panel(read_picture(content), "Content", spoken(content.stem)),
         Panel(read_picture(painting), "Style", spoken(painting.stem)),
@@ -63,10 +54,12 @@ def versions_figure(
     return picture_figure([row])[0]
 
 
-def styles_figure(long: pd.DataFrame, *, stylised: Pairs, paintings: Files) -> Figure:
+def styles_figure(
+    long: pd.DataFrame, *, stylised: Mapping[tuple[str, str], Path], paintings: Files
+) -> Figure:
     """Version 2 in every style: each painting, and below it a photograph stylised towards it.
 
-    long: as `styles_long` returns it.
+    long: as `styles_long` returns it. stylised: images by painting and content.
     """
     above, below = [], []
     for _, row in long.iterrows():
@@ -88,19 +81,7 @@ def cropped(picture: Picture, like: Picture) -> Picture:
     height, width = picture.shape[:2]
     aspect = like.shape[1] / like.shape[0]
     high, wide = min(height, round(width / aspect)), min(width, round(height * aspect))
-    top, left = (height - high) // 2, (width - wide) // 2
-    return picture[top : top + high, left : left + wide]
-
-
-def source_panels(run: pd.Series, contents: Files, paintings: Files) -> list[Panel]:
-    """The content and the style image of a run."""
-    content, painting = str(run["content"]), str(run["painting"])
-    return [
-        Panel(read_picture(chosen_file(contents, content, "content")), "Content", spoken(content)),
-        Panel(
-            read_picture(chosen_file(paintings, painting, "painting")), "Style", spoken(painting)
-        ),
-    ]
+    return _cut(picture, ((width - wide) // 2, (height - high) // 2, wide, high))
 
 
 def backbone_images_figure(
@@ -110,11 +91,10 @@ def backbone_images_figure(
 
     long: as `results_long` returns it, for the experiment `backbones`.
     """
-    runs = _runs(long)
-    panels = source_panels(runs.iloc[0], contents, paintings)
+    runs = long.drop_duplicates("run")
+    panels = _sources(runs.iloc[0], contents, paintings)
     for _, run in runs.iterrows():
-        title = backbone_name(str(run["architecture"]), str(run["weights"]))
-        panels.append(result_panel(long, run, images, title))
+        panels.append(_result(long, run, images, _backbone(run)))
     return picture_figure([panels])[0]
 
 
@@ -123,26 +103,24 @@ def optimizer_images_figure(
 ) -> Figure:
     """Figure 6: a row for the authors' and for tuned rates on each backbone, a column an optimizer;
     content and style at their left."""
-    runs = _runs(long)
-    sources: list[Panel | None] = [*source_panels(runs.iloc[0], contents, paintings)]
+    runs = long.drop_duplicates("run")
+    sources = _sources(runs.iloc[0], contents, paintings)
     rates = [name for name in RATES_LABELS if (runs["rates"] == name).any()]
-    backbones = list(dict.fromkeys(zip(runs["architecture"], runs["weights"], strict=True)))
-    rows: list[list[Panel | None]] = []
-    labels = []
-    for architecture, weights in backbones:
-        for i, name in enumerate(rates):
-            row = [sources[i]] if len(rates) == 2 else [*sources]
-            of_row = runs[(runs["rates"] == name) & (runs["architecture"] == architecture)]
+    several = runs["architecture"].nunique() > 1
+    rows, labels = [], []
+    for _, of_backbone in runs.groupby(["architecture", "weights"], sort=False):
+        for number, name in enumerate(rates):
+            row: Row = [sources[number]] if len(rates) == 2 else [*sources]
+            of_row = of_backbone[of_backbone["rates"] == name].drop_duplicates("optimizer")
+            found = {str(run["optimizer"]): run for _, run in of_row.iterrows()}
             for optimizer, title in OPTIMIZER_LABELS.items():
-                chosen = of_row[of_row["optimizer"] == optimizer]
-                row.append(
-                    None if chosen.empty else result_panel(long, chosen.iloc[0], images, title)
-                )
+                there = optimizer in found
+                row.append(_result(long, found[optimizer], images, title) if there else None)
             rows.append(row)
-            named = RATES_LABELS[name].capitalize()
-            if len(backbones) > 1:
-                named = f"{backbone_name(architecture, weights)}, {RATES_LABELS[name]}"
-            labels.append(named)
+            rate = RATES_LABELS[name]
+            labels.append(
+                f"{_backbone(of_backbone.iloc[0])}, {rate}" if several else rate.capitalize()
+            )
     return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
 
 
@@ -150,14 +128,13 @@ def initialisations_figure(
     long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
 ) -> Figure:
     """The result from each initialisation, with the structure of the content that it kept."""
-    runs = _runs(long)
-    panels = source_panels(runs.iloc[0], contents, paintings)
+    runs = long.drop_duplicates("run")
+    panels = _sources(runs.iloc[0], contents, paintings)
     for initialisation, name in INITIALISATION_LABELS.items():
         for _, run in runs[runs["initialisation"] == initialisation].iterrows():
             ssim = measured(long, "ssim_luma", run=run["run"])
             note = "" if np.isnan(ssim) else f"structure kept (SSIM) {ssim:.2f}"
-            panel = result_panel(long, run, images, f"From {name}")
-            panels.append(Panel(panel.image, panel.title, note or panel.note))
+            panels.append(_result(long, run, images, f"From {name}", note))
     return picture_figure([panels])[0]
 
 
@@ -173,19 +150,19 @@ def presets_figure(
 
     long, history: as `results_long` and `history_long` return them for `presets`.
     """
-    runs = _runs(long)
-    panels = source_panels(runs.iloc[0], contents, paintings)
+    runs = long.drop_duplicates("run")
+    panels = _sources(runs.iloc[0], contents, paintings)
     for preset, name in PRESET_LABELS.items():
         for _, run in runs[runs["preset"] == preset].iterrows():
-            panels.append(result_panel(long, run, images, f"Preset {name}"))
+            panels.append(_result(long, run, images, f"Preset {name}"))
     figure, axes = picture_figure([panels], charts=2)
     with matplotlib.rc_context(STYLE):
         for chart, term in zip(axes, ("style", "content"), strict=True):
+            of_term = history[history["term"] == term]
             for preset, name in PRESET_LABELS.items():
-                of_preset = history[(history["preset"] == preset) & (history["term"] == term)]
-                for run_name in dict.fromkeys(of_preset["run"]):
-                    line = of_preset[of_preset["run"] == run_name]
-                    draw_loss(chart, line, color=PRESET_COLOURS.get(preset, MUTED), label=name)
+                of_preset = of_term[of_term["preset"] == preset]
+                for _, line in of_preset.groupby("run", sort=False):
+                    draw_loss(chart, line, color=PRESET_COLOURS[preset], label=name)
             chart.set_title(f"{term} loss".capitalize())
             chart.set_xlabel("evaluations")
             chart.set_ylabel(LOSS_LABEL)
@@ -197,18 +174,13 @@ def paintings_figure(
     long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
 ) -> Figure:
     """Figure 7: the content and the style images above the results of Version 1."""
-    runs = _runs(long).drop_duplicates("painting")
-    content = str(runs.iloc[0]["content"])
-    runs = runs[runs["content"] == content]
-    top: list[Panel | None] = [
-        Panel(read_picture(chosen_file(contents, content, "content")), "Content", spoken(content))
-    ]
-    bottom: list[Panel | None] = [None]
+    runs = long.drop_duplicates("painting")
+    runs = runs[runs["content"] == runs["content"].iloc[0]]
+    top: Row = [_sources(runs.iloc[0], contents, paintings)[0]]
+    bottom: Row = [None]
     for _, run in runs.iterrows():
-        painting = str(run["painting"])
-        image = read_picture(chosen_file(paintings, painting, "painting"))
-        top.append(Panel(image, "Style", spoken(painting)))
-        bottom.append(result_panel(long, run, images, "Version 1"))
+        top.append(_sources(run, contents, paintings)[1])
+        bottom.append(_result(long, run, images, "Version 1"))
     return picture_figure([top, bottom], tallest=2.2)[0]
 
 
@@ -217,19 +189,16 @@ def sizes_figure(long: pd.DataFrame, *, images: Files, contents: Files, painting
 
     long: as `results_long` returns it, for the experiment `sizes`. All are shown equally high.
     """
-    runs = _runs(long)
-    sources = source_panels(runs.iloc[0], contents, paintings)
-    backbones = list(runs.groupby("backbone", sort=False))
-    rows: list[list[Panel | None]] = []
-    for number, (_, of_backbone) in enumerate(backbones):
-        row: list[Panel | None] = [sources[number]] if len(backbones) == 2 else [*sources]
+    runs = long.drop_duplicates("run")
+    sources = _sources(runs.iloc[0], contents, paintings)
+    backbones = [each for _, each in runs.groupby("backbone", sort=False)]
+    rows = []
+    for number, of_backbone in enumerate(backbones):
+        row: Row = [sources[number]] if len(backbones) == 2 else [*sources]
         for _, run in of_backbone.sort_values("size").iterrows():
-            row.append(result_panel(long, run, images, f"{run['size']} pixels"))
+            row.append(_result(long, run, images, f"{run['size']} pixels"))
         rows.append(row)
-    names = [
-        backbone_name(str(each["architecture"].iloc[0]), str(each["weights"].iloc[0]))
-        for _, each in backbones
-    ]
+    names = [_backbone(each.iloc[0]) for each in backbones]
     return picture_figure(rows, row_labels=names, tallest=2.1)[0]
 
 
@@ -241,16 +210,15 @@ def high_resolution_figure(
     numbers: the row of `stylised_long`. The detail is where the content image
     has most contours.
     """
-    before, after = read_picture(content), read_picture(result)
-    style = read_picture(painting)
+    before, after, style = read_picture(content), read_picture(result), read_picture(painting)
     mark = busiest_window(before)
     # The result has the content's size, unless a user asked for another.
     ratio = after.shape[1] / before.shape[1]
-    there = tuple(round(edge * ratio) for edge in mark)
-    mark_after = (there[0], there[1], there[2], there[3])
+    left, top, width, height = (round(edge * ratio) for edge in mark)
+    mark_after = (left, top, width, height)
     origin = label(ORIGIN_LABELS, str(numbers["origin"]))
     speed = f"{_size(after)} in {duration(float(numbers['value']))}"
-    rows: list[list[Panel | None]] = [
+    rows: list[Row] = [
         [
             Panel(before, "Content", f"{spoken(content.stem)}, {_size(before)}", mark),
             Panel(after, f"Version 2 ({origin})", speed, mark_after),
@@ -274,29 +242,35 @@ def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
     down, across = luma.shape
     width, height = max(across // DETAIL_SHARE, 1), max(down // DETAIL_SHARE, 1)
     contours = np.abs(np.diff(luma, axis=0))[:, :-1] + np.abs(np.diff(luma, axis=1))[:-1]
-    best, place = -1.0, (0, 0)
-    for top in range(height // 2, max(down - height - height // 2, 1), max(height // 2, 1)):
-        for left in range(width // 2, max(across - width - width // 2, 1), max(width // 2, 1)):
-            energy = float(contours[top : top + height, left : left + width].mean())
-            if energy > best:
-                best, place = energy, (left, top)
-    return (*place, width, height)
+    places = [
+        (left, top, width, height)
+        for top in range(height // 2, max(down - height - height // 2, 1), max(height // 2, 1))
+        for left in range(width // 2, max(across - width - width // 2, 1), max(width // 2, 1))
+    ]
+    return max(places, key=lambda mark: float(_cut(contours, mark).mean()))
 
 
-def result_panel(long: pd.DataFrame, run: pd.Series, images: Files, title: str) -> Panel:
-    """A run's image with its evaluations and final loss, or how it ended."""
-    image = read_picture(chosen_file(images, str(run["run"]), "result"))
-    if run["status"] != "finished":
+def _sources(run: pd.Series, contents: Files, paintings: Files) -> list[Panel]:
+    """The content and the style image of a run."""
+    content, painting = str(run["content"]), str(run["painting"])
+    photograph = read_picture(chosen_file(contents, content, "content"))
+    style = read_picture(chosen_file(paintings, painting, "painting"))
+    return [Panel(photograph, "Content", spoken(content)), Panel(style, "Style", spoken(painting))]
+
+
+def _result(long: pd.DataFrame, run: pd.Series, images: Files, title: str, note: str = "") -> Panel:
+    """A run's image; without a note with its final loss and seconds, or how it ended."""
+    if not note and run["status"] != "finished":
         note = str(run["status"]).replace("_", " ") + ": last good state"
-        return Panel(image, title, note)
-    loss = measured(long, "relative_loss_final", run=run["run"])
-    seconds = duration(measured(long, "seconds", run=run["run"]))
-    times = "of" if loss <= 1 else "times"
-    return Panel(image, title, f"loss {loss:.2g} {times} the first, {seconds}")
+    if not note:
+        loss = measured(long, "relative_loss_final", run=run["run"])
+        seconds = duration(measured(long, "seconds", run=run["run"]))
+        note = f"loss {loss:.2g} {'of' if loss <= 1 else 'times'} the first, {seconds}"
+    return Panel(read_picture(chosen_file(images, str(run["run"]), "result")), title, note)
 
 
-def _runs(long: pd.DataFrame) -> pd.DataFrame:
-    return long.drop_duplicates("run").reset_index(drop=True)
+def _backbone(run: pd.Series) -> str:
+    return backbone_name(str(run["architecture"]), str(run["weights"]))
 
 
 def _cut(picture: Picture, mark: tuple[int, int, int, int]) -> Picture:

@@ -10,11 +10,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from triptych.report.palette import INK, MUTED, STYLE, label, spoken
+from triptych.report.palette import INK, MUTED, STYLE, spoken
 from triptych.report.tables import with_cells
-from triptych.style.report.figures_curves import logarithmic
-from triptych.style.report.figures_panels import Panel, picture_figure, read_picture
-from triptych.style.report.labels import TERM_COLOURS, TERM_LABELS, VARIANT_COLOURS, VARIANT_LABELS
+from triptych.style.report.figures_losses import draw_bar, logarithmic
+from triptych.style.report.labels import (
+    TERM_COLOURS,
+    VARIANT_COLOURS,
+    VARIANT_LABELS,
+    network_title,
+)
+from triptych.style.report.panels import Panel, picture_figure, read_picture
 
 SMOOTHING = 0.05
 WIDEST_ROW = 3.2
@@ -29,12 +34,7 @@ def training_long(losses: pd.DataFrame, selection: pd.DataFrame, *, scale: str) 
     parts = []
     for name, frame in (("training", losses), ("held-out", selection)):
         keys = ["painting", "variant", "batch", *(["chosen"] if "chosen" in frame else [])]
-        long = frame.melt(
-            id_vars=keys,
-            value_vars=["total", "style", "content"],
-            var_name="term",
-            value_name="value",
-        )
+        long = frame.melt(keys, ["total", "style", "content"], "term", "value")
         long.insert(0, "on", name)
         parts.append(with_cells(long, unit="weighted loss", scale=scale))
     together = pd.concat(parts, ignore_index=True)
@@ -50,29 +50,14 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
     """
     rows = [[Panel(read_picture(path), title)] for title, path in samples.items()]
     figure, (left, right) = picture_figure(rows, tallest=3.4, charts=2, chart_height=2.2)
+    variants = [name for name in VARIANT_LABELS if (long["variant"] == name).any()]
     with matplotlib.rc_context(STYLE):
-        variants = [name for name in VARIANT_LABELS if (long["variant"] == name).any()]
-        training = long[(long["on"] == "training") & (long["variant"] == variants[0])]
-        for term, name in TERM_LABELS.items():
-            of_term = training[training["term"] == term]
-            for i, (_, line) in enumerate(of_term.groupby("painting", sort=False)):
-                ordered = line.sort_values("batch")
-                colour = TERM_COLOURS[term]
-                left.plot(
-                    ordered["batch"], ordered["value"], color=colour, linewidth=0.5, alpha=0.25
-                )
-                left.plot(
-                    ordered["batch"],
-                    ordered["value"].rolling(max(int(SMOOTHING * len(ordered)), 1), 1).median(),
-                    color=colour,
-                    linewidth=1.6,
-                    label=name if i == 0 else None,
-                )
-        left.set_title(f"Training loss, {label(VARIANT_LABELS, variants[0])}")
+        first = (long["on"] == "training") & (long["variant"] == variants[0])
+        _training(left, long[first])
+        left.set_title(f"Training loss, {VARIANT_LABELS[variants[0]]}")
+        left.set_ylabel("weighted loss")
         for variant in variants:
-            _held_out(
-                right, long[(long["on"] == "held-out") & (long["variant"] == variant)], variant
-            )
+            _held_out(right, long[(long["on"] == "held-out") & (long["variant"] == variant)])
         right.set_title("Held-out loss by checkpoint")
         for axes in (left, right):
             logarithmic(axes)
@@ -81,14 +66,46 @@ def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
             axes.xaxis.set_major_formatter(FuncFormatter(lambda batch, _: f"{batch:,.0f}"))
             axes.grid(axis="x", visible=False)
             axes.legend(loc="best", fontsize=7.2, frameon=True, framealpha=0.85, edgecolor="none")
-        left.set_ylabel("weighted loss")
     return figure
 
 
-def network_title(path: str | Path) -> str:
-    """The title of a file in a folder {painting}/{variant}: `Swirls, trained in this run`."""
-    folder = Path(path).parent
-    return f"{spoken(folder.parent.name)}, {label(VARIANT_LABELS, folder.name)}"
+def _training(axes: Axes, training: pd.DataFrame) -> None:
+    """Each term's loss of every batch, thin, and its running median."""
+    for term, colour in TERM_COLOURS.items():
+        of_term = training[training["term"] == term].sort_values("batch")
+        for number, (_, line) in enumerate(of_term.groupby("painting", sort=False)):
+            window = max(int(SMOOTHING * len(line)), 1)
+            median = line["value"].rolling(window, 1).median()
+            axes.plot(line["batch"], line["value"], color=colour, linewidth=0.5, alpha=0.25)
+            named = None if number else term
+            axes.plot(line["batch"], median, color=colour, linewidth=1.6, label=named)
+
+
+def _held_out(axes: Axes, cells: pd.DataFrame) -> None:
+    """The total loss of every checkpoint of one variant, the chosen ones ringed."""
+    for painting, line in cells[cells["term"] == "total"].groupby("painting", sort=False):
+        ordered, variant = line.sort_values("batch"), str(line["variant"].iloc[0])
+        axes.plot(
+            ordered["batch"],
+            ordered["value"],
+            color=VARIANT_COLOURS[variant],
+            marker="o",
+            markersize=3.5,
+            linewidth=1.3,
+            label=f"{spoken(str(painting))}, {VARIANT_LABELS[variant]}",
+        )
+        kept = ordered[ordered["chosen"]]
+        axes.plot(
+            kept["batch"],
+            kept["value"],
+            linestyle="none",
+            marker="o",
+            markersize=9,
+            markerfacecolor="none",
+            markeredgecolor=INK,
+            markeredgewidth=1.1,
+            label=None if variant != "plain" else "chosen",
+        )
 
 
 def checkpoints_long(selection: pd.DataFrame, *, scale: str) -> pd.DataFrame:
@@ -124,40 +141,12 @@ def sheet_rows(sheets: Sequence[Panel]) -> list[list[Panel]]:
     rows: list[list[Panel]] = []
     width = 0.0
     for sheet in sheets:
-        aspect = sheet.image.shape[1] / sheet.image.shape[0]
-        if not rows or width + aspect > WIDEST_ROW:
+        if not rows or width + sheet.aspect > WIDEST_ROW:
             rows.append([])
             width = 0.0
         rows[-1].append(sheet)
-        width += aspect
+        width += sheet.aspect
     return rows
-
-
-def _held_out(axes: Axes, cells: pd.DataFrame, variant: str) -> None:
-    colour = VARIANT_COLOURS.get(variant, MUTED)
-    for painting, line in cells[cells["term"] == "total"].groupby("painting", sort=False):
-        ordered = line.sort_values("batch")
-        axes.plot(
-            ordered["batch"],
-            ordered["value"],
-            color=colour,
-            marker="o",
-            markersize=3.5,
-            linewidth=1.3,
-            label=f"{spoken(str(painting))}, {label(VARIANT_LABELS, variant)}",
-        )
-        kept = ordered[ordered["chosen"]]
-        axes.plot(
-            kept["batch"],
-            kept["value"],
-            linestyle="none",
-            marker="o",
-            markersize=9,
-            markerfacecolor="none",
-            markeredgecolor=INK,
-            markeredgewidth=1.1,
-            label=None if variant != "plain" else "chosen",
-        )
 
 
 def video_long(flicker: pd.DataFrame, speed: pd.DataFrame, *, scale: str) -> pd.DataFrame:
@@ -177,16 +166,17 @@ def video_long(flicker: pd.DataFrame, speed: pd.DataFrame, *, scale: str) -> pd.
     )
 
 
-def video_figure(long: pd.DataFrame, strips: Sequence[tuple[Path, str]]) -> Figure:
-    """Strips of frames (file, title) above the flicker by frame and the speed by batch."""
+def video_figure(long: pd.DataFrame, strips: Sequence[str | Path]) -> Figure:
+    """Strips of frames, in folders {painting}/{variant}, above flicker by frame and speed by
+    batch."""
     rows: list[list[Panel]] = []
-    for path, title in strips:
+    for path in strips:
         strip = read_picture(path)
         source, stylised = np.split(strip, [strip.shape[0] // 2])
         # Every strip shows the same frames of the source above its own.
         if not rows:
             rows.append([Panel(source, "Source")])
-        rows.append([Panel(stylised, title)])
+        rows.append([Panel(stylised, network_title(path))])
     figure, (left, right) = picture_figure(rows, tallest=2.4, charts=2, chart_height=2.0)
     with matplotlib.rc_context(STYLE):
         _flicker(left, long[long["measure"] == "flicker_ratio"])
@@ -196,11 +186,9 @@ def video_figure(long: pd.DataFrame, strips: Sequence[tuple[Path, str]]) -> Figu
 
 def _flicker(axes: Axes, flicker: pd.DataFrame) -> None:
     for variant, name in VARIANT_LABELS.items():
-        of_variant = flicker[flicker["variant"] == variant]
+        of_variant = flicker[(flicker["variant"] == variant) & flicker["value"].notna()]
         for painting, line in of_variant.groupby("painting", sort=False):
-            ordered = line[line["value"].notna()].sort_values("frame")
-            if ordered.empty:
-                continue
+            ordered = line.sort_values("frame")
             axes.plot(
                 ordered["frame"],
                 ordered["value"],
@@ -222,21 +210,9 @@ def _flicker(axes: Axes, flicker: pd.DataFrame) -> None:
 
 def _speed(axes: Axes, cells: pd.DataFrame) -> None:
     batches = sorted(set(cells["batch"]))
-    place = {batch: i for i, batch in enumerate(batches)}
-    for batch, x in place.items():
-        rates = cells[cells["batch"] == batch]["value"]
-        axes.bar(x, rates.mean(), width=0.55, color="#0072b2", alpha=0.28)
-        axes.plot([x] * len(rates), rates, "o", markersize=3, color="#0072b2")
-        axes.annotate(
-            f"{rates.mean():.3g}",
-            (x, 0),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            fontsize=7.5,
-            color=INK,
-        )
-    axes.set_xticks(list(place.values()), [f"{batch:g}" for batch in batches])
+    for place, batch in enumerate(batches):
+        draw_bar(axes, place, cells[cells["batch"] == batch]["value"], VARIANT_COLOURS["plain"])
+    axes.set_xticks(range(len(batches)), [f"{batch:g}" for batch in batches])
     axes.set_xlim(-0.7, max(len(batches) - 0.3, 0.7))
     axes.grid(axis="x", visible=False)
     axes.set_ylim(0, None)

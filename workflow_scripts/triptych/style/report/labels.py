@@ -1,8 +1,10 @@
 """What plots and tables of the style study call things, and their colours."""
 
+from pathlib import Path
 from typing import Any
 
-from triptych.style.optimisation.presets import OPTIMIZERS
+from triptych.report.palette import label, spoken
+from triptych.style.optimise.presets import OPTIMIZERS
 
 # Okabe and Ito's palette, told apart by every common form of colour vision.
 ARCHITECTURE_LABELS = {
@@ -13,6 +15,16 @@ ARCHITECTURE_LABELS = {
     "narrow_alexnet": "narrow AlexNet",
 }
 BACKBONE_COLOURS = {"vgg": "#0072b2", "alexnet": "#d55e00", "network": "#009e73"}
+BACKBONE_LABELS = {"vgg": "VGG", "alexnet": "AlexNet"}
+EXPERIMENT_LABELS = {
+    "paintings": "Figures 1 and 7",
+    "backbones": "backbone",
+    "losses": "content loss",
+    "optimizers": "optimizer",
+    "initialisations": "initialisation",
+    "presets": "preset",
+    "sizes": "size",
+}
 OPTIMIZER_LABELS = {name: each.label for name, each in OPTIMIZERS.items()}
 OPTIMIZER_COLOURS = {name: each.colour for name, each in OPTIMIZERS.items()}
 RATES_LABELS = {"authors": "authors' rates", "tuned": "tuned rates"}
@@ -35,7 +47,6 @@ VARIANT_LABELS = {
     "temporal": "trained with temporal term",
 }
 VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2", "temporal": "#d55e00"}
-TERM_LABELS = {"total": "total", "style": "style", "content": "content"}
 TERM_COLOURS = {"total": "#1f2933", "style": "#aa4499", "content": "#009e73"}
 ORIGIN_LABELS = {"shipped": "shipped", "trained": "trained in this run"}
 MEASURE_LABELS = {
@@ -44,3 +55,9 @@ MEASURE_LABELS = {
     "gram_distance": "style distance (Gram)",
     "colour_distance": "colour distance",
 }
+
+
+def network_title(path: str | Path) -> str:
+    """The title of a file in a folder {painting}/{variant}: `Swirls, trained in this run`."""
+    folder = Path(path).parent
+    return f"{spoken(folder.parent.name)}, {label(VARIANT_LABELS, folder.name)}"

@@ -1,4 +1,4 @@
-"""The style study's part of the page."""
+"""The style study's part of the page: figures, tables and videos, and its headline numbers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,16 +6,20 @@ from pathlib import Path
 import pandas as pd
 
 from triptych.report.page import PageFigure, PageVideo, Section
-from triptych.report.palette import label, spoken
-from triptych.style.report.labels import VARIANT_LABELS
-from triptych.style.report.tables import table1_table
+from triptych.report.scoreboard import Headline
+from triptych.report.tables import TIMES, number
+from triptych.style.report.labels import network_title
+from triptych.style.report.tables import COLUMNS, SCALED, table1_table
 from triptych.style.report.tables_beyond import (
     breakeven_table,
     networks_table,
     properties_table,
     quality_table,
+    targets_table,
 )
-from triptych.style.report.tables_times import targets_table
+
+SIZE = 512
+"""Pixels at which the paper compares; a run that timed others shows its largest of Table I."""
 
 TITLES = {
     "style_styles": "Version 2: photographs in every style of this run, each in one pass.",
@@ -86,35 +90,28 @@ EMBEDDED = (
 
 
 def style_sections(
-    *,
-    figures: Mapping[str, PageFigure],
-    table1: pd.DataFrame,
-    breakeven: pd.DataFrame,
-    targets: pd.DataFrame,
-    scores: pd.DataFrame,
-    stylised: pd.DataFrame,
-    parity: pd.DataFrame,
-    properties: pd.DataFrame,
+    frames: Mapping[str, pd.DataFrame],
     videos: Sequence[str | Path],
+    figures: Mapping[str, PageFigure],
 ) -> list[Section]:
     """The study's sections.
 
-    figures: by name, as TITLES has them. table1, breakeven, targets, scores: the long tables of
-    results/tables. stylised, parity: rows of stylised/*/runs.csv and parity.csv. properties: by
-    `read_variants`. videos: finished files in folders {painting}/{variant}.
+    frames: the long tables of results/tables (table1, breakeven, targets, scores), and the rows of
+    stylised/*/runs.csv (stylised), parity.csv and the videos' properties.csv. videos: finished
+    files in folders {painting}/{variant}. figures: by name, as TITLES has them.
     """
 
     def shown(*names: str) -> list[PageFigure]:
         return [figures[f"style_{name}"] for name in names]
 
-    embedded = table1["architecture"].astype(str).str.startswith("narrow").any()
+    embedded = frames["table1"]["architecture"].astype(str).str.startswith("narrow").any()
     return [
         Section(
             "versions",
             "Both versions",
             f"{VERSIONS}\n\n{EMBEDDED}" if embedded else VERSIONS,
             shown("styles", "figure1"),
-            [table1_table(table1), breakeven_table(breakeven)],
+            [table1_table(frames["table1"]), breakeven_table(frames["breakeven"])],
         ),
         Section("backbones", "Backbones", BACKBONES, shown("figure2", "figure3")),
         Section("losses", "Loss functions", LOSSES, shown("figure4")),
@@ -123,7 +120,7 @@ def style_sections(
             "Optimizers",
             OPTIMIZERS,
             shown("figure5", "figure6"),
-            [targets_table(targets)],
+            [targets_table(frames["targets"])],
         ),
         Section("choices", "Text, code and starts", PRESETS, shown("presets", "initialisations")),
         Section("gallery", "Results", GALLERY, shown("figure7", "sizes", "figure8")),
@@ -132,27 +129,67 @@ def style_sections(
             "Networks and their training",
             TRAINING,
             shown("training", "checkpoints"),
-            [networks_table(stylised, parity)],
+            [networks_table(frames["stylised"], frames["parity"])],
         ),
         Section(
             "video",
             "Video",
             VIDEO,
             shown("motion"),
-            [properties_table(properties)],
+            [properties_table(frames["properties"])],
             [page_video(path) for path in videos],
         ),
-        Section("quality", "Quality", QUALITY, [], [quality_table(scores)]),
+        Section("quality", "Quality", QUALITY, [], [quality_table(frames["scores"])]),
     ]
 
 
 def page_video(path: str | Path) -> PageVideo:
     """A finished video, named by the folders {painting}/{variant} that it lies in."""
     folder = Path(path).parent
-    painting, variant = spoken(folder.parent.name), label(VARIANT_LABELS, folder.name)
     return PageVideo.read(
         path,
         name=f"video_{folder.parent.name}_{folder.name}",
-        title=f"The video: {painting}, {variant}.",
+        title=f"The video: {network_title(path)}.",
         caption="H.264 with the source's sound.",
+    )
+
+
+def headlines(table1: pd.DataFrame) -> list[Headline]:
+    """Seconds an image of both versions, and how much faster AlexNet is than VGG-19.
+
+    table1: the long table. Seconds of all evaluations that the paper states, where fewer were run.
+    """
+    printed = table1[table1["published"].notna() & table1["column"].isin(COLUMNS)]
+    timed = printed.dropna(subset=["value"])["size"]
+    size = SIZE if timed.empty or SIZE in set(timed) else int(timed.max())
+    rows = printed[printed["size"] == size]
+    rows = rows.sort_values("counts", key=lambda counts: counts != SCALED, kind="stable")
+    cells = {str(cell["column"]): cell for _, cell in rows.drop_duplicates("column").iterrows()}
+    found = [_seconds(size, column, cells[column]) for column in COLUMNS]
+    ours = float(cells["vgg"]["value"]) / float(cells["alexnet"]["value"])
+    faster = Headline("", "", 5, ours, TIMES, 1, claim="style-alexnet-faster")
+    return [*found, faster]
+
+
+def _seconds(size: int, column: str, cell: pd.Series) -> Headline:
+    digits = 3 if column == "network" else 1
+    if pd.isna(cell["value"]):
+        unlike = f"{size} pixels were not timed."
+    elif str(cell["comparable"]) == "True":
+        unlike = ""
+    else:
+        unlike = (
+            f"Measured with {str(cell['architecture']).replace('_', ' ')} on {cell['device']}, not "
+            "with the paper's networks and evaluations on a GPU: config/paper.yaml does."
+        )
+    ends = [f"{number(cell[end], digits)}" for end in ("minimum", "maximum")]
+    return Headline(
+        text=f"{COLUMNS[column][0]}: seconds for an image of {size} pixels",
+        where="Table I",
+        published=cell["published"],
+        ours=cell["value"],
+        unit=" s",
+        digits=digits,
+        interval="" if pd.isna(cell["value"]) else f"{ends[0]} to {ends[1]} s over images",
+        unlike=unlike,
     )

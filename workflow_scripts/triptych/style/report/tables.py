@@ -19,7 +19,7 @@ from triptych.report.tables import (
     percent,
     with_cells,
 )
-from triptych.style.optimisation.presets import OURS
+from triptych.style.optimise.presets import OURS
 from triptych.style.report.labels import ARCHITECTURE_LABELS
 
 PAPER_ARCHITECTURES = {"alexnet": "alexnet", "vgg": "vgg19"}
@@ -64,21 +64,20 @@ def table1_long(
     """
     cells = []
     done = timing[timing["evaluations_done"] == timing["evaluations"]]
-    settings = done["settings"].fillna("")
-    for key, group in done.groupby(["backbone", "size", settings]):
-        assert isinstance(key, tuple)
-        backbone, size = str(key[0]), int(str(key[1]))
-        column = BATCHED[backbone] if key[2] == OURS else backbone
+    for _, group in done.groupby(["backbone", "size", done["settings"].fillna("")]):
+        first = group.iloc[0]
+        backbone, run = str(first["backbone"]), int(first["evaluations"])
+        stated = first.get("evaluations_stated", run)
+        stated = run if pd.isna(stated) else int(stated) or run
         # Repeats of one image are no new images: they are averaged first.
         images = group.groupby("image")["seconds"].mean()
-        run, stated = _evaluations(group)
         counts = [(RUN, run)] if run == stated or not run else [(RUN, run), (SCALED, stated)]
         for count, evaluations in counts:
             factor = evaluations / run if run else 1.0
             cells.append(
                 {
-                    "size": size,
-                    "column": column,
+                    "size": int(first["size"]),
+                    "column": BATCHED[backbone] if first["settings"] == OURS else backbone,
                     "architecture": architectures.get(backbone, f"width {width}"),
                     "counts": count,
                     "evaluations": evaluations,
@@ -88,57 +87,35 @@ def table1_long(
                     "deviation": factor * images.std(ddof=1) if len(images) > 1 else np.nan,
                     "minimum": factor * images.min(),
                     "maximum": factor * images.max(),
-                    "device": str(group["device"].iloc[0]),
-                    "threads": int(group["threads"].iloc[0]),
-                    "precision": str(group["precision"].iloc[0]),
+                    "device": str(first["device"]),
+                    "threads": int(first["threads"]),
+                    "precision": str(first["precision"]),
                 }
             )
-    frame = pd.DataFrame(cells)
-    frame = _with_published(frame, published)
+    frame = _with_published(pd.DataFrame(cells), published)
+    papers = {**PAPER_ARCHITECTURES, "network": f"width {PAPER_WIDTH}"}
     frame["comparable"] = [
         is_gpu(row["device"])
-        and row["column"] in COLUMNS
-        and (
-            row["architecture"] == f"width {PAPER_WIDTH}"
-            if row["column"] == "network"
-            else row["architecture"] == PAPER_ARCHITECTURES[row["column"]]
-            and row["evaluations"] == PAPER_EVALUATIONS
-        )
+        and row["architecture"] == papers.get(row["column"])
+        and (row["column"] == "network" or row["evaluations"] == PAPER_EVALUATIONS)
         for _, row in frame.iterrows()
     ]
     seconds = with_cells(frame, unit="seconds", scale=scale)
     return pd.concat([seconds, _speedups(frame, published, scale)], ignore_index=True)
 
 
-def _evaluations(group: pd.DataFrame) -> tuple[int, int]:
-    run = group["evaluations"].fillna(0).iloc[0]
-    stated = (
-        group["evaluations_stated"].fillna(run).iloc[0] if "evaluations_stated" in group else run
-    )
-    return int(run), int(stated or run)
-
-
 def _with_published(frame: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Published seconds beside ours, and rows without a value for what was not timed."""
-    printed = {
-        (int(row["image_size"]), column): float(row[source])
-        for _, row in published.iterrows()
-        for column, (_, source) in COLUMNS.items()
-    }
-    timed = set(zip(frame["size"], frame["column"], strict=True))
-    others = [
-        {"size": size, "column": column, "counts": RUN, "device": "", "architecture": ""}
-        for size, column in printed
-        if (size, column) not in timed
-    ]
-    both = pd.concat([frame, pd.DataFrame(others)], ignore_index=True) if others else frame.copy()
-    both["published"] = [
-        printed.get((int(size), column), np.nan)
-        for size, column in zip(both["size"], both["column"], strict=True)
-    ]
+    names = {source: column for column, (_, source) in COLUMNS.items()}
+    printed = published.rename(columns={**names, "image_size": "size"}).melt(
+        "size", list(COLUMNS), "column", "published"
+    )
+    both = frame.merge(printed, on=["size", "column"], how="outer")
     order = [*COLUMNS, *BATCHED.values()]
-    both["order"] = both["column"].map(order.index)
-    return both.sort_values(["size", "order", "counts"]).drop(columns="order")
+    return both.fillna({"counts": RUN, "device": "", "architecture": ""}).sort_values(
+        ["size", "column", "counts"],
+        key=lambda each: each.map(order.index) if each.name == "column" else each,
+    )
 
 
 def _speedups(frame: pd.DataFrame, published: pd.DataFrame, scale: str) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""Tables beyond the paper: quality, when a network pays, the networks and the videos."""
+"""Tables beyond the paper: quality, seconds to a loss, when a network pays, networks and videos."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +12,12 @@ from triptych.report.tables import DASH, TIMES, Table, number, with_cells
 from triptych.report.timings import duration
 from triptych.style.report.labels import (
     BACKBONE_COLOURS,
+    BACKBONE_LABELS,
+    EXPERIMENT_LABELS,
     MEASURE_LABELS,
+    OPTIMIZER_LABELS,
     ORIGIN_LABELS,
+    RATES_LABELS,
     VARIANT_LABELS,
 )
 from triptych.style.report.tables import BATCHED
@@ -21,15 +25,8 @@ from triptych.style.report.tables import BATCHED
 GROUPED = "paintings"
 """Version 1's runs of this experiment differ in their content and count together."""
 
-EXPERIMENT_LABELS = {
-    "paintings": "Figures 1 and 7",
-    "backbones": "backbone",
-    "losses": "content loss",
-    "optimizers": "optimizer",
-    "initialisations": "initialisation",
-    "presets": "preset",
-    "sizes": "size",
-}
+RESULT = ["version", "experiment", "painting", "result", "origin"]
+"""What tells one result from another in the table of quality."""
 
 
 def quality_long(quality: pd.DataFrame, stylised: pd.DataFrame, *, scale: str) -> pd.DataFrame:
@@ -40,22 +37,19 @@ def quality_long(quality: pd.DataFrame, stylised: pd.DataFrame, *, scale: str) -
     `paintings`, and run by run elsewhere, since their settings differ; Version 2's by painting.
     """
     origins = stylised.drop_duplicates("painting").set_index("painting")["origin"]
-    frame = quality.copy()
-    frame["experiment"] = frame["experiment"].fillna("")
-    alone = (frame["version"] == 1) & (frame["experiment"] != GROUPED)
-    frame["result"] = frame["run"].where(alone, frame["painting"])
-    frame.loc[frame["version"] == 2, "experiment"] = ""
+    frame, second = quality.copy(), quality["version"] == 2
+    frame["experiment"] = frame["experiment"].fillna("").mask(second, "")
+    together = second | (frame["experiment"] == GROUPED)
+    frame["result"] = frame["run"].mask(together, frame["painting"])
+    frame["origin"] = frame["painting"].map(origins).where(second).fillna("")
     rows = []
-    for key, group in frame.groupby(["version", "experiment", "painting", "result"], sort=False):
-        assert isinstance(key, tuple)
-        named = dict(zip(("version", "experiment", "painting", "result"), key, strict=True))
-        named["origin"] = origins.get(named["painting"], "") if named["version"] == 2 else ""
+    for _, group in frame.groupby(RESULT, sort=False):
         for measure in MEASURE_LABELS:
             values = group[measure].dropna().to_numpy()
             interval = mean_interval(values) if len(values) else Interval(*[np.nan] * 3)
             rows.append(
                 {
-                    **named,
+                    **group.iloc[0][RESULT],
                     "measure": measure,
                     "images": len(values),
                     "value": interval.estimate,
@@ -71,20 +65,15 @@ def quality_table(long: pd.DataFrame) -> Table:
     frame = long.fillna({"experiment": "", "origin": ""})
     order = {name: place for place, name in enumerate(["", *EXPERIMENT_LABELS])}
     frame["order"] = frame["experiment"].map(order).fillna(len(order))
-    frame = frame.sort_values(["order"], kind="stable")
     rows = []
-    for key, cells in frame.groupby(
-        ["version", "experiment", "painting", "result", "origin"], sort=False
-    ):
-        assert isinstance(key, tuple)
-        version, experiment, painting, result, origin = key
-        named = f"Version 1, {label(EXPERIMENT_LABELS, str(experiment))}"
-        if version == 2:
-            named = f"Version 2, network {label(ORIGIN_LABELS, str(origin))}"
-        elif experiment != GROUPED:
-            named = f"{named} {str(result).replace('_', ' ')}"
-        line = [named, spoken(str(painting))]
-        line.append(number(cells["images"].max(), 0))
+    for _, cells in frame.sort_values("order", kind="stable").groupby(RESULT, sort=False):
+        first = cells.iloc[0]
+        named = f"Version 1, {label(EXPERIMENT_LABELS, str(first['experiment']))}"
+        if first["version"] == 2:
+            named = f"Version 2, network {label(ORIGIN_LABELS, str(first['origin']))}"
+        elif first["experiment"] != GROUPED:
+            named += f" {str(first['result']).replace('_', ' ')}"
+        line = [named, spoken(str(first["painting"])), number(cells["images"].max(), 0)]
         for measure in MEASURE_LABELS:
             cell = cells[cells["measure"] == measure].iloc[0]
             digits = 2 if measure in ("ssim_luma", "edge_correlation") else 3
@@ -103,108 +92,130 @@ def quality_table(long: pd.DataFrame) -> Table:
             "that no result was optimised with; colour: sliced Wasserstein distance. Both are "
             "best at 0. A result that changes nothing keeps all structure and has no style."
         ),
-        columns=tuple(
-            ("", header) for header in ("Result", "Style", "Images", *MEASURE_LABELS.values())
-        ),
+        columns=_plain("Result", "Style", "Images", *MEASURE_LABELS.values()),
         rows=tuple(rows),
         keys=2,
     )
 
 
-def training_seconds(losses: pd.DataFrame) -> pd.DataFrame:
-    """Batches and seconds of each network's training; `seconds` in losses.csv run on from the
-    first batch."""
-    last = (
-        losses[losses["variant"] == "plain"]
-        .groupby("painting", as_index=False)
-        .agg(batches=("batch", "max"), seconds=("seconds", "max"))
+def targets_long(targets: pd.DataFrame, *, scale: str) -> pd.DataFrame:
+    """Seconds to reach a relative loss, one row a backbone, optimizer, rates and target.
+
+    targets: rows of timing/targets.csv; `value` is empty where the loss was not reached.
+    """
+    frame = targets.copy()
+    frame["reached"] = frame["reached"].astype(str).str.lower() == "true"
+    frame["value"] = frame.pop("seconds").where(frame["reached"])
+    frame["evaluations"] = frame["evaluations"].where(frame["reached"])
+    return with_cells(frame, unit="seconds", scale=scale)
+
+
+def targets_table(long: pd.DataFrame) -> Table:
+    """Lay out `targets_long`: a row a setting, a column a target."""
+    # Other experiments vary what this table has no column for.
+    long = long[long["experiment"].isin(["optimizers", "backbones"])]
+    levels = sorted(set(long["relative_loss"]), reverse=True)
+    order = list(BACKBONE_COLOURS)
+    long = long.sort_values("backbone", key=lambda names: names.map(order.index), kind="stable")
+    rows = []
+    for _, cells in long.groupby(["backbone", "optimizer", "rates"], sort=False):
+        first = cells.iloc[0]
+        line = [
+            label(BACKBONE_LABELS, str(first["backbone"])),
+            label(OPTIMIZER_LABELS, str(first["optimizer"])),
+            label(RATES_LABELS, str(first["rates"])),
+        ]
+        for level in levels:
+            found = cells[cells["relative_loss"] == level]
+            text = DASH
+            if len(found):
+                cell = found.iloc[0]
+                seconds = f"{duration(cell['value'])} ({number(cell['evaluations'], 0)})"
+                text = seconds if cell["reached"] else "not reached"
+            line.append(text)
+        rows.append(tuple(line))
+    first = long.iloc[0]
+    return Table(
+        name="style_targets",
+        title="Seconds to reach a loss.",
+        caption=(
+            f"Version 1 at {int(first['size'])} px on {first['device']}: seconds until the total "
+            "loss first falls to a share of what it was at the start, and in brackets the "
+            "evaluations. The paper compares equal numbers of steps instead. A loss is relative "
+            "to its own backbone, so compare optimizers within a backbone."
+        ),
+        columns=(
+            *_plain("Backbone", "Optimizer", "Learning rates"),
+            *(("to a relative loss of", f"{level:g}") for level in levels),
+        ),
+        rows=tuple(rows),
+        keys=3,
     )
-    return last
-
-
-def shipped_losses(paths: Sequence[str | Path]) -> pd.DataFrame:
-    """Losses of the shipped networks, {painting}.csv each; empty where none is shipped."""
-    columns = ["painting", "variant", "batch", "seconds"]
-    frames = [pd.read_csv(path).assign(painting=Path(path).stem) for path in paths]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
 
 def breakeven_long(
-    trained: pd.DataFrame, shipped: pd.DataFrame, table1: pd.DataFrame, *, scale: str
+    trained: pd.DataFrame, shipped: Sequence[str | Path], table1: pd.DataFrame, *, scale: str
 ) -> pd.DataFrame:
     """Images after which a network's training has paid, by size and backbone of Version 1.
 
-    trained, shipped: rows of losses.csv of the networks trained in this run and of those that
-    the repository carries. table1: as `table1_long` returns it; where it scales Version 1 to
-    the evaluations that the paper ran, those seconds count.
+    trained: rows of losses.csv of the networks trained in this run, whose seconds run on from the
+    first batch. shipped: such files of the networks that the repository carries, {painting}.csv.
+    table1: as `table1_long` returns it; where it scales Version 1 to the evaluations that the
+    paper ran, those seconds count.
     `value` = training seconds / (seconds of Version 1 - seconds of Version 2), and empty where
     Version 1 isn't slower.
     """
+    carried = [pd.read_csv(path).assign(painting=Path(path).stem) for path in shipped]
+    costs = []
+    for origin, frames in (("trained", [trained]), ("shipped", carried)):
+        if frames:
+            losses = pd.concat(frames)
+            plain = losses[losses["variant"] == "plain"].groupby("painting", as_index=False)
+            cost = plain.agg(batches=("batch", "max"), training_seconds=("seconds", "max"))
+            costs.append(cost.assign(origin=origin))
     seconds = table1[(table1["unit"] == "seconds") & table1["value"].notna()]
     # `scaled` stands after `run`, so that the last of both is the scaled one where there is one.
-    ordered = seconds.sort_values("counts")
-    counted = ordered.groupby(["size", "column"], as_index=False).last()
-    first = counted[counted["column"].isin(BATCHED)]
+    counted = seconds.sort_values("counts").groupby(["size", "column"], as_index=False).last()
     network = counted[counted["column"] == "network"].set_index("size")["value"]
-    rows = []
-    for origin, losses in (("trained", trained), ("shipped", shipped)):
-        for _, cost in training_seconds(losses).iterrows():
-            for _, cell in first.iterrows():
-                if cell["size"] not in network.index:
-                    continue
-                gain = cell["value"] - network[cell["size"]]
-                rows.append(
-                    {
-                        "painting": cost["painting"],
-                        "origin": origin,
-                        "batches": int(cost["batches"]),
-                        "training_seconds": float(cost["seconds"]),
-                        "size": int(cell["size"]),
-                        "backbone": cell["column"],
-                        "evaluations": cell["evaluations"],
-                        "seconds_version_1": cell["value"],
-                        "seconds_version_2": network[cell["size"]],
-                        "value": cost["seconds"] / gain if gain > 0 else np.nan,
-                    }
-                )
-    return with_cells(pd.DataFrame(rows), unit="images", scale=scale)
+    first = counted[counted["column"].isin(BATCHED) & counted["size"].isin(network.index)]
+    first = first[["size", "column", "evaluations", "value"]].rename(
+        columns={"column": "backbone", "value": "seconds_version_1"}
+    )
+    first["seconds_version_2"] = first["size"].map(network)
+    long = pd.concat(costs).merge(first, how="cross")
+    gain = long["seconds_version_1"] - long["seconds_version_2"]
+    long["value"] = long["training_seconds"] / gain.where(gain > 0)
+    long.insert(1, "origin", long.pop("origin"))
+    return with_cells(long, unit="images", scale=scale)
 
 
 def breakeven_table(long: pd.DataFrame) -> Table:
     """Lay out `breakeven_long`: a row a network, columns size and backbone."""
     cases = list(dict.fromkeys(zip(long["size"], long["backbone"], strict=True)))
     cases.sort(key=lambda case: (case[0], list(BACKBONE_COLOURS).index(case[1])))
-    names = {"vgg": "VGG", "alexnet": "AlexNet"}
     rows = []
-    for key, cells in long.groupby(["painting", "origin"], sort=False):
-        assert isinstance(key, tuple)
-        first = cells.iloc[0]
-        line = [
-            spoken(str(key[0])),
-            label(ORIGIN_LABELS, str(key[1])),
-            number(first["batches"], 0),
-            duration(first["training_seconds"]),
-        ]
-        indexed = cells.set_index(["size", "backbone"])["value"]
-        for case in cases:
-            images = indexed.get(case, np.nan)
-            line.append(DASH if pd.isna(images) else f"{np.ceil(images):,.0f}")
-        rows.append(tuple(line))
-    evaluations = int(long["evaluations"].max())
+    for _, cells in long.groupby(["painting", "origin"], sort=False):
+        first, images = cells.iloc[0], cells.set_index(["size", "backbone"])["value"]
+        rows.append(
+            (
+                spoken(str(first["painting"])),
+                label(ORIGIN_LABELS, str(first["origin"])),
+                number(first["batches"], 0),
+                duration(first["training_seconds"]),
+                *(number(np.ceil(images.get(case, np.nan)), 0) for case in cases),
+            )
+        )
     return Table(
         name="style_breakeven",
         title="When a network pays.",
         caption=(
-            f"Images after which Version 2, training included, has taken less time than Version 1 "
-            f"at {evaluations} evaluations an image (Table I). The training of shipped networks "
-            "was timed where they were trained, perhaps on another machine."
+            "Images after which Version 2, training included, has taken less time than Version 1 "
+            f"at {int(long['evaluations'].max())} evaluations an image (Table I). The training of "
+            "shipped networks was timed where they were trained, perhaps on another machine."
         ),
         columns=(
-            ("", "Style"),
-            ("", "Network"),
-            ("", "Batches"),
-            ("", "Training"),
-            *((f"images at {size} px", names.get(column, column)) for size, column in cases),
+            *_plain("Style", "Network", "Batches", "Training"),
+            *((f"images at {size} px", label(BACKBONE_LABELS, name)) for size, name in cases),
         ),
         rows=tuple(rows),
         keys=2,
@@ -216,31 +227,27 @@ def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
 
     stylised: rows of stylised/*/runs.csv. parity: rows of parity.csv, of any of the networks.
     """
-    largest: dict[tuple[str, str], float] = {}
-    for _, row in parity.iterrows():
-        key = str(row["painting"]), str(row["variant"])
-        largest[key] = max(largest.get(key, 0.0), float(row["largest_difference"]))
+    largest = parity.groupby(["painting", "variant"])["largest_difference"].max()
     rows = []
     for painting, group in stylised.groupby("painting", sort=False):
-        first = group.iloc[0]
-        largest_image = group.iloc[int((group["height"] * group["width_px"]).argmax())]
-        variant = "shipped" if first["origin"] == "shipped" else "plain"
-        exported = largest.get((str(painting), variant))
+        image = group.iloc[int((group["height"] * group["width_px"]).argmax())]
+        variant = "shipped" if image["origin"] == "shipped" else "plain"
+        names, lowest = ", ".join(sorted(set(group["precision"]))), group["psnr_to_float32"].min()
+        exported = largest.get((painting, variant))
         rows.append(
             (
                 spoken(str(painting)),
-                label(ORIGIN_LABELS, str(first["origin"])),
-                number(first["width"], 0),
-                number(first["batches"], 0),
-                f"{largest_image['width_px']:.0f} {TIMES} {largest_image['height']:.0f}",
-                duration(float(largest_image["seconds"])),
-                "yes" if str(largest_image["tiled"]).lower() == "true" else "no",
-                _precisions(group),
+                label(ORIGIN_LABELS, str(image["origin"])),
+                number(image["width"], 0),
+                number(image["batches"], 0),
+                f"{image['width_px']:.0f} {TIMES} {image['height']:.0f}",
+                duration(float(image["seconds"])),
+                "yes" if str(image["tiled"]).lower() == "true" else "no",
+                f"{names}, {lowest:.0f} dB" if np.isfinite(lowest) else names,
                 DASH if exported is None else f"{exported:.1e}",
             )
         )
     headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time", "Tiled")
-    columns = (*headers, "Precision", "ONNX")
     return Table(
         name="style_networks",
         title="Networks.",
@@ -252,16 +259,10 @@ def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
             "image; what is under 30 is computed in float32 instead). ONNX: largest difference "
             "of an output (0 to 1) between PyTorch and onnxruntime."
         ),
-        columns=tuple(("", each) for each in columns),
+        columns=_plain(*headers, "Precision", "ONNX"),
         rows=tuple(rows),
         keys=2,
     )
-
-
-def _precisions(group: pd.DataFrame) -> str:
-    """What a network's photographs were computed in, and the lowest likeness to float32's."""
-    names, lowest = ", ".join(sorted(set(group["precision"]))), group["psnr_to_float32"].min()
-    return f"{names}, {lowest:.0f} dB" if np.isfinite(lowest) else names
 
 
 def read_variants(paths: Sequence[str | Path]) -> pd.DataFrame:
@@ -271,17 +272,14 @@ def read_variants(paths: Sequence[str | Path]) -> pd.DataFrame:
         frame = pd.read_csv(path)
         named = {"painting": path.parent.parent.name, "variant": path.parent.name}
         frames.append(frame.assign(**{k: v for k, v in named.items() if k not in frame}))
-    if not frames:
-        raise ValueError("at least one CSV file expected, got none")
     return pd.concat(frames, ignore_index=True)
 
 
 def properties_table(properties: pd.DataFrame) -> Table:
     """What was read back from the video files: rows of properties.csv, by `read_variants`."""
-    sources = properties[properties["file"] == "source"].head(1)
-    written = properties[properties["file"] != "source"]
+    source = properties["file"] == "source"
     rows = []
-    for _, row in pd.concat([sources, written]).iterrows():
+    for _, row in pd.concat([properties[source].head(1), properties[~source]]).iterrows():
         name = "Source"
         if row["file"] != "source":
             kind = "H.264" if row["file"] == "video" else "lossless"
@@ -305,6 +303,11 @@ def properties_table(properties: pd.DataFrame) -> Table:
         name="style_video_properties",
         title="Videos.",
         caption="Read back from the files that were written.",
-        columns=tuple(("", header) for header in headers),
+        columns=_plain(*headers),
         rows=tuple(rows),
     )
+
+
+def _plain(*headers: str) -> tuple[tuple[str, str], ...]:
+    """Headers of one level."""
+    return tuple(("", header) for header in headers)

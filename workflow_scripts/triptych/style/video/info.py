@@ -34,7 +34,6 @@ class SoundInfo:
     """One audio stream; `seconds` is how long its packets last."""
 
     codec: str
-    rate: int
     channels: int
     seconds: float
 
@@ -66,7 +65,7 @@ class VideoInfo:
     `frames` is the number of pictures whose data is in the file, `frames_stated` what its header
     promises (the same where the header is silent): fewer frames than stated means a truncated
     file. `fps` is the nominal rate of an even video, and the mean rate of one with variable frame
-    times. `width` and `height` are pixels after `rotation` (degrees, applied by the reader).
+    times. `width` and `height` are pixels of the upright picture, as the reader turns it.
     `origin` is the second from which OpenCV counts.
     """
 
@@ -76,7 +75,6 @@ class VideoInfo:
     frames_stated: int
     width: int
     height: int
-    rotation: int
     pixel_aspect: Fraction
     variable: bool
     origin: Fraction
@@ -119,7 +117,7 @@ def probe(path: str | Path) -> VideoInfo:
             f"{path} cannot be read as a video ({error.strerror}); FFmpeg opens mp4, mov, mkv, "
             "webm, avi and others: is the file complete?"
         ) from error
-    width, height, rotation = _picture(path)
+    height, width = _picture(path)
     if not shown or time_base is None:
         raise unreadable(path, counted)
     starts = tuple(sorted(shown))
@@ -135,7 +133,6 @@ def probe(path: str | Path) -> VideoInfo:
         frames_stated=stated or len(starts),
         width=width,
         height=height,
-        rotation=rotation,
         pixel_aspect=pixel_aspect,
         variable=variable,
         origin=origin,
@@ -177,7 +174,6 @@ def _listed(container: "InputContainer") -> tuple[dict[int, int], int, tuple[Sou
     sounds = tuple(
         SoundInfo(
             stream.codec_context.codec.canonical_name,
-            stream.codec_context.sample_rate,
             stream.codec_context.channels,
             float(ends[stream.index][1] - ends[stream.index][0]),
         )
@@ -199,19 +195,18 @@ def _stated_seconds(stream: "VideoStream") -> Fraction:
     return end - (stream.start_time or 0) * (stream.time_base or Fraction(0))
 
 
-def _picture(path: Path) -> tuple[int, int, int]:
-    """Width, height (upright) and rotation in degrees, as OpenCV will deliver the frames."""
+def _picture(path: Path) -> tuple[int, ...]:
+    """Height and width of the first frame, upright, as OpenCV will deliver the frames."""
     import cv2
 
     capture = cv2.VideoCapture(str(path), cv2.CAP_FFMPEG)
     try:
         found, picture = capture.read()
-        if not found:
-            raise unreadable(path, 0)
-        rotation = int(capture.get(cv2.CAP_PROP_ORIENTATION_META))
-        return picture.shape[1], picture.shape[0], rotation
     finally:
         capture.release()
+    if not found:
+        raise unreadable(path, 0)
+    return picture.shape[:2]
 
 
 def _rate(

@@ -7,12 +7,14 @@ finished video is H.264 with the source's sound.
 
 import logging
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -21,7 +23,6 @@ from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.progress import Progress
 from triptych.style.video.info import VideoInfo, probe
-from triptych.style.video.overlap import overlapped
 from triptych.style.video.reading import read_batches, read_frames
 from triptych.style.video.sound import sound_of
 from triptych.style.video.writing import VideoWriter
@@ -29,12 +30,18 @@ from triptych.style.video.writing import VideoWriter
 if TYPE_CHECKING:
     import torch
 
-    from triptych.style.feedforward.network import TransformationNetwork
+    from triptych.style.network.network import TransformationNetwork
 
 logger = logging.getLogger(__name__)
 
 Stylist = Callable[[np.ndarray], np.ndarray]
 """uint8 [n, H, W, 3] RGB frames to as many stylised ones of the same size."""
+
+Taken = TypeVar("Taken")
+Made = TypeVar("Made")
+
+WAITING = 2
+"""Batches that wait before the network, and behind it."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,8 @@ def network_stylist(
     """
     import torch
 
-    from triptych.style.feedforward.fast import PreparedNetwork
-    from triptych.style.feedforward.stylize import checked_precision, stylise
+    from triptych.style.network.fast import PreparedNetwork
+    from triptych.style.network.stylize import checked_precision, stylise
 
     network = network.to(device).eval()
     ready: list[PreparedNetwork] = []  # once the first frame has been seen
@@ -172,6 +179,27 @@ def encode(
             writer.write(frame, int(times["start"].iloc[number]))
             progress.advance()
         writer.finish(int(times["start"].iloc[-1] + times["duration"].iloc[-1]))
+
+
+def overlapped(
+    source: Iterable[Taken], transform: Callable[[Taken], Made], sink: Callable[[Made], None]
+) -> None:
+    """Give `transform(item)` for each item of `source`, in order, to `sink`.
+
+    Source and sink run in a thread each, the transformation in the caller's; at most WAITING
+    items wait on either side of it. The exception of the first stage that fails is raised.
+    """
+    items, end = iter(source), object()
+    with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
+        ahead: deque[Future] = deque(reader.submit(next, items, end) for _ in range(WAITING))
+        behind: deque[Future] = deque()
+        while (item := ahead.popleft().result()) is not end:
+            ahead.append(reader.submit(next, items, end))
+            behind.append(writer.submit(sink, transform(item)))
+            if len(behind) > WAITING:
+                behind.popleft().result()
+        for each in behind:
+            each.result()
 
 
 def _run(

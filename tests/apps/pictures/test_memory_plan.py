@@ -1,0 +1,156 @@
+"""How large an image is optimised: the plan, and what a real process takes."""
+
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from triptych.apps.pictures.memory_plan import Needs, Way, smallest_side
+from triptych.core.errors import InputError
+from triptych.style.data.architectures import ARCHITECTURES
+from triptych.style.data.backbone import Backbone
+from triptych.style.data.images import read_image, write_image
+from triptych.style.optimise.presets import preset
+
+
+def sizes(painting: tuple[int, int] = (300, 400), network: str = "narrow_vgg") -> Needs:
+    return Needs(ARCHITECTURES[network], preset("tuned", network), painting)
+
+
+def test_a_telephones_photograph_fits_into_4_gb():
+    """In tiles, beside the libraries' half a gigabyte."""
+    for network in ("narrow_vgg", "vgg19"):
+        needs = sizes(network=network)
+        assert needs.bytes((2480, 4032), (2480, 4032), Way(None, 10)) > 16e9
+        plan = needs.plan((2480, 4032), 3.5e9, enlarge=False)
+        assert plan.size == (2480, 4032) and plan.way.side and plan.bytes <= 3.5e9
+
+
+def test_the_fastest_way_that_fits_is_taken():
+    """The whole history in the largest tiles, then less of it, and only then the smallest tiles."""
+    needs, size = sizes(), (2480, 4032)
+    memories = (2.8e9, 4e9, 6e9, 9e9, 3e10)
+    assert needs.plan((480, 640), 4e9, enlarge=False).way == Way(None, 10)
+    ways = [needs.plan(size, memory, enlarge=False).way for memory in memories]
+    assert [way.side for way in ways] == [256, 512, 512, 1024, None]
+    histories = [way.history for way in ways]
+    assert histories == sorted(histories) and 2 <= histories[0] < 4 <= histories[1] < 10
+    assert histories[2:] == [10, 10, 10]
+    long = Needs(ARCHITECTURES["narrow_vgg"], preset("authors", "narrow_vgg"), (300, 400))
+    assert long.plan(size, 1e11, enlarge=False).way == Way(None, 100)
+    assert long.plan(size, 8e9, enlarge=False).way.history == 10
+    adam = Needs(
+        ARCHITECTURES["narrow_vgg"], preset("tuned", "narrow_vgg", optimizer="adam"), (300, 400)
+    )
+    assert adam.plan(size, 2.6e9, enlarge=False).way.side
+
+
+@pytest.mark.parametrize("size", [(2480, 4032), (4032, 2480), (700, 9_000)])
+def test_what_does_not_is_planned_at_the_largest_size_that_does(size):
+    needs, memory = sizes(), 1.2e9
+    plan = needs.plan(size, memory, enlarge=True)
+    assert needs.bytes(size, plan.size, plan.way) == plan.bytes <= memory
+    shorter, longer = min(plan.size), max(plan.size)
+    larger = (shorter + 1, round((shorter + 1) * max(size) / min(size)))
+    assert needs.bytes(size, larger, Way(256, 2)) > memory
+    assert abs(longer - shorter * max(size) / min(size)) <= 0.5
+    assert (plan.size[0] < plan.size[1]) == (size[0] < size[1])
+
+
+def test_or_refused_with_the_size_that_would_fit():
+    with pytest.raises(
+        InputError, match=r"4032x2480 pixels take 2\.\d GB.*even in tiles.*--on-large enlarge"
+    ) as no:
+        sizes().plan((2480, 4032), 1.2e9, enlarge=False)
+    fits = int(str(no.value).split("--size ")[1].split(",")[0])
+    assert sizes().plan((fits, round(4032 * fits / 2480)), 1.2e9, enlarge=False).size[0] == fits
+
+
+@pytest.mark.parametrize("size", [(2480, 4032), (20, 30)])
+def test_where_nothing_fits_it_is_refused_whatever_was_asked_for(size):
+    with pytest.raises(InputError, match=r"too little even for .*--memory"):
+        sizes().plan(size, 1e6, enlarge=True)
+
+
+@pytest.mark.parametrize("name", ["narrow_vgg", "narrow_alexnet", "vgg19"])
+def test_the_smallest_side_is_the_one_of_which_the_network_still_makes_something(name):
+    choices = preset("tuned", name)
+    with torch.device("meta"):
+        weights = {key: torch.empty(s) for key, s in ARCHITECTURES[name].shapes().items()}
+        backbone = Backbone(
+            ARCHITECTURES[name], weights, mean=[0.5] * 3, std=[0.2] * 3, pooling="average"
+        )
+        least = smallest_side(ARCHITECTURES[name], choices)
+        features = backbone(torch.empty(1, 3, least, least + 9), choices.layers)
+        assert all(each.numel() for each in features.values())
+        with pytest.raises(RuntimeError):
+            backbone(torch.empty(1, 3, least - 1, least + 9), choices.layers)
+
+
+COMMAND = """
+import resource, sys
+from triptych.cli import main
+from triptych.core.memory import peak_memory
+import torch
+from triptych.apps.pictures.optimising_stylizer import OptimisingStylizer
+from triptych.style.network.memory import lines_of, Path
+torch.set_num_threads(1)
+limit = int(sys.argv.pop(1))
+if limit:
+    (size,) = (line for line in lines_of(Path("/proc/self/status")) if line.startswith("VmSize"))
+    allowed = 1024 * int(size.split()[1]) + limit
+    resource.setrlimit(resource.RLIMIT_AS, (allowed, allowed))
+code = main(["stylize", *sys.argv[1:]])
+print("peak", peak_memory())
+sys.exit(code)
+"""
+
+
+@pytest.fixture
+def photograph(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    generator = torch.Generator().manual_seed(0)
+    write_image("photo.png", torch.rand(3, 600, 800, generator=generator))
+    write_image("large.png", torch.rand(3, 1500, 2000, generator=generator))
+    write_image("painting.png", torch.rand(3, 300, 400, generator=generator))
+    return ["photo.png", *PAINTED]
+
+
+PAINTED = ["--optimize", "--style", "painting.png", "-o", "painted.png"]
+
+
+def run(limit: float, *arguments: str) -> subprocess.CompletedProcess:
+    brief = ["--evaluations", "2", "--scales", "1"]
+    command = [sys.executable, "-c", COMMAND, str(int(limit)), *brief, *arguments]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_the_process_keeps_to_the_memory_that_it_was_given(photograph):
+    """As one image it takes 0.9 GB beside the libraries' 0.6."""
+    done = run(0, *photograph, "--memory", "1.1GB")
+    assert done.returncode == 0, done.stderr
+    assert "photo.png: 800x600 pixels don't fit" in done.stderr
+    assert "worked in tiles of 256 pixels, exactly" in done.stderr
+    assert read_image("painted.png").shape == (3, 600, 800)
+    assert 0.7e9 < int(done.stdout.split()[-1]) < 1.1e9
+    done = run(0, *photograph, "--memory", "100MB")
+    assert done.returncode == 2 and "--memory 100MB: the program alone takes" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux's limits")
+def test_a_process_under_a_limit_plans_for_what_is_left_of_it(photograph):
+    done = run(1.3e9, *photograph)
+    assert done.returncode == 0, done.stderr
+    assert "worked in tiles" in done.stderr and "optimised at" not in done.stderr
+    assert read_image("painted.png").shape == (3, 600, 800)
+    done = run(0.85e9, *photograph, "--memory", "8GB")  # which isn't there
+    assert done.returncode == 0 and "the memory ran out, less is tried" in done.stderr
+    done = run(0.8e9, "large.png", *PAINTED)
+    assert done.returncode == 0 and "optimised at" in done.stderr, done.stderr
+    assert read_image("painted.png").shape == (3, 1500, 2000)
+    done = run(1e9, "large.png", *PAINTED, "--on-large", "refuse")
+    assert done.returncode == 2 and "large.png: 2000x1500 pixels take" in done.stderr

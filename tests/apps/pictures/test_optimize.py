@@ -1,0 +1,244 @@
+"""`triptych stylize --optimize`, as a person would type it: what is said, written, and resumed."""
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from triptych.apps.pictures import unfinished
+from triptych.cli import main
+from triptych.core.stopping import SAVED_EXIT_CODE
+from triptych.style.data.colours import matched
+from triptych.style.data.images import read_image, write_image
+from triptych.style.network.stylize import keep_colours
+from triptych.style.optimise.scales import CoarseToFine
+
+COMMAND = ["stylize", "in/a.png", "--optimize", "--style", "p.png", "--evaluations", "6"]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch) -> Path:
+    """Three photographs, two of one size, two paintings, and masks."""
+    monkeypatch.chdir(tmp_path)
+    generator = torch.Generator().manual_seed(0)
+
+    def smooth(height: int, width: int) -> torch.Tensor:
+        coarse = torch.rand(1, 3, 6, 6, generator=generator)
+        return torch.nn.functional.interpolate(coarse, (height, width), mode="bilinear")[0]
+
+    Path("in").mkdir()
+    for name, shape in {
+        "in/a.png": (40, 48),
+        "in/b.png": (40, 48),
+        "in/c.png": (36, 33),
+        "p.png": (50, 60),
+        "q.png": (33, 41),
+    }.items():
+        write_image(name, smooth(*shape))
+    left = torch.zeros(3, 20, 24)
+    left[..., :12] = 1
+    write_image("left.png", left)
+    write_image("square.png", torch.ones(3, 30, 30))
+    write_image("black.png", torch.zeros(3, 20, 24))
+    return tmp_path
+
+
+def painted(*arguments: str) -> torch.Tensor:
+    assert main([*COMMAND, *arguments, "-o", "x.png"]) == 0
+    return read_image("x.png")
+
+
+def test_each_option_changes_the_image_and_the_same_command_repeats_it():
+    noise = ("--initialisation", "noise")
+    variants: dict[str, tuple[str, ...]] = {
+        "plain": (),
+        "one scale": ("--scales", "1"),
+        "light": ("--scales", "1,1"),
+        "stroke": ("--style-scale", "0.7"),
+        "content": ("--content-weight", "1"),
+        "style": ("--style-weight", "0.1"),
+        "smooth": ("--tv-weight", "20"),
+        "adam": ("--optimizer", "adam"),
+        "noise": noise,
+        "other noise": (*noise, "--seed", "3"),
+        "mixed": ("--style", "p.png:2+q.png"),
+        "mixed otherwise": ("--style", "p.png+q.png:2"),
+        "masked": ("--style-masks", "left.png"),
+        "luma": ("--keep-colours",),
+        "moments": ("--keep-colours", "moments"),
+    }
+    found = {name: painted(*arguments) for name, arguments in variants.items()}
+    for name, image in found.items():
+        assert sum(torch.equal(image, other) for other in found.values()) == 1, name
+    for name in ("plain", "noise", "mixed"):
+        assert torch.equal(painted(*variants[name]), found[name])
+    photograph = read_image("in/a.png")
+    expected = (keep_colours(photograph, found["plain"]) * 255).round() / 255
+    torch.testing.assert_close(found["luma"], expected, rtol=0, atol=2.01 / 255)
+
+
+def test_moments_paint_towards_the_painting_in_the_photographs_colours():
+    found = painted("--keep-colours", "moments")
+    write_image("matched.png", matched(read_image("p.png"), read_image("in/a.png")))
+    expected = painted("--style", "matched.png")  # which was rounded
+    plain = painted()
+    assert (found - expected).abs().mean() < 0.02 < 2 * (found - plain).abs().mean()
+
+
+def test_photographs_of_one_size_are_optimised_side_by_side_as_each_alone(capsys, monkeypatch):
+    rows = []
+    step = CoarseToFine.step
+
+    def counted(self: CoarseToFine) -> None:
+        rows.append(len(self.images))
+        step(self)
+
+    monkeypatch.setattr(CoarseToFine, "step", counted)
+    command = ["stylize", "in", *COMMAND[2:], "--keep-colours", "moments"]
+    assert main([*command, "-o", "out"]) == 0
+    assert rows == [2] * 12 + [1] * 12
+    assert main([*command, "--batch", "1", "-o", "one"]) == 0
+    assert rows[24:] == [1] * 36
+    for name in ("a.png", "b.png", "c.png"):
+        difference = read_image(f"out/{name}") - read_image(f"one/{name}")
+        assert difference.abs().mean() < 1 / 255
+
+
+def test_the_preview_shows_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(unfinished, "EVERY_SECONDS", 0.0)
+    seen = []
+    step = CoarseToFine.step
+
+    def watched(self: CoarseToFine) -> None:
+        if Path("now.png").exists():
+            seen.append(read_image("now.png"))
+        step(self)
+
+    monkeypatch.setattr(CoarseToFine, "step", watched)
+    result = painted("--preview", "now.png")
+    assert [image.shape for image in seen] == [(3, 20, 24)] * 6 + [(3, 40, 48)] * 5
+    assert not torch.equal(seen[1], seen[5])
+    torch.testing.assert_close(read_image("now.png"), result)
+
+
+def stops_at(count: int, by: Callable[[], None]) -> Callable[[CoarseToFine], None]:
+    step = CoarseToFine.step
+
+    def stopping(self: CoarseToFine) -> None:
+        step(self)
+        if self.done == count:
+            by()
+
+    return stopping
+
+
+@pytest.mark.parametrize("count", [4, 9])
+def test_an_interrupted_call_goes_on_to_the_same_bytes(count, capsys, monkeypatch):
+    whole = painted("--initialisation", "noise")
+    Path("x.png").unlink()
+    before = signal.getsignal(signal.SIGINT)
+    with monkeypatch.context() as patched:
+        interrupt = stops_at(count, lambda: os.kill(os.getpid(), signal.SIGINT))
+        patched.setattr(CoarseToFine, "step", interrupt)
+        with pytest.raises(SystemExit) as stopped:
+            painted("--initialisation", "noise")
+    assert stopped.value.code == SAVED_EXIT_CODE
+    assert signal.getsignal(signal.SIGINT) is before
+    assert "SIGINT" in capsys.readouterr().err and not Path("x.png").exists()
+    assert len(list(Path("x.png.unfinished").glob("*/state.pt"))) == 1
+    steps = []
+    step = CoarseToFine.step
+    monkeypatch.setattr(CoarseToFine, "step", lambda self: (steps.append(1), step(self))[1])
+    assert torch.equal(painted("--initialisation", "noise"), whole)
+    assert len(steps) == 12 - count
+    assert not Path("x.png.unfinished").exists()
+
+
+def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
+    command = ["stylize", "in", *COMMAND[2:], "--batch", "1"]
+    assert main([*command, "-o", "whole"]) == 0
+    with monkeypatch.context() as patched:
+        photographs = []
+
+        def killed() -> None:
+            photographs.append(1)
+            if len(photographs) == 2:
+                raise KeyboardInterrupt
+
+        patched.setattr(CoarseToFine, "step", stops_at(9, killed))
+        patched.setattr("triptych.apps.pictures.optimising_stylizer.SAVE_EVERY_SECONDS", 0.0)
+        with pytest.raises(KeyboardInterrupt):
+            main([*command, "-o", "out"])
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a.png"]
+    steps = []
+    step = CoarseToFine.step
+    monkeypatch.setattr(CoarseToFine, "step", lambda self: (steps.append(1), step(self))[1])
+    assert main([*command, "-o", "out"]) == 0
+    assert len(steps) == 4 + 12  # of b, which was saved after its eighth, and of c
+    for name in ("a.png", "b.png", "c.png"):
+        assert Path("out", name).read_bytes() == Path("whole", name).read_bytes()
+    assert not Path("out.unfinished").exists()
+
+
+def test_what_was_saved_for_other_options_is_not_gone_on_from(monkeypatch):
+    plain = painted("--style-weight", "1")
+    with monkeypatch.context() as patched:
+        interrupt = stops_at(9, lambda: os.kill(os.getpid(), signal.SIGTERM))
+        patched.setattr(CoarseToFine, "step", interrupt)
+        with pytest.raises(SystemExit):
+            painted("--style-weight", "9")
+    assert torch.equal(painted("--style-weight", "1"), plain)
+    assert len(list(Path("x.png.unfinished").iterdir())) == 1  # which another call may want
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--style", "p.png:0"], "p.png has no weight above 0; expected such as p.png:2"),
+        (["--style", "p.png+gone.png"], "gone.png is no file"),
+        (["--style", "p.png+q.png", "--style-masks", "left.png"], "1 for 2 paintings (p.png, q"),
+        (["--style-masks", "black.png"], "black.png: black everywhere"),
+        (["--style-masks", "square.png"], "square.png: a mask of 30x30 pixels for its painting of"),
+        (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 4x4 pixels; --optimize expec"),
+        (["--scales", "4,1", "--evaluations", "5,5,5"], "3 numbers of evaluations for 2 scales"),
+        (["--preview", "in/a.png"], "--preview in/a.png: an input or a result of this call"),
+        (["--preview", "now.bmp"], "--preview now.bmp: expected a file that ends in .png"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
+    assert main([*COMMAND, *arguments, "-o", "x.png"]) == 2
+    said = capsys.readouterr().err
+    assert message in said and "Traceback" not in said
+    assert not Path("x.png").exists() and not Path("x.png.unfinished").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--keep-colours", "moments"], "--keep-colours moments is for --optimize"),
+        (["--scales", "1"], "--scales is for --optimize"),
+        (["--seed", "0"], "--seed is for --optimize"),
+        (["--preview", "now.png"], "--preview is for --optimize"),
+        (["--tv-weight", "1"], "--tv-weight is for --optimize"),
+    ],
+)
+def test_options_that_a_network_knows_nothing_of_are_refused(arguments, message, capsys):
+    assert main(["stylize", "in/a.png", "--style", "swirls", "-o", "x.png", *arguments]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "lots"])
+def test_a_weight_is_a_number_of_at_least_zero(value, capsys):
+    with pytest.raises(SystemExit):
+        main([*COMMAND, f"--content-weight={value}", "-o", "x.png"])
+    assert "is no number of at least 0" in capsys.readouterr().err
+
+
+def test_a_painting_whose_name_has_a_plus_or_a_colon_is_one_painting():
+    for name in ("a+b.png", "a:2.png"):
+        os.link("p.png", name)
+        np.testing.assert_array_equal(painted("--style", name), painted())

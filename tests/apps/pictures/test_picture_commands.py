@@ -1,0 +1,231 @@
+"""`triptych stylize`, as a person would type it."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from random_networks import network
+
+from triptych.apps.pictures import catalogue
+from triptych.apps.pictures.catalogue import find_network
+from triptych.apps.pictures.work_list import work_list
+from triptych.cli import main
+from triptych.core.errors import InputError
+from triptych.style.data.images import read_image, read_image_alpha, resize, write_image
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network_files import save_network
+from triptych.style.network.stylize import keep_colours, stylise
+
+EXACT = ["--precision", "float32"]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch) -> Path:
+    """A folder of its own: two photographs, one with opacity, and a network."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "CHECKOUT", tmp_path)
+    generator = torch.Generator().manual_seed(0)
+    opacity = torch.rand(1, 24, 40, generator=generator)
+    Path("in").mkdir()
+    write_image("in/a.png", torch.rand(3, 30, 21, generator=generator))
+    write_image("in/b.png", torch.rand(3, 24, 40, generator=generator), opacity)
+    save_network("net.safetensors", network(), {"origin": "trained in this run", "batches": 7})
+    return tmp_path
+
+
+def rounded(image: torch.Tensor) -> torch.Tensor:
+    return (image * 255).round() / 255
+
+
+def test_an_image_becomes_what_the_network_makes_of_it(here, capsys):
+    assert main(["stylize", "in/a.png", "--style", "net.safetensors", "-o", "x.png", *EXACT]) == 0
+    expected = rounded(stylise(network(), read_image("in/a.png")))
+    torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
+    printed = capsys.readouterr()
+    assert printed.out == "in/a.png -> x.png\n"
+    assert "network net.safetensors" in printed.err
+
+
+def test_a_folder_becomes_a_folder_and_opacity_is_kept(here):
+    assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out/new", *EXACT]) == 0
+    assert sorted(path.name for path in Path("out/new").iterdir()) == ["a.png", "b.png"]
+    _, before = read_image_alpha("in/b.png")
+    rgb, after = read_image_alpha("out/new/b.png")
+    assert rgb.shape == (3, 24, 40) and torch.equal(before, after)
+
+
+def test_one_bad_input_does_not_stop_the_others(here, capsys):
+    Path("in/0.jpg").write_text("no image")
+    arguments = ["stylize", "in", "gone.png", "--style", "net.safetensors", "-o", "out"]
+    assert main([*arguments, *EXACT]) == 2
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png"]
+    said = capsys.readouterr().err
+    assert "stylize: in/0.jpg cannot be read as an image" in said
+    assert "gone.png: no such file" in said and "2 of 4 inputs done" in said
+
+
+def test_size_colours_strength_and_precision_are_options(here, capsys):
+    options = ["--size", "20", "--keep-colours", "--strength", "0.5"]
+    command = ["stylize", "in/a.png", "--style", "net.safetensors", "-o", "x.webp", *EXACT]
+    assert main([*command[:-2], "--precision", "bf16", *options]) == 0
+    assert "precision bf16: at most " in capsys.readouterr().err
+    assert read_image("x.webp").shape == (3, 29, 20)
+    Path("x.webp").unlink()
+    assert main([*command[:-3], "x.png", *EXACT, *options[2:]]) == 0
+    photograph = read_image("in/a.png")
+    full = keep_colours(photograph, stylise(network(), photograph))
+    expected = rounded((photograph + full) / 2)
+    torch.testing.assert_close(read_image("x.png"), expected, rtol=0, atol=1.01 / 255)
+
+
+def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, capsys):
+    """A smooth photograph has no detail beyond its reduction: a reduced result is what counts."""
+    save_network("large.safetensors", network(), {"painting_size": 32})
+    coarse = torch.rand(3, 8, 10, generator=torch.Generator().manual_seed(2))
+    write_image("smooth.png", resize(coarse, 96))
+    photograph = read_image("smooth.png")
+
+    def reduced(*options: str) -> torch.Tensor:
+        command = ["stylize", "smooth.png", "--style", "large.safetensors", "-o", "x.png"]
+        assert main([*command, *EXACT, *options]) == 0
+        assert read_image("x.png").shape == photograph.shape
+        return resize(read_image("x.png"), 32)
+
+    def apart(image: torch.Tensor, other: torch.Tensor) -> float:
+        return float((image - other).abs().mean())
+
+    as_painted = stylise(network(), resize(photograph, 32))
+    as_large = resize(stylise(network(), photograph), 32)
+    assert apart(reduced(), as_painted) < 0.2 * apart(as_large, as_painted)
+    assert "120x96 pixels: painted at 40x32" in capsys.readouterr().err
+    assert apart(reduced("--style-scale", "0.3333"), as_large) < 0.005
+    assert "painted at" not in capsys.readouterr().err
+
+
+def test_memory_that_is_too_little_is_told_and_nothing_written(here, capsys):
+    command = ["stylize", "in/a.png", "--style", "net.safetensors", "-o", "x.png", *EXACT]
+    assert main([*command, "--memory", "1MB"]) == 2
+    assert "21x30 pixels takes" in capsys.readouterr().err
+    assert not Path("x.png").exists()
+    assert main([*command, "--memory", "8GB"]) == 0
+
+
+def test_a_video_keeps_its_frames_and_size(here):
+    av = pytest.importorskip("av")
+    with av.open("clip.mp4", "w") as container:
+        stream = container.add_stream("libx264", rate=10)
+        stream.width, stream.height, stream.pix_fmt = 48, 32, "yuv420p"
+        for k in range(5):
+            frame = np.full((32, 48, 3), 40 * k, np.uint8)
+            container.mux(stream.encode(av.VideoFrame.from_ndarray(frame, format="rgb24")))
+        container.mux(stream.encode(None))
+    assert main(["stylize", "clip.mp4", "--style", "net.safetensors", "-o", "out", *EXACT]) == 0
+    with av.open("out/clip.mp4") as container:
+        video = container.streams.video[0]
+        assert (video.width, video.height) == (48, 32)
+        assert sum(1 for _ in container.decode(video)) == 5
+
+
+def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
+    write_image("in/dot.png", torch.rand(3, 1, 1))
+    write_image("in/line.png", torch.rand(3, 500, 3))
+    backbone = str(Path(__file__).parents[3] / "resources/style/narrow_vgg.safetensors")
+    command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
+    command += ["--backbone", backbone]
+    assert main([*command, "--style", "swirls"]) == 2
+    said = capsys.readouterr().err
+    assert "in/dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both" in said
+    assert "in/line.png: an image of 3x500 pixels" in said and "2 of 4 inputs done" in said
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png"]
+    assert main([*command, "--style", "in/line.png"]) == 2
+    assert "in/line.png: a painting of 3x500 pixels" in capsys.readouterr().err
+
+
+def test_of_a_folder_pipes_and_heic_photographs_are_told_and_the_others_done(here, capsys):
+    os.mkfifo("in/p.png")
+    os.mkfifo("in/v.mp4")
+    Path("in/h.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
+    assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out", *EXACT]) == 2
+    said = capsys.readouterr().err
+    assert "in/p.png is a pipe" in said and "in/v.mp4 is a pipe" in said
+    assert "in/h.heic is a HEIC photograph" in said and "2 of 5 inputs done" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["in/a.png", "-o", "x.png"], "--style is missing"),
+        (["--style", "net.safetensors", "-o", "x.png"], "an INPUT is missing"),
+        (["in/a.png", "--style", "net.safetensors"], "-o is missing"),
+        (["in/a.png", "--style", "none", "-o", "x.png"], "neither a file nor a network's name"),
+        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "in/b.png is an image, where a netw"),
+        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "add --optimize to paint towards it"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x.png", "--optimize"], "is a network"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x.bmp"], ".bmp cannot be written"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "in/a.png"], "in/a.png is an input"),
+        (["in", "--style", "net.safetensors", "-o", "in"], "is an input"),
+        (["in", "--style", "net.safetensors", "-o", "net.safetensors"], "give a folder"),
+        (["empty", "--style", "net.safetensors", "-o", "out"], "no image or video in empty"),
+        (["v.mp4", "--style", "x", "-o", "out", "--size", "9"], "videos keep their size"),
+        (["v.mp4", "--style", "x", "-o", "out", "--optimize"], "--optimize is for images"),
+        (["in/a.png", "--style", "none", "-o", "x.png", "--optimize"], "ink, marbling, mosaic"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x", "--memory", "lots"], "such as 2GB"),
+    ],
+)
+def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, message):
+    Path("empty").mkdir()
+    before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
+    assert main(["stylize", *arguments]) == 2
+    said = capsys.readouterr().err
+    assert message in said and "Traceback" not in said
+    assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before
+
+
+def test_results_of_one_name_are_numbered(tmp_path):
+    sources = [Path("x/a.png"), Path("y/a.png"), Path("y/a.bmp"), Path("y/b.MOV")]
+    items = work_list(sources, tmp_path / "out")
+    assert [item.target.name for item in items] == ["a.png", "a-2.png", "a-3.png", "b.mp4"]
+    assert [item.kind for item in items] == ["image", "image", "image", "video"]
+
+
+@pytest.fixture
+def networks(here) -> Path:
+    tiny = TransformationNetwork(Architecture(4))
+    for path in (
+        "resources/style/networks/swirls.safetensors",
+        "results/style/networks/swirls/plain/network.safetensors",
+        "results/style/networks/swirls/shipped/network.safetensors",
+        "results/style/networks/candy/temporal/network.safetensors",
+    ):
+        origin = "shipped" if path.startswith("resources") else "trained in this run"
+        save_network(path, tiny, {"origin": origin, "batches": 40})
+    return here
+
+
+def test_shipped_and_trained_networks_of_one_name_are_told_apart(networks):
+    path, _, sentence = find_network("swirls")
+    assert path == networks / "resources/style/networks/swirls.safetensors"
+    assert "swirls@shipped, shipped with Triptych" in sentence
+    assert "not used: swirls@plain" in sentence
+    path, _, sentence = find_network("swirls@plain")
+    assert path == networks / "results/style/networks/swirls/plain/network.safetensors"
+    assert "trained here (plain)" in sentence and "not used" not in sentence
+    assert find_network("candy")[0].parts[-2] == "temporal"
+    with pytest.raises(InputError, match="candy@temporal, swirls@shipped, swirls@plain"):
+        find_network("wave")
+
+
+def test_networks_are_listed_with_origin_and_batches(networks, capsys):
+    with pytest.raises(SystemExit) as done:
+        main(["stylize", "--networks"])
+    assert done.value.code == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines[1:]] == [
+        "candy@temporal",
+        "swirls@shipped",
+        "swirls@plain",
+    ]
+    assert " shipped " in lines[2] and " 40 " in lines[2]
+    assert "trained in this run" in lines[3]

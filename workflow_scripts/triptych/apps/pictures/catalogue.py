@@ -1,0 +1,187 @@
+"""Networks and backbones by name: shipped ones, those of the workflow, and ImageNet's."""
+
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from triptych.core.download import DownloadError, public_address
+from triptych.core.errors import InputError
+from triptych.style.data.image_files import NOT_READ, SUFFIXES
+from triptych.style.data.weights import download_weights
+from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.network_files import load_network, styles_of
+
+logger = logging.getLogger(__name__)
+
+CHECKOUT = Path(__file__).resolve().parents[4]
+SHIPPED, TRAINED = Path("resources/style/networks"), Path("results/style/networks")
+WEIGHTS = Path("results/style/weights")
+"""Where the workflow keeps ImageNet's weights, below a checkout."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A style and its network's file; `kind` is "shipped" or the variant that was trained."""
+
+    painting: str
+    kind: str
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The name that is this network's alone."""
+        return f"{self.painting}@{self.kind}"
+
+
+def catalogue() -> list[Entry]:
+    """All networks of the working directory's checkout and of the library's own, by name."""
+    found: dict[Path, tuple[str, str, Path]] = {}
+    for root in dict.fromkeys((Path.cwd(), CHECKOUT)):
+        for path in sorted((root / SHIPPED).glob("*.safetensors")):
+            found.setdefault(path.resolve(), (path.stem, "shipped", path))
+        for path in sorted((root / TRAINED).glob("*/*/network.safetensors")):
+            name, kind = path.parts[-3:-1]
+            if kind != "shipped":  # else two networks would bear one name
+                found.setdefault(path.resolve(), (name, kind, path))
+    entries = [
+        Entry(style, kind, path)
+        for name, kind, path in found.values()
+        for style in styles_of(path) or [name]
+    ]
+    # Shipped ones first: a bare name means them where both exist.
+    return sorted(entries, key=lambda e: (e.painting, e.kind != "shipped", e.kind))
+
+
+def several() -> Path:
+    """The shipped network of several styles. Raises InputError where there is none."""
+    for entry in catalogue():
+        if entry.kind == "shipped" and styles_of(entry.path):
+            return entry.path
+    raise InputError(
+        "there is no shipped network of several styles; give --network FILE, or call this in a "
+        "checkout of Triptych"
+    )
+
+
+def find_network(style: str) -> tuple[Path, str, str]:
+    """The network's file, its style there, and a sentence that says which one it is.
+
+    style: a painting's name, `name@kind` ("swirls@shipped", "swirls@plain"), a file, or a mixture
+    of a conditional network's styles ("swirls:2+ink:1"). A bare name is the shipped network's
+    where there is one. Raises InputError for what is none of these.
+    """
+    if Path(style).suffix and Path(style).is_file():
+        if Path(style).suffix.lower() in SUFFIXES | NOT_READ:
+            raise InputError(
+                f"{style} is an image, where a network is expected: add --optimize to paint "
+                "towards it, or train a network for it"
+            )
+        return Path(style), "", f"network {style}"
+    entries = catalogue()
+    if "+" in style:
+        return _mixture(style, entries)
+    matches = [entry for entry in entries if style in (entry.painting, entry.name)]
+    if not matches:
+        known = ", ".join(entry.name for entry in entries) or "none yet: run make demo"
+        raise InputError(
+            f"{style} is neither a file nor a network's name; there are {known}. For a painting "
+            "of your own use --optimize, or train a network for it"
+        )
+    chosen, others = matches[0], matches[1:]
+    which = "shipped with Triptych" if chosen.kind == "shipped" else f"trained here ({chosen.kind})"
+    sentence = f"network {chosen.name}, {which}: {chosen.path}"
+    if others:
+        sentence += f" (not used: {', '.join(other.name for other in others)})"
+    return chosen.path, chosen.painting, sentence
+
+
+def _mixture(style: str, entries: list[Entry]) -> tuple[Path, str, str]:
+    """`find_network` of several styles, which are of one file."""
+    names = {part.partition(":")[0] for part in style.split("+")}
+    for path in dict.fromkeys(entry.path for entry in entries):
+        if names <= set(styles_of(path)):
+            return path, style, f"styles {style} of the network {path}"
+    several = {entry.painting for entry in entries if styles_of(entry.path)}
+    raise InputError(
+        f"no network has the styles {', '.join(sorted(names))}; those that can be mixed are "
+        f"{', '.join(sorted(several)) or 'none yet'}, of one network each"
+    )
+
+
+def described(entry: Entry) -> dict[str, Any]:
+    """A row about one network: name, origin, batches, width, file."""
+    network, record = load_network(entry.path, entry.painting)
+    return {
+        "name": entry.name,
+        "origin": record.get("origin", entry.kind),
+        "batches": record.get("batches", record.get("batch", "")),
+        "width": network.architecture.width,
+        "file": str(entry.path),
+    }
+
+
+def network_named(style: str) -> tuple[TransformationNetwork, dict[str, Any], str]:
+    """`find_network`'s file loaded: the network, its record and the sentence."""
+    path, name, sentence = find_network(style)
+    network, record = load_network(path, name)
+    return network, record, sentence
+
+
+def backbone_file(given: str | Path | None) -> Path:
+    """A backbone's file: the one that is named, one trained on ImageNet, or the shipped one."""
+    if given is None:
+        return CHECKOUT / "resources/style/narrow_vgg.safetensors"
+    path = Path(given)
+    if path.is_file():
+        return path
+    if path.suffix or len(path.parts) > 1:
+        raise InputError(f"{given}: there is no such backbone; give --backbone FILE")
+    return _weights_named(path.name)
+
+
+def _weights_named(name: str) -> Path:
+    """The file of a network trained on ImageNet ("vgg19"), fetched where it isn't there yet.
+
+    It is looked for where the workflow keeps it, below the working directory and the checkout, and
+    in the user's cache, which is for a checkout that cannot be written. Address and checksum are
+    the workflow's own. Raises InputError for a name that has none, or where the download fails.
+    """
+    sources = CHECKOUT / "resources/sources.yaml"
+    known = yaml.safe_load(sources.read_text(encoding="utf-8"))["backbones"]["files"]
+    if name not in known:
+        raise InputError(
+            f"{name} is neither a file nor a network that can be fetched: give --backbone FILE, or "
+            f"one of {', '.join(known)}"
+        )
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triptych"
+    folders = [Path.cwd() / WEIGHTS, CHECKOUT / WEIGHTS, cache]
+    paths = [folder / f"{name}.safetensors" for folder in folders]
+    if found := next((path for path in paths if path.is_file()), None):
+        return found
+    writable = os.access(CHECKOUT, os.W_OK)
+    path = paths[1 if writable else 2]
+    source = known[name]
+    logger.info("%s is fetched from %s to %s", name, public_address(source["url"]), path)
+    try:
+        download_weights(
+            source["url"],
+            path,
+            name,
+            source["sha256_start"],
+            size=source["size"],
+            lock=CHECKOUT / f"resources/locks/{name}.json" if writable else None,
+            attempts=3,
+            wait_seconds=1.0,
+        )
+    except (DownloadError, OSError) as problem:
+        raise InputError(
+            f"--backbone {name}: its weights cannot be fetched. {problem}\n"
+            "The same command on a machine with a connection leaves "
+            f"{WEIGHTS / path.name}: copy it to {path}, or give it as --backbone FILE. "
+            "Without --backbone the network that is shipped is used."
+        ) from problem
+    return path

@@ -1,0 +1,117 @@
+"""The console command `triptych learn-style`."""
+
+import argparse
+import logging
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from triptych.core.errors import InputError, positive
+
+DESCRIPTION = """\
+Teach a trained network of several styles one more, from one painting: minutes on a processor.
+
+The network's convolutions stay as they are; only the scales and shifts of its norms are learnt
+(Dumoulin et al. 2017). The style is then a network's name for triptych stylize. Stopped by Ctrl-C
+it goes on where it was, if called again.
+"""
+
+EXAMPLES = """\
+examples:
+  triptych learn-style starry_night.jpg
+  triptych stylize photo.jpg --style starry_night -o painted.jpg
+"""
+
+BATCHES = 300
+
+NAME = r"[a-z0-9][a-z0-9_]*"
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to the subparsers of `triptych`."""
+    parser = commands.add_parser(
+        "learn-style",
+        help="teach a trained network one more painting's style",
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("painting", type=Path, metavar="PAINTING", help="an image")
+    parser.add_argument(
+        "--name", help="of the style (default: the painting's file, without its suffix)"
+    )
+    parser.add_argument(
+        "--network",
+        type=Path,
+        metavar="FILE",
+        help="a network of several styles (default: the one that Triptych ships)",
+    )
+    parser.add_argument(
+        "--batches",
+        type=positive,
+        default=BATCHES,
+        help="of 4 crops of 128 pixels; more are better (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--backbone",
+        type=Path,
+        metavar="FILE",
+        help="of the loss, the one that the network was trained with (default: the narrow VGG "
+        "that Triptych ships)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the style's network (default: results/style/networks/NAME/learned/"
+        "network.safetensors, where --style NAME finds it)",
+    )
+    parser.add_argument(
+        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
+    )
+    parser.set_defaults(run=_learn)
+
+
+def _learn(options: argparse.Namespace) -> int:
+    name = options.name or re.sub(r"\W+", "_", options.painting.stem.lower())
+    if not re.fullmatch(NAME, name):
+        raise InputError(f"{name!r} can't be a style's name: give --name of letters, digits and _")
+    from triptych.apps.pictures import catalogue
+    from triptych.apps.pictures.crops import CropsByChance
+    from triptych.core.device import choose_device, choose_precision
+    from triptych.core.stopping import StopRequest
+    from triptych.style.data.images import read_image
+    from triptych.style.network.learning import SIZE, learn_style
+
+    logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
+    network = options.network or catalogue.several()
+    backbone = catalogue.backbone_file(options.backbone)
+    for path in (options.painting, network, backbone):
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file")
+    to = options.output or catalogue.TRAINED / name / "learned" / "network.safetensors"
+    to.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        device = choose_device(options.device)
+    except ValueError as problem:
+        raise InputError(str(problem)) from problem
+    checkpoint = to.parent / ".learning"
+    learn_style(
+        network,
+        read_image(options.painting),
+        name,
+        CropsByChance(SIZE + SIZE // 4, options.picture),
+        options.batches,
+        backbone=backbone,
+        precision=choose_precision("auto", device, "training"),
+        device=device,
+        checkpoint=checkpoint,
+        stop=StopRequest(),
+        to=to,
+    )
+    shutil.rmtree(checkpoint)
+    print(f"{options.painting} -> {to}")
+    return 0

@@ -1,0 +1,176 @@
+"""How large an image can be optimised in the memory that there is."""
+
+from dataclasses import dataclass, replace
+
+from triptych.core.errors import InputError
+from triptych.style.data.architectures import ORIENTED, Architecture, Convolution
+from triptych.style.data.images import shape_along
+from triptych.style.network.memory import readable
+from triptych.style.optimise.memory import network_bytes, state_bytes
+from triptych.style.optimise.presets import Choices
+
+OVERHEAD, FIXED = 1.3, 64e6
+"""What a process takes beside `network_bytes`: a factor for holes in the heap and PyTorch's own
+copies in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 960 pixels."""
+STATE_OVERHEAD = 1.3
+"""Of the optimiser: features of tiles leave holes too small for its tensors."""
+
+LARGE_PLANES = 14
+"""Planes of float32 that enlarging an image, keeping its colours or writing it take at their peak,
+the photograph's own three and the result's included."""
+KEPT_PLANES = 4
+"""Those of the photograph and its opacity, which wait while an image is optimised."""
+
+LEAST = 64
+"""Pixels along the shorter side, beneath which nothing worth enlarging comes out."""
+
+Size = tuple[int, int]
+
+
+SIDES, SMALLEST_SIDE = (1024, 512), 256
+"""Pixels of a tile. Around each as much is computed besides as its layers look at: of the narrow
+VGG 61 pixels, which is half the work again at 512, and at 256 more than the tile itself."""
+MOST_HISTORY, FEW, LEAST_HISTORY = 10, 4, 2
+"""Pairs that L-BFGS remembers where memory lacks for those that were chosen: as many as `tuned`
+has at most; less than a few only when the smallest tiles don't help; one is no history."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """As one (`side` None) or in tiles, and how many pairs L-BFGS remembers."""
+
+    side: int | None
+    history: int
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """The size at which an image is optimised, how, and the bytes that it takes all in all."""
+
+    size: Size
+    way: Way
+    bytes: float
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What decides how much memory is taken: the network, the choices, and the painting's size.
+
+    stroke: the painting's shorter side against the image's
+    """
+
+    architecture: Architecture
+    choices: Choices
+    painting: Size
+    stroke: float = 1.0
+
+    @property
+    def least(self) -> int:
+        """Pixels that a side must have so that the deepest layer sees something."""
+        return smallest_side(self.architecture, self.choices)
+
+    def bytes(self, large: Size, small: Size, way: Way) -> float:
+        """What an image of `large` takes that is optimised at `small`, beside the painting."""
+        plane = 4.0 * large[0] * large[1]
+        painting = shape_along(*self.painting, max(1, round(self.stroke * min(small))))
+        network = max(
+            network_bytes(self.architecture, self.choices, *size, way.side)
+            for size in (small, painting)
+        )
+        choices = replace(self.choices, history=way.history)
+        state = max(state_bytes(choices, *small), 12.0 * painting[0] * painting[1])
+        at_work = OVERHEAD * network + STATE_OVERHEAD * state
+        return max(LARGE_PLANES * plane, KEPT_PLANES * plane + at_work + FIXED)
+
+    def plan(self, size: Size, memory_bytes: float, *, enlarge: bool) -> MemoryPlan:
+        """The size itself where it fits, as one or in tiles, or else, to be enlarged, the largest
+        one that does.
+
+        Raises InputError where neither does, or where it may not be enlarged.
+        """
+        if found := self._fitting(size, size, memory_bytes):
+            return found
+        frugal = self._ways()[-1]
+        refusal = (
+            f"{told(size)} pixels take {readable(self.bytes(size, size, frugal))} to be "
+            f"optimised, even in tiles, and {readable(memory_bytes)} may be used"
+        )
+        # Each pixel more takes more: the largest shorter side that fits, by bisection.
+        least = min(LEAST, *size)
+        fits, too_large = least - 1, min(size)
+        while too_large - fits > 1:
+            middle = (fits + too_large) // 2
+            if self.bytes(size, shape_along(*size, middle), frugal) <= memory_bytes:
+                fits = middle
+            else:
+                too_large = middle
+        largest = shape_along(*size, fits)
+        found = self._fitting(size, largest, memory_bytes)
+        if fits < least or not found:
+            raise InputError(
+                f"{refusal}: too little even for {told(shape_along(*size, least))}, to be enlarged "
+                "afterwards. Give it more memory (--memory), or make it smaller (--size)."
+            )
+        if not enlarge:
+            raise InputError(
+                f"{refusal}. Give it more memory (--memory), or --size {fits}, or let it be "
+                f"optimised at {told(largest)} pixels and enlarged (--on-large enlarge)."
+            )
+        return found
+
+    def _fitting(self, large: Size, small: Size, memory_bytes: float) -> MemoryPlan | None:
+        """The first of the ways that fits."""
+        for way in self._ways():
+            if (needed := self.bytes(large, small, way)) <= memory_bytes:
+                return MemoryPlan(small, way, needed)
+        return None
+
+    def _ways(self) -> list[Way]:
+        """From the best to the most frugal."""
+        full, histories = self.choices.history, [self.choices.history]
+        if self.choices.optimizer == "lbfgs":
+            histories += range(min(MOST_HISTORY, full - 1), LEAST_HISTORY - 1, -1)
+        large = [pairs for pairs in histories if pairs >= min(FEW, full)]
+        return [
+            Way(None, full),
+            *(Way(side, pairs) for pairs in large for side in SIDES),
+            *(Way(SMALLEST_SIDE, pairs) for pairs in histories),
+        ]
+
+    def check(self, size: Size, what: str) -> None:
+        """Raise InputError for an image of which the deepest layer would see nothing."""
+        if min(size) < self.least:
+            raise InputError(
+                f"{what} of {told(size)} pixels; --optimize expects at least {self.least} along "
+                f"both sides, since {self.architecture.name} sees nothing in less. Take a larger "
+                "one."
+            )
+
+
+def smallest_side(architecture: Architecture, choices: Choices) -> int:
+    """Pixels that a side must have so that every layer which is read has a position."""
+    halvings = [level for level, name in enumerate(ORIENTED) if name in choices.layers]
+    side = 2 ** max(halvings, default=0)
+    while _positions(architecture, choices, side) < 1:
+        side += 1
+    return side
+
+
+def _positions(architecture: Architecture, choices: Choices, side: int) -> int:
+    """Positions along a side of the deepest layer that is read; less than 1 is none."""
+    left = set(choices.layers) - set(ORIENTED)
+    for layer in architecture.layers:
+        padding = layer.padding if isinstance(layer, Convolution) else 0
+        side = (side + 2 * padding - layer.kernel) // layer.stride + 1
+        if side < 1:
+            return 0
+        if isinstance(layer, Convolution):
+            left -= {layer.name, layer.relu}
+            if not left:
+                break
+    return side
+
+
+def told(size: Size) -> str:
+    """As people write it, the width first."""
+    return f"{size[1]}x{size[0]}"

@@ -1,0 +1,105 @@
+"""Options of `triptych stylize` that only --optimize knows."""
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any, get_args
+
+from triptych.core.errors import InputError, positive
+from triptych.style.optimise.presets import OPTIMIZERS, Initialisation
+
+SCALES = (16.0, 4.0, 1.0)
+"""Factors of the content's weight, coarse to fine; docs/style-presets.md says what was tried."""
+
+CHOICES = {
+    "content_weight": "content_weight",
+    "style_weight": "style_weight",
+    "tv_weight": "total_variation_weight",
+    "initialisation": "initialisation",
+    "optimizer": "optimizer",
+}
+"""Options that replace a choice of the preset, with its name."""
+
+ONLY = (*CHOICES, "scales", "style_masks", "preview", "seed")
+
+
+def add_options(group: argparse._ArgumentGroup) -> None:
+    """What is None when it isn't given."""
+    group.add_argument(
+        "--scales",
+        type=_amounts,
+        metavar="W,W,...",
+        help="coarse to fine: factors of the content's weight, one a scale, each scale half the "
+        f"size of the next (default: {','.join(f'{each:g}' for each in SCALES)}; 1 is the full "
+        "size alone)",
+    )
+    group.add_argument(
+        "--style-masks",
+        type=_files,
+        metavar="FILE+FILE",
+        help="what of each painting is looked at: a greyscale image for each, white there",
+    )
+    for name, what in (("content", "likeness"), ("style", "style"), ("tv", "smoothness")):
+        group.add_argument(
+            f"--{name}-weight", type=_weight, metavar="W", help=f"of {what} (default: the preset's)"
+        )
+    group.add_argument(
+        "--initialisation", choices=get_args(Initialisation), help="default: content"
+    )
+    group.add_argument("--optimizer", choices=tuple(OPTIMIZERS), help="default: lbfgs")
+    group.add_argument("--seed", type=int, help="of the noise to begin from (default: 0)")
+    group.add_argument(
+        "--preview",
+        type=Path,
+        metavar="FILE",
+        help="an image that shows how far it is, written anew every two seconds",
+    )
+
+
+def changes(options: argparse.Namespace) -> dict[str, Any]:
+    """The preset's choices that options replace, by the choices' names."""
+    given = {choice: getattr(options, option) for option, choice in CHOICES.items()}
+    return {choice: value for choice, value in given.items() if value is not None}
+
+
+def refuse_without_optimize(options: argparse.Namespace) -> None:
+    """Raise InputError for an option that would do nothing."""
+    given = [name for name in ONLY if getattr(options, name) is not None]
+    if options.keep_colours == "moments":
+        given.append("keep_colours moments")
+    if given and not options.optimize:
+        raise InputError(
+            f"--{given[0].replace('_', '-')} is for --optimize; a network has learned what it does"
+        )
+
+
+def _number(text: str, least: float) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not least <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {least:g}")
+    return number
+
+
+def _weight(text: str) -> float:
+    return _number(text, 0)
+
+
+def amount(text: str) -> float:
+    """A number of at least a hundredth, as argparse's `type`."""
+    return _number(text, 0.01)
+
+
+def _amounts(text: str) -> list[float]:
+    return [_weight(each) for each in text.split(",")]
+
+
+def _files(text: str) -> list[str]:
+    return text.split("+")
+
+
+def counts(text: str) -> list[int]:
+    """Whole numbers of at least 1 between commas, as argparse's `type`."""
+    return [positive(each) for each in text.split(",")]

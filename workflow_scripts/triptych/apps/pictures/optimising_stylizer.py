@@ -1,0 +1,230 @@
+"""Version 1 for people's own images: optimised as large as the memory allows."""
+
+import argparse
+import gc
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from triptych.apps.pictures.catalogue import backbone_file
+from triptych.apps.pictures.memory_plan import FIXED, MemoryPlan, Needs, Size, told
+from triptych.apps.pictures.optimising_options import SCALES, changes
+from triptych.apps.pictures.paintings import coloured, paintings
+from triptych.apps.pictures.stylizer import Photograph, Stylizer
+from triptych.apps.pictures.unfinished import Preview, Unfinished, digest
+from triptych.apps.pictures.work_list import Item
+from triptych.core.errors import InputError
+from triptych.core.files import sha256_of
+from triptych.core.memory import return_freed_memory
+from triptych.core.oom_retry import NoRoomError
+from triptych.core.stopping import Stop, Stopped, listening
+from triptych.core.training_loop import Rhythm, TrainingLoop
+from triptych.style import optimise
+from triptych.style.data import enlarging
+from triptych.style.data import images as image_tools
+from triptych.style.data.backbone import Backbone, load_backbone, normalised
+from triptych.style.data.enlarging import enlarged
+from triptych.style.data.images import resize_to
+from triptych.style.data.photographs import embedded_photographs
+from triptych.style.data.prepare import bundled, fitted
+from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
+from triptych.style.optimise.presets import preset
+from triptych.style.optimise.scales import CoarseToFine, Scale, scales
+from triptych.style.optimise.styles import Painting
+
+NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
+"""PyTorch's words, and those of oneDNN, which tells no reason."""
+
+SAVE_EVERY_SECONDS = 60.0
+"""What a kill may cost."""
+
+
+class OptimisingStylizer(Stylizer):
+    """Version 1: each image is optimised towards a painting, or several, coarse to fine."""
+
+    def __init__(self, options: argparse.Namespace) -> None:
+        super().__init__(options)
+        limit = parse_bytes(options.memory) if options.memory else None
+        self.batch = options.batch
+        self.style = paintings(options)
+        self.scales = scales(options.scales or SCALES, options.evaluations)
+        self.stroke = options.style_scale
+        path = backbone_file(options.backbone)
+        architecture = load_backbone(path, pooling="average").architecture
+        # A photograph keeps its shape, whatever the preset made of the paper's squares.
+        self.choices = preset(options.preset, architecture.name, aspect="kept", **changes(options))
+        self.sizes = Needs(architecture, self.choices, _longest(self.style), self.stroke)
+        for each in self.style:
+            self.sizes.check(_size(each.image), f"{options.style}: a painting")
+        backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
+        self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
+        self.limit = None if limit is None else limit - resident_memory()
+        if self.limit is not None and self.limit < FIXED:
+            raise InputError(
+                f"--memory {options.memory}: the program alone takes "
+                f"{readable(resident_memory())}, before any image. Give it more."
+            )
+        self.preview = Preview(options.preview)
+        self.unfinished = Unfinished(options.output)
+        self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
+        self._stop: Stop | None = None
+        self._source = Path()
+        print(f"{architecture.name} ({path}), preset {options.preset}", file=sys.stderr)
+
+    def work(self, items: list[Item]) -> list[tuple[Path, str]]:
+        """As `Stylizer.work`; raises Stopped by a signal, after saving what was done."""
+        self.preview.check(path for item in items for path in (item.source, item.target))
+        with listening() as self._stop:
+            try:
+                failures = super().work(items)
+            except Stopped as stopped:
+                print(
+                    f"{stopped.reason}: {self.unfinished.folder} holds what was done; the same "
+                    "command goes on from there, or delete it",
+                    file=sys.stderr,
+                )
+                raise
+        self.unfinished.remove()
+        return failures
+
+    def _finish(self, group: list[Photograph], failures: list[tuple[Path, str]]) -> None:
+        self._source = group[0].item.source  # what messages name
+        super()._finish(group, failures)
+
+    def render(self, images: Tensor) -> Tensor:
+        """Images [N, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.
+
+        As many side by side as the memory holds. Where it runs out all the same, half as much is
+        tried; raises InputError where that is too little, or where images may not be enlarged.
+        """
+        size = _size(images)
+        self.sizes.check(size, "an image")
+        at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
+        while True:
+            plan = self.sizes.plan(size, at_hand, enlarge=self.options.on_large == "enlarge")
+            together = max(1, min(len(images), int(at_hand / plan.bytes)))
+            self._tell(size, plan, at_hand)
+            try:
+                return torch.cat([self._optimised(part, plan) for part in images.split(together)])
+            except (RuntimeError, MemoryError, NoRoomError) as problem:
+                if not _memory_ran_out(problem):
+                    raise
+            # Behind the handler: the error held what had been computed.
+            gc.collect()
+            return_freed_memory()
+            at_hand = together * plan.bytes / 2
+            print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
+
+    def _tell(self, size: Size, plan: MemoryPlan, at_hand: float) -> None:
+        """What the plan does to keep to the memory, if anything."""
+        if plan.size == size and plan.way.side is None:
+            return
+        measures = []
+        if plan.way.side:
+            measures.append(f"worked in tiles of {plan.way.side} pixels, exactly")
+        if plan.way.history < self.choices.history:
+            measures.append(f"L-BFGS remembers {plan.way.history} steps")
+        if plan.size != size:
+            measures.append(
+                f"optimised at {told(plan.size)}, then enlarged with the photograph's detail"
+            )
+        print(
+            f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)} as one image: "
+            f"{'; '.join(measures)}",
+            file=sys.stderr,
+        )
+
+    def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
+        small = resize_to(images, *plan.size)
+        style = [each.to(self.device) for each in self.style]
+        styles = [style] * len(images)  # one object, which is measured once
+        if self.options.keep_colours == "moments":
+            styles = [coloured(style, image) for image in images]
+        through = self._through(plan.size)
+        steps = [f"{each.evaluations} at {told(each.shape(*plan.size))}" for each in through]
+        several = f" and {len(images) - 1} more of its size" if len(images) > 1 else ""
+        print(f"{self._source}{several}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
+        run = CoarseToFine(
+            small,
+            styles,
+            self.backbone,
+            replace(self.choices, history=plan.way.history),
+            through,
+            stroke=self.stroke,
+            side=plan.way.side,
+            seeds=[self.options.seed or 0] * len(images),
+        )
+        self._run(run, small, plan)
+        for reason in run.reasons:
+            print(f"{self._source}: stopped {reason}", file=sys.stderr)
+        return run.images if small is images else enlarged(run.images, small, images)
+
+    def _through(self, size: Size) -> list[Scale]:
+        """The scales of which the network sees something; raises InputError for the last one's
+        painting."""
+        seen = []
+        for scale in self.scales:
+            shape = scale.shape(*size)
+            painting = round(self.stroke * min(shape))
+            if min(*shape, painting) >= self.sizes.least:
+                seen.append(scale)
+        if self.scales[-1] not in seen:
+            self.sizes.check((painting, painting), f"--style-scale {self.stroke:g}: a painting")
+        return seen
+
+    def _run(self, run: CoarseToFine, images: Tensor, plan: MemoryPlan) -> None:
+        """To its end, from where an earlier call of the same was killed."""
+        assert self._stop is not None
+        stop, tensors = self._stop, [images]
+        for each in self.style:
+            tensors += [each.image, *([] if each.mask is None else [each.mask])]
+        texts = [
+            *(self._origin, self.choices, plan.way, run.scales, self.stroke, self.options.seed),
+            *(self.options.keep_colours == "moments", [each.weight for each in self.style]),
+            str(self.device),
+        ]
+        loop = TrainingLoop(
+            run,
+            Rhythm(run.evaluations, ("evaluation", "evaluations"), seconds=SAVE_EVERY_SECONDS),
+            self.unfinished.checkpoint(digest(texts, tensors)),
+            lambda: stop.reason,
+        )
+        loop.restore(self.device)
+
+        def step() -> None:
+            run.step()
+            self.preview.show(lambda: run.images, last=run.done == run.evaluations)
+
+        loop.run(str(self._source), step)
+
+
+def _longest(style: Sequence[Painting]) -> Size:
+    """Of the painting that is largest when all have one shorter side."""
+    return max((_size(each.image) for each in style), key=lambda size: max(size) / min(size))
+
+
+def _sources() -> list[Path]:
+    """Code of which the optimisation's bits are made: nothing goes on from what other code kept."""
+    beside = [Path(str(module.__file__)) for module in (image_tools, enlarging)]
+    return [*sorted(Path(optimise.__path__[0]).glob("*.py")), *beside]
+
+
+def _size(images: Tensor) -> Size:
+    height, width = images.shape[-2:]
+    return height, width
+
+
+def _memory_ran_out(problem: BaseException) -> bool:
+    """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError of a text."""
+    kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
+    return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
+
+
+def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:
+    """The backbone normalised to mean activation one on the bundled photographs."""
+    images = [fitted(bundled(name), 256, 256)[None] for name in embedded_photographs()]
+    return normalised(backbone, (image.to(device) for image in images))

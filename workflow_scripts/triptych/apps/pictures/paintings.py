@@ -1,0 +1,75 @@
+"""What `triptych stylize --optimize` paints towards: files of paintings and masks."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from triptych.core.errors import InputError
+from triptych.style.data.colours import matched
+from triptych.style.data.images import luma, read_image, resize_to, shape_along
+from triptych.style.network.network_files import weighted
+from triptych.style.optimise.styles import Painting
+
+NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
+"""Suffixes of files that no painting bears."""
+
+
+def paintings(options: argparse.Namespace) -> list[Painting]:
+    """Those of `--style`, with their weights and masks.
+
+    Raises InputError for what is no painting, weight or mask, or for masks that don't fit.
+    """
+    style = options.style
+    given = [(style, 1.0)] if Path(style).is_file() else weighted(style)
+    masks = options.style_masks or [None] * len(given)
+    if len(masks) != len(given):
+        raise InputError(
+            f"--style-masks {'+'.join(masks)}: {len(masks)} for {len(given)} paintings "
+            f"({', '.join(name for name, _ in given)}); expected one for each, in their order, "
+            "joined by +"
+        )
+    found = []
+    for (name, weight), mask in zip(given, masks, strict=True):
+        if weight is None:
+            raise InputError(
+                f"--style {style}: {name} has no weight above 0; expected such as {name}:2"
+            )
+        image = _painting(name, options.paint)
+        found.append(Painting(image, weight, None if mask is None else _mask(mask, image)))
+    return found
+
+
+def coloured(style: Sequence[Painting], photograph: Tensor) -> list[Painting]:
+    """Paintings in the colours of a photograph [3, H, W]."""
+    return [replace(each, image=matched(each.image, photograph)) for each in style]
+
+
+def _painting(name: str, paint: Callable[[str], Any]) -> Tensor:
+    """The painting of a file, or one that the command paints itself by that name."""
+    if not Path(name).is_file():
+        return torch.from_numpy(paint(name)).permute(2, 0, 1)
+    if Path(name).suffix.lower() in NETWORKS:
+        raise InputError(
+            f"{name} is a network, where a painting is expected: leave --optimize out to use it"
+        )
+    return read_image(name)
+
+
+def _mask(name: str, painting: Tensor) -> Tensor:
+    """How light a file is, [1, H, W] at the size of its painting [3, H, W]."""
+    mask = luma(read_image(name))[None].clamp_(0, 1)
+    (rows, columns), (height, width) = mask.shape[1:], painting.shape[1:]
+    if float(mask.max()) == 0:
+        raise InputError(f"{name}: black everywhere; what counts is white in a mask")
+    there = shape_along(rows, columns, min(height, width))
+    if max(abs(there[0] - height), abs(there[1] - width)) > 0.02 * max(height, width) + 1:
+        raise InputError(
+            f"{name}: a mask of {columns}x{rows} pixels for its painting of {width}x{height}; "
+            "expected one of the same proportions"
+        )
+    return resize_to(mask, height, width)

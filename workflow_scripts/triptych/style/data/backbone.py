@@ -1,0 +1,296 @@
+"""Convolutional networks whose activations style and content are measured on."""
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.style.data.architectures import (
+    ARCHITECTURES,
+    ORIENTED,
+    ORIENTED_COLOURS,
+    ORIENTED_SIDE,
+    Architecture,
+    Convolution,
+    Pooling,
+)
+from triptych.style.data.tensor_files import read_tensors, write_tensors
+
+PoolingKind = Literal["max", "average"]
+
+IMAGENET_MEAN = (0.485, 0.456, 0.406)
+IMAGENET_STD = (0.229, 0.224, 0.225)
+"""Per channel, RGB in [0, 1]: what torchvision's weights were trained with."""
+
+DEAD = 1e-4
+"""A filter with less than this share of its layer's mean activation counts as dead."""
+
+
+class Backbone(torch.nn.Module):
+    """A network with frozen weights that returns the activations of the layers asked for.
+
+    `weights` holds "conv1_1.weight" [out, in, k, k], "conv1_1.bias" [out] and so on; `mean` and
+    `std` (RGB, images in [0, 1]) are subtracted and divided by first.
+    """
+
+    _mean: Tensor
+    _std: Tensor
+    _oriented: Tensor
+
+    def __init__(
+        self,
+        architecture: Architecture,
+        weights: Mapping[str, Tensor],
+        *,
+        mean: Sequence[float],
+        std: Sequence[float],
+        pooling: PoolingKind,
+    ) -> None:
+        super().__init__()
+        _check_shapes(architecture, weights, "the weights given")
+        self.architecture = architecture
+        self.pooling: PoolingKind = pooling
+        self.mean, self.std = tuple(mean), tuple(std)
+        # Buffers, not parameters: they move with the module and no optimiser finds them.
+        dtype = next(iter(weights.values())).dtype
+        self.register_buffer("_mean", torch.tensor(mean, dtype=dtype).view(3, 1, 1))
+        self.register_buffer("_std", torch.tensor(std, dtype=dtype).view(3, 1, 1))
+        self.register_buffer("_oriented", oriented_filters().to(dtype))
+        for key in architecture.shapes():
+            weight = weights[key].detach()
+            layout = torch.channels_last if weight.ndim == 4 else torch.contiguous_format
+            self.register_buffer(key.replace(".", "_"), weight.clone(memory_format=layout))
+
+    @property
+    def weights(self) -> dict[str, Tensor]:
+        """Weights and biases by the keys of `Architecture.shapes`."""
+        keys = self.architecture.shapes()
+        return {key: self.get_buffer(key.replace(".", "_")).contiguous() for key in keys}
+
+    def forward(self, images: Tensor, layers: Sequence[str]) -> dict[str, Tensor]:
+        """Activations [N, C, H', W'] of `layers`, by name, of images [N, 3, H, W] in [0, 1].
+
+        Computes as far as the deepest of them. The layers of ORIENTED, which look at the image
+        itself, may be asked of every network. Raises InputError for a name that there isn't.
+        """
+        wanted = set(layers) - set(ORIENTED)
+        if unknown := wanted - set(self.architecture.layer_names):
+            raise InputError(
+                f"{self.architecture.name} has no layer {', '.join(sorted(unknown))}; "
+                f"it has {', '.join((*self.architecture.layer_names, *ORIENTED))}"
+            )
+        beside = [name for name in layers if name in ORIENTED]
+        found = oriented(images, beside, self._oriented) if beside else {}
+        for name, activation in self._walk(images) if wanted else ():
+            if name in wanted:
+                found[name] = activation
+            if len(found) == len(set(layers)):
+                break
+        return {name: found[name] for name in layers}
+
+    def _walk(self, images: Tensor) -> Iterator[tuple[str, Tensor]]:
+        """Every layer's name and activation; lazily, so that a reader may stop early."""
+        # Channels last in memory: a pooling takes a twentieth of its time on a processor.
+        x = ((images - self._mean) / self._std).contiguous(memory_format=torch.channels_last)
+        for layer in self.architecture.layers:
+            if isinstance(layer, Pooling):
+                pool = functional.max_pool2d if self.pooling == "max" else functional.avg_pool2d
+                x = pool(x, layer.kernel, layer.stride)
+            else:
+                weight = self.get_buffer(f"{layer.name}_weight")
+                bias = self.get_buffer(f"{layer.name}_bias")
+                x = functional.conv2d(x, weight, bias, layer.stride, layer.padding)
+                yield layer.name, x
+                x = functional.relu(x)  # never in place: the caller holds what was yielded
+                yield layer.relu, x
+
+
+def normalised(backbone: Backbone, images: Iterable[Tensor]) -> Backbone:
+    """`backbone` rescaled: each filter's mean activation after the ReLU is one over `images`.
+
+    Gatys et al. 2016, section 2: the mean is over images and positions; `images` are batches
+    [N, 3, H, W], of any sizes. Each filter is divided by its mean and the next layer's weights
+    are multiplied by it, which both ReLU and pooling let through, so every activation is the
+    former one over its filter's mean. Means are taken with the backbone's own pooling. A dead
+    filter (see DEAD) is divided by the smallest mean that isn't dead, not blown up.
+    """
+    means = mean_activations(backbone, images)
+    weights: dict[str, Tensor] = {}
+    below: Tensor | None = None
+    for name, layer in backbone.architecture.convolutions.items():
+        mean = means[layer.relu]
+        mean = mean.clamp_min(DEAD * mean.mean())
+        mean = torch.where(mean > 0, mean, torch.ones_like(mean))  # a layer dead as a whole
+        weight, bias = backbone.weights[f"{name}.weight"], backbone.weights[f"{name}.bias"]
+        scaled = weight.double() / mean[:, None, None, None]
+        if below is not None:
+            scaled = scaled * below[None, :, None, None]
+        weights[f"{name}.weight"] = scaled.to(weight.dtype)
+        weights[f"{name}.bias"] = (bias.double() / mean).to(bias.dtype)
+        below = mean
+    return Backbone(
+        backbone.architecture,
+        weights,
+        mean=backbone.mean,
+        std=backbone.std,
+        pooling=backbone.pooling,
+    )
+
+
+@torch.no_grad()
+def mean_activations(backbone: Backbone, images: Iterable[Tensor]) -> dict[str, Tensor]:
+    """Mean of each filter after the ReLU over `images` and positions: [C] float64 a layer."""
+    layers = [layer.relu for layer in backbone.architecture.convolutions.values()]
+    sums: dict[str, Tensor] = {}
+    counts = dict.fromkeys(layers, 0)
+    for batch in images:
+        for name, activation in backbone(batch, layers).items():
+            total = activation.sum((0, 2, 3), dtype=torch.float64)
+            sums[name] = sums[name] + total if name in sums else total
+            counts[name] += activation.shape[0] * activation.shape[2] * activation.shape[3]
+    if not sums:
+        raise InputError("no images to measure mean activations on; expected at least one batch")
+    return {name: sums[name] / counts[name] for name in layers}
+
+
+def from_torchvision(state: Mapping[str, Tensor], architecture_name: str) -> dict[str, Tensor]:
+    """Weights of `Backbone` from torchvision's vgg16, vgg19 or alexnet; drops the classifier.
+
+    torchvision numbers convolutions, ReLUs and poolings alike: "features.0.weight" and so on.
+    Raises InputError when `state` is of another network.
+    """
+    architecture = ARCHITECTURES[architecture_name]
+    weights: dict[str, Tensor] = {}
+    number = 0
+    for layer in architecture.layers:
+        if isinstance(layer, Convolution):
+            for kind in ("weight", "bias"):
+                key = f"features.{number}.{kind}"
+                if key in state:
+                    weights[f"{layer.name}.{kind}"] = state[key]
+        number += 2 if isinstance(layer, Convolution) else 1
+    _check_shapes(architecture, weights, "torchvision's state dict")
+    return weights
+
+
+def save_backbone(
+    path: str | os.PathLike[str], backbone: Backbone, *, weights: str, origin: Mapping[str, Any]
+) -> None:
+    """Write `backbone` as safetensors; the same arguments give the same bytes.
+
+    `weights` says what they learned from ("imagenet", "embedded"), `origin` how they were made.
+    """
+    record = {
+        "architecture": backbone.architecture.name,
+        "mean": backbone.mean,
+        "std": backbone.std,
+        "weights": weights,
+        "origin": dict(origin),
+    }
+    tensors = {key: value.cpu() for key, value in backbone.weights.items()}
+    write_tensors(path, tensors, "backbone", record)
+
+
+def load_backbone(path: str | os.PathLike[str], *, pooling: PoolingKind) -> Backbone:
+    """The backbone that `save_backbone` wrote. Raises InputError for any other file."""
+    (architecture, mean, std), tensors = read_tensors(
+        path,
+        "backbone",
+        _parsed,
+        "a backbone, such as those of resources/style (docs/backbone.md)",
+    )
+    _check_shapes(architecture, tensors, str(path))
+    return Backbone(architecture, tensors, mean=mean, std=std, pooling=pooling)
+
+
+def _parsed(record: dict[str, Any]) -> tuple[Architecture, list[float], list[float]]:
+    """Architecture, mean and std of a file's header."""
+    mean, std = ([float(value) for value in record[key]] for key in ("mean", "std"))
+    if not len(mean) == len(std) == 3:
+        raise ValueError("mean and std are not of three channels")
+    if record["architecture"] not in ARCHITECTURES:
+        raise ValueError(
+            f"its architecture is {record['architecture']!r}; expected one of "
+            f"{', '.join(ARCHITECTURES)}"
+        )
+    return ARCHITECTURES[record["architecture"]], mean, std
+
+
+def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], where: str) -> None:
+    expected = architecture.shapes()
+    found = {key: tuple(value.shape) for key, value in weights.items()}
+    advice = f"Is this {architecture.name}? Make or download the file anew."
+    if missing := [key for key in expected if key not in found]:
+        raise InputError(
+            f"{where}: {len(missing)} of {len(expected)} tensors of {architecture.name} are "
+            f"missing, the first is {missing[0]}. {advice}"
+        )
+    for key, shape in expected.items():
+        if found[key] != shape:
+            raise InputError(f"{where}: {key} has shape {found[key]}; expected {shape}. {advice}")
+
+
+WAVELENGTH, ACROSS, ALONG = 4.5, 1.2, 1.8
+"""A Gabor filter's wave and the standard deviations of its window, in pixels."""
+
+GAIN = 3.0
+"""The filters' weight against the plain channels."""
+
+MIDDLE = 0.45
+"""What a photograph's pixels are about, in [0, 1]."""
+
+
+def oriented(images: Tensor, layers: Sequence[str], filters: Tensor) -> dict[str, Tensor]:
+    """Activations [N, C, H', W'] of `layers` (of ORIENTED), of images [N, 3, H, W] in [0, 1].
+
+    Statistics of strokes that nobody learned. Level k halves the image k-1 times by means of 2 x 2
+    pixels. There, pairs of an even and an odd Gabor filter look at lightness in four directions and
+    at two colour differences in two, and three more channels are those values themselves. Both
+    signs of each pass a ReLU, so that light on dark isn't dark on light. After Portilla and
+    Simoncelli 2000; why they stand beside the networks' own layers: docs/backbone.md.
+
+    C is 2 * ORIENTED_FILTERS; H' and W' are halves of H and W, rounded down, for each level, so
+    that the fifth needs sides of 16 pixels. `filters` are `oriented_filters`.
+    """
+    found, level = {}, images
+    for name in ORIENTED[: 1 + max(ORIENTED.index(layer) for layer in layers)]:
+        if name != ORIENTED[0]:
+            level = functional.avg_pool2d(level, 2)
+        if name in layers:
+            padded = functional.pad(level - MIDDLE, (ORIENTED_SIDE // 2,) * 4, mode="replicate")
+            responses = functional.conv2d(padded, filters)
+            found[name] = functional.relu(torch.cat([responses, -responses], 1))
+    return {name: found[name] for name in layers}
+
+
+def oriented_filters() -> Tensor:
+    """Gabor pairs of each mixture, then the mixture itself: float64 [ORIENTED_FILTERS, 3, 7, 7]."""
+    middle = ORIENTED_SIDE // 2
+    along = torch.arange(-middle, middle + 1, dtype=torch.float64)
+    y, x = torch.meshgrid(along, along, indexing="ij")
+    point = torch.zeros(ORIENTED_SIDE, ORIENTED_SIDE, dtype=torch.float64)
+    point[middle, middle] = 1 / GAIN
+    rows = []
+    for count, mixture in ORIENTED_COLOURS:
+        pairs = [_pair(x, y, math.pi * turn / count) for turn in range(count)]
+        planes = [*(plane for pair in pairs for plane in pair), point]
+        colours = torch.tensor(mixture, dtype=torch.float64)[:, None, None]
+        rows += [GAIN * plane * colours for plane in planes]
+    return torch.stack(rows)
+
+
+def _pair(x: Tensor, y: Tensor, angle: float) -> tuple[Tensor, Tensor]:
+    """An even and an odd Gabor filter of norm one and mean zero, whose wave runs along `angle`."""
+    across = x * math.cos(angle) + y * math.sin(angle)
+    along = y * math.cos(angle) - x * math.sin(angle)
+    window = torch.exp(-(across**2) / (2 * ACROSS**2) - along**2 / (2 * ALONG**2))
+    phase = 2 * math.pi * across / WAVELENGTH
+    even = window * torch.cos(phase)
+    even = even - window * even.sum() / window.sum()
+    odd = window * torch.sin(phase)
+    return even / even.norm(), odd / odd.norm()

@@ -1,0 +1,259 @@
+"""Square crops of photographs for training: cut out of archives, folders or the bundled ones.
+
+Every photograph gives one crop, or is left out with a reason: `broken` (it cannot be decoded),
+`grey` (all its colours are equal; it would teach a network that there are none) or `tiny` (its
+shorter side is below half the crop's).
+"""
+
+import io
+import math
+import os
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+from PIL import Image
+
+from triptych.core.errors import InputError
+from triptych.core.files import not_a_file
+from triptych.style.data.image_files import (
+    DEEP,
+    NOT_READ,
+    SUFFIXES,
+    image_files,
+    opaque,
+    open_image,
+)
+from triptych.style.data.photographs import embedded_photographs
+from triptych.style.data.shards import Crop, ShardFiles, Skipped, check_validation, write_shards
+
+QUALITY = 95
+TURN = 25.0
+"""Degrees to either side."""
+LIGHT, TINT = 0.6, 0.12
+"""Ranges of varied crops: the gamma's in octaves, and a channel's gain."""
+GREY_MODES = {"1", "L", "LA", "La"} | DEEP
+
+
+LARGEST_MEMBER_BYTES = 200_000_000
+"""A member of an archive that claims more is left out rather than read into memory."""
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Photographs by name, in the order in which they are used, and how to get one's bytes."""
+
+    what: str
+    names: Sequence[str]
+    read: Callable[[str], bytes]
+
+
+@contextmanager
+def archive(path: str | os.PathLike[str]) -> Iterator[Collection]:
+    """The images of a zip file, by name, read member by member and never unpacked.
+
+    Raises InputError when it is no zip file or holds no image.
+    """
+    try:
+        members = zipfile.ZipFile(path)
+    except Exception as error:  # zipfile raises many kinds for a damaged file
+        raise InputError(
+            f"{path}: not a readable zip file ({error}); delete it and download it again"
+        ) from error
+    with members:
+        names = sorted(name for name in members.namelist() if _is_image(PurePosixPath(name)))
+        if not names:
+            raise InputError(f"{path}: none of its {len(members.namelist())} members is an image")
+        yield Collection(str(path), names, partial(_member, members))
+
+
+def _is_image(path: PurePosixPath) -> bool:
+    hidden = path.name.startswith(".") or "__MACOSX" in path.parts
+    return path.suffix.lower() in SUFFIXES | NOT_READ and not hidden
+
+
+def _member(members: zipfile.ZipFile, name: str) -> bytes:
+    size = members.getinfo(name).file_size
+    if size > LARGEST_MEMBER_BYTES:
+        raise InputError(f"it claims {size} bytes")
+    try:
+        return members.read(name)  # checks the member's CRC
+    except Exception as error:  # zipfile raises many kinds for a damaged member
+        raise InputError(f"{type(error).__name__}: {error}") from error
+
+
+def folder(path: str | os.PathLike[str]) -> Collection:
+    """The images in and below a folder. Raises InputError when there is none."""
+    root = Path(path)
+    names = [file.relative_to(root).as_posix() for file in image_files(root, recursive=True)]
+    if not names:
+        raise InputError(
+            f"{root}: no image in this folder; expected files such as "
+            f"{', '.join(sorted(SUFFIXES)[:4])}"
+        )
+    return Collection(str(root), names, partial(_file, root))
+
+
+def _file(root: Path, name: str) -> bytes:
+    if odd := not_a_file(root / name):
+        raise InputError(odd)
+    return (root / name).read_bytes()
+
+
+def shard_archive(
+    path: str | os.PathLike[str], files: ShardFiles, size: int, validation: int, threads: int = 1
+) -> None:
+    """A centre crop of `size` pixels of every usable image in a zip file (COCO's)."""
+    with archive(path) as images:
+        crops = centre_crops(images, size, threads)
+        write_shards(crops, len(images.names), files, validation, images.what)
+
+
+def shard_folder(
+    path: str | os.PathLike[str], files: ShardFiles, size: int, validation: int, threads: int = 1
+) -> None:
+    """A centre crop of `size` pixels of every usable image in and below a folder."""
+    images = folder(path)
+    crops = centre_crops(images, size, threads)
+    write_shards(crops, len(images.names), files, validation, images.what)
+
+
+def shard_embedded(
+    files: ShardFiles,
+    size: int,
+    validation: int,
+    crops: int,
+    seed: int,
+    reserved: Sequence[str],
+    *,
+    generated: float = 0.0,
+    picture: Callable[..., np.ndarray] | None = None,
+) -> None:
+    """`crops` random crops of the bundled photographs, the last `validation` of `reserved` ones.
+
+    The photographs named in `reserved` give no crop for training. Those for training are turned
+    and lit by chance, and a share of them, `generated`, are instead what `picture` paints of a
+    size and a key: uint8 [size, size, 3]. Raises InputError for a name that isn't there.
+    """
+    photographs = embedded_photographs()
+    if unknown := sorted(set(reserved) - set(photographs)):
+        raise InputError(
+            f"no bundled photograph is called {', '.join(unknown)}; "
+            f"there are {', '.join(sorted(photographs))}"
+        )
+    training = {name: image for name, image in photographs.items() if name not in reserved}
+    apart = {name: photographs[name] for name in reserved} or photographs
+    if not training:
+        raise InputError("every bundled photograph is reserved; expected some to train on")
+    check_validation(crops, validation, "the crops asked for")
+
+    def both() -> Iterator[Crop]:
+        cut = random_crops(training, crops - validation, size, seed, 0, varied=True)
+        for number in range(crops - validation):
+            if picture and int(generated * (number + 1)) > int(generated * number):
+                painted = Image.fromarray(picture(size, seed, number))
+                yield Crop(f"generated_{number}", as_jpeg(painted))
+            else:
+                yield next(cut)
+        yield from random_crops(apart, validation, size, seed, 1)
+
+    write_shards(both(), crops, files, validation, "the bundled photographs")
+
+
+def centre_crops(collection: Collection, size: int, threads: int = 1) -> Iterator[Crop | Skipped]:
+    """One crop of `size` pixels of each photograph, or why there is none, in their order."""
+    cut = partial(_cut, collection, size)
+    step = 64 * threads  # a bounded window: finished crops wait for the writer in memory
+    with ThreadPoolExecutor(threads) as pool:
+        for start in range(0, len(collection.names), step):
+            yield from pool.map(cut, collection.names[start : start + step])
+
+
+def _cut(collection: Collection, size: int, name: str) -> Crop | Skipped:
+    try:
+        # Twice the size is enough for a clean reduction (as Pillow's own thumbnails do it).
+        image = open_image(collection.read(name), name, at_least=2 * size)
+    except (InputError, OSError, MemoryError) as error:
+        return Skipped(name, "broken", str(error))
+    if 2 * min(image.size) < size:
+        return Skipped(name, "tiny", f"{image.width}x{image.height}")
+    if image.mode in GREY_MODES:
+        return Skipped(name, "grey", f"mode {image.mode}")
+    crop = centre_crop(opaque(image), size)
+    if is_grey(crop):
+        return Skipped(name, "grey", "equal channels")
+    return Crop(name, as_jpeg(crop))
+
+
+def centre_crop(image: Image.Image, size: int) -> Image.Image:
+    """The middle of an image, its shorter side scaled to `size`: bicubic, antialiased."""
+    side = min(image.size)
+    return square(image, (image.width - side) // 2, (image.height - side) // 2, side, size)
+
+
+def square(image: Image.Image, left: int, top: int, side: int, size: int) -> Image.Image:
+    """The square of `side` pixels at (left, top), scaled to `size` pixels."""
+    box = (left, top, left + side, top + side)
+    return image.resize((size, size), Image.Resampling.BICUBIC, box=box)
+
+
+def is_grey(image: Image.Image) -> bool:
+    """Whether the three channels of an RGB image are equal everywhere."""
+    pixels = np.asarray(image)
+    return bool((pixels == pixels[:, :, :1]).all())
+
+
+def as_jpeg(image: Image.Image) -> bytes:
+    """An RGB image as a JPEG file's bytes; the same image gives the same bytes."""
+    stream = io.BytesIO()
+    image.save(stream, "JPEG", quality=QUALITY)
+    return stream.getvalue()
+
+
+def random_crops(
+    photographs: dict[str, Image.Image], count: int, size: int, *key: int, varied: bool = False
+) -> Iterator[Crop]:
+    """`count` crops of `size` pixels of RGB photographs: places, scales and flips by chance.
+
+    The photograph and the position are drawn uniformly, the side of the square log-uniformly from
+    `size` to the photograph's shorter side, so that nothing is enlarged unless a photograph is
+    smaller than `size`. With `varied` they are also turned and lit by chance. `key` seeds; fewer
+    crops are the beginning of more.
+    """
+    names = sorted(photographs)
+    random = np.random.default_rng(key)
+    for _ in range(count):
+        name = names[random.integers(len(names))]
+        image = photographs[name]
+        angle = math.radians(random.uniform(-TURN, TURN)) if varied else 0.0
+        larger = math.cos(angle) + abs(math.sin(angle))  # of the square around a turned one
+        longest = min(image.size)
+        least = min(larger * size, longest)
+        side = round(np.exp(random.uniform(np.log(least), np.log(longest))))
+        left = int(random.integers(image.width - side + 1))
+        top = int(random.integers(image.height - side + 1))
+        crop = square(image, left, top, side, math.ceil(larger * size))
+        if varied:
+            crop = _lit(_turned(crop, angle, size), random)
+        if random.random() < 0.5:
+            crop = crop.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
+        yield Crop(name, as_jpeg(crop))
+
+
+def _turned(image: Image.Image, angle: float, size: int) -> Image.Image:
+    """The middle `size` pixels of a square that is turned by an angle in radians."""
+    image = image.rotate(math.degrees(angle), Image.Resampling.BICUBIC)
+    corner = (image.width - size) // 2
+    return image.crop((corner, corner, corner + size, corner + size))
+
+
+def _lit(image: Image.Image, random: np.random.Generator) -> Image.Image:
+    """In another light: a gamma, and a gain for each channel."""
+    gamma, gains = 2 ** random.uniform(-LIGHT, LIGHT), 1 + random.uniform(-TINT, TINT, 3)
+    table = (np.arange(256) / 255) ** gamma * gains[:, None] * 255
+    return image.point(np.clip(table.round(), 0, 255).astype(int).ravel().tolist())

@@ -1,0 +1,197 @@
+"""Image files: which there are, decoded upright and in sRGB by Pillow. No PyTorch."""
+
+import io
+import logging
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from PIL import Image, ImageCms, ImageOps
+
+from triptych.core.errors import InputError
+from triptych.core.files import not_a_file
+
+logger = logging.getLogger(__name__)
+
+FORMATS = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".webp": "WEBP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
+}
+"""What `write_image` writes, by suffix."""
+
+SUFFIXES = {*FORMATS, ".avif", ".bmp", ".gif", ".jfif", ".ppm"}
+"""What `image_files` takes for an image, in lower case."""
+
+NOT_READ = {".heic", ".heif"}
+"""Photographs of telephones that nothing here decodes: taken for images so that each is told."""
+
+ANIMATED = {"GIF", "WEBP", "PNG", "AVIF", "TIFF"}
+"""Formats whose several frames or pages are the image; JPEGs hide previews behind the first."""
+
+DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
+"""Pillow's grey modes of more than 8 bits, which its conversions would clip."""
+
+EXPECTED = (
+    "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file: open it in a viewer, or fetch it "
+    "again."
+)
+
+
+def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
+    """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
+
+    Hidden files are left out; folders that are not looked into, linked ones always, are told.
+    Raises InputError when `folder` isn't a folder.
+    """
+    where = Path(folder)
+    if not where.is_dir():
+        raise InputError(f"{where}: expected a folder of images, and there is no such folder")
+    found = sorted(where.rglob("*") if recursive else where.iterdir())
+    found = [path for path in found if not path.name.startswith(".")]
+    for path in found:
+        if path.is_dir() and (path.is_symlink() or not recursive):
+            kind = "linked folder" if path.is_symlink() else "folder"
+            logger.warning("%s: a %s, not looked into; name it itself for its images", path, kind)
+    return [
+        path
+        for path in found
+        if path.suffix.lower() in SUFFIXES | NOT_READ and (path.is_file() or not_a_file(path))
+    ]
+
+
+def open_image(
+    source: str | os.PathLike[str] | bytes, name: str = "", at_least: int | None = None
+) -> Image.Image:
+    """The image of a file, or of a file's bytes called `name`, fully decoded and upright.
+
+    With `at_least`, a JPEG may come at a half, a quarter or an eighth of its size, which decodes
+    faster, so long as both sides keep that many pixels. Raises InputError for what is absent,
+    damaged or no image.
+    """
+    what = name or ("an image in memory" if isinstance(source, bytes) else str(Path(source)))
+    stream: BinaryIO | Path
+    if isinstance(source, bytes):
+        stream = io.BytesIO(source)
+    else:
+        stream = Path(source)
+        if not stream.exists():
+            raise InputError(f"{what}: no such file; expected an image")
+        if stream.is_dir():
+            raise InputError(f"{what} is a folder; expected an image file")
+        if odd := not_a_file(stream):
+            raise InputError(f"{what} is {odd}")
+    try:
+        with Image.open(stream) as image:
+            _tell_of_frames(image, what)
+            if at_least is not None:
+                image.draft(None, (at_least, at_least))
+            image.load()
+            if image.mode == "F" and not np.isfinite(np.asarray(image)).all():
+                raise InputError(f"{what}: holds NaN or infinity; expected numbers in [0, 1]")
+            return _upright(image, what)
+    except InputError:
+        raise
+    except Image.UnidentifiedImageError as error:
+        if _is_heic(source):
+            raise InputError(
+                f"{what} is a HEIC photograph, which is not read here. Convert it to JPEG or PNG "
+                "(heif-convert, or the telephone's or viewer's export)."
+            ) from error
+        # Pillow's own text has a memory address in it, which would differ from run to run.
+        raise InputError(
+            f"{what} cannot be read as an image (of no known format). {EXPECTED}"
+        ) from error
+    except Image.DecompressionBombError as error:
+        raise InputError(
+            f"{what} claims more pixels than are read at once ({error}). Make it smaller."
+        ) from error
+    except Exception as error:  # Pillow raises many kinds for a damaged file
+        raise InputError(
+            f"{what} cannot be read as an image ({type(error).__name__}: {error}). {EXPECTED}"
+        ) from error
+
+
+def _tell_of_frames(image: Image.Image, what: str) -> None:
+    try:
+        count = getattr(image, "n_frames", 1) if image.format in ANIMATED else 1
+    except Exception:  # a later frame is damaged: no reason to refuse the first
+        return
+    if count > 1:
+        kind, advice = ("pages", "save the others as files of their own")
+        if image.format != "TIFF":
+            kind, advice = "frames", "for all of them, make a video of it"
+        logger.warning("%s: the first of its %d %s is taken; %s", what, count, kind, advice)
+
+
+def _is_heic(source: str | os.PathLike[str] | bytes) -> bool:
+    """By its first bytes: such files are often named .jpg."""
+    if isinstance(source, bytes):
+        head = source[:12]
+    else:
+        with open(source, "rb") as stream:
+            head = stream.read(12)
+    brands = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+    return head[4:8] == b"ftyp" and head[8:12] in brands
+
+
+def _upright(image: Image.Image, what: str) -> Image.Image:
+    try:
+        return ImageOps.exif_transpose(image)
+    except Exception as error:  # a damaged EXIF block is no reason to refuse a sound image
+        logger.warning("%s: its EXIF orientation cannot be read (%s)", what, error)
+        return image.copy()
+
+
+def srgb(image: Image.Image) -> Image.Image:
+    """The image in sRGB, by its embedded profile if it has a usable one."""
+    profile = image.info.get("icc_profile")
+    if profile:
+        try:
+            source = ImageCms.ImageCmsProfile(io.BytesIO(profile))
+            # Converting sRGB to itself would only add rounding.
+            if "srgb" not in ImageCms.getProfileDescription(source).lower():
+                if image.mode == "P":
+                    image = image.convert("RGB")
+                converted = ImageCms.profileToProfile(
+                    image, source, ImageCms.createProfile("sRGB"), outputMode="RGB"
+                )
+                return image if converted is None else converted
+        except Exception as error:  # nor is a damaged profile
+            logger.warning("a colour profile cannot be used and is left out (%s)", error)
+    if image.mode == "LAB":  # which Pillow's own conversion doesn't know
+        lab, srgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
+        converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
+        assert converted is not None  # it is converted in place only if that is asked for
+        return converted
+    return image.convert("RGB")
+
+
+def opaque(image: Image.Image) -> Image.Image:
+    """Pillow's image, of any mode, as RGB of 8 bits; what is transparent shows white."""
+    if image.mode in DEEP:
+        values = np.asarray(image)
+        grey = values.astype(np.float32) / np.float32(1 if image.mode == "F" else 65535)
+        rgb = np.clip(grey, 0, 1)[..., None].repeat(3, axis=2)
+        key = image.info.get("transparency")
+        alpha = (values != key).astype(np.float32) if isinstance(key, int) else None
+    elif image.has_transparency_data:
+        image = image.convert("RGBA")
+        rgb = np.asarray(srgb(image.convert("RGB"))).astype(np.float32) / np.float32(255)
+        alpha = np.asarray(image.getchannel("A")).astype(np.float32) / np.float32(255)
+    else:
+        return srgb(image)
+    if alpha is not None:
+        # Where nothing is to be seen, files hold any colour.
+        rgb = np.where(alpha[..., None] > 0, rgb, np.float32(1)) * alpha[..., None]
+        rgb += 1 - alpha[..., None]
+    return Image.fromarray(bytes_of(rgb))
+
+
+def bytes_of(pixels: np.ndarray) -> np.ndarray:
+    """Floats in [0, 1] as uint8 of the same shape: clamped, times 255, rounded to the nearest."""
+    return np.rint(np.clip(pixels, 0, 1) * np.float32(255)).astype(np.uint8)

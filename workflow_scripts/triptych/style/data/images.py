@@ -1,0 +1,164 @@
+"""Images as tensors: read upright and in sRGB, resized, and written with rounding.
+
+Everywhere in the style study an image is float32, [3, H, W] or [N, 3, H, W], RGB, in [0, 1].
+"""
+
+import os
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+from triptych.style.data.image_files import DEEP, FORMATS, open_image, srgb
+
+Aspect = Literal["kept", "squashed"]
+
+LUMA = (0.299, 0.587, 0.114)
+"""ITU-R BT.601, of which JPEG's and video's colours are made."""
+
+QUALITY = 95
+"""Of JPEG and WebP, of 100."""
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    # Chroma at full resolution: coloured brush strokes are what these images are about.
+    "JPEG": {"quality": QUALITY, "subsampling": 0},
+    "WEBP": {"quality": QUALITY},
+    "TIFF": {"compression": "tiff_lzw"},
+}
+
+
+def luma(image: Tensor) -> Tensor:
+    """Brightness [H, W] of an image [3, H, W], as television weighs the colours."""
+    return torch.einsum("c,chw->hw", image.new_tensor(LUMA), image)
+
+
+def read_image(path: str | os.PathLike[str]) -> Tensor:
+    """The image as [3, H, W]; what is transparent shows white.
+
+    Upright by its EXIF orientation, and of an animation the first frame. Grey, palette and CMYK
+    images become RGB, 16 bits of grey keep their shades, and an embedded colour profile is
+    converted to sRGB. Raises InputError for a file that is absent, damaged or no image.
+    """
+    rgb, alpha = read_image_alpha(path)
+    return rgb if alpha is None else on_white(rgb, alpha)
+
+
+def read_image_alpha(path: str | os.PathLike[str]) -> tuple[Tensor, Tensor | None]:
+    """The image as [3, H, W] and its opacity [1, H, W], None where it has none.
+
+    Colours aren't multiplied by the opacity; where that is zero, and files hold anything, they
+    are white. Otherwise as `read_image`.
+    """
+    return image_tensors(open_image(path))
+
+
+def image_tensors(image: Image.Image) -> tuple[Tensor, Tensor | None]:
+    """Pillow's image, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None."""
+    if image.mode in DEEP:
+        return _deep_grey(image)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        alpha = _scaled(np.asarray(image.getchannel("A"))[:, :, None])
+        rgb = _scaled(np.asarray(srgb(image.convert("RGB"))))
+        return torch.where(alpha > 0, rgb, torch.ones(())), alpha
+    return _scaled(np.asarray(srgb(image))), None
+
+
+def on_white(rgb: Tensor, alpha: Tensor) -> Tensor:
+    """[..., 3, H, W] laid over white with opacity [..., 1, H, W]."""
+    return rgb * alpha + (1 - alpha)
+
+
+def _deep_grey(image: Image.Image) -> tuple[Tensor, Tensor | None]:
+    """Grey of 16 bits, which Pillow would clip to 8, or of floats in [0, 1]."""
+    values = np.asarray(image)
+    grey = values.astype(np.float32) / np.float32(1 if image.mode == "F" else 65535)
+    rgb = torch.from_numpy(np.clip(grey, 0, 1)).expand(3, -1, -1)
+    key = image.info.get("transparency")
+    if not isinstance(key, int):
+        return rgb.contiguous(), None
+    alpha = torch.from_numpy((values != key).astype(np.float32))[None]
+    return torch.where(alpha > 0, rgb, torch.ones(())), alpha
+
+
+def _scaled(pixels: np.ndarray) -> Tensor:
+    """uint8 [H, W, C] as float32 [C, H, W] in [0, 1]."""
+    planes = torch.from_numpy(np.array(pixels.transpose(2, 0, 1), order="C"))
+    return planes.float().div_(255)
+
+
+def to_bytes(images: Tensor) -> Tensor:
+    """uint8 of the same shape: clamped to [0, 1], times 255, rounded to the nearest.
+
+    Raises InputError for values that aren't finite.
+    """
+    if not bool(torch.isfinite(images).all()):
+        raise InputError("an image holds NaN or infinity; expected numbers in [0, 1]")
+    return images.detach().clamp(0, 1).mul(255).round().to(torch.uint8)
+
+
+def pil_image(image: Tensor, alpha: Tensor | None = None) -> Image.Image:
+    """[3, H, W] in [0, 1], with opacity [1, H, W] if there is one, as Pillow's RGB or RGBA."""
+    planes = image if alpha is None else torch.cat([image, alpha.to(image)])
+    return Image.fromarray(to_bytes(planes).permute(1, 2, 0).contiguous().cpu().numpy())
+
+
+def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | None = None) -> None:
+    """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
+
+    Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
+    JPEG, which has none and shows white there. The file appears whole or not at all. Raises
+    InputError for another suffix, shape or NaN.
+    """
+    target = Path(path)
+    form = FORMATS.get(target.suffix.lower())
+    if form is None:
+        raise InputError(
+            f"{target}: the suffix {target.suffix or '(none)'} names no format that is written; "
+            f"expected {', '.join(FORMATS)}"
+        )
+    if image.dim() != 3 or image.shape[0] != 3:
+        raise InputError(f"{target}: an image of shape {list(image.shape)}; expected [3, H, W]")
+    if alpha is not None and form == "JPEG":
+        image, alpha = on_white(image, alpha.to(image)), None
+    with atomic_path(target) as temporary:
+        pil_image(image, alpha).save(temporary, format=form, **OPTIONS.get(form, {}))
+
+
+def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
+    """[3, H, W] or [N, 3, H, W] with `size` pixels along its shorter side, or along both.
+
+    `aspect` "kept" scales both sides alike, the longer one rounded; "squashed" gives size x size,
+    as torchvision's Resize((size, size)) does. Bicubic, antialiased when shrinking, in [0, 1].
+    """
+    if size < 1:
+        raise InputError(f"a size of {size} pixels; expected at least 1")
+    if aspect not in ("kept", "squashed"):
+        raise InputError(f"aspect is {aspect!r}; expected 'kept' or 'squashed'")
+    height, width = image.shape[-2:]
+    wanted = (size, size) if aspect == "squashed" else shape_along(height, width, size)
+    return resize_to(image, *wanted)
+
+
+def shape_along(height: int, width: int, shorter: int) -> tuple[int, int]:
+    """Height and width, both scaled alike, with `shorter` pixels along the shorter side."""
+    if height <= width:
+        return shorter, max(1, round(width * shorter / height))
+    return max(1, round(height * shorter / width)), shorter
+
+
+def resize_to(image: Tensor, height: int, width: int) -> Tensor:
+    """[3, H, W] or [N, 3, H, W] at height x width: bicubic, antialiased, in [0, 1]."""
+    if image.shape[-2:] == (height, width):
+        return image
+    batch = image if image.dim() == 4 else image[None]
+    resized = functional.interpolate(
+        batch, (height, width), mode="bicubic", align_corners=False, antialias=True
+    ).clamp_(0, 1)
+    return resized if image.dim() == 4 else resized[0]

@@ -1,0 +1,87 @@
+"""The style and content images of a study, from files or bundled, checked and written as PNG."""
+
+import os
+from collections.abc import Sequence
+
+from torch import Tensor
+
+from triptych.core.errors import InputError
+from triptych.style.data.images import image_tensors, on_white, read_image, resize_to, write_image
+from triptych.style.data.photographs import embedded_photographs
+
+SMALLEST = 64
+"""Pixels: what the deepest layers of a backbone can still measure."""
+
+
+def prepare_painting(
+    source: str | os.PathLike[str], path: str | os.PathLike[str], longest: int | None = None
+) -> None:
+    """Check the image file `source` and write it to `path` as PNG.
+
+    With `longest`, a larger image is reduced to that many pixels along its longer side. Raises
+    InputError for what is no image, smaller than 64 pixels, or of one colour.
+    """
+    image = read_image(source)
+    height, width = image.shape[1:]
+    if min(height, width) < SMALLEST:
+        raise InputError(
+            f"{source}: {width}x{height} pixels; expected at least {SMALLEST} along both sides. "
+            "Take a larger image."
+        )
+    if bool((image == image[:, :1, :1]).all()):
+        raise InputError(f"{source}: every pixel has one colour; expected an image with a style")
+    write_image(path, image if longest is None else reduced(image, longest))
+
+
+def write_content(
+    path: str | os.PathLike[str],
+    image: Tensor,
+    name: str | os.PathLike[str],
+    size: Sequence[int] | None = None,
+) -> None:
+    """Write a photograph [3, H, W] to `path` as PNG, cropped and reduced to `size` if there is one.
+
+    size: height and width. Raises InputError for a photograph that would have to be enlarged.
+    """
+    if size is not None:
+        height, width = size
+        if image.shape[1] < height or image.shape[2] < width:
+            raise InputError(
+                f"{name}: {image.shape[2]}x{image.shape[1]} pixels, to be cut to "
+                f"{width}x{height}; a photograph is never enlarged. Take a larger one, or a "
+                "smaller size under style.contents."
+            )
+        image = fitted(image, height, width)
+    write_image(path, image)
+
+
+def bundled(name: str) -> Tensor:
+    """The bundled photograph called `name`, [3, H, W]. Raises InputError for another name."""
+    photographs = embedded_photographs(grey=True)
+    if name not in photographs:
+        raise InputError(
+            f"no bundled photograph is called {name!r}; there are {', '.join(sorted(photographs))}"
+        )
+    rgb, alpha = image_tensors(photographs[name])
+    return rgb if alpha is None else on_white(rgb, alpha)
+
+
+def reduced(image: Tensor, longest: int) -> Tensor:
+    """[3, H, W] with at most `longest` pixels along its longer side, its shape kept."""
+    height, width = image.shape[1:]
+    scale = longest / max(height, width)
+    if scale >= 1:
+        return image
+    return resize_to(image, max(1, round(height * scale)), max(1, round(width * scale)))
+
+
+def fitted(image: Tensor, height: int, width: int) -> Tensor:
+    """[3, height, width]: the largest part of that shape in the middle of [3, H, W], scaled."""
+    rows, columns = image.shape[1:]
+    if rows * width > columns * height:
+        rows = max(1, round(columns * height / width))
+    else:
+        columns = max(1, round(rows * width / height))
+    top = (image.shape[1] - rows) // 2
+    left = (image.shape[2] - columns) // 2
+    return resize_to(image[:, top : top + rows, left : left + columns], height, width)

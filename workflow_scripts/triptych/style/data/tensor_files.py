@@ -1,0 +1,61 @@
+"""Tensors in a safetensors file with a JSON header: backbones, networks, a training's weights."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+
+T = TypeVar("T")
+
+
+def write_tensors(
+    path: str | os.PathLike[str], tensors: Mapping[str, Tensor], kind: str, header: object
+) -> None:
+    """Write tensors with a header under the metadata's key `kind`: equal arguments, equal bytes.
+
+    header: anything that JSON can hold. There is one key, since safetensors writes several in an
+    order that changes from run to run. The file appears whole or not at all.
+    """
+    with atomic_path(path) as temporary:
+        save_file(dict(tensors), temporary, {kind: json.dumps(header, sort_keys=True)})
+
+
+def read_tensors(
+    path: str | os.PathLike[str], kind: str, parsed: Callable[[Any], T], expected: str
+) -> tuple[T, dict[str, Tensor]]:
+    """What `parsed` makes of the header under `kind`, and the tensors.
+
+    parsed: raises ValueError, KeyError or TypeError for what it doesn't understand. Raises
+    InputError for any other file; expected: what it should be, for people.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: there is no such file; expected {expected}")
+    try:
+        with safe_open(path, "pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError(
+            f"{path}: not a safetensors file ({error}); expected {expected}. Was it copied whole?"
+        ) from error
+    if kind not in metadata:
+        raise InputError(
+            f"{path}: holds {len(tensors)} tensors but no metadata {kind!r}; expected {expected}"
+        )
+    try:
+        return parsed(json.loads(metadata[kind])), tensors
+    except InputError:
+        raise
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{path}: what it says of itself cannot be understood ({error!r}); expected {expected} "
+            "that this version of the project wrote"
+        ) from error

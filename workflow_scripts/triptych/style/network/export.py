@@ -1,0 +1,93 @@
+"""The transformation network as ONNX, with a batch, height and width of any size.
+
+The file holds the padding to a multiple of some pixels and the cropping, so it takes what the
+network takes: float32 [N, 3, H, W] in [0, 1], of `Architecture.smallest` pixels or more each way.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+from triptych.core.device import keyed_generator
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+from triptych.core.weights import exported
+from triptych.style.network.network import TransformationNetwork
+
+INPUT, OUTPUT = "photograph", "stylised"
+
+TOLERANCE = 1e-3
+"""Largest allowed difference to PyTorch's float32 output, images in [0, 1]: a quarter level."""
+
+PARITY_SIZES = ((1, 64, 64), (2, 97, 131), (1, 203, 160))
+"""Batch, height and width; multiples of 4 and not, batches other than the traced one's."""
+
+
+def export_onnx(path: str | os.PathLike[str], network: TransformationNetwork) -> None:
+    """Write `network` as an ONNX file whose three sizes are free."""
+    network = network.cpu().eval()
+    example = torch.rand(2, 3, 70, 93)  # no size of which is special: 1 or a multiple of 4
+    sizes = {0: torch.export.Dim.DYNAMIC, 2: torch.export.Dim.DYNAMIC, 3: torch.export.Dim.DYNAMIC}
+    program = exported(network, (example,), [INPUT], OUTPUT, (sizes,))
+    with atomic_path(path) as temporary:
+        _save_without_traces(program.model_proto, temporary)
+
+
+def parity(
+    path: str | os.PathLike[str],
+    network: TransformationNetwork,
+    sizes: Sequence[tuple[int, int, int]] = PARITY_SIZES,
+) -> pd.DataFrame:
+    """Largest difference between ONNX Runtime and PyTorch, one row a size.
+
+    Columns: height, width, largest_difference (images in [0, 1]), onnxruntime_version.
+    """
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    network = network.cpu().eval()
+    rows = []
+    for batch, height, width in sizes:
+        generator = keyed_generator(torch.device("cpu"), "parity", batch, height, width)
+        images = torch.rand(batch, 3, height, width, generator=generator)
+        with torch.no_grad():
+            expected = network(images).numpy()
+        found = session.run([OUTPUT], {INPUT: images.numpy()})[0]
+        rows.append(
+            {
+                "height": height,
+                "width": width,
+                "largest_difference": float(np.abs(found - expected).max()),
+                "onnxruntime_version": onnxruntime.__version__,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def check_parity(table: pd.DataFrame) -> None:
+    """Raise InputError when a row of `parity` exceeds TOLERANCE."""
+    worst = table.iloc[int(table["largest_difference"].fillna(float("inf")).argmax())]
+    if not worst["largest_difference"] <= TOLERANCE:
+        raise InputError(
+            f"the exported network differs from PyTorch's by {worst['largest_difference']:.2g} at "
+            f"{worst['height']}x{worst['width']}, more than {TOLERANCE:g} (images in [0, 1]); the "
+            f"versions of torch and onnxruntime ({worst['onnxruntime_version']}) do not agree"
+        )
+
+
+def _save_without_traces(model: Any, path: Path) -> None:
+    """Write an onnx.ModelProto without the stack traces that the exporter adds.
+
+    They name this machine's folders, and they differ from one export to the next.
+    """
+    graph = model.graph
+    parts = (graph.node, graph.value_info, graph.initializer, graph.input, graph.output, [graph])
+    for part in parts:
+        for item in part:
+            item.ClearField("metadata_props")
+    path.write_bytes(model.SerializeToString(deterministic=True))

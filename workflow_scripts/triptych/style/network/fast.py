@@ -1,0 +1,370 @@
+"""The transformation network rearranged for inference: the same function, in half the time.
+
+Exact up to rounding: instance normalisation takes away the bias before it; a convolution after
+nearest-neighbour enlargement, and a transposed one, are four convolutions 2x2 at the low
+resolution (Shi et al. 2016, sub-pixel convolution), and the last layer, whose three channels
+leave a vector unit of sixteen lanes idle, makes four neighbouring pixels at once. Channels lie
+last in memory throughout. bf16 and fp16 hold activations and weights; sums, means and variances
+are float32.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.style.network.network import (
+    FULL,
+    NEAREST,
+    InstanceNorm,
+    NearestConvolution,
+    Palette,
+    ReflectedConvolution,
+    TransformationNetwork,
+    TransposedConvolution,
+    padded_to_multiple,
+    sub_pixel,
+)
+from triptych.style.optimise.losses import BAND
+
+
+def at_least_float32(dtype: torch.dtype) -> torch.dtype:
+    """The type of sums, means and variances of values of `dtype`."""
+    return torch.float64 if dtype == torch.float64 else torch.float32
+
+
+@dataclass(frozen=True)
+class Norm:
+    """An instance normalisation's affine part, [C] each, in float32 or float64."""
+
+    gamma: Tensor
+    beta: Tensor
+    epsilon: float
+
+    @classmethod
+    def of(cls, module: InstanceNorm, dtype: torch.dtype) -> "Norm":
+        """The module's, for activations of `dtype`."""
+        kind = at_least_float32(dtype)
+        return cls(module.weight.detach().to(kind), module.bias.detach().to(kind), module.eps)
+
+
+@dataclass(frozen=True)
+class KnownNorm:
+    """A normalisation whose statistics, [C] each, have been measured."""
+
+    norm: Norm
+    mean: Tensor
+    variance: Tensor
+
+    def apply(self, x: Tensor, dtype: torch.dtype | None = None) -> Tensor:
+        """[1, C, h, w] normalised, a new tensor of `dtype` with channels last."""
+        x = x.to(dtype or x.dtype).contiguous(memory_format=torch.channels_last)
+        gamma, beta, epsilon = self.norm.gamma, self.norm.beta, self.norm.epsilon
+        return functional.batch_norm(x, self.mean, self.variance, gamma, beta, eps=epsilon)
+
+
+class Moments:
+    """Means and squared deviations of channels, over parts that come one by one."""
+
+    def __init__(self) -> None:
+        self._counts: list[int] = []
+        self._means: list[Tensor] = []
+        self._squares: list[Tensor] = []
+
+    def add(self, part: Tensor) -> None:
+        """Take [1, C, h, w], channels last, in."""
+        for band in _bands(part):
+            count, channels = band.shape[-2] * band.shape[-1], band.shape[1]
+            kind = at_least_float32(band.dtype)
+            mean, variance = torch.zeros(2, channels, dtype=kind, device=band.device)
+            if count == 1:  # of which batch normalisation refuses to take the variance
+                mean = band.flatten().to(kind)
+            else:
+                # The operator that takes both in two reads of channels that lie last.
+                functional.batch_norm(band, mean, variance, training=True, momentum=1.0)
+            self._counts.append(count)
+            self._means.append(mean)
+            self._squares.append(variance * (count - 1))
+
+    def known(self, norm: Norm) -> KnownNorm:
+        """What normalises by the whole's moments (Chan, Golub and LeVeque 1983), in float64."""
+        means = torch.stack(self._means).double()
+        counts = torch.tensor(self._counts, dtype=torch.float64, device=means.device)[:, None]
+        mean = (counts * means).sum(0) / counts.sum()
+        between = (counts * (means - mean).square()).sum(0)
+        variance = (torch.stack(self._squares).double().sum(0) + between) / counts.sum()
+        return KnownNorm(norm, mean.to(norm.gamma.dtype), variance.to(norm.gamma.dtype))
+
+
+def normalised(x: Tensor, norm: Norm) -> Tensor:
+    """Instance normalisation of [N, C, H, W], each image by its own moments; a new tensor."""
+    each = []
+    for image in x.split(1):
+        moments = Moments()
+        moments.add(image)
+        each.append(moments.known(norm).apply(image))
+    return each[0] if len(each) == 1 else torch.cat(each)
+
+
+def _bands(part: Tensor) -> Iterator[Tensor]:
+    """Bands of whole rows, contiguous in memory where the part is; on a GPU the part itself.
+
+    A GPU sums in a tree, a CPU one pixel after another.
+    """
+    if part.device.type == "cuda":
+        return iter((part,))
+    return iter(part.split(max(1, BAND // part.shape[-1]), dim=-2))
+
+
+Precision = Literal["float32", "bf16", "fp16", "float64"]
+
+DTYPES = {
+    "float32": torch.float32,
+    "bf16": torch.bfloat16,
+    "fp16": torch.float16,
+    "float64": torch.float64,
+}
+"""float64 is for tests: it tells rounding from mistakes."""
+
+NEIGHBOURS = 4
+"""Pixels of a row that the last convolution makes at once; widths are multiples of it."""
+
+TRANSPOSED = (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (1.0, 0.0, 0.0)))
+"""As NEAREST for a transposed 3-tap filter of stride 2, with x[i] and x[i + 1]: an even pixel is
+x[i] w1; an odd one x[i] w2 + x[i + 1] w0."""
+
+WRONG_ON_AMX = range(9, 32)
+"""Input channels at which the last convolution in bf16, 12 columns wide, gives garbage by oneDNN's
+kernels for AMX (16 and 24 do, 8, 32, 48 and 64 don't). With a column of zeros it is right."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One convolution with its border, for whole images and for parts of them alike.
+
+    Output rows [top, bottom) need the input rows [top * down / up - before, bottom * down / up +
+    after); what of those lies outside the image is made by `border`. Columns likewise, and `spare`
+    ones more at the right.
+    """
+
+    weight: Tensor
+    """[C' * pixels, C, h, w], where a position makes `block` pixels of C' channels"""
+    bias: Tensor | None
+    norm: Norm | None
+    border: Literal["reflect", "replicate", "constant"]
+    before: int
+    after: int
+    stride: tuple[int, int] = (1, 1)
+    block: tuple[int, int] = (1, 1)
+    crop: int = 0
+    spare: int = 0
+    """Columns of zeros at the right of the weight, which reach as far beyond the input."""
+    down: int = 1
+    up: int = 1
+
+    @property
+    def channels(self) -> int:
+        """Channels of the result."""
+        return self.weight.shape[0] // (self.block[0] * self.block[1])
+
+    def pad(self, x: Tensor) -> Tensor:
+        """The whole input with its border."""
+        right = self.after + self.spare
+        return self.pad_sides(x, self.before, right, self.before, self.after)
+
+    def pad_sides(self, x: Tensor, left: int, right: int, top: int, bottom: int) -> Tensor:
+        """Part of the input with as much border as lies outside the image on each side."""
+        if not (left or right or top or bottom):
+            return x
+        return functional.pad(x, (left, right, top, bottom), mode=self.border)
+
+    def convolve(self, padded: Tensor) -> Tensor:
+        """[N, C, h, w] with its border -> [N, C', h', w'], channels last, not normalised."""
+        x = functional.conv2d(padded, self.weight, self.bias, self.stride)
+        if self.block == (1, 1):
+            return x
+        (rows, columns), (n, _, height, width) = self.block, x.shape
+        # Memory is [N, h, w, row, column, C']: one copy, none at all where `rows` is 1.
+        x = x.permute(0, 2, 3, 1).view(n, height, width, rows, columns * self.channels)
+        x = x.transpose(2, 3).reshape(n, height * rows, width * columns, self.channels)
+        if self.crop:
+            inner = slice(self.crop, -self.crop)
+            x = x[:, inner, inner].contiguous()
+        return x.permute(0, 3, 1, 2)
+
+    def normalise(self, x: Tensor) -> Tensor:
+        """Instance normalisation of `convolve`'s result, each image by its own moments."""
+        assert self.norm is not None
+        return normalised(x, self.norm)
+
+
+class PreparedNetwork:
+    """`TransformationNetwork.forward` for inference, on the network's device.
+
+    Calling it takes images [N, 3, H, W] in [0, 1] of any size of 16 pixels or more and gives
+    float32 (float64 in float64) of that shape, not clamped, as the network itself does.
+    """
+
+    def __init__(self, network: TransformationNetwork, precision: Precision = "float32") -> None:
+        if precision not in DTYPES:
+            raise InputError(f"precision is {precision!r}; expected one of {', '.join(DTYPES)}")
+        dtype = DTYPES[precision]
+        self.precision, self.dtype, self.statistics = precision, dtype, at_least_float32(dtype)
+        self.architecture = network.architecture
+        self.device = next(network.parameters()).device
+        self.entry = [
+            _reflected(network.conv1, network.in1, dtype),
+            _reflected(network.conv2, network.in2, dtype),
+            _reflected(network.conv3, network.in3, dtype),
+        ]
+        self.blocks = [
+            [_stage(convolution, norm, dtype) for convolution, norm in block.branch]
+            for block in network.blocks
+        ]
+        self.exit = [
+            _doubled(network.deconv1, network.in4, dtype),
+            _doubled(network.deconv2, network.in5, dtype),
+        ]
+        self.last = _last(network.deconv3, network.palette, dtype)
+        self._with_grain = network.with_grain
+        self._offset = None if network.palette is None else network.palette.offset
+
+    def __call__(self, images: Tensor) -> Tensor:
+        height, width = images.shape[-2:]
+        with torch.no_grad(), exact_convolutions(self.precision):
+            x = padded_to_multiple(images, self.architecture)
+            return self._transform(x)[..., :height, :width].contiguous()
+
+    def _transform(self, images: Tensor) -> Tensor:
+        x = self.enter(images)
+        for stage in self.entry:
+            x = stage.normalise(stage.convolve(stage.pad(x))).relu_()
+        for *inner, last in self.blocks:
+            y = x
+            for stage in inner:
+                y = stage.normalise(stage.convolve(stage.pad(y))).relu_()
+            x = last.normalise(last.convolve(last.pad(y))).add_(x)
+        for stage in self.exit:
+            x = stage.normalise(stage.convolve(stage.pad(x))).relu_()
+        return self.leave(self.last.convolve(self.last.pad(x)))
+
+    def enter(self, images: Tensor, top: int = 0, left: int = 0) -> Tensor:
+        """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last.
+
+        With its grain, for which top and left say where in the whole picture it lies, in pixels.
+        """
+        corners = torch.tensor([[top, left]])
+        scaled = self._with_grain(images.to(self.device, self.statistics), corners) * FULL
+        return scaled.to(self.dtype, memory_format=torch.channels_last)
+
+    def leave(self, raw: Tensor) -> Tensor:
+        """The last stage's result as the network's: about [0, 1], planes again.
+
+        A palette's mean colour is added here, since half precision is finest about zero.
+        """
+        stylised = raw.to(self.statistics, memory_format=torch.contiguous_format)
+        if self._offset is None:
+            return stylised
+        return stylised.add_(self._offset.to(stylised)[:, None, None])
+
+
+@contextlib.contextmanager
+def exact_convolutions(precision: str) -> Iterator[None]:
+    """Float32 convolutions in float32 on a GPU too, where cuDNN's default is TF32."""
+    if precision != "float32" or not torch.cuda.is_available():
+        yield
+        return
+    with torch.backends.cudnn.flags(enabled=True, allow_tf32=False):
+        yield
+
+
+def _laid_out(weight: Tensor, dtype: torch.dtype) -> Tensor:
+    return weight.to(dtype).contiguous(memory_format=torch.channels_last)
+
+
+def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dtype) -> Stage:
+    """A convolution whose bias is left out, since the normalisation behind it takes it away."""
+    (stride, _), margin = module.conv2d.stride, module.margin
+    return Stage(
+        weight=_laid_out(module.conv2d.weight.detach(), dtype),
+        bias=None,
+        norm=Norm.of(norm, dtype),
+        border="reflect",
+        before=margin,
+        # Sizes are even, so that a stride of 2 never reaches the far border.
+        after=margin if stride == 1 else 0,
+        stride=(stride, stride),
+        down=stride,
+    )
+
+
+def _stage(
+    module: ReflectedConvolution | TransposedConvolution | NearestConvolution,
+    norm: InstanceNorm,
+    dtype: torch.dtype,
+) -> Stage:
+    if isinstance(module, ReflectedConvolution):
+        return _reflected(module, norm, dtype)
+    return _doubled(module, norm, dtype)
+
+
+def _doubled(
+    module: TransposedConvolution | NearestConvolution, norm: InstanceNorm, dtype: torch.dtype
+) -> Stage:
+    """Either enlargement as one convolution 2x2 that makes the four pixels of each position."""
+    weight = module.conv2d.weight.detach().double()
+    if isinstance(module, TransposedConvolution):
+        weight, taps = weight.transpose(0, 1), TRANSPOSED
+        border, before, crop = "constant", 0, 0
+    else:
+        # The odd pixel 2i - 1 and the even one 2i, in this order; the outermost of either kind
+        # falls away.
+        taps = NEAREST
+        border, before, crop = "replicate", 1, 1
+    return Stage(
+        weight=_laid_out(sub_pixel(weight, taps).flatten(0, 2), dtype),
+        bias=None,
+        norm=Norm.of(norm, dtype),
+        border=border,  # type: ignore[arg-type]
+        before=before,
+        after=1,
+        block=(2, 2),
+        crop=crop,
+        up=2,
+    )
+
+
+def _last(module: ReflectedConvolution, palette: Palette | None, dtype: torch.dtype) -> Stage:
+    """The last convolution, as one with a stride that makes several pixels of a row at once.
+
+    With what follows it multiplied in: the palette (not its mean), or the division by 255.
+    """
+    assert module.conv2d.bias is not None
+    weight, bias = module.conv2d.weight.detach().double(), module.conv2d.bias.detach().double()
+    if palette is None:
+        weight, bias = weight / FULL, bias / FULL
+    else:
+        matrix = palette.matrix.double()
+        weight = torch.einsum("oc,cikl->oikl", matrix, weight)
+        bias = matrix @ bias
+    outputs, inputs, side, _ = weight.shape
+    spare = 1 if dtype == torch.bfloat16 and inputs in WRONG_ON_AMX else 0
+    wide = weight.new_zeros(NEIGHBOURS, outputs, inputs, side, side + NEIGHBOURS - 1 + spare)
+    for pixel in range(NEIGHBOURS):
+        wide[pixel, ..., pixel : pixel + side] = weight
+    return Stage(
+        weight=_laid_out(wide.flatten(0, 1), dtype),
+        bias=bias.repeat(NEIGHBOURS).to(dtype),
+        norm=None,
+        border="reflect",
+        before=module.margin,
+        after=module.margin,
+        stride=(1, NEIGHBOURS),
+        block=(1, NEIGHBOURS),
+        spare=spare,
+    )

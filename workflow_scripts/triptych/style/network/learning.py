@@ -1,0 +1,193 @@
+"""A new style for a trained conditional network: its norms alone are learnt.
+
+Dumoulin, Shlens and Kudlur 2017, section 3.2: the convolutions of a network of many styles serve
+for another one, whose scales and shifts of the norms are then few numbers, learnt in minutes.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.errors import InputError
+from triptych.core.provenance import parameters_digest
+from triptych.core.stopping import Stop
+from triptych.style.data.backbone import Backbone, load_backbone
+from triptych.style.data.images import resize
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network_files import load_network, save_network, styles_of
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.network.training import train
+from triptych.style.network.training_data import Crops, TargetCrops, TrainingSettings
+from triptych.style.network.version1_targets import (
+    Painter,
+    TargetSettings,
+    chosen_crops,
+    paint_targets,
+)
+
+BATCH, SIZE = 4, 128
+"""Crops of an update, and their side in pixels."""
+
+PICTURES = 24
+"""Crops that Version 1 paints first, for a network that learnt from such pictures."""
+
+LEARNING_RATE = 0.02
+"""For scales and shifts near one and zero, which take larger steps than convolutions."""
+
+
+class Painted:
+    """Pictures in memory (`training_data.Pictures`), none held out."""
+
+    validation = range(0)
+
+    def __init__(self, images: Tensor, numbers: Sequence[int]) -> None:
+        """images: uint8 [N, 3, S, S];  numbers: of the crops that they are of"""
+        self.training, self.sources = range(len(images)), [str(number) for number in numbers]
+        self._images = images
+
+    def batch(self, indices: Iterable[int]) -> Tensor:
+        """uint8 [n, 3, S, S] of the pictures with these numbers."""
+        return self._images[list(indices)]
+
+
+def learn_style(
+    network: Path,
+    painting: Tensor,
+    name: str,
+    crops: Crops,
+    batches: int,
+    *,
+    backbone: Path,
+    precision: str,
+    device: torch.device,
+    checkpoint: Path,
+    stop: Stop,
+    to: Path,
+) -> None:
+    """Write to `to` a network of one style, the painting's, from a conditional network's file.
+
+    painting: [3, H, W] in [0, 1];  crops: of SIZE pixels at least;  backbone: of the loss, whose
+    settings are those that the network was trained with;  checkpoint: a folder
+    It begins in the middle of the network's styles. Where these learnt from Version 1, PICTURES of
+    the painting are painted first. Raises InputError for a file of one style, `Stopped` after
+    saving when `stop` asks.
+    """
+    begun, record = _middle(network)
+    own = begun.of_styles()
+    for parameter, value in begun.named_parameters():
+        value.requires_grad_(parameter in own)
+    settings = LossSettings.from_table(record["losses"])
+    judge = load_backbone(backbone, pooling="average").to(device)
+    painting = resize(painting, record["painting_size"]).to(device)
+    # The file of the shipped network, which is older, says "lessons".
+    taught = record.get("version1_targets") or record.get("lessons") or {}
+    if taught.get("pictures"):
+        given = {"pictures": PICTURES, "validation": 0, "precision": precision}
+        taught = {key: value for key, value in taught.items() if key != "held_out"}
+        targets = TargetSettings(**{**taught, **given})
+        crops = _painted(crops, painting, judge, targets, device, checkpoint / "targets", stop)
+    schedule = TrainingSettings(
+        batches=batches,
+        batch=BATCH,
+        size=SIZE,
+        learning_rate=LEARNING_RATE,
+        schedule="one_cycle",
+        flips=True,
+        checkpoint_every=batches,
+        log_every=max(1, batches // 20),
+        precision=precision,
+        seed=0,
+    )
+    made_from = {
+        "painting": _digest(painting),
+        "files": [hashlib.sha256(path.read_bytes()).hexdigest() for path in (network, backbone)],
+        "schedule": vars(schedule),
+    }
+    trained = train(
+        begun,
+        PerceptualLoss(judge, settings, [painting]),
+        crops,
+        schedule,
+        device,
+        Checkpoint(checkpoint, parameters_digest(made_from)),
+        stop,
+    )
+    begun.load_state_dict(trained.checkpoints[batches].weights)
+    origin = f"learnt by the norms of {network.name}"
+    own_record = {"painting": name, "variant": "learned", "styles": [name], "batches": batches}
+    save_network(to, begun, {**record, **own_record, "origin": origin, "training": vars(schedule)})
+
+
+def _painted(
+    crops: Crops,
+    painting: Tensor,
+    backbone: Backbone,
+    settings: TargetSettings,
+    device: torch.device,
+    checkpoint: Path,
+    stop: Stop,
+) -> TargetCrops:
+    """TargetCrops on some of the crops, painted now."""
+    numbers = chosen_crops(crops, "", settings)
+    photographs = crops.batch(numbers)
+    known = [_digest(each) for each in (photographs, painting)]
+    made_from = parameters_digest({"from": known, "settings": vars(settings)})
+    size = min(painting.shape[-2:])
+    painter = Painter(photographs, painting, size, backbone, settings, device)
+    pictures = paint_targets(painter, Checkpoint(checkpoint, made_from), stop)
+    return TargetCrops(crops, [Painted(pictures, numbers)])
+
+
+def begun_from(
+    path: Path, architecture: Architecture, styles: Sequence[str]
+) -> TransformationNetwork:
+    """A network of `styles`, to be trained, from a file's conditional one.
+
+    Of the file's own styles, in their order: each as it is, so that training goes on. Of any
+    others: each the mean of the file's.
+    Raises InputError for a file of one style, or of another architecture but for the styles.
+    """
+    middle, record = _middle(path)
+    if replace(architecture, styles=1) != middle.architecture:
+        raise InputError(
+            f"{path} has {middle.architecture}, the configuration's style.network {architecture}; "
+            'make them agree, or begin from chance (style.networks.initial_weights: "")'
+        )
+    network = TransformationNetwork(architecture)
+    if list(styles) == record["styles"]:
+        begun = [load_network(path, style)[0] for style in styles]
+    else:
+        begun = [middle] * architecture.styles
+    states, own = [each.state_dict() for each in begun], middle.of_styles()
+    shape = network.state_dict()
+    network.load_state_dict(
+        {
+            name: torch.stack([state[name] for state in states]).view_as(shape[name])
+            if name in own
+            else value
+            for name, value in states[0].items()
+        }
+    )
+    return network
+
+
+def _digest(tensor: Tensor) -> str:
+    return hashlib.sha256(tensor.cpu().numpy().tobytes()).hexdigest()
+
+
+def _middle(path: Path) -> tuple[TransformationNetwork, Mapping[str, Any]]:
+    """The even mixture of a conditional network's styles, and its record."""
+    styles = styles_of(path)
+    if not styles:
+        raise InputError(
+            f"{path} is no network of several styles; expected one whose styles a new one can be "
+            "learnt beside, such as resources/style/networks/eight_styles.safetensors"
+        )
+    network, record = load_network(path, "+".join(styles))
+    return network.train(), record

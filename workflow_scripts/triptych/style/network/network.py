@@ -1,0 +1,364 @@
+"""The image transformation network (Version 2): one forward pass stylises a photograph.
+
+Johnson, Alahi and Li 2016 and their supplementary material: c9s1-32, d64, d128, five residual
+blocks of 128, u64, u32, c9s1-3, instance normalisation instead of batch normalisation. Modules
+bear the names of pytorch/examples' fast_neural_style, whose checkpoints therefore load.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from triptych.core.errors import InputError
+from triptych.style.network.grain import Grain
+
+Upsampling = Literal["transposed", "nearest"]
+
+STRIDE = 4
+"""Two convolutions of stride 2: the residual blocks work on a quarter of the height and width."""
+
+SMALLEST = 16
+"""Pixels; below this the reflection in the 9x9 convolutions and the blocks has no room."""
+
+FULL = 255.0
+"""Images are 0 to 255 inside the network, as in the published checkpoints."""
+
+NEAREST = (((1.0, 1.0, 0.0), (0.0, 0.0, 1.0)), ((1.0, 0.0, 0.0), (0.0, 1.0, 1.0)))
+"""Of a 3-tap filter after nearest-neighbour doubling, which taps meet x[i - 1] and which x[i], for
+the odd pixel 2i - 1 and the even one 2i: [parity, input, tap]."""
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """What determines the network's shape.
+
+    `width` is the channels of the first layer (the paper's 32); the others are 2 and 4 times as
+    many. `upsampling` is the paper's transposed convolution 3x3 of stride 2 or, as in
+    pytorch/examples, nearest neighbours x2 and a 3x3 convolution. `blocks` says of each residual
+    block how often its branch halves the size and doubles it again: none of the paper's five does,
+    and those that do paint what is larger than a stroke. With a `palette` the three channels of
+    the last layer are mixed into the painting's colours (see Palette). `grain` is the channels of
+    noise beside the photograph's three (see Grain), none in the paper. A network of several
+    `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and
+    each has scales and shifts of the norms, and a palette, of its own.
+    """
+
+    width: int = 32
+    upsampling: Upsampling = "transposed"
+    blocks: tuple[int, ...] = (0,) * 5
+    palette: bool = False
+    grain: int = 0
+    styles: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blocks", tuple(self.blocks))  # a file or a config has a list
+        counted = self.width >= 1 and self.styles >= 1 and min(self.grain, *self.blocks, 0) >= 0
+        if not counted or self.upsampling not in get_args(Upsampling):
+            raise InputError(
+                f"{self}; expected width and styles of at least 1, grain and blocks of 0 or more, "
+                f"and upsampling {' or '.join(get_args(Upsampling))}"
+            )
+
+    @property
+    def multiple(self) -> int:
+        """Height and width inside are multiples of this, in pixels."""
+        return STRIDE << max(self.blocks, default=0)
+
+    @property
+    def smallest(self) -> int:
+        """The least side of an image, in pixels: reflection and norms need two positions."""
+        return max(SMALLEST, 2 * self.multiple)
+
+
+class ReflectedConvolution(nn.Module):
+    """A convolution whose input is padded by reflection with half the kernel's side."""
+
+    def __init__(self, inputs: int, outputs: int, kernel: int, stride: int = 1) -> None:
+        super().__init__()
+        self.margin = kernel // 2
+        self.conv2d = nn.Conv2d(inputs, outputs, kernel, stride)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, H, W] -> [N, C', ceil(H / stride), ceil(W / stride)]"""
+        return self.conv2d(functional.pad(x, (self.margin,) * 4, mode="reflect"))
+
+
+class TransposedConvolution(nn.Module):
+    """Doubles the size by a transposed 3x3 convolution of stride 2, as the paper says."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.conv2d = nn.ConvTranspose2d(inputs, outputs, 3, 2, padding=1, output_padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, H, W] -> [N, C', 2H, 2W]"""
+        return self.conv2d(x)
+
+
+class NearestConvolution(nn.Module):
+    """Doubles the size by nearest neighbours and convolves 3x3: fewer checkerboards.
+
+    As four convolutions 2x2 at the low resolution, with 4/9 of the products and the same values
+    and gradients up to rounding (Shi et al. 2016, sub-pixel convolution).
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.conv2d = nn.Conv2d(inputs, outputs, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, H, W] -> [N, C', 2H, 2W]"""
+        weight, bias = sub_pixel(self.conv2d.weight, NEAREST), self.conv2d.bias
+        assert bias is not None
+        # Reflected at full resolution the enlarged image repeats its outermost low pixel.
+        padded = functional.pad(x, (1, 1, 1, 1), mode="replicate")
+        weight = weight.permute(2, 0, 1, 3, 4, 5).flatten(0, 2)
+        pixels = functional.conv2d(padded, weight, bias.repeat_interleave(4))
+        return functional.pixel_shuffle(pixels, 2)[..., 1:-1, 1:-1]
+
+
+def sub_pixel(weight: Tensor, taps: Sequence[Sequence[Sequence[float]]]) -> Tensor:
+    """A doubling's filters at the low resolution: [2, 2, C', C, 2, 2] of [C', C, 3, 3].
+
+    taps: as NEAREST. The first two dimensions are a pixel's place among four.
+    """
+    with torch.autocast(weight.device.type, enabled=False):
+        places = torch.tensor(taps, dtype=weight.dtype, device=weight.device)
+        return torch.einsum("oikl,pak,qbl->pqoiab", weight, places, places)
+
+
+Convolution = ReflectedConvolution | TransposedConvolution | NearestConvolution
+
+
+class Palette(nn.Module):
+    """Mixes the last layer's three channels into a painting's colours.
+
+    By the square root of the covariance of the painting's colours, and with their mean: channels of
+    mean zero, variance one and no correlation get these moments. The map isn't trained. A network
+    that must find its colours by itself first paints in one hue, and for long.
+    """
+
+    matrix: Tensor
+    offset: Tensor
+
+    def __init__(self, styles: int = 1) -> None:
+        super().__init__()
+        several = () if styles == 1 else (styles,)
+        self.register_buffer("matrix", (0.25 * torch.eye(3)).repeat(*several, 1, 1))
+        self.register_buffer("offset", torch.full((*several, 3), 0.5))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, 3, H, W] -> the same shape, mostly within [0, 1]; at least float32."""
+        with torch.autocast(x.device.type, enabled=False):
+            x = x if x.dtype == torch.float64 else x.float()
+            # Written out: a matrix product of 3x3 may be rounded to TF32 on a GPU.
+            matrix, offset = self.matrix.to(x), self.offset.to(x)
+            terms = [x[:, i : i + 1] * _each(matrix[..., i]) for i in range(3)]
+            return terms[0] + terms[1] + terms[2] + _each(offset)
+
+    @torch.no_grad()
+    def take(self, paintings: Sequence[Tensor]) -> None:
+        """Set the map of each style from its painting [3, H, W] in [0, 1]."""
+        for number, painting in enumerate(paintings):
+            colours = painting.flatten(1).double()
+            root = _root(torch.cov(colours, correction=0))
+            self.matrix.view(-1, 3, 3)[number] = root
+            self.offset.view(-1, 3)[number] = colours.mean(1)
+
+
+class InstanceNorm(nn.Module):
+    """Instance normalisation with scale and shift: [C], or of several styles [S, C].
+
+    Those of several are never used as they are: `TransformationNetwork.styled` puts one mixture
+    for each image in their place, [N, C].
+    """
+
+    eps = 1e-5
+
+    def __init__(self, channels: int, styles: int) -> None:
+        super().__init__()
+        shape = (channels,) if styles == 1 else (styles, channels)
+        self.weight, self.bias = nn.Parameter(torch.ones(shape)), nn.Parameter(torch.zeros(shape))
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, H, W] -> the same shape"""
+        if self.weight.ndim == 1:
+            return functional.instance_norm(x, weight=self.weight, bias=self.bias, eps=self.eps)
+        return functional.instance_norm(x, eps=self.eps) * _each(self.weight) + _each(self.bias)
+
+
+def _each(values: Tensor) -> Tensor:
+    """Values of channels [N, C], to be combined with images."""
+    return values[..., None, None]
+
+
+class ResidualBlock(nn.Module):
+    """Convolutions beside the identity; no ReLU after the sum (Gross and Wilber).
+
+    Two 3x3 ones, or as many as halve the size `halvings` times and double it again.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        styles: int,
+        halvings: int,
+        doubled: type[TransposedConvolution | NearestConvolution],
+    ) -> None:
+        super().__init__()
+        down = [ReflectedConvolution(channels, channels, 3, 2) for _ in range(halvings)]
+        up = [doubled(channels, channels) for _ in range(halvings)]
+        two = [] if halvings else [ReflectedConvolution(channels, channels, 3) for _ in range(2)]
+        self._count = len([*down, *up, *two])
+        for number, convolution in enumerate([*down, *up, *two], 1):
+            self.add_module(f"conv{number}", convolution)
+            self.add_module(f"in{number}", InstanceNorm(channels, styles))
+
+    @property
+    def branch(self) -> list[tuple[Convolution, InstanceNorm]]:
+        """Convolutions and the norms behind them, in order; ReLUs lie between."""
+        numbers = range(1, self._count + 1)
+        return [
+            (self.get_submodule(f"conv{number}"), self.get_submodule(f"in{number}"))  # type: ignore[misc]
+            for number in numbers
+        ]
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[N, C, H, W] -> the same shape"""
+        *inner, (convolution, norm) = self.branch
+        y = x
+        for each, its_norm in inner:
+            y = functional.relu(its_norm(each(y)))
+        return x + norm(convolution(y))
+
+
+class TransformationNetwork(nn.Module):
+    """The network of Johnson et al. 2016 with instance normalisation."""
+
+    def __init__(self, architecture: Architecture | None = None) -> None:
+        super().__init__()
+        self.architecture = architecture = architecture or Architecture()
+        narrow, styles = architecture.width, architecture.styles
+        middle, wide = 2 * narrow, 4 * narrow
+        self.grain = Grain(architecture.grain) if architecture.grain else None
+        self.conv1 = ReflectedConvolution(3 + architecture.grain, narrow, 9)
+        self.in1 = InstanceNorm(narrow, styles)
+        self.conv2 = ReflectedConvolution(narrow, middle, 3, 2)
+        self.in2 = InstanceNorm(middle, styles)
+        self.conv3, self.in3 = ReflectedConvolution(middle, wide, 3, 2), InstanceNorm(wide, styles)
+        doubled: type[TransposedConvolution | NearestConvolution] = (
+            TransposedConvolution if architecture.upsampling == "transposed" else NearestConvolution
+        )
+        self._blocks = [f"res{number}" for number in range(1, len(architecture.blocks) + 1)]
+        for name, halvings in zip(self._blocks, architecture.blocks, strict=True):
+            self.add_module(name, ResidualBlock(wide, styles, halvings, doubled))
+        self.deconv1, self.in4 = doubled(wide, middle), InstanceNorm(middle, styles)
+        self.deconv2, self.in5 = doubled(middle, narrow), InstanceNorm(narrow, styles)
+        self.deconv3 = ReflectedConvolution(narrow, 3, 9)
+        self.palette = Palette(styles) if architecture.palette else None
+
+    @property
+    def blocks(self) -> list[ResidualBlock]:
+        """The residual blocks, in order."""
+        return [self.get_submodule(name) for name in self._blocks]  # type: ignore[misc]
+
+    def forward(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
+        """Stylised images of the shape of `images`, [N, 3, H, W] in [0, 1]; not clamped.
+
+        corners: where in the grain each image lies, [N, 2]; all at its beginning if not given.
+        Sizes that aren't multiples of `Architecture.multiple` are padded at the bottom and the
+        right by reflection and cropped afterwards. Raises InputError for less than
+        `Architecture.smallest` pixels a side.
+        """
+        height, width = images.shape[-2:]
+        seen = self.with_grain(padded_to_multiple(images, self.architecture), corners)
+        return self.transform(seen)[..., :height, :width]
+
+    def with_grain(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
+        """What the first layer sees, [N, 3 + grain, H, W], at the `corners` as in `forward`."""
+        if self.grain is None:
+            return images
+        if corners is None:
+            corners = torch.zeros(1, 2, device=images.device)
+        return torch.cat([images, self.grain(images, corners).to(images)], 1)
+
+    def of_styles(self) -> dict[str, Tensor]:
+        """What each style has of its own, by name: [S, ...], or [...] where there is but one."""
+        norms = [name for name, module in self.named_modules() if isinstance(module, InstanceNorm)]
+        owners = [*norms, *(["palette"] if self.palette else [])]
+        tensors = {**dict(self.named_parameters()), **dict(self.named_buffers())}
+        return {n: value for n, value in tensors.items() if n.rpartition(".")[0] in owners}
+
+    def alone(self) -> list["TransformationNetwork"]:
+        """A network for each of its styles; of one style itself."""
+        count = self.architecture.styles
+        if count == 1:
+            return [self]
+        device = next(self.parameters()).device
+        return [Styled(self, each).alone() for each in torch.eye(count, device=device)]
+
+    def of_each(self, styles: Tensor) -> "Styled":
+        """The network with a style for each image, by its number: [N]."""
+        return Styled(self, functional.one_hot(styles, self.architecture.styles))
+
+    def transform(self, images: Tensor) -> Tensor:
+        """`forward` for sizes that are such multiples, with their grain."""
+        x = functional.relu(self.in1(self.conv1(images * FULL)))
+        x = functional.relu(self.in2(self.conv2(x)))
+        x = functional.relu(self.in3(self.conv3(x)))
+        for block in self.blocks:
+            x = block(x)
+        x = functional.relu(self.in4(self.deconv1(x)))
+        x = functional.relu(self.in5(self.deconv2(x)))
+        x = self.deconv3(x)
+        return x / FULL if self.palette is None else self.palette(x)
+
+
+class Styled:
+    """A conditional network that stylises each image by a mixture of its styles."""
+
+    def __init__(self, network: TransformationNetwork, mixture: Tensor) -> None:
+        """mixture: [N, S], a weight of each style for each image; or [S], for all images."""
+        self._network = network
+        self._tensors = {
+            name: torch.tensordot(mixture.to(value), value, 1)
+            for name, value in network.of_styles().items()
+        }
+
+    def __call__(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
+        """Stylised images, [N, 3, H, W]; not clamped."""
+        return torch.func.functional_call(self._network, self._tensors, (images, corners))
+
+    def alone(self) -> TransformationNetwork:
+        """A network of this mixture [S] alone, for inference."""
+        state = {**self._network.state_dict(), **self._tensors}
+        network = TransformationNetwork(replace(self._network.architecture, styles=1))
+        network.to(state["conv1.conv2d.weight"]).load_state_dict(state)
+        return network.eval().requires_grad_(False)
+
+
+def padded_to_multiple(images: Tensor, architecture: Architecture) -> Tensor:
+    """[N, 3, H, W] with height and width multiples of the architecture's, by reflection.
+
+    At the bottom and the right. Raises InputError for sides below its smallest.
+    """
+    height, width = images.shape[-2:]
+    if min(height, width) < architecture.smallest:
+        raise InputError(
+            f"the image is {width}x{height} pixels; expected at least {architecture.smallest} "
+            "each way. Enlarge it first."
+        )
+    down, right = -height % architecture.multiple, -width % architecture.multiple
+    if not (down or right):
+        return images
+    return functional.pad(images, (0, right, 0, down), mode="reflect")
+
+
+def _root(covariance: Tensor) -> Tensor:
+    """The symmetric square root of a covariance matrix, its least axis floored."""
+    values, axes = torch.linalg.eigh(covariance)
+    return axes @ torch.diag(values.clamp_min(1e-6).sqrt()) @ axes.mT

@@ -1,0 +1,278 @@
+"""Photographs through a trained network: any size, any number, in the memory that there is."""
+
+import logging
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.core.device import choose_precision, describe_device, gives_way
+from triptych.core.errors import InputError
+from triptych.core.oom_retry import NoRoomError, OomRetry
+from triptych.core.progress import Progress
+from triptych.style.data.images import LUMA, read_image, write_image
+from triptych.style.network.fast import Precision, PreparedNetwork
+from triptych.style.network.memory import free_memory, readable
+from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.network_files import load_network
+from triptych.style.network.tiling import stylise_tiled, tiled_bytes
+
+logger = logging.getLogger(__name__)
+
+ONE_PASS_COPIES = 5
+"""Full-resolution copies of the first layer's size that one pass holds at its peak (measured)."""
+
+ONE_PASS_BYTES = 2**30
+"""On a CPU one pass is left for tiles above this even where memory allows more: tiles cost an
+eighth more time and a quarter of the memory."""
+
+LEAST_DECIBELS = 30.0
+"""How near to float32's an image must be. Rounding in bf16 leaves 32 and more; defects of kernels
+that were seen leave 13 to 16."""
+
+CHECKED = 256
+"""Pixels a side, at most, of what a precision is tried on."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How images of one size go through the network; `bytes` is what that takes at most."""
+
+    tiled: bool
+    batch: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class PrecisionError:
+    """How far a precision's image is from float32's, in levels of 0 to 255, and in decibels."""
+
+    largest: float
+    mean: float
+    psnr: float
+
+    def __str__(self) -> str:
+        return (
+            f"at most {self.largest:.1f} and on average {self.mean:.2f} of 255 levels from "
+            f"float32 ({self.psnr:.0f} dB)"
+        )
+
+
+def stylise(
+    network: TransformationNetwork | PreparedNetwork,
+    images: Tensor,
+    *,
+    precision: Precision = "float32",
+    memory_bytes: float | None = None,
+) -> Tensor:
+    """Stylised images in [0, 1] of the shape of `images`, [N, 3, H, W] or [3, H, W] in [0, 1].
+
+    Any size: small and odd ones are padded and cropped, none is resized. One pass or tiles, as
+    the memory at hand, or `memory_bytes` beside the images themselves, allows. A prepared network
+    keeps its own precision. Raises InputError when even tiles don't fit, and when half precision
+    overflows.
+    """
+    if images.dim() == 3:
+        return stylise(network, images[None], precision=precision, memory_bytes=memory_bytes)[0]
+    if images.dim() != 4 or images.shape[1] != 3:
+        raise InputError(f"images of shape {list(images.shape)}; expected [N, 3, H, W]")
+    prepared = (
+        network if isinstance(network, PreparedNetwork) else PreparedNetwork(network, precision)
+    )
+    height, width = images.shape[-2:]
+    smallest = prepared.architecture.smallest
+    down, right = max(0, smallest - height), max(0, smallest - width)
+    if down or right:
+        images = functional.pad(images, (0, right, 0, down), mode="replicate")
+    plan = plan_for(prepared, images.shape[-2], images.shape[-1], memory_bytes)
+    parts = _passed(prepared, images, plan)
+    stylised = parts[0] if len(parts) == 1 else torch.cat(parts)
+    if not bool(torch.isfinite(stylised.sum())):  # without a copy of a large image
+        raise InputError(
+            f"the network gave NaN or infinity in {prepared.precision}. Try float32; if that does "
+            "no better, the network's training has failed."
+        )
+    return stylised[..., :height, :width].clamp_(0, 1).to(images)
+
+
+def _passed(network: PreparedNetwork, images: Tensor, plan: Plan) -> list[Tensor]:
+    """The images as planned; less at a time where a GPU's memory runs out all the same."""
+    if not plan.tiled:
+        portion = OomRetry(min(plan.batch, len(images)), "images", "They are taken in tiles.")
+        try:
+            return portion.run(lambda size: [network(part) for part in images.split(size)])
+        except NoRoomError as problem:
+            logger.warning("%s", problem)
+    try:
+        return [stylise_tiled(network, image)[None] for image in images]
+    except torch.OutOfMemoryError as problem:
+        raise NoRoomError(
+            f"an image of {images.shape[-1]}x{images.shape[-2]} pixels doesn't fit into the GPU's "
+            f"memory even in tiles ({problem}). Make it smaller (--size), or use --device cpu."
+        ) from None
+
+
+def plan_for(
+    network: PreparedNetwork, height: int, width: int, memory_bytes: float | None = None
+) -> Plan:
+    """One pass or tiles for images of height x width, within `memory_bytes` beside the image.
+
+    Without `memory_bytes`: most of what is free on the network's device.
+    """
+    at_hand = 0.8 * free_memory(network.device) if memory_bytes is None else memory_bytes
+    on_cpu = network.device.type == "cpu"
+    channels, pixels = network.architecture.width, height * width
+    # The image itself in planes, scaled and padded, and the result.
+    one_pass = pixels * (ONE_PASS_COPIES * channels * network.dtype.itemsize + 36)
+    allowed = min(at_hand, ONE_PASS_BYTES) if on_cpu and memory_bytes is None else at_hand
+    if one_pass <= allowed:
+        # A CPU has nothing to gain from images side by side, but caches to lose.
+        batch = 1 if on_cpu else max(1, int(allowed // one_pass))
+        return Plan(False, batch, one_pass * batch)
+    needed = tiled_bytes(network, height, width)
+    if needed <= at_hand:
+        return Plan(True, 1, needed)
+    raise InputError(
+        f"an image of {width}x{height} pixels takes {readable(needed)} in tiles, and "
+        f"{readable(at_hand)} may be used. Give it more memory, or make it smaller (--size)."
+    )
+
+
+def precision_error(
+    network: TransformationNetwork, image: Tensor, precision: Precision
+) -> PrecisionError:
+    """What a precision costs on `image` [3, H, W], after clamping as in the written file."""
+    if precision == "float32":
+        return PrecisionError(0.0, 0.0, float("inf"))
+    exact = stylise(network, image)
+    difference = (stylise(network, image, precision=precision) - exact).double().abs() * 255
+    mean_square = float(difference.square().mean())
+    psnr = (
+        float("inf")
+        if mean_square == 0
+        else -10 * torch.log10(torch.tensor(mean_square / 255**2)).item()
+    )
+    return PrecisionError(float(difference.max()), float(difference.mean()), psnr)
+
+
+def checked_precision(network: TransformationNetwork, image: Tensor, wanted: str) -> Precision:
+    """The precision for images like `image` [3, H, W]; "auto" gives way to float32 if it errs.
+
+    What `choose_precision` takes for "auto" is tried on the middle of the image, and not used
+    where the result is under `LEAST_DECIBELS` from float32's.
+    """
+
+    def wrong(precision: str) -> str | None:
+        found = precision_error(network, middle(image, CHECKED), precision)  # type: ignore[arg-type]
+        if found.psnr >= LEAST_DECIBELS:
+            return None
+        return f"on a part of the image it is {found}, and {LEAST_DECIBELS:.0f} dB are expected"
+
+    device = next(network.parameters()).device
+    return choose_precision(wanted, device, "inference", wrong)  # type: ignore[return-value]
+
+
+def middle(image: Tensor, side: int) -> Tensor:
+    """The middle of [..., H, W], at most `side` pixels each way."""
+    height, width = image.shape[-2:]
+    top, left = max(0, height - side) // 2, max(0, width - side) // 2
+    return image[..., top : top + side, left : left + side]
+
+
+def keep_colours(content: Tensor, stylised: Tensor) -> Tensor:
+    """The photograph's colours with the result's lightness, [..., 3, H, W] in [0, 1].
+
+    The same step added to red, green and blue changes luma only, not the chroma of YCbCr.
+    """
+    weights = torch.tensor(LUMA, dtype=content.dtype, device=content.device).view(3, 1, 1)
+    step = ((stylised.to(content) - content) * weights).sum(-3, keepdim=True)
+    return (content + step).clamp_(0, 1)
+
+
+COLUMNS = (
+    "painting",
+    "content",
+    "origin",
+    "width",
+    "batches",
+    "height",
+    "width_px",
+    "seconds",
+    "precision",
+    "tiled",
+    "device",
+    "variant",
+    "psnr_to_float32",
+)
+
+
+def stylise_files(
+    network_path: str | Path,
+    contents: Sequence[str | Path],
+    folder: str | Path,
+    *,
+    painting: str,
+    variant: str,
+    precision: str,
+    device: torch.device,
+) -> pd.DataFrame:
+    """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
+
+    A content's name is its file's; `seconds` are the network's alone, the image being on its
+    device; `origin` is "shipped" for the variant of that name and else "trained". precision: a
+    name, or "auto", which gives way to float32 at the first photograph whose result is under
+    `LEAST_DECIBELS` from float32's; the column has what was computed in. `psnr_to_float32`
+    (decibels, in a part of at most 512 pixels a side) says what that costs, infinite for nothing.
+    """
+    network, record = load_network(network_path, painting)
+    network = network.to(device)
+    chosen = choose_precision(precision, device, "inference")
+    prepared = PreparedNetwork(network, chosen)  # type: ignore[arg-type]
+    prepared(torch.zeros(1, 3, 64, 64, device=device))  # the first call of all is slow
+    rows = []
+    with Progress(f"stylised: {painting}", len(contents), "images") as progress:
+        for path in contents:
+            name = Path(path).stem
+            image = read_image(path).to(device)
+            result, seconds = _timed(prepared, image)
+            psnr = precision_error(network, middle(image, 512), prepared.precision).psnr
+            if precision == "auto" and psnr < LEAST_DECIBELS:  # this one and all after it
+                trouble = f"{name} would be {psnr:.0f} dB from float32's result"
+                gives_way(prepared.precision, "inference", trouble)
+                prepared, psnr = PreparedNetwork(network), math.inf
+                result, seconds = _timed(prepared, image)
+            write_image(Path(folder) / f"{name}.png", result)
+            height, width = image.shape[1:]
+            rows.append(
+                {
+                    "painting": painting,
+                    "content": name,
+                    "origin": "shipped" if variant == "shipped" else "trained",
+                    "width": network.architecture.width,
+                    "batches": record.get("batches"),
+                    "height": height,
+                    "width_px": width,
+                    "seconds": seconds,
+                    "precision": prepared.precision,
+                    "tiled": plan_for(prepared, height, width).tiled,
+                    "device": describe_device(device),
+                    "variant": variant,
+                    "psnr_to_float32": psnr,
+                }
+            )
+            progress.advance()
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _timed(network: PreparedNetwork, image: Tensor) -> tuple[Tensor, float]:
+    began = time.perf_counter()
+    result = stylise(network, image)
+    if result.is_cuda:
+        torch.cuda.synchronize(result.device)
+    return result, time.perf_counter() - began

@@ -1,0 +1,292 @@
+"""Train a transformation network for one painting or for several, resumably.
+
+Nothing is drawn from a running stream: a batch's images, crops, flips and noise are functions of
+the seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
+"""
+
+import logging
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from triptych.core.checkpoint import Checkpoint
+from triptych.core.device import keyed_generator, training_precision
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path
+from triptych.core.memory import keep_freed_memory
+from triptych.core.stopping import Stop
+from triptych.core.training_loop import Rhythm, TrainingLoop, exploded
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.perceptual import TERMS, PerceptualLoss
+from triptych.style.network.training_data import (
+    Crops,
+    Prefetched,
+    TargetCrops,
+    TrainingSettings,
+    batch_styles,
+)
+from triptych.style.network.update import Updates
+
+logger = logging.getLogger(__name__)
+
+POLL = 10
+"""Batches between two looks at whether losses and weights are good, which make a GPU wait."""
+
+WARM_UP = 0.25
+"""Share of a one-cycle schedule in which the learning rate rises."""
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a checkpoint leaves: weights, and a training image beside its stylised version.
+
+    sample: uint8 [3, S, 2S]
+    """
+
+    weights: dict[str, Tensor]
+    sample: Tensor
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Checkpoints by their number of batches, and the losses (weighted means, one row a log)."""
+
+    checkpoints: dict[int, Kept]
+    losses: pd.DataFrame
+
+
+def train(
+    network: TransformationNetwork,
+    loss: PerceptualLoss,
+    crops: Crops,
+    settings: TrainingSettings,
+    device: torch.device,
+    checkpoint: Checkpoint,
+    stop: Stop,
+) -> Trained:
+    """Train a network of the loss's paintings with Adam (Johnson et al. 2016).
+
+    On from `checkpoint` where there is one. What of `network`, which is moved and changed, needs no
+    gradient stays as it is.
+    Raises `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not
+    finite or the loss explodes (the last checkpoint stays), InputError for fewer crops than a
+    batch holds.
+    """
+    if len(crops.training) < settings.batch:
+        raise InputError(
+            f"{len(crops.training)} crops are fewer than one batch of {settings.batch}; "
+            "give more photographs, or lower the batch"
+        )
+    if device.type == "cpu":
+        keep_freed_memory()
+    pairs = len(crops.training) if isinstance(crops, TargetCrops) else 0
+    folder = Path(checkpoint.path).parent / "kept"
+    run = TrainingRun(network, loss, settings, device, folder, pairs)
+    advice = (
+        "Lower style.training.schedule.learning_rate first, then the style weight, or train in "
+        "bf16 or float32."
+    )
+    rhythm = Rhythm(settings.batches, ("batch", "batches"), POLL, advice=advice)
+    loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
+    if not loop.restore(device):
+        run.start()
+    with Prefetched(crops, settings) as fetch:
+        name = f"{settings.batch} x {settings.size} px"
+        loop.run(name, lambda: run.step(fetch(run.done)))
+    return run.trained()
+
+
+class TrainingRun:
+    """The state of a training: all that changes from batch to batch."""
+
+    def __init__(
+        self,
+        network: TransformationNetwork,
+        loss: PerceptualLoss,
+        settings: TrainingSettings,
+        device: torch.device,
+        folder: Path,
+        pairs: int = 0,
+    ) -> None:
+        """pairs: how many pairs (`TargetCrops`) the batches are drawn from; 0 for crops alone."""
+        self._paintings, self._settings, self._pairs = loss.paintings, settings, pairs
+        self._device, self._folder = device, folder
+        self._network = network.to(device)
+        if device.type == "cuda":  # what its tensor cores read without a copy
+            self._network.to(memory_format=torch.channels_last)
+        self._updates = Updates(self._network, loss, settings, device)
+        self.done = 0
+        self._history: list[dict[str, float]] = []
+        self._kept: list[int] = []
+        self._summed = torch.zeros(len(TERMS), device=device)
+        self._recent: list[Tensor] = []
+        self._images = torch.empty(0)
+        self._styles: Tensor | None = None
+        self._seconds, self._clock = 0.0, time.perf_counter()
+
+    def start(self) -> None:
+        """Give a network with a palette the paintings' colours."""
+        if self._network.palette is not None:
+            self._network.palette.take([painting.cpu() for painting in self._paintings])
+
+    def step(self, crops: Tensor) -> None:
+        """Update the weights once on uint8 images [N, 3, S, S], or pairs [N, 6, S, S]."""
+        images = crops.to(self._device).float() / 255
+        styles = batch_styles(len(self._paintings), self._settings, self.done, self._pairs)
+        self._styles = styles if styles is None else styles.to(self._device)
+        rate = learning_rate(self.done, self._settings)
+        values = self._updates.step(images, self._styles, self.done, rate)
+        self._summed += values
+        self._recent.append(values)
+        self._images = images[:, :3]
+        self.done += 1
+
+    @property
+    def evaluation_due(self) -> bool:
+        """Whether losses are to be written down or weights to be kept."""
+        return self._log_due or self._keep_due
+
+    @property
+    def _log_due(self) -> bool:
+        return self._since_log() > 0 and self._ends(self._settings.log_every)
+
+    @property
+    def _keep_due(self) -> bool:
+        new = self.done > max(self._kept, default=0)
+        return new and self._ends(self._settings.checkpoint_every)
+
+    def _ends(self, every: int) -> bool:
+        """Whether a stretch of so many batches ends here, the last one included."""
+        return self.done % every == 0 or self.done == self._settings.batches
+
+    def evaluate(self) -> bool:
+        """Append a row of losses, write weights to choose from, or both."""
+        if self._log_due:
+            self._log()
+        keeping = self._keep_due
+        if keeping:
+            self._keep()
+        return keeping
+
+    def trouble(self) -> str:
+        """What is wrong with the losses since the last look, or with the weights; "" if nothing."""
+        recent, self._recent = self._recent, []
+        values = torch.stack(recent) if recent else self._summed[None]
+        finite, batch = values.isfinite().all(1), self.done - 1
+        mean, first = self._mean(), self._history[0]["total"] if self._history else 0.0
+        if not finite.all():
+            batch = self.done - len(recent) + int(finite.int().argmin())
+            wrong = f"the loss is not finite at batch {batch}"
+        elif not self._updates.finite():
+            wrong = f"weights are not finite after batch {batch}"
+        elif exploded(mean, first):
+            wrong = f"the mean loss up to batch {batch} is {mean:.3g}, at first it was {first:.3g}"
+        else:
+            return ""
+        rate = learning_rate(batch, self._settings)
+        return f"{wrong} (learning rate {rate:.3g}, precision {self._settings.precision})"
+
+    def _since_log(self) -> int:
+        """Batches since the history's last row."""
+        return self.done - (int(self._history[-1]["batch"]) if self._history else 0)
+
+    def _mean(self) -> float:
+        return float(self._summed.sum()) / max(1, self._since_log())
+
+    def _log(self) -> None:
+        """Append the means since the last row to the history."""
+        rows = self._history
+        means = (self._summed / self._since_log()).tolist()
+        named = dict(zip(TERMS, means, strict=True))
+        self._summed.zero_()
+        self._tick()
+        rows.append(
+            {
+                "batch": self.done,
+                **{name: value for name, value in named.items() if name != "gamut"},
+                "total": sum(means),
+                "learning_rate": learning_rate(self.done - 1, self._settings),
+                "seconds": round(self._seconds, 3),
+                "gamut": named["gamut"],
+            }
+        )
+
+    def _keep(self) -> None:
+        """Write the weights as they are, and a random training image with its stylised version."""
+        image = self._images[:1]
+        with torch.no_grad(), training_precision(self._device, self._settings.precision):
+            first = self._styles
+            network = self._network if first is None else self._network.of_each(first[:1])
+            stylised = network(image)
+        pair = torch.cat([image, stylised.float().clamp(0, 1)], 3)[0]
+        tensors = {
+            name: value.contiguous().cpu() for name, value in self._network.state_dict().items()
+        }
+        tensors["sample"] = (pair * 255).round().byte().cpu()
+        with atomic_path(self._file(self.done)) as temporary:
+            save_file(tensors, temporary)
+        self._kept.append(self.done)
+
+    def state(self) -> dict[str, Any]:
+        """All that the next batch depends on; weights to choose from lie in files of their own."""
+        self._tick()
+        return {
+            "done": self.done,
+            **self._updates.state(),
+            "history": self._history,
+            "kept": self._kept,
+            "summed": self._summed,
+            "seconds": self._seconds,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from a state."""
+        self.done, self._history, self._kept = state["done"], state["history"], state["kept"]
+        self._updates.restore(state)
+        self._summed.copy_(state["summed"])
+        self._seconds = state["seconds"]
+
+    def trained(self) -> Trained:
+        """All kept weights, read back from their files, and the history."""
+        checkpoints = {}
+        for batches in self._kept:
+            tensors = load_file(self._file(batches))
+            sample = tensors.pop("sample")
+            checkpoints[batches] = Kept(tensors, sample)
+        return Trained(checkpoints, pd.DataFrame(self._history))
+
+    def _file(self, batches: int) -> Path:
+        return self._folder / f"{batches:06d}.safetensors"
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        self._seconds += now - self._clock
+        self._clock = now
+
+
+def initial_network(architecture: Architecture, seed: int) -> TransformationNetwork:
+    """A network with PyTorch's default initialisation; leaves the global random state alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(keyed_generator(CPU, "network", seed).initial_seed())
+        return TransformationNetwork(architecture)
+
+
+def learning_rate(number: int, settings: TrainingSettings) -> float:
+    """Adam's rate for batch `number` (from 0)."""
+    if settings.schedule == "constant":
+        return settings.learning_rate
+    share = (number + 1) / settings.batches
+    if share < WARM_UP:
+        height = (1 - math.cos(math.pi * share / WARM_UP)) / 2
+    else:
+        height = (1 + math.cos(math.pi * (share - WARM_UP) / (1 - WARM_UP))) / 2
+    return settings.learning_rate * max(height, 1e-3)

@@ -1,0 +1,169 @@
+"""What a transformation network is trained on, batch by batch.
+
+Nothing is drawn from a running stream: a batch's images, crops and flips are functions of the
+seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
+"""
+
+import functools
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor
+
+from triptych.core.device import keyed_generator
+from triptych.core.errors import InputError
+from triptych.style.network.grain import REACH
+
+CPU = torch.device("cpu")
+
+
+class Crops(Protocol):
+    """Photographs of one size, such as `triptych.style.data.shards.Shards`.
+
+    Or photographs each with the picture that a style makes of it (`TargetCrops`): then an
+    image has six channels, and number n is of style n % styles.
+    """
+
+    training: range
+    validation: range
+
+    def batch(self, indices: Iterable[int]) -> Tensor:
+        """uint8 [n, 3 or 6, S, S]"""
+
+
+class Pictures(Crops, Protocol):
+    """Pictures of one style, and the numbers of the crops that they are of."""
+
+    sources: list[str]
+
+
+class TargetCrops:
+    """`Crops` whose batches are [n, 6, S, S]: a photograph's channels, then those of its picture.
+
+    Pair number n is of style n % styles; those held out come last.
+    """
+
+    def __init__(self, crops: Crops, pictures: Sequence[Pictures]) -> None:
+        """crops: the photographs;  pictures: of each style, as many of all.
+
+        Raises InputError where their numbers differ.
+        """
+        counts = {(len(each.training), len(each.validation)) for each in pictures}
+        if len(counts) != 1:
+            raise InputError(
+                f"the paintings have {sorted(counts)} pictures to learn from; expected as many of "
+                "each: make them anew"
+            )
+        ((training, validation),) = counts
+        self._crops, self._pictures, self.styles = crops, pictures, len(pictures)
+        self.training = range(training * self.styles)
+        self.validation = range(len(self.training), (training + validation) * self.styles)
+
+    def batch(self, indices: Iterable[int]) -> Tensor:
+        """uint8 [n, 6, S, S] of the pairs with these numbers, in this order."""
+        pairs = []
+        for index in indices:
+            number, style = divmod(int(index), self.styles)
+            pictures = self._pictures[style]
+            photograph = self._crops.batch([int(pictures.sources[number])])
+            pairs.append(torch.cat([photograph, pictures.batch([number])], 1))
+        return torch.cat(pairs)
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """Length, rhythm and rates; sizes in pixels, lengths in batches.
+
+    `schedule`: "constant" is the paper's and its models'; "one_cycle" rises to `learning_rate`
+    in the first quarter and falls to nothing, both along a cosine, which suits short trainings.
+    """
+
+    batches: int
+    batch: int
+    size: int
+    learning_rate: float
+    schedule: Literal["constant", "one_cycle"]
+    flips: bool
+    checkpoint_every: int
+    log_every: int
+    precision: str
+    seed: int
+
+
+class Prefetched:
+    """Batches of `crops` by number; the next one is decoded while the network computes."""
+
+    def __init__(self, crops: Crops, settings: TrainingSettings) -> None:
+        self._load: Callable[[int], Tensor] = functools.partial(load_batch, crops, settings)
+        self._pool = ThreadPoolExecutor(1)
+        self._next: tuple[int, Any] = (-1, None)
+
+    def __enter__(self) -> "Prefetched":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def __call__(self, number: int) -> Tensor:
+        ready, future = self._next
+        images = future.result() if ready == number else self._load(number)
+        self._next = (number + 1, self._pool.submit(self._load, number + 1))
+        return images
+
+
+def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
+    """Batch number `number` (from 0), uint8 [batch, 3 or 6, size, size]: cut, flipped at random."""
+    chosen = batch_indices(len(crops.training), settings.batch, settings.seed, number)
+    images = crops.batch(crops.training[index] for index in chosen)
+    generator = keyed_generator(CPU, "crops", settings.seed, number)
+    room = torch.tensor([side - settings.size for side in images.shape[-2:]])
+    if (room < 0).any():
+        raise InputError(
+            f"the crops are {images.shape[-1]}x{images.shape[-2]} pixels, smaller than the "
+            f"{settings.size} to train on; lower size"
+        )
+    offsets = (torch.rand(len(images), 2, generator=generator) * (room + 1)).long()
+    flipped = (torch.rand(len(images), generator=generator) < 0.5) & settings.flips
+    cut = [
+        image[:, top : top + settings.size, left : left + settings.size]
+        for image, (top, left) in zip(images, offsets.tolist(), strict=True)
+    ]
+    return torch.stack(
+        [image.flip(-1) if flip else image for image, flip in zip(cut, flipped, strict=True)]
+    )
+
+
+def batch_styles(
+    styles: int, settings: TrainingSettings, number: int, pairs: int = 0
+) -> Tensor | None:
+    """The style that each image of a batch is drawn for, [batch]; None where there is one.
+
+    pairs: how many there are of a photograph and its picture, each of a style of its own; 0: none
+    """
+    if styles == 1:
+        return None
+    if pairs:
+        numbers = batch_indices(pairs, settings.batch, settings.seed, number)
+        return torch.tensor(numbers) % styles
+    generator = keyed_generator(CPU, "styles", settings.seed, number)
+    return torch.randint(styles, (settings.batch,), generator=generator)
+
+
+def batch_corners(settings: TrainingSettings, number: int) -> Tensor:
+    """Where in the grain each image of a batch lies, [batch, 2] in pixels."""
+    generator = keyed_generator(CPU, "corners", settings.seed, number)
+    return torch.randint(REACH, (settings.batch, 2), generator=generator)
+
+
+def batch_indices(count: int, batch: int, seed: int, number: int) -> list[int]:
+    """Which of `count` crops make batch `number`; each once an epoch, the incomplete batch none."""
+    epoch, position = divmod(number, count // batch)
+    return _order(count, seed, epoch)[position * batch : (position + 1) * batch].tolist()
+
+
+@functools.lru_cache(maxsize=2)
+def _order(count: int, seed: int, epoch: int) -> Tensor:
+    return torch.randperm(count, generator=keyed_generator(CPU, "order", seed, epoch))

@@ -1,0 +1,307 @@
+"""The files of a training and of the choice of its checkpoint: read, trained on, written.
+
+`weights.safetensors` holds all checkpoints, "000500/conv1.conv2d.weight" and so on, and one
+metadata key "training" with the architecture and a record of the settings.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pandas as pd
+import torch
+from PIL import Image, ImageDraw, ImageFont
+from torch import Tensor
+
+from triptych.core.device import training_precision
+from triptych.core.errors import InputError
+from triptych.core.files import atomic_path, write_csv
+from triptych.core.oom_retry import OomRetry
+from triptych.core.progress import Progress
+from triptych.style.data.backbone import PoolingKind, load_backbone
+from triptych.style.data.images import read_image, resize
+from triptych.style.data.shards import Shards
+from triptych.style.data.tensor_files import read_tensors, write_tensors
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network_files import save_network
+from triptych.style.network.perceptual import LossSettings, PerceptualLoss
+from triptych.style.network.training import Trained
+from triptych.style.network.training_data import Crops, TargetCrops
+from triptych.style.network.update import ADVICE
+
+Path = str | os.PathLike[str]
+
+MARGIN = 6
+CAPTION = 18
+PAPER, INK, MARK = (255, 255, 255), (40, 40, 40), (200, 30, 40)
+"""A contact sheet's spaces in pixels, and its colours."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """Which painting and which variant of its training: the keys of every table's row."""
+
+    painting: str
+    variant: str
+
+    def named(self, table: pd.DataFrame) -> pd.DataFrame:
+        """`table` with the two in front."""
+        table = table.copy()
+        table.insert(0, "painting", self.painting)
+        table.insert(1, "variant", self.variant)
+        return table
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """All weights of a training by number of batches, their architecture and what made them."""
+
+    weights: dict[int, dict[str, Tensor]]
+    architecture: Architecture
+    record: dict[str, Any]
+
+
+def read_loss(
+    backbone: Path,
+    pooling: PoolingKind,
+    paintings: Sequence[Path],
+    size: int | None,
+    settings: LossSettings,
+    device: torch.device,
+) -> PerceptualLoss:
+    """The loss under the backbone and the paintings in these files.
+
+    size: the shorter side that a painting is resized to, in pixels; None leaves it as it is.
+    """
+    images = [read_image(painting) for painting in paintings]
+    if size is not None:
+        images = [resize(image, size) for image in images]
+    network = load_backbone(backbone, pooling=pooling).to(device)
+    if device.type == "cuda":  # what its tensor cores read without a copy
+        network.to(memory_format=torch.channels_last)
+    return PerceptualLoss(network, settings, [image.to(device) for image in images])
+
+
+def read_crops(crops: Path, index: Path, targets: Sequence[Path]) -> Crops:
+    """What is trained on: the crops, or pairs of a crop and its picture where there are any.
+
+    targets: for each style the file of its pictures and their index, in turn
+    """
+    photographs = Shards(crops, index)
+    if not targets:
+        return photographs
+    pictures = [Shards(*pair) for pair in zip(targets[::2], targets[1::2], strict=True)]
+    return TargetCrops(photographs, pictures)
+
+
+def write_training(
+    trained: Trained,
+    architecture: Architecture,
+    style: Style,
+    record: Mapping[str, Any],
+    *,
+    weights: Path,
+    losses: Path,
+    samples: Path,
+) -> None:
+    """Write all checkpoints, the losses and the sheet of samples; record: whatever JSON holds."""
+    tensors = {
+        f"{batches:06d}/{name}": value
+        for batches, kept in trained.checkpoints.items()
+        for name, value in kept.weights.items()
+    }
+    header = {"architecture": asdict(architecture), "record": {**asdict(style), **record}}
+    write_tensors(weights, tensors, "training", header)
+    write_csv(style.named(trained.losses), losses)
+    pairs = {batches: kept.sample for batches, kept in trained.checkpoints.items()}
+    captions = [f"{batches} batches" for batches in pairs]
+    columns = columns_for(len(pairs), widest=4)
+    with atomic_path(samples) as temporary:
+        contact_sheet(list(pairs.values()), captions, columns).save(temporary, "PNG", optimize=True)
+
+
+def read_checkpoints(path: Path) -> Checkpoints:
+    """What `write_training` wrote as weights. Raises InputError for another file."""
+    (architecture, record), tensors = read_tensors(
+        path,
+        "training",
+        lambda header: (Architecture(**header["architecture"]), dict(header["record"])),
+        "the weights of all checkpoints that style_train writes",
+    )
+    weights: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        batches, _, name = key.partition("/")
+        weights.setdefault(int(batches), {})[name] = value
+    return Checkpoints(weights, architecture, record)
+
+
+def select_network(
+    checkpoints: Checkpoints,
+    loss: PerceptualLoss,
+    crops: Crops,
+    content: Tensor,
+    batch: int,
+    precision: str,
+    device: torch.device,
+    *,
+    network: Path,
+    selection: Path,
+    sheet: Path,
+) -> None:
+    """Choose a checkpoint and write it, the validation losses, and `content` through them all.
+
+    content: [3, H, W] in [0, 1]. The network's record is the training's with `batches`, the
+    number of batches of the chosen one, and its `validation` losses.
+    """
+    weights, architecture = checkpoints.weights, checkpoints.architecture
+    table = select(checkpoints, loss, crops, batch, precision, device)
+    marked = table["chosen"].tolist().index(True)
+    row = table.iloc[marked]
+    record = {
+        **checkpoints.record,
+        "batches": int(row["batch"]),
+        "validation": {name: float(row[name]) for name in ("content", "style", "total")},
+    }
+    save_network(network, with_weights(architecture, weights[record["batches"]]), record)
+    write_csv(Style(record["painting"], record["variant"]).named(table), selection)
+    images = through_checkpoints(checkpoints, content)
+    captions = [
+        f"{number} batches, {total:.3g}"
+        for number, total in zip(table["batch"], table["total"], strict=True)
+    ]
+    columns = columns_for(len(images), aspect=architecture.styles)
+    with atomic_path(sheet) as temporary:
+        contact_sheet(images, captions, columns, marked).save(temporary, "PNG", optimize=True)
+
+
+def select(
+    checkpoints: Checkpoints,
+    loss: PerceptualLoss,
+    crops: Crops,
+    batch: int,
+    precision: str,
+    device: torch.device,
+) -> pd.DataFrame:
+    """Losses on the crops held out of training, one row a checkpoint, the lowest total chosen.
+
+    Columns batch, content, style, total, chosen; weighted means over the crops, `total` being the
+    training loss without its temporal term. Of equal losses the earlier checkpoint is chosen.
+    Raises InputError when no crops are held out, or no checkpoint has a finite loss.
+    """
+    if not crops.validation:
+        raise InputError(
+            "no crops are held out of training, so there is nothing to choose a checkpoint by; "
+            "make the crops anew with some held out"
+        )
+    rows = []
+    with Progress("checkpoints", len(checkpoints.weights), "checkpoints") as progress:
+        for number, weights in sorted(checkpoints.weights.items()):
+            network = with_weights(checkpoints.architecture, weights).to(device)
+            means = validation_losses(network, loss, crops, batch, precision, device)
+            rows.append({"batch": number, **means})
+            progress.advance()
+    losses = pd.DataFrame(rows)
+    finite = losses[losses["total"].abs() < float("inf")]
+    if finite.empty:
+        raise InputError(
+            f"none of the {len(losses)} checkpoints has a finite loss on the held-out crops; "
+            "train anew with a lower learning_rate"
+        )
+    return losses.assign(chosen=losses["batch"] == finite["batch"].iloc[finite["total"].argmin()])
+
+
+def validation_losses(
+    network: TransformationNetwork,
+    loss: PerceptualLoss,
+    crops: Crops,
+    batch: int,
+    precision: str,
+    device: torch.device,
+) -> dict[str, float]:
+    """Weighted content and style, and the total with total variation.
+
+    Means over crops and styles; of pairs with a picture each is of one style.
+    """
+    of_styles = network.alone()
+    step = len(of_styles) if isinstance(crops, TargetCrops) else 1
+
+    def means(size: int) -> dict[str, float]:
+        sums, count = {"content": 0.0, "style": 0.0, "total": 0.0}, 0
+        for style, alone in enumerate(of_styles):
+            numbers = crops.validation[style % step :: step]
+            for start in range(0, len(numbers), size):
+                images = crops.batch(numbers[start : start + size]).to(device).float() / 255
+                photographs, contents = images[:, :3], images[:, -3:]
+                styles = torch.full((len(images),), style, device=device)
+                with torch.no_grad(), training_precision(device, precision):
+                    terms = loss.terms(contents, alone(photographs), styles)
+                values = {name: float(value) * len(images) for name, value in terms.items()}
+                sums["content"] += values["content"]
+                sums["style"] += values["style"]
+                sums["total"] += sum(values.values())
+                count += len(images)
+        return {name: value / count for name, value in sums.items()}
+
+    return OomRetry(batch, "images", ADVICE).run(means)
+
+
+def with_weights(
+    architecture: Architecture, weights: Mapping[str, Tensor]
+) -> TransformationNetwork:
+    """A network that holds `weights`, on the CPU, for inference."""
+    network = TransformationNetwork(architecture)
+    network.load_state_dict(dict(weights))
+    return network.eval().requires_grad_(False)
+
+
+def through_checkpoints(checkpoints: Checkpoints, image: Tensor) -> list[Tensor]:
+    """`image` [3, H, W] in [0, 1] as each checkpoint stylises it, in order: uint8 [3, H, S W].
+
+    One beside the other for each of S styles.
+    """
+    stylised = []
+    for _, weights in sorted(checkpoints.weights.items()):
+        networks = with_weights(checkpoints.architecture, weights).alone()
+        with torch.no_grad():
+            result = torch.cat([network(image[None])[0] for network in networks], 2)
+        stylised.append((result.clamp(0, 1) * 255).round().byte())
+    return stylised
+
+
+def contact_sheet(
+    images: Sequence[Tensor],
+    captions: Sequence[str],
+    columns: int,
+    marked: int | None = None,
+) -> Image.Image:
+    """A sheet of uint8 images [3, H, W], row by row, each above its caption.
+
+    Images may differ in size; a cell is as large as the largest. `marked` is the number of the
+    image that gets a red frame and a red caption.
+    """
+    height = max(image.shape[1] for image in images)
+    width = max(image.shape[2] for image in images)
+    columns = min(columns, len(images))
+    rows = -(-len(images) // columns)
+    across, down = width + MARGIN, height + CAPTION + MARGIN
+    sheet = Image.new("RGB", (columns * across + MARGIN, rows * down + MARGIN), PAPER)
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(12)
+    for number, (image, caption) in enumerate(zip(images, captions, strict=True)):
+        row, column = divmod(number, columns)
+        left, top = MARGIN + column * across, MARGIN + row * down
+        sheet.paste(Image.fromarray(image.permute(1, 2, 0).numpy()), (left, top))
+        colour = MARK if number == marked else INK
+        draw.text((left + 2, top + height + 2), caption, colour, font)
+        if number == marked:
+            frame = (left - 3, top - 3, left + image.shape[2] + 2, top + image.shape[1] + 2)
+            draw.rectangle(frame, outline=MARK, width=3)
+    return sheet
+
+
+def columns_for(count: int, widest: int = 8, aspect: float = 1.0) -> int:
+    """Columns that make `count` images a sheet about as wide as it is tall, at most `widest`.
+
+    aspect: an image's width over its height.
+    """
+    return max(1, min(widest, round((count / aspect) ** 0.5)))

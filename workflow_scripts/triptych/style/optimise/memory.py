@@ -1,0 +1,73 @@
+"""How much memory an image takes while it is optimised."""
+
+import math
+from functools import lru_cache
+
+from triptych.style.data.architectures import (
+    ORIENTED,
+    ORIENTED_FILTERS,
+    Architecture,
+    Pooling,
+)
+from triptych.style.optimise.presets import Choices
+from triptych.style.optimise.tiles import tiling
+
+
+def images_at_once(
+    architecture: Architecture, choices: Choices, height: int, width: int, memory_bytes: float
+) -> int:
+    """How many images fit into the memory while they are optimised side by side; at least one."""
+    fitting = memory_bytes / bytes_an_image(architecture, choices, height, width)
+    return max(1, int(min(fitting, 2**20)))
+
+
+def bytes_an_image(architecture: Architecture, choices: Choices, height: int, width: int) -> int:
+    """About how many bytes an image takes while it is optimised: features, optimiser, history."""
+    return network_bytes(architecture, choices, height, width) + state_bytes(choices, height, width)
+
+
+@lru_cache(maxsize=64)
+def network_bytes(
+    architecture: Architecture,
+    choices: Choices,
+    height: int,
+    width: int,
+    side: int | None = None,
+) -> int:
+    """What features take: of the image as one, or of one tile of `side` and the content target.
+
+    Each convolution's and ReLU's output is kept for the backward pass, where the widest layer
+    stands a few more times.
+    """
+    content = 0
+    if side is not None:
+        cut = tiling(architecture, choices.layers, height, width, side)
+        name = choices.content_layer
+        content = architecture.channels(name) * math.prod(cut.shapes[name])
+        height, width = cut.largest
+    own = [name for name in choices.layers if name not in ORIENTED]
+    deepest = max((architecture.layer_names.index(name) for name in own), default=-1)
+    wanted = architecture.layer_names[: deepest + 1]
+    # Of the oriented filters: the responses, both signs of them, and what of these is above zero.
+    kept = sum(
+        5 * ORIENTED_FILTERS * (height >> level) * (width >> level)
+        for level, name in enumerate(ORIENTED)
+        if name in choices.layers
+    )
+    widest = 0
+    for layer in architecture.layers:
+        if isinstance(layer, Pooling):
+            height, width = height // layer.stride, width // layer.stride
+            continue
+        if layer.name not in wanted:
+            break
+        height, width = height // layer.stride, width // layer.stride
+        numbers = layer.outputs * height * width
+        kept, widest = kept + 2 * numbers, max(widest, numbers)
+    return 4 * (kept + 4 * widest + content)
+
+
+def state_bytes(choices: Choices, height: int, width: int) -> int:
+    """What the optimiser, its history and the images that it moves take."""
+    history = 2 * choices.history if choices.optimizer == "lbfgs" else 2
+    return 4 * (history + 8) * 3 * height * width

@@ -1,0 +1,177 @@
+"""Coarse to fine: a batch of images optimised at growing sizes, each begun from the one before.
+
+A layer sees the same number of pixels at every size, so what is painted small and enlarged has
+larger strokes than the full size alone would give, and reaches them sooner (Gatys et al. 2016 in
+their notebook, and 2017). But strokes as large as a building replace it: so coarse scales weigh the
+content more, and what they come to is enlarged with the detail that the photograph has beyond them
+(docs/style-presets.md, "Coarse to fine").
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor
+
+from triptych.core.errors import InputError
+from triptych.core.memory import return_freed_memory
+from triptych.style.data.backbone import Backbone
+from triptych.style.data.enlarging import enlarged
+from triptych.style.data.images import resize_to, shape_along
+from triptych.style.optimise.gatys import Optimisation
+from triptych.style.optimise.presets import Choices
+from triptych.style.optimise.styles import Painting
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A part of the way.
+
+    size:        its sides, of the full size's
+    content:     factor of the content's weight
+    evaluations: of each image
+    """
+
+    size: float
+    content: float
+    evaluations: int
+
+    def shape(self, height: int, width: int) -> tuple[int, int]:
+        """Sides of an image which is `height` x `width` in full."""
+        return shape_along(height, width, max(1, round(self.size * min(height, width))))
+
+
+def scales(contents: Sequence[float], evaluations: Sequence[int]) -> list[Scale]:
+    """One for each factor of the content's weight, coarse to fine, each half the next one's size.
+
+    `evaluations` are as many, or one number for all. Raises InputError for another count.
+    """
+    count = len(contents)
+    if len(evaluations) not in (1, count):
+        raise InputError(
+            f"{len(evaluations)} numbers of evaluations for {count} scales; expected one for each, "
+            "coarse to fine, or one for all"
+        )
+    each = list(evaluations) * (count if len(evaluations) == 1 else 1)
+    sizes = [0.5 ** (count - 1 - number) for number in range(count)]
+    return [Scale(*of) for of in zip(sizes, contents, each, strict=True)]
+
+
+class CoarseToFine:
+    """A batch on its way through the scales: a training, for `core.training_loop`.
+
+    Nothing of it diverges as a whole: an image that does goes on at the next scale from its last
+    good state.
+
+    images: [N, 3, H, W] in [0, 1], at the full size
+    styles: N, of paintings as large as they came
+    stroke: the paintings' size against the images', along their shorter sides
+    side:   of tiles, in pixels, that images are worked in; None: as one
+    """
+
+    def __init__(
+        self,
+        images: Tensor,
+        styles: Sequence[Sequence[Painting]],
+        backbone: Backbone,
+        choices: Choices,
+        through: Sequence[Scale],
+        *,
+        stroke: float,
+        seeds: Sequence[int],
+        side: int | None = None,
+    ) -> None:
+        self._originals, self._styles, self._backbone = images, styles, backbone
+        self._choices, self.scales, self._stroke = choices, list(through), stroke
+        self._seeds, self._side = seeds, side
+        self._number = 0  # of the scale that goes
+        self._going: Optimisation | None = None
+        self._finished: Tensor | None = None
+        self.reasons: list[str] = []
+        """Why images were stopped early, for people."""
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of each image in all; one that stops early counts as if it had gone on."""
+        return sum(scale.evaluations for scale in self.scales)
+
+    @property
+    def done(self) -> int:
+        """Evaluations so far."""
+        before = sum(scale.evaluations for scale in self.scales[: self._number])
+        return before + (self._going.done if self._going else 0)
+
+    @property
+    def images(self) -> Tensor:
+        """The images as they stand, at the scale that goes: [N, 3, h, w] in [0, 1]."""
+        if self._going is not None:
+            return self._going.images
+        return self._originals if self._finished is None else self._finished
+
+    def step(self) -> None:
+        """Evaluate every image once."""
+        if self._going is None:
+            self._going = self._begun()
+        self._going.advance()
+
+    def _begun(self) -> Optimisation:
+        scale = self.scales[self._number]
+        height, width = scale.shape(*self._originals.shape[2:])
+        small = resize_to(self._originals, height, width)
+        known: dict[int, list[Painting]] = {}  # so that what is given twice is measured once
+        for style in self._styles:
+            if id(style) not in known:
+                known[id(style)] = [each.at(height, width, self._stroke) for each in style]
+        return Optimisation(
+            list(small),
+            [known[id(style)] for style in self._styles],
+            self._backbone,
+            replace(self._choices, content_weight=scale.content * self._choices.content_weight),
+            scale.evaluations,
+            self._seeds,
+            None if self._finished is None else self._enlarged(self._finished, small),
+            self._side,
+        )
+
+    def _enlarged(self, before: Tensor, images: Tensor) -> Tensor:
+        """What the scale before came to, at this one's size, with the photograph's own detail."""
+        return enlarged(before, resize_to(self._originals, *before.shape[2:]), images)
+
+    @property
+    def evaluation_due(self) -> bool:
+        """Whether the scale that goes has ended."""
+        return self._going is not None and self._going.finished
+
+    def evaluate(self) -> bool:
+        """Go over to the next scale."""
+        assert self._going is not None
+        result = self._going.result()
+        height, width = result.images.shape[2:]
+        self.reasons += [f"at {width}x{height}: {reason}" for reason in result.reasons if reason]
+        self._finished, self._going = result.images, None
+        self._number += 1
+        return_freed_memory()  # in pieces of this scale's sizes, which the next has no use for
+        return True
+
+    def trouble(self) -> str:
+        """None that is the whole batch's."""
+        return ""
+
+    def state(self) -> dict[str, Any]:
+        """What `restore` goes on from; of a batch that has ended little more than the images."""
+        going = None if self._going is None else self._going.state()
+        return {
+            "number": self._number,
+            "finished": self._finished,
+            "reasons": self.reasons,
+            "going": going,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what another object of the same arguments gave as `state`."""
+        self._number, self._finished = state["number"], state["finished"]
+        self.reasons = state["reasons"]
+        self._going = None
+        if state["going"] is not None:
+            self._going = self._begun()
+            self._going.restore(state["going"])

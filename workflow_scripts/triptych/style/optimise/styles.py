@@ -1,0 +1,78 @@
+"""What a style is: a painting, or several mixed by weights, each with a mask of what counts.
+
+Mixed paintings have one target, the weighted mean of their Gram matrices over positions. That is
+the Gram matrix of a canvas of which each painting covers its share, and, where losses are squared
+distances that no target scales, it has the gradient of the weighted sum of the paintings' losses,
+from which it differs by a constant (`tests/style/test_styles.py` proves both). Mixing targets is
+also how crowsonkb/style-transfer-pytorch blends styles.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from triptych.style.data.images import resize_to, shape_along
+
+
+@dataclass(frozen=True)
+class Painting:
+    """A painting, how much it counts beside others, and what of it.
+
+    image:  [3, h, w] in [0, 1]
+    weight: above 0, against the others'
+    mask:   [1, h, w] in [0, 1], what of the painting is looked at; None: all of it
+    """
+
+    image: Tensor
+    weight: float = 1.0
+    mask: Tensor | None = None
+
+    def to(self, device: torch.device) -> "Painting":
+        """The painting on a device."""
+        mask = None if self.mask is None else self.mask.to(device)
+        return Painting(self.image.to(device), self.weight, mask)
+
+    def at(self, height: int, width: int, scale: float = 1.0) -> "Painting":
+        """The painting `scale` times as large as an image of that size, measured along the shorter
+        sides. A larger painting makes larger strokes."""
+        side = max(1, round(scale * min(height, width)))
+        shape = shape_along(self.image.shape[1], self.image.shape[2], side)
+        mask = None if self.mask is None else resize_to(self.mask, *shape)
+        return Painting(resize_to(self.image, *shape), self.weight, mask)
+
+
+Style = Tensor | Sequence[Painting]
+"""A painting [3, h, w], or several that are mixed."""
+
+
+def style_targets(
+    style: Style, grams_of: Callable[[Tensor, Tensor | None], list[Tensor]]
+) -> list[Tensor]:
+    """Gram matrices [C, C] over positions that images of a style are compared with, one a layer.
+
+    grams_of: those of a painting [1, 3, h, w] and its mask
+    """
+    paintings = [Painting(style)] if isinstance(style, Tensor) else list(style)
+    measured = [grams_of(each.image[None], each.mask) for each in paintings]
+    if len(measured) == 1:
+        return measured[0]
+    shares = measured[0][0].new_tensor([each.weight for each in paintings])
+    shares = shares / shares.sum()
+    return [
+        torch.einsum("k,kij->ij", shares, torch.stack(grams))
+        for grams in zip(*measured, strict=True)
+    ]
+
+
+def guide(mask: Tensor, shape: tuple[int, int]) -> Tensor:
+    """What features of that shape (height, width) are multiplied by, [1, H, W].
+
+    How much of a mask [1, h, w] lies at each position, scaled so that a Gram matrix's mean over
+    positions is one over the mask, weighted by its square: guided Gram matrices (Gatys et al. 2017,
+    "Controlling perceptual factors in neural style transfer", section 4).
+    """
+    share = functional.adaptive_avg_pool2d(mask, shape)
+    return share / share.square().mean().sqrt()

@@ -1,0 +1,194 @@
+"""Long frames of what was run: losses, times and quality of Version 1, seconds of Version 2."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+import pandas as pd
+
+from triptych.report.palette import label
+from triptych.report.tables import with_cells
+from triptych.style.report.labels import ARCHITECTURE_LABELS, MEASURE_LABELS
+
+DESCRIBED = [
+    "content",
+    "painting",
+    "backbone",
+    "architecture",
+    "weights",
+    "preset",
+    "rates",
+    "optimizer",
+    "content_loss",
+    "initialisation",
+    "size",
+    "status",
+]
+UNITS = {
+    "relative_loss_final": "relative to the first total loss",
+    "seconds": "seconds",
+    "evaluations_done": "evaluations",
+    **dict.fromkeys(MEASURE_LABELS, ""),
+}
+
+
+def described(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
+    """The runs of one experiment, first repeats alone. Raises ValueError where there are none."""
+    chosen = runs[runs["experiment"] == experiment]
+    if chosen.empty:
+        raise ValueError(
+            f"no run of experiment {experiment!r}; there are: {sorted(set(runs['experiment']))}"
+        )
+    return chosen[chosen["repeat"] == chosen["repeat"].min()].reset_index(drop=True)
+
+
+def history_long(
+    history: pd.DataFrame, runs: pd.DataFrame, *, experiment: str, scale: str
+) -> pd.DataFrame:
+    """Total, style and content loss of each evaluation over the run's first total loss.
+
+    One row an evaluation and term (`term`: total, style, content), with what describes its
+    run. Losses of runs that weigh their terms differently share no unit; relative ones do.
+    """
+    chosen = described(runs, experiment)
+    wanted = history[(history["experiment"] == experiment) & history["run"].isin(chosen["run"])]
+    ordered = wanted.sort_values(["run", "evaluation"], kind="stable")
+    keys = ["experiment", "run", "evaluation"]
+    first = ordered.groupby("run")["total"].transform("first")
+    long = ordered.assign(first=first).melt(
+        [*keys, "first"], ["total", "style", "content"], "term", "loss"
+    )
+    long["value"] = long["loss"] / long.pop("first")
+    names = [column for column in DESCRIBED if column in chosen]
+    long = long.merge(chosen[["run", *names]], on="run")
+    return with_cells(long, unit=UNITS["relative_loss_final"], scale=scale)
+
+
+def smoothed(line: pd.Series) -> pd.Series:
+    """Running median over a tenth of the evaluations (at least three): steps of a line search
+    that overshoot are no trend."""
+    window = max(len(line) // 10 | 1, 3)
+    return line.rolling(window, center=True, min_periods=1).median()
+
+
+def backbone_name(architecture: str, weights: str) -> str:
+    """`VGG-19`, or with its weights where they are not ImageNet's: `narrow VGG (embedded)`."""
+    name = label(ARCHITECTURE_LABELS, str(architecture))
+    if weights == "imagenet":
+        return name
+    return f"{name} ({weights if weights == 'embedded' else 'own weights'})"
+
+
+def results_long(
+    runs: pd.DataFrame, quality: pd.DataFrame | None = None, *, experiment: str, scale: str
+) -> pd.DataFrame:
+    """One row a run of the experiment and measure: final relative loss, seconds, evaluations and,
+    where `quality` (rows of quality.csv) is given, its four measures."""
+    chosen = described(runs, experiment)
+    if quality is not None:
+        own = quality[(quality["version"] == 1) & (quality["experiment"] == experiment)]
+        measures = own.drop_duplicates("run")[["run", *MEASURE_LABELS]]
+        chosen = chosen.merge(measures, on="run", how="left")
+    keys = ["experiment", "run", *(name for name in DESCRIBED if name in chosen)]
+    return _by_measure(chosen, keys, scale)
+
+
+def versions_long(
+    runs: pd.DataFrame,
+    stylised: pd.DataFrame,
+    quality: pd.DataFrame,
+    *,
+    content: str,
+    painting: str,
+    scale: str,
+) -> pd.DataFrame:
+    """Figure 1's numbers: seconds and quality of both versions for one content and painting.
+
+    runs: of Version 1, experiment `paintings`. stylised: rows of stylised/*/runs.csv.
+    Raises ValueError where either version was not run on this pair.
+    """
+    pair = {"content": content, "painting": painting}
+    own = _of_pair(runs, pair, "Version 1")
+    first = results_long(own, quality, experiment="paintings", scale=scale)
+    measured = quality[quality["version"] == 2].drop_duplicates([*pair])
+    row = _of_pair(stylised, pair, "Version 2").head(1)
+    row = row.merge(measured[[*pair, *MEASURE_LABELS]], on=[*pair], how="left")
+    second = _by_measure(row, ["painting", "content", "origin", "width", "batches"], scale)
+    first.insert(0, "version", 1)
+    second.insert(0, "version", 2)
+    return pd.concat([first, second], ignore_index=True)
+
+
+def styles_long(stylised: pd.DataFrame, contents: Sequence[str], *, scale: str) -> pd.DataFrame:
+    """Seconds of one photograph in each style; the photographs take turns.
+
+    stylised: rows of stylised/*/runs.csv.
+    """
+    turns = zip(stylised["painting"].unique(), itertools.cycle(contents), strict=False)
+    return pd.concat(
+        [
+            stylised_long(stylised, content=content, painting=str(painting), scale=scale)
+            for painting, content in turns
+        ],
+        ignore_index=True,
+    )
+
+
+def stylised_long(
+    stylised: pd.DataFrame, *, content: str, painting: str, scale: str
+) -> pd.DataFrame:
+    """Figure 8's numbers: seconds of one image stylised by Version 2, and what describes it."""
+    row = _of_pair(stylised, {"content": content, "painting": painting}, "Version 2").head(1)
+    return with_cells(row.rename(columns={"seconds": "value"}), unit="seconds", scale=scale)
+
+
+def target_times(
+    histories: Iterable[pd.DataFrame], runs: Iterable[pd.DataFrame], parts: Sequence[float]
+) -> pd.DataFrame:
+    """Seconds and evaluations until the loss first falls to each part of its first value.
+
+    histories, runs: history.csv and runs.csv of experiments. Columns as in
+    results/style/timing/targets.csv; `reached` is False where a run ended above the target.
+    """
+    rows = []
+    for history, table in zip(histories, runs, strict=True):
+        for _, run in table.iterrows():
+            of_run = history[history["run"] == run["run"]].sort_values("evaluation")
+            relative = of_run["total"] / of_run["total"].iloc[0]
+            for part in parts:
+                below = of_run[relative <= part].head(1)
+                reached = not below.empty
+                rows.append(
+                    {
+                        **run[["experiment", "run", "backbone", "optimizer", "rates"]],
+                        "relative_loss": part,
+                        "seconds": below["seconds"].item() if reached else None,
+                        "evaluations": below["evaluation"].item() if reached else None,
+                        "reached": reached,
+                        **run[["size", "device"]],
+                    }
+                )
+    return pd.DataFrame(rows)
+
+
+def measured(long: pd.DataFrame, measure: str, **where: object) -> float:
+    """One number of a long frame (nan where there is none)."""
+    cells = long[long["measure"] == measure]
+    for column, value in where.items():
+        cells = cells[cells[column] == value]
+    return float(cells["value"].iloc[0]) if len(cells) else float("nan")
+
+
+def _by_measure(frame: pd.DataFrame, keys: Sequence[str], scale: str) -> pd.DataFrame:
+    """A row for each of the frame's rows and measure that has a value."""
+    measures = [name for name in UNITS if name in frame and name not in keys]
+    long = frame.melt([*keys], measures, "measure", "value").dropna(subset="value")
+    cells = with_cells(long.reset_index(drop=True), unit="", scale=scale)
+    cells["unit"] = cells["measure"].map(UNITS)
+    return cells
+
+
+def _of_pair(frame: pd.DataFrame, pair: dict[str, str], version: str) -> pd.DataFrame:
+    chosen = frame[(frame[list(pair)] == list(pair.values())).all(axis=1)]
+    if chosen.empty:
+        raise ValueError(f"{version} was not run on {pair['content']} with {pair['painting']}")
+    return chosen
