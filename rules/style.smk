@@ -38,8 +38,8 @@ wildcard_constraints:
 rule style_optimize:
     """Version 1: optimise all images of one experiment, many at once."""
     input:
-        contents=lambda w: style_contents(w.experiment),
-        paintings=lambda w: style_paintings(w.experiment),
+        contents=lambda w: style_images("contents", w.experiment),
+        paintings=lambda w: style_images("paintings", w.experiment),
         backbones=found(
             lambda w: map(STYLE.backbone, STYLE.names("backbone", w.experiment))
         ),
@@ -165,12 +165,8 @@ rule style_select:
     resources:
         gpu=GPU,
     params:
-        pooling=TRAINING["pooling"],
-        painting_size=TRAINING["painting_size"],
+        training=TRAINING,
         losses=lambda w: STYLE.losses(w.variant),
-        batch=TRAINING["schedule"]["batch"],
-        precision=TRAINING["schedule"]["precision"],
-        sheet_size=TRAINING["sheet_size"],
         device=config["device"],
         code=code("style_select"),
     script:

@@ -6,16 +6,10 @@ CROPS = f"results/style/photographs/{PHOTOGRAPHS['source']}"
 """Where the training photographs lie."""
 
 
-def style_contents(*experiments):
-    """The photographs of these experiments, or of all."""
-    names = STYLE.names("content", *experiments)
-    return expand("results/style/contents/{name}.png", name=names)
-
-
-def style_paintings(*experiments):
-    """The paintings of these experiments, or of all."""
-    names = STYLE.names("painting", *experiments)
-    return expand("results/style/paintings/{name}.png", name=names)
+def style_images(kind, *experiments):
+    """The contents or paintings of these experiments, or of all."""
+    names = STYLE.names(kind.removesuffix("s"), *experiments)
+    return expand("results/style/{kind}/{name}.png", kind=kind, name=names)
 
 
 def style_experiments(file, *names):
@@ -57,31 +51,11 @@ rule style_download_coco:
         "../workflow_scripts/style/download_coco.py"
 
 
-rule style_prepare_coco:
-    """Decode COCO once, into one file of crops with an index."""
-    input:
-        archive="results/style/downloads/train2017.zip",
-    output:
-        crops="results/style/photographs/coco/crops.bin",
-        index="results/style/photographs/coco/index.csv",
-        skipped="results/style/photographs/coco/skipped.csv",
-    log:
-        "results/logs/style_prepare_coco/style_prepare_coco.log",
-    benchmark:
-        "results/benchmarks/style_prepare_coco/style_prepare_coco.tsv"
-    conda:
-        "../envs/style.yaml"
-    threads: 8
-    params:
-        size=PHOTOGRAPHS["size"],
-        validation=PHOTOGRAPHS["validation"],
-        code=code("style_prepare_coco"),
-    script:
-        "../workflow_scripts/style/prepare_coco.py"
-
-
 rule style_prepare_photographs:
-    """Cut training crops out of a folder of photographs, or of the bundled ones."""
+    """Cut training crops out of COCO, a folder of photographs, or the bundled ones."""
+    input:
+        archive=lambda w: ["results/style/downloads/train2017.zip"]
+        * (w.source == "coco"),
     output:
         crops="results/style/photographs/{source}/crops.bin",
         index="results/style/photographs/{source}/index.csv",
@@ -91,18 +65,13 @@ rule style_prepare_photographs:
     benchmark:
         "results/benchmarks/style_prepare_photographs/{source}.tsv"
     wildcard_constraints:
-        source="embedded|folder",
+        source="coco|embedded|folder",
     conda:
         "../envs/style.yaml"
+    threads: lambda w: 8 if w.source == "coco" else 1
     params:
         source="{source}",
-        path=PHOTOGRAPHS.get("path"),
-        size=PHOTOGRAPHS["size"],
-        validation=PHOTOGRAPHS["validation"],
-        crops=PHOTOGRAPHS["crops"],
-        seed=PHOTOGRAPHS["seed"],
-        generated=PHOTOGRAPHS["generated"],
-        reserved=PHOTOGRAPHS["reserved"],
+        photographs=PHOTOGRAPHS,
         code=code("style_prepare_photographs"),
     script:
         "../workflow_scripts/style/prepare_photographs.py"

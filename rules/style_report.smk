@@ -38,8 +38,8 @@ rule style_draw_optimisation:
         runs=style_experiments("runs.csv", "backbones", "optimizers"),
         history=style_experiments("history.csv", "backbones", "optimizers"),
         images=style_experiments("images", "backbones", "optimizers"),
-        contents=style_contents(),
-        paintings=style_paintings(),
+        contents=style_images("contents"),
+        paintings=style_images("paintings"),
     output:
         figure2=figure("style_figure2", "Figure 2", "loss history by backbone"),
         figure3=figure("style_figure3", "Figure 3", "results by backbone"),
@@ -89,8 +89,8 @@ rule style_draw_gallery:
     input:
         runs=style_experiments("runs.csv", "paintings", "sizes"),
         images=style_experiments("images", "paintings", "sizes"),
-        contents=style_contents(),
-        paintings=style_paintings(),
+        contents=style_images("contents"),
+        paintings=style_images("paintings"),
     output:
         figure7=figure("style_figure7", "Figure 7", "several styles"),
         sizes=figure("style_sizes", "Sizes", "Version 1 by image size"),
@@ -135,8 +135,8 @@ rule style_presets:
         runs="results/style/optimize/presets/runs.csv",
         history="results/style/optimize/presets/history.csv",
         images="results/style/optimize/presets/images",
-        contents=style_contents("presets"),
-        paintings=style_paintings("presets"),
+        contents=style_images("contents", "presets"),
+        paintings=style_images("paintings", "presets"),
     output:
         figure("style_presets", "Presets", "text, code and tuned settings"),
     log:
@@ -234,7 +234,7 @@ rule style_draw_results:
         paintings_images="results/style/optimize/paintings/images",
         initialisations_runs="results/style/optimize/initialisations/runs.csv",
         initialisations_images="results/style/optimize/initialisations/images",
-        contents=style_contents(),
+        contents=style_images("contents"),
         paintings=expand("results/style/paintings/{name}.png", name=PAINTINGS_SHOWN),
     output:
         styles=figure("style_styles", "Styles", "paintings, photographs in each style"),

@@ -54,7 +54,7 @@ def test_a_style_training_ends_with_the_same_network(
 
 def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
     """With a last part that is smaller, in float64: a mean of parts' means would be wrong."""
-    from triptych.style.network.update import Updates
+    from triptych.style.network.training import TrainingRun
 
     found = []
     for size in (3, 2, 1):
@@ -62,11 +62,11 @@ def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
         network = TransformationNetwork(small.SMALL).double()
         backbone = small.style.random_backbone().double()
         loss = PerceptualLoss(backbone, small.style.LOSSES, [small.style.painting().double()])
-        updates = Updates(network, loss, small.style.TRAINING, small.CPU)
+        run = TrainingRun(network, loss, small.style.TRAINING, small.CPU, tmp_path)
         batch = small.style.Noise().batch(range(3))[:, :, :20, :20].double() / 255
         disturbance = loss.disturbance(batch, torch.Generator().manual_seed(1))
         corners = torch.tensor([[0, 0], [3, 5], [-40, 7]])
-        values = updates._gradients(batch, None, corners, disturbance, size)
+        values = run._gradients(batch, None, corners, disturbance, size)
         found.append([values.double(), *(p.grad for p in network.parameters())])
     for parts in found[1:]:
         for one, other in zip(parts, found[0], strict=True):

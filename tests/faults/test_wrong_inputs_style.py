@@ -208,17 +208,8 @@ def test_of_training_photographs_the_broken_are_listed_and_the_others_cut(
 ):
     (folder / "leads nowhere.png").symlink_to("gone.png")  # is no file, and not looked at
     (folder / "folder.png").mkdir()
-    params = {"crops": 0, "seed": 0, "reserved": []}
-    sandbox.rule(
-        "style_prepare_photographs",
-        {},
-        CROPS,
-        source="folder",
-        path="photographs",
-        size=64,
-        validation=1,
-        **params,
-    )
+    settings = {"path": "photographs", "size": 64, "validation": 1}
+    sandbox.rule("style_prepare_photographs", {}, CROPS, source="folder", photographs=settings)
     left_out = skipped()
     assert set(left_out) == set(BROKEN)
     assert all(reason.startswith(("broken: ", "grey: ")) for reason in left_out.values())
@@ -238,7 +229,9 @@ def test_nothing_of_a_zip_file_is_written_where_it_says(
         archive.writestr(link, "/etc/passwd")
         archive.writestr("bomb.png", bomb(50_000))
         archive.writestr("cut.jpg", damaged_scan())
-    sandbox.rule("style_prepare_coco", {"archive": "train.zip"}, CROPS, size=64, validation=1)
+    settings = {"size": 64, "validation": 1}
+    given = {"archive": "train.zip"}
+    sandbox.rule("style_prepare_photographs", given, CROPS, source="coco", photographs=settings)
     left_out = skipped()
     assert set(left_out) == {"link.png", "bomb.png", "cut.jpg"}
     assert sorted(pd.read_csv("results/index.csv")["source"]) == sorted(names)
@@ -252,4 +245,6 @@ def test_an_archive_cut_short_is_refused_by_name(sandbox, share):
     os.truncate("train.zip", int(share * os.path.getsize("train.zip")))
     given = {"archive": "train.zip"}
     said = ("train.zip", "not a readable zip", "download it again")
-    sandbox.refuses("style_prepare_coco", given, CROPS, *said, size=64, validation=0)
+    settings = {"size": 64, "validation": 0}
+    rule = "style_prepare_photographs"
+    sandbox.refuses(rule, given, CROPS, *said, source="coco", photographs=settings)

@@ -121,11 +121,6 @@ def test_gradients_reach_the_image_and_not_the_weights():
     assert not any(tensor.requires_grad for tensor in backbone.weights.values())
 
 
-def test_an_unknown_layer_is_named_with_those_that_there_are():
-    with pytest.raises(InputError, match=r"no layer relu9_1.*relu5_1"):
-        random_backbone("narrow_vgg")(random_images(1, 3, 16, 16), ["relu9_1"])
-
-
 @pytest.mark.parametrize("pooling", ["max", "average"])
 def test_normalised_filters_have_a_mean_of_one(pooling):
     weights = random_backbone("narrow_vgg", pooling, torch.float64).weights
@@ -251,13 +246,3 @@ def test_a_uniform_image_is_seen_by_the_plain_channels_alone() -> None:
         expected = torch.zeros(ORIENTED_FILTERS)
         expected[[8, 13, 18]] = torch.tensor(values)
         torch.testing.assert_close(signed, expected, atol=1e-6, rtol=0)
-
-
-def test_a_grey_image_has_no_colour_and_its_negative_the_other_sign() -> None:
-    image = torch.rand(1, 1, 32, 32, generator=torch.Generator().manual_seed(0)).expand(
-        -1, 3, -1, -1
-    )
-    found = of(image)[0]
-    assert found[9:ORIENTED_FILTERS].abs().max() < 1e-5
-    negative = of(2 * library.MIDDLE - image)[0]
-    torch.testing.assert_close(negative[:ORIENTED_FILTERS], found[ORIENTED_FILTERS:])

@@ -4,7 +4,7 @@ import pytest
 import style_training_job as job
 import torch
 
-from triptych.style.network.network import Architecture, Styled, TransformationNetwork
+from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import load_network, save_network
 from triptych.style.network.perceptual import PerceptualLoss
 
@@ -45,13 +45,6 @@ def test_gradients_are_those_of_networks_of_one_style(several):
         others = [zero if other is None else other for other in others]
         expected = torch.stack(others) if name in own else sum(others)
         assert torch.allclose(parameter.grad, expected, rtol=1e-9, atol=1e-9), name
-
-
-def test_a_mixture_is_the_mean_of_what_is_the_styles_own(several):
-    mixed = Styled(several, torch.tensor([0.25, 0.0, 0.75])).alone()
-    norm = several.res1.in2.weight
-    assert torch.allclose(mixed.res1.in2.weight, (0.25 * norm[0] + 0.75 * norm[2]))
-    assert torch.equal(mixed.conv1.conv2d.weight, several.conv1.conv2d.weight)
 
 
 def test_a_file_of_several_styles_gives_one_or_a_mixture(tmp_path, several):

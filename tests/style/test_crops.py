@@ -14,11 +14,10 @@ from PIL import Image
 from triptych.core.errors import InputError
 from triptych.style.data import crops as cropping
 from triptych.style.data.crops import (
-    archive,
+    collection,
     random_crops,
-    shard_archive,
+    shard_collection,
     shard_embedded,
-    shard_folder,
 )
 from triptych.style.data.shards import ShardFiles, Shards
 
@@ -81,7 +80,7 @@ def coco(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_an_archive_gives_a_crop_of_each_usable_image(coco: Path, tmp_path: Path) -> None:
-    shard_archive(coco, files(tmp_path), size=64, validation=2)
+    shard_collection(coco, files(tmp_path), size=64, validation=2)
     shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
     assert shards.sources == sorted(GOOD)
     assert shards.validation == range(3, 5)
@@ -101,7 +100,7 @@ def test_unusable_images_are_listed_and_not_fatal(
     coco: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level("INFO"):
-        shard_archive(coco, files(tmp_path), size=64, validation=0)
+        shard_collection(coco, files(tmp_path), size=64, validation=0)
     listed = column(tmp_path / "skipped.csv", "source", "reason")
     assert listed == [(name, reason) for name, (_, reason) in sorted(BAD.items())]
     assert "5 crops for training, 0 held out; skipped: 3 broken, 3 grey, 1 tiny" in caplog.text
@@ -109,7 +108,7 @@ def test_unusable_images_are_listed_and_not_fatal(
 
 def test_neither_threads_nor_repetition_change_a_byte(coco: Path, tmp_path: Path) -> None:
     for name, threads in (("a", 1), ("b", 3), ("c", 1)):
-        shard_archive(coco, files(tmp_path / name), size=64, validation=1, threads=threads)
+        shard_collection(coco, files(tmp_path / name), size=64, validation=1, threads=threads)
     for name in ("crops.bin", "index.csv", "skipped.csv"):
         first, *others = ((tmp_path / run / name).read_bytes() for run in "abc")
         assert others == [first, first]
@@ -122,8 +121,8 @@ def test_a_member_that_claims_to_be_huge_is_not_read(
     path = tmp_path / "a.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as written:
         written.writestr("a.jpg", bytes(5000))
-    with archive(path) as images, pytest.raises(InputError, match="claims 5000 bytes"):
-        images.read("a.jpg")
+    with collection(path) as (_, read), pytest.raises(InputError, match="claims 5000 bytes"):
+        read("a.jpg")
 
 
 def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
@@ -132,7 +131,7 @@ def test_a_folder_is_a_source_with_its_folders_below(tmp_path: Path) -> None:
         (tmp_path / "in" / name).write_bytes(encoded(photograph(100, 80)))
     (tmp_path / "in" / "c.jpg").write_bytes(b"broken")
     (tmp_path / "in" / "notes.txt").write_text("")
-    shard_folder(tmp_path / "in", files(tmp_path), size=64, validation=1)
+    shard_collection(tmp_path / "in", files(tmp_path), size=64, validation=1)
     shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
     assert shards.sources == ["b.jpg", "sub/a.jpg"]
     assert column(tmp_path / "skipped.csv", "source", "reason") == [("c.jpg", "broken")]

@@ -77,9 +77,6 @@ def test_repeats_are_rows_of_their_own() -> None:
     [
         ({"colour": 1}, "experiment trial: no key is called colour; keys are preset"),
         ({"vary": {"repeats": [1, 2]}}, "no key is called repeats"),
-        ({"vary": {"size": 64}}, "vary.size is 64; expected a list"),
-        ({"vary": {"size": []}}, "expected a list of distinct values"),
-        ({"vary": {"size": [64, 64]}}, "expected a list of distinct values"),
         ({"vary": {"optimizer": ["lion"]}}, "experiment trial: optimizer is 'lion'"),
         ({"backbone": "resnet"}, "no backbone 'resnet'; expected one of vgg, alexnet"),
         ({"preset": "pretty"}, "no preset 'pretty'"),

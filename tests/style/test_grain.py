@@ -11,19 +11,6 @@ from triptych.style.network.network import Architecture, TransformationNetwork
 ORIGIN = torch.zeros(1, 2)
 
 
-def test_a_channel_has_the_strength_and_waves_that_are_its_own():
-    side = 1024
-    grain = Grain(3)(torch.zeros(1, 3, side, side), ORIGIN)[0].double()
-    window = torch.hann_window(side, periodic=False, dtype=torch.float64)
-    power = torch.fft.fft2(grain * window * window[:, None]).abs().square()
-    frequency = torch.fft.fftfreq(side, dtype=torch.float64)
-    radius = torch.hypot(frequency, frequency[:, None])
-    assert grain.std((1, 2)).tolist() == pytest.approx([STRENGTH] * 3, rel=0.1)
-    for channel, (shortest, longest) in enumerate([(4, 16), (16, 64), (64, 256)]):
-        inside = (radius > 0.9 / longest - 2 / side) & (radius < 1.1 / shortest + 2 / side)
-        assert power[channel][inside].sum() > 0.99 * power[channel].sum()
-
-
 def test_it_is_the_sum_of_its_waves():
     grain = Grain(2).double()
     found = grain(torch.zeros(1, 3, 40, 30, dtype=torch.float64), torch.tensor([[5, 9]]))

@@ -11,12 +11,11 @@ from PIL import Image, ImageCms
 from torch import Tensor
 
 from triptych.core.errors import InputError
-from triptych.style.data.image_files import image_files, opaque, open_image
+from triptych.style.data.image_files import image_files, open_image
 from triptych.style.data.images import (
     read_image,
     read_image_alpha,
     resize,
-    to_bytes,
     write_image,
 )
 
@@ -39,13 +38,6 @@ def photograph(height: int, width: int) -> Tensor:
         torch.linspace(0, 1, height), torch.linspace(0, 1, width), indexing="ij"
     )
     return torch.stack([rows, columns, (rows * 5).sin() * 0.5 + 0.5])
-
-
-def test_pixels_of_a_png_are_read_exactly(tmp_path: Path) -> None:
-    image = read_image(saved(Image.fromarray(PIXELS), tmp_path / "a.png"))
-    assert image.dtype == torch.float32
-    assert image.is_contiguous()
-    assert torch.equal(image, tensor(PIXELS))
 
 
 @pytest.mark.parametrize("suffix", ["png", "webp", "jpg", "jpeg", "PNG"])
@@ -157,15 +149,6 @@ def test_what_is_not_looked_into_and_not_read_in_a_folder_is_told(
     assert "linked" in caplog.text and "sub" not in caplog.text
 
 
-def test_what_is_transparent_shows_white(tmp_path: Path) -> None:
-    pixels = np.zeros((1, 3, 4), np.uint8)
-    pixels[0, :, 0] = 255  # red
-    pixels[0, :, 3] = [255, 51, 0]
-    path = saved(Image.fromarray(pixels), tmp_path / "a.png")
-    expected = [[1, 1, 1], [0, 0.8, 1], [0, 0.8, 1]]
-    torch.testing.assert_close(read_image(path)[:, 0], torch.tensor(expected))
-
-
 @pytest.mark.parametrize("mode", ["P", "L", "LA", "RGB", "I;16"])
 def test_transparency_of_every_kind_is_seen(tmp_path: Path, mode: str) -> None:
     options: dict[str, object] = {}
@@ -226,19 +209,6 @@ def test_a_large_jpeg_may_come_reduced_but_not_below_what_is_asked(tmp_path: Pat
     assert open_image(path).size == (1600, 1200)
     assert open_image(path, at_least=256).size == (400, 300)
     assert open_image(path, at_least=700).size == (1600, 1200)
-
-
-@pytest.mark.parametrize("mode", ["RGBA", "I;16", "RGB", "L"])
-def test_opaque_is_what_read_image_gives(tmp_path: Path, mode: str) -> None:
-    if mode == "I;16":
-        image = Image.fromarray(np.arange(0, 65536, 1873, dtype=np.uint16).reshape(5, 7))
-    else:
-        image = Image.fromarray(PIXELS).convert(mode)
-        if mode == "RGBA":
-            image.putalpha(Image.fromarray(PIXELS[:, :, 1]))
-    path = saved(image, tmp_path / "a.png")
-    bytes_of = np.array(opaque(open_image(path)))
-    assert torch.equal(to_bytes(read_image(path)).permute(1, 2, 0), torch.from_numpy(bytes_of))
 
 
 @pytest.mark.parametrize(

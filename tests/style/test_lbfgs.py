@@ -237,29 +237,3 @@ def test_a_step_after_which_the_loss_is_far_higher_is_taken_back_to_a_tenth() ->
     optimizer.step(torch.tensor([0.9, 0.1]), torch.tensor([[3.6], [0.0]]).double())
     # The pair is that of the tenth: curvature (3.6 - 4) / -0.1 = 4, Newton's step -3.6 / 4.
     assert optimizer.rows[0].item() == pytest.approx(-0.1 - 3.6 / 4)
-
-
-def test_rows_can_be_dropped_on_the_way() -> None:
-    begin = starts(3)
-    problems: list[Problem] = [rosenbrock, gram_like, ripples]
-    optimizer = together(problems, begin, 10)
-    optimizer.keep(torch.tensor([0, 2]))
-    for _ in range(10):
-        optimizer.step(*evaluate([rosenbrock, ripples], optimizer.rows))
-    unbroken = together(problems, begin, 20)
-    torch.testing.assert_close(optimizer.rows, unbroken.rows[[0, 2]], rtol=1e-12, atol=1e-12)
-
-
-def test_a_restored_optimizer_goes_on_to_the_bit() -> None:
-    begin = starts(3)
-    problems: list[Problem] = [rosenbrock, gram_like, ripples]
-    optimizer = together(problems, begin, 9)
-    fresh = BatchedLbfgs(torch.zeros_like(begin))
-    fresh.restore({key: _copied(value) for key, value in optimizer.state().items()})
-    for _ in range(10):
-        fresh.step(*evaluate(problems, fresh.rows))
-    assert torch.equal(fresh.rows, together(problems, begin, 19).rows)
-
-
-def _copied(value: object) -> object:
-    return value.clone() if isinstance(value, Tensor) else value

@@ -1,9 +1,10 @@
 """Eq. 5 and 6 against their formulas written out, and the two terms beyond the paper."""
 
 import pytest
+import style_training_job as job
 import torch
 
-from triptych.style.data.backbone import ARCHITECTURES, Backbone
+from triptych.style.data.backbone import Backbone
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 
 LAYERS = ("relu1_2", "relu2_2", "relu3_2", "relu4_2")
@@ -27,15 +28,7 @@ def random(*shape, seed=0):
 
 @pytest.fixture(scope="module")
 def backbone():
-    generator = torch.Generator().manual_seed(3)
-    weights = {
-        key: torch.randn(shape, generator=generator)
-        * (2 / (shape[1] * 9) if len(shape) == 4 else 0.01) ** 0.5
-        for key, shape in ARCHITECTURES["narrow_vgg"].shapes().items()
-    }
-    return Backbone(
-        ARCHITECTURES["narrow_vgg"], weights, mean=(0.4,) * 3, std=(0.3,) * 3, pooling="max"
-    ).double()
+    return job.random_backbone().double()
 
 
 @pytest.fixture(scope="module")

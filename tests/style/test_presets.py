@@ -45,21 +45,3 @@ def test_authors_is_what_the_notebook_ran() -> None:
     assert preset("authors", "vgg19", optimizer="adam").learning_rate == 1e-3
     sgd = preset("authors", "vgg19", optimizer="sgd")
     assert (sgd.learning_rate, sgd.momentum, sgd.normalised_gradient) == (0.01, 0.8, False)
-
-
-@pytest.mark.parametrize(
-    ("name", "architecture", "changes", "message"),
-    [
-        ("pretty", "vgg19", {}, "no preset 'pretty'; expected one of paper, authors, tuned"),
-        ("paper", "resnet", {}, "'resnet'; expected one of vgg16, vgg19"),
-        ("paper", "vgg19", {"colour": 1}, "colour: no such choice"),
-        ("paper", "vgg19", {"optimizer": "lion"}, "optimizer is 'lion'; expected one of lbfgs"),
-        ("paper", "vgg19", {"rates": "fast"}, "rates is 'fast'"),
-        ("paper", "vgg19", {"layer_weights": (1.0,)}, "1 layer_weights for 5 style_layers"),
-    ],
-)
-def test_unknown_names_are_refused(
-    name: str, architecture: str, changes: dict[str, object], message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        preset(name, architecture, **changes)

@@ -2,7 +2,6 @@
 
 import math
 
-import numpy as np
 import pytest
 import style_training_job as job
 import torch
@@ -12,7 +11,6 @@ from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import PerceptualLoss
 from triptych.style.network.training_files import (
     Checkpoints,
-    contact_sheet,
     select,
     validation_losses,
 )
@@ -76,15 +74,3 @@ def test_a_checkpoint_that_is_not_finite_is_never_chosen(loss):
     assert table["batch"][table["chosen"]].tolist() == [20]
     with pytest.raises(InputError, match="none of the 1 checkpoints"):
         select(Checkpoints({10: weights(0, math.nan)}, SMALL, {}), loss, Crops(), 4, "float32", CPU)
-
-
-def test_a_sheet_shows_every_image_and_marks_the_chosen_one():
-    images = [torch.full((3, 20, 30), value, dtype=torch.uint8) for value in (10, 90, 170)]
-    plain = contact_sheet(images, ["a", "b", "c"], columns=2)
-    marked = contact_sheet(images, ["a", "b", "c"], columns=2, marked=1)
-    for value in (10, 90, 170):
-        assert (np.asarray(plain) == value).all(2).sum() >= 600
-        assert (np.asarray(marked) == value).all(2).sum() >= 600
-    changed = np.argwhere((np.asarray(plain) != np.asarray(marked)).any(2))
-    assert changed[:, 1].min() > 30  # only the second column
-    assert changed[:, 0].max() < plain.height / 2  # only the first row

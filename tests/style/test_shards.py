@@ -50,15 +50,6 @@ def test_crops_come_back_as_pillow_decodes_them(written: ShardFiles) -> None:
         assert np.abs(image.permute(1, 2, 0).numpy().astype(int) - pillow).max() <= 1
 
 
-def test_the_last_crops_are_held_out(written: ShardFiles) -> None:
-    shards = Shards(written.crops, written.index)
-    assert shards.training == range(9)
-    assert shards.validation == range(9, 12)
-    assert [row["split"] for row in table(Path(written.index))] == ["training"] * 9 + [
-        "held_out"
-    ] * 3
-
-
 def test_what_was_left_out_is_listed_with_its_reason(written: ShardFiles) -> None:
     assert table(Path(written.skipped)) == [
         {"source": "small.jpg", "reason": "tiny", "detail": "3x4"},

@@ -6,7 +6,7 @@ from fake_gpu import CUDA, fake_gpu, moved
 
 from triptych.core.device import training_precision
 from triptych.style.data.architectures import ARCHITECTURES
-from triptych.style.data.backbone import Backbone
+from triptych.style.data.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
@@ -14,12 +14,6 @@ from triptych.style.network.tiling import stylise_tiled
 from triptych.style.optimise.gatys import initial_images
 from triptych.style.optimise.objective import Objective
 from triptych.style.optimise.presets import PRESETS, preset
-
-
-@pytest.fixture(autouse=True)
-def gpu():
-    with fake_gpu():
-        yield
 
 
 def shaped_backbone(architecture, pooling):

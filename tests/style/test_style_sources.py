@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,13 +11,14 @@ import numpy as np
 import pytest
 import torch
 import yaml
+from download_server import Behaviour, serving
 from PIL import Image
 from safetensors import safe_open
 
 from triptych.core.errors import InputError
 from triptych.style.data.backbone import ARCHITECTURES, load_backbone
-from triptych.style.data.images import read_image, write_image
-from triptych.style.data.prepare import bundled, fitted, prepare_painting, write_content
+from triptych.style.data.images import read_image
+from triptych.style.data.prepare import bundled, prepare_painting, write_content
 from triptych.style.data.weights import download_weights
 from triptych.style.data.wikimedia import download_picture
 
@@ -29,53 +28,18 @@ SOURCES = yaml.safe_load(
 PICTURE = np.random.default_rng(0).bytes(50_000)
 
 
-class Server:
-    """A server as Wikimedia's: 403 for who doesn't say how to be reached."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-        self.agents: list[str] = []
-        here = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                agent = self.headers.get("User-Agent", "")
-                here.agents.append(agent)
-                known = "(" in agent and ("@" in agent or "https://" in agent)
-                self.send_response(200 if known or here.open else 403)
-                body = here.content if known or here.open else b"please name a contact"
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *arguments: Any) -> None:
-                pass
-
-        self.open = False
-        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.http.server_port}/models/file-12345678.pth"
-        self.thread = threading.Thread(target=self.http.serve_forever, args=(0.01,))
-
-    def __enter__(self) -> "Server":
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.http.shutdown()
-        self.thread.join()
-        self.http.server_close()
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server(PICTURE) as started:
-        yield started
+def server() -> Iterator[Behaviour]:
+    behaviour = Behaviour(PICTURE)
+    with serving(behaviour) as address:
+        behaviour.url = f"{address}/models/file-12345678.pth"  # type: ignore[attr-defined]
+        yield behaviour
 
 
-def test_a_painting_is_fetched_by_one_who_says_who_asks(server: Server, tmp_path: Path) -> None:
+def test_a_painting_is_fetched_by_one_who_says_who_asks(server: Any, tmp_path: Path) -> None:
     download_picture(server.url, tmp_path / "a.jpg", "me@example.org")
     assert (tmp_path / "a.jpg").read_bytes() == PICTURE
-    (agent,) = set(server.agents)
+    (agent,) = {request["User-Agent"] for request in server.requests}
     assert agent.startswith("Triptych/")
     assert "(me@example.org)" in agent
 
@@ -84,10 +48,10 @@ def test_a_painting_is_fetched_by_one_who_says_who_asks(server: Server, tmp_path
     "contact",
     ["", "  ", "me", "me@", "a@b.org\r\nX: y", "a@b.org)", "ftp://x.org", "é@b.org", "https://x"],
 )
-def test_without_a_contact_nothing_is_asked(server: Server, tmp_path: Path, contact: str) -> None:
+def test_without_a_contact_nothing_is_asked(server: Any, tmp_path: Path, contact: str) -> None:
     with pytest.raises(InputError, match=r"style\.contact is .*403 or 429.*source: path"):
         download_picture(server.url, tmp_path / "a.jpg", contact)
-    assert server.agents == []
+    assert server.requests == []
 
 
 def torchvision_alexnet() -> dict[str, torch.Tensor]:
@@ -108,9 +72,9 @@ def alexnet(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def test_of_the_weights_only_the_convolutions_are_kept(
-    server: Server, tmp_path: Path, alexnet: bytes
+    server: Any, tmp_path: Path, alexnet: bytes
 ) -> None:
-    server.content, server.open = alexnet, True
+    server.content = alexnet
     start = hashlib.sha256(alexnet).hexdigest()[:8]
     path = tmp_path / "weights" / "alexnet.safetensors"
     download_weights(server.url, path, "alexnet", start, size=len(alexnet))
@@ -161,30 +125,6 @@ def test_a_content_is_a_bundled_photograph_or_a_file(tmp_path: Path) -> None:
         bundled("nobody")
     with pytest.raises(InputError, match=r"china: 640x427 pixels.* never enlarged"):
         write_content(tmp_path / "d.png", bundled("china"), "china", (300, 641))
-
-
-@pytest.mark.parametrize(
-    ("height", "width", "box"),
-    [
-        (30, 30, (15, 0, 45, 30)),
-        (30, 60, (0, 0, 60, 30)),
-        (10, 40, (0, 7, 60, 22)),
-        (40, 40, (15, 0, 45, 30)),
-    ],
-)
-def test_fitting_takes_the_largest_middle_part(
-    height: int, width: int, box: tuple[int, int, int, int], tmp_path: Path
-) -> None:
-    rows, columns = torch.meshgrid(
-        torch.linspace(0, 1, 30), torch.linspace(0, 1, 60), indexing="ij"
-    )
-    image = torch.stack([rows, columns, rows * columns])
-    write_image(tmp_path / "a.png", image)
-    part = Image.open(tmp_path / "a.png").crop(box)
-    expected = np.asarray(part.resize((width, height), Image.Resampling.BICUBIC)) / 255
-    ours = fitted(image, height, width).permute(1, 2, 0).numpy()
-    assert ours.shape == (height, width, 3)
-    assert np.abs(ours - expected).max() < 0.01
 
 
 @pytest.mark.slow  # importing torchvision takes several seconds

@@ -54,13 +54,6 @@ def test_a_mixture_is_a_canvas_of_which_each_painting_covers_its_share():
     torch.testing.assert_close(target, position_gram(canvas)[0])
 
 
-def test_one_painting_is_the_plain_style_to_the_bit():
-    for style in ([Painting(FIRST)], [Painting(FIRST, 7.0)]):
-        loss, gradient = style_and_gradient(style, OTHER)
-        expected, plain = style_and_gradient(FIRST, OTHER)
-        assert loss == expected and torch.equal(gradient, plain)
-
-
 def test_a_guided_gram_matrix_is_that_of_the_masked_part():
     left = half(9, 14)
     found = position_gram(FIRST[None] * guide(left, (9, 14)))

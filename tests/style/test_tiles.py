@@ -82,21 +82,6 @@ def test_tiles_give_the_whole_images_losses_and_gradient(
         assert far(found, expected) < 1e-11
 
 
-@pytest.mark.parametrize("pooling", ["max", "average"])
-@pytest.mark.parametrize(("name", "architecture"), PRESETS)
-def test_in_float32_they_differ_by_rounding(
-    name: str, architecture: str, pooling: PoolingKind
-) -> None:
-    chosen = preset(name, architecture, pooling=pooling)
-    backbone = random_backbone(thin(ARCHITECTURES[architecture]), pooling, torch.float32)
-    whole = evaluated(backbone, chosen, (117, 131), None)
-    tiled = evaluated(backbone, chosen, (117, 131), 64)
-    for found, expected in zip(tiled, whole, strict=True):
-        # The Gram matrices of noise differ by a fiftieth of themselves: rounding grows so much.
-        assert far(found, expected) < 1e-4
-        assert found.dtype == torch.float32
-
-
 @pytest.mark.parametrize("architecture", ["narrow_vgg", "narrow_alexnet", "vgg19"])
 @pytest.mark.parametrize("side", [16, 32, 80])
 def test_every_position_belongs_to_one_tile(architecture: str, side: int) -> None:

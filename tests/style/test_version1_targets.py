@@ -9,7 +9,6 @@ import torch
 from stops import Never, StopAfter
 from test_style_training import SMALL, run, settings
 
-from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 from triptych.style.data.backbone import load_backbone
@@ -19,7 +18,6 @@ from triptych.style.network.training import initial_network
 from triptych.style.network.training_data import TargetCrops, batch_styles, load_batch
 from triptych.style.network.training_files import validation_losses
 from triptych.style.network.version1_targets import (
-    Painter,
     TargetSettings,
     chosen_crops,
     paint_targets,
@@ -67,8 +65,7 @@ def painted(folder, stop, photographs=3, **changes):
     painting = torch.rand(3, 96, 80, generator=torch.Generator().manual_seed(5))
     backbone = load_backbone(BACKBONE, pooling="average")
     asked = dataclasses.replace(PICTURES, **changes)
-    painter = Painter(images, painting, 96, backbone, asked, CPU)
-    return paint_targets(painter, Checkpoint(folder, "x"), stop)
+    return paint_targets(images, painting, 96, backbone, asked, CPU, folder, "x", stop)
 
 
 @pytest.mark.parametrize("looks", [1, 4, 9])

@@ -4,7 +4,7 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.network.export import check_parity, export_onnx, parity
 from triptych.style.network.network_files import load_network
-from triptych.style.network.training_files import Style
+from triptych.style.network.training_files import named
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
@@ -12,4 +12,4 @@ with job(snakemake):
     export_onnx(output.network, network)
     table = parity(output.network, network)
     check_parity(table)
-    write_csv(Style(params.painting, params.variant).named(table), output.parity)
+    write_csv(named(table, params), output.parity)

@@ -1,23 +1,25 @@
-"""Cut training crops out of a folder of images (source folder) or the bundled photographs."""
+"""Cut training crops out of COCO's zip file, a folder of images, or the bundled photographs."""
 
 from triptych.core.job import job
 from triptych.demo.pictures import picture
-from triptych.style.data.crops import shard_embedded, shard_folder
+from triptych.style.data.crops import shard_collection, shard_embedded
 from triptych.style.data.shards import ShardFiles
 
 with job(snakemake):
-    output, params = snakemake.output, snakemake.params
+    output, params, settings = snakemake.output, snakemake.params, snakemake.params.photographs
     files = ShardFiles(output.crops, output.index, output.skipped)
-    if params.source == "folder":
-        shard_folder(params.path, files, params.size, params.validation, snakemake.threads)
-    else:
+    size, validation = settings["size"], settings["validation"]
+    if params.source == "embedded":
         shard_embedded(
             files,
-            size=params.size,
-            validation=params.validation,
-            crops=params.crops,
-            seed=params.seed,
-            reserved=params.reserved,
-            generated=params.generated,
+            size=size,
+            validation=validation,
+            crops=settings["crops"],
+            seed=settings["seed"],
+            reserved=settings["reserved"],
+            generated=settings["generated"],
             picture=picture,
         )
+    else:
+        path = settings["path"] if params.source == "folder" else snakemake.input.archive
+        shard_collection(path, files, size, validation, snakemake.threads)

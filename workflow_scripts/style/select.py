@@ -15,12 +15,12 @@ from triptych.style.network.training_files import (
 with job(snakemake):
     keep_freed_memory()
     params, files, output = snakemake.params, snakemake.input, snakemake.output
-    device = choose_device(params.device)
+    device, training = choose_device(params.device), params.training
     loss = read_loss(
         files.backbone,
-        params.pooling,
+        training["pooling"],
         files.paintings,
-        params.painting_size,
+        training["painting_size"],
         LossSettings.from_table(params.losses),
         device,
     )
@@ -28,9 +28,9 @@ with job(snakemake):
         read_checkpoints(files.weights),
         loss,
         read_crops(files.crops, files.index, files.version1_targets),
-        resize(read_image(files.content), params.sheet_size),
-        params.batch,
-        choose_precision(params.precision, device, "training"),
+        resize(read_image(files.content), training["sheet_size"]),
+        training["schedule"]["batch"],
+        choose_precision(training["schedule"]["precision"], device, "training"),
         device,
         network=output.network,
         selection=output.selection,

@@ -1,8 +1,9 @@
 """Paint some of the training crops by Version 1, resuming where an attempt stopped."""
 
+from pathlib import Path
+
 from PIL import Image
 
-from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
@@ -12,12 +13,7 @@ from triptych.style.data.backbone import load_backbone
 from triptych.style.data.crops import as_jpeg
 from triptych.style.data.images import read_image
 from triptych.style.data.shards import Crop, ShardFiles, Shards, write_shards
-from triptych.style.network.version1_targets import (
-    Painter,
-    TargetSettings,
-    chosen_crops,
-    paint_targets,
-)
+from triptych.style.network.version1_targets import TargetSettings, chosen_crops, paint_targets
 
 with job(snakemake):
     keep_freed_memory()
@@ -27,19 +23,15 @@ with job(snakemake):
     settings = TargetSettings(**{**params.version1_targets, "precision": precision})
     crops = Shards(files.crops, files.index)
     numbers = chosen_crops(crops, params.painting, settings)
-    painter = Painter(
+    pictures = paint_targets(
         crops.batch(numbers),
         read_image(files.painting),
         params.painting_size,
         load_backbone(files.backbone, pooling="average"),
         settings,
         device,
-    )
-    pictures = paint_targets(
-        painter,
-        Checkpoint(
-            params.checkpoint, fingerprint({**dict(params.items()), "settings": settings}, files)
-        ),
+        Path(params.checkpoint),
+        fingerprint({**dict(params.items()), "settings": settings}, files),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
     write_shards(

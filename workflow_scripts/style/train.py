@@ -12,12 +12,7 @@ from triptych.style.network.network import Architecture
 from triptych.style.network.perceptual import LossSettings
 from triptych.style.network.training import initial_network, train
 from triptych.style.network.training_data import TrainingSettings
-from triptych.style.network.training_files import (
-    Style,
-    read_crops,
-    read_loss,
-    write_training,
-)
+from triptych.style.network.training_files import read_crops, read_loss, write_training
 
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output
@@ -49,11 +44,11 @@ with job(snakemake):
     write_training(
         trained,
         architecture,
-        Style(params.painting, params.variant),
         {
             name: given[name]
             for name in (
-                *("styles", "origin", "losses", "version1_targets", "training", "painting_size"),
+                *("painting", "variant", "styles", "origin", "losses", "version1_targets"),
+                *("training", "painting_size"),
             )
         },
         weights=output.weights,

@@ -12,7 +12,6 @@ import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
@@ -26,8 +25,8 @@ from triptych.style.data.image_files import (
     NOT_READ,
     SUFFIXES,
     image_files,
-    opaque,
     open_image,
+    srgb,
 )
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.shards import Crop, ShardFiles, Skipped, check_validation, write_shards
@@ -44,32 +43,36 @@ LARGEST_MEMBER_BYTES = 200_000_000
 """A member of an archive that claims more is left out rather than read into memory."""
 
 
-@dataclass(frozen=True)
-class Collection:
-    """Photographs by name, in the order in which they are used, and how to get one's bytes."""
-
-    what: str
-    names: Sequence[str]
-    read: Callable[[str], bytes]
-
-
 @contextmanager
-def archive(path: str | os.PathLike[str]) -> Iterator[Collection]:
-    """The images of a zip file, by name, read member by member and never unpacked.
+def collection(
+    path: str | os.PathLike[str],
+) -> Iterator[tuple[Sequence[str], Callable[[str], bytes]]]:
+    """The names of the images in a zip file, or in and below a folder, and what reads one's bytes.
 
-    Raises InputError when it is no zip file or holds no image.
+    A zip file's members are read one by one and never unpacked. Raises InputError for what is no
+    readable zip file (by its suffix) or folder, or holds no image.
     """
+    root = Path(path)
+    if root.suffix.lower() != ".zip":
+        names = [file.relative_to(root).as_posix() for file in image_files(root, recursive=True)]
+        if not names:
+            raise InputError(
+                f"{root}: no image in this folder; expected files such as "
+                f"{', '.join(sorted(SUFFIXES)[:4])}"
+            )
+        yield names, partial(_file, root)
+        return
     try:
-        members = zipfile.ZipFile(path)
+        members = zipfile.ZipFile(root)
     except Exception as error:  # zipfile raises many kinds for a damaged file
         raise InputError(
-            f"{path}: not a readable zip file ({error}); delete it and download it again"
+            f"{root}: not a readable zip file ({error}); delete it and download it again"
         ) from error
     with members:
         names = sorted(name for name in members.namelist() if _is_image(PurePosixPath(name)))
         if not names:
-            raise InputError(f"{path}: none of its {len(members.namelist())} members is an image")
-        yield Collection(str(path), names, partial(_member, members))
+            raise InputError(f"{root}: none of its {len(members.namelist())} members is an image")
+        yield names, partial(_member, members)
 
 
 def _is_image(path: PurePosixPath) -> bool:
@@ -87,40 +90,25 @@ def _member(members: zipfile.ZipFile, name: str) -> bytes:
         raise InputError(f"{type(error).__name__}: {error}") from error
 
 
-def folder(path: str | os.PathLike[str]) -> Collection:
-    """The images in and below a folder. Raises InputError when there is none."""
-    root = Path(path)
-    names = [file.relative_to(root).as_posix() for file in image_files(root, recursive=True)]
-    if not names:
-        raise InputError(
-            f"{root}: no image in this folder; expected files such as "
-            f"{', '.join(sorted(SUFFIXES)[:4])}"
-        )
-    return Collection(str(root), names, partial(_file, root))
-
-
 def _file(root: Path, name: str) -> bytes:
     if odd := not_a_file(root / name):
         raise InputError(odd)
     return (root / name).read_bytes()
 
 
-def shard_archive(
+def shard_collection(
     path: str | os.PathLike[str], files: ShardFiles, size: int, validation: int, threads: int = 1
 ) -> None:
-    """A centre crop of `size` pixels of every usable image in a zip file (COCO's)."""
-    with archive(path) as images:
-        crops = centre_crops(images, size, threads)
-        write_shards(crops, len(images.names), files, validation, images.what)
+    """A centre crop of `size` pixels of every usable image in a zip file or a folder."""
 
+    def crops() -> Iterator[Crop | Skipped]:
+        step = 64 * threads  # a bounded window: finished crops wait for the writer in memory
+        with ThreadPoolExecutor(threads) as pool:
+            for start in range(0, len(names), step):
+                yield from pool.map(partial(_cut, read, size), names[start : start + step])
 
-def shard_folder(
-    path: str | os.PathLike[str], files: ShardFiles, size: int, validation: int, threads: int = 1
-) -> None:
-    """A centre crop of `size` pixels of every usable image in and below a folder."""
-    images = folder(path)
-    crops = centre_crops(images, size, threads)
-    write_shards(crops, len(images.names), files, validation, images.what)
+    with collection(path) as (names, read):
+        write_shards(crops(), len(names), files, validation, str(path))
 
 
 def shard_embedded(
@@ -165,47 +153,40 @@ def shard_embedded(
     write_shards(both(), crops, files, validation, "the bundled photographs")
 
 
-def centre_crops(collection: Collection, size: int, threads: int = 1) -> Iterator[Crop | Skipped]:
-    """One crop of `size` pixels of each photograph, or why there is none, in their order."""
-    cut = partial(_cut, collection, size)
-    step = 64 * threads  # a bounded window: finished crops wait for the writer in memory
-    with ThreadPoolExecutor(threads) as pool:
-        for start in range(0, len(collection.names), step):
-            yield from pool.map(cut, collection.names[start : start + step])
-
-
-def _cut(collection: Collection, size: int, name: str) -> Crop | Skipped:
+def _cut(read: Callable[[str], bytes], size: int, name: str) -> Crop | Skipped:
+    """The middle of a photograph, its shorter side scaled to `size`; or why there is none."""
     try:
         # Twice the size is enough for a clean reduction (as Pillow's own thumbnails do it).
-        image = open_image(collection.read(name), name, at_least=2 * size)
+        image = open_image(read(name), name, at_least=2 * size)
     except (InputError, OSError, MemoryError) as error:
         return Skipped(name, "broken", str(error))
     if 2 * min(image.size) < size:
         return Skipped(name, "tiny", f"{image.width}x{image.height}")
     if image.mode in GREY_MODES:
         return Skipped(name, "grey", f"mode {image.mode}")
-    crop = centre_crop(opaque(image), size)
-    if is_grey(crop):
+    image, side = opaque(image), min(image.size)
+    crop = square(image, (image.width - side) // 2, (image.height - side) // 2, side, size)
+    pixels = np.asarray(crop)
+    if (pixels == pixels[:, :, :1]).all():
         return Skipped(name, "grey", "equal channels")
     return Crop(name, as_jpeg(crop))
 
 
-def centre_crop(image: Image.Image, size: int) -> Image.Image:
-    """The middle of an image, its shorter side scaled to `size`: bicubic, antialiased."""
-    side = min(image.size)
-    return square(image, (image.width - side) // 2, (image.height - side) // 2, side, size)
+def opaque(image: Image.Image) -> Image.Image:
+    """Pillow's image, of any mode, as RGB of 8 bits; what is transparent shows white."""
+    if image.mode not in DEEP and not image.has_transparency_data:
+        return srgb(image)  # as what follows does it, in a part of the time
+    # Few photographs need PyTorch, which takes seconds to import.
+    from triptych.style.data.images import image_tensors, on_white, pil_image
+
+    rgb, alpha = image_tensors(image)
+    return pil_image(rgb if alpha is None else on_white(rgb, alpha))
 
 
 def square(image: Image.Image, left: int, top: int, side: int, size: int) -> Image.Image:
     """The square of `side` pixels at (left, top), scaled to `size` pixels."""
     box = (left, top, left + side, top + side)
     return image.resize((size, size), Image.Resampling.BICUBIC, box=box)
-
-
-def is_grey(image: Image.Image) -> bool:
-    """Whether the three channels of an RGB image are equal everywhere."""
-    pixels = np.asarray(image)
-    return bool((pixels == pixels[:, :, :1]).all())
 
 
 def as_jpeg(image: Image.Image) -> bytes:

@@ -1,8 +1,7 @@
 """A small stylised image made as large as its photograph, with the photograph's own detail.
 
-The guide is the photograph's luma, as of a guided filter (He, Sun and Tang 2013; fitted on the
-small image, as He and Sun 2015 do). The filter itself would smooth away the strokes, which are in
-the stylised image only; so the image is enlarged as it is, and the detail that the photograph has
+The guide is the photograph's luma, as of a guided filter (He, Sun and Tang 2013), which itself
+would smooth away the strokes; so the image is enlarged as it is, and what detail the photograph has
 beyond its own reduction is added, as strongly as the stylised image follows the photograph there.
 """
 

@@ -171,27 +171,6 @@ def srgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
-def opaque(image: Image.Image) -> Image.Image:
-    """Pillow's image, of any mode, as RGB of 8 bits; what is transparent shows white."""
-    if image.mode in DEEP:
-        values = np.asarray(image)
-        grey = values.astype(np.float32) / np.float32(1 if image.mode == "F" else 65535)
-        rgb = np.clip(grey, 0, 1)[..., None].repeat(3, axis=2)
-        key = image.info.get("transparency")
-        alpha = (values != key).astype(np.float32) if isinstance(key, int) else None
-    elif image.has_transparency_data:
-        image = image.convert("RGBA")
-        rgb = np.asarray(srgb(image.convert("RGB"))).astype(np.float32) / np.float32(255)
-        alpha = np.asarray(image.getchannel("A")).astype(np.float32) / np.float32(255)
-    else:
-        return srgb(image)
-    if alpha is not None:
-        # Where nothing is to be seen, files hold any colour.
-        rgb = np.where(alpha[..., None] > 0, rgb, np.float32(1)) * alpha[..., None]
-        rgb += 1 - alpha[..., None]
-    return Image.fromarray(bytes_of(rgb))
-
-
 def bytes_of(pixels: np.ndarray) -> np.ndarray:
     """Floats in [0, 1] as uint8 of the same shape: clamped, times 255, rounded to the nearest."""
     return np.rint(np.clip(pixels, 0, 1) * np.float32(255)).astype(np.uint8)

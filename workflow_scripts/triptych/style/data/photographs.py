@@ -1,36 +1,24 @@
 """Photographs for the style study."""
 
 import importlib.util
-from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image
 
-
-@dataclass(frozen=True)
-class EmbeddedPhotograph:
-    """A photograph inside a package that is installed anyway (licences: docs/backbone.md)."""
-
-    package: str
-    path: str
-    grey: bool = False
-
-
-EMBEDDED = {
-    "astronaut": EmbeddedPhotograph("skimage", "data/astronaut.png"),
-    "chelsea": EmbeddedPhotograph("skimage", "data/chelsea.png"),
-    "coffee": EmbeddedPhotograph("skimage", "data/coffee.png"),
-    "rocket": EmbeddedPhotograph("skimage", "data/rocket.jpg"),
-    "hubble_deep_field": EmbeddedPhotograph("skimage", "data/hubble_deep_field.jpg"),
-    "immunohistochemistry": EmbeddedPhotograph("skimage", "data/ihc.png"),
-    "retina": EmbeddedPhotograph("skimage", "data/retina.jpg"),
-    "china": EmbeddedPhotograph("sklearn", "datasets/images/china.jpg"),
-    "flower": EmbeddedPhotograph("sklearn", "datasets/images/flower.jpg"),
-    "brick": EmbeddedPhotograph("skimage", "data/brick.png", grey=True),
-    "camera": EmbeddedPhotograph("skimage", "data/camera.png", grey=True),
-    "coins": EmbeddedPhotograph("skimage", "data/coins.png", grey=True),
-    "grass": EmbeddedPhotograph("skimage", "data/grass.png", grey=True),
-    "gravel": EmbeddedPhotograph("skimage", "data/gravel.png", grey=True),
+COLOURED = {
+    "astronaut": "skimage/data/astronaut.png",
+    "chelsea": "skimage/data/chelsea.png",
+    "coffee": "skimage/data/coffee.png",
+    "rocket": "skimage/data/rocket.jpg",
+    "hubble_deep_field": "skimage/data/hubble_deep_field.jpg",
+    "immunohistochemistry": "skimage/data/ihc.png",
+    "retina": "skimage/data/retina.jpg",
+    "china": "sklearn/datasets/images/china.jpg",
+    "flower": "sklearn/datasets/images/flower.jpg",
+}
+"""Photographs inside packages that are installed anyway (licences: docs/backbone.md)."""
+GREY = {
+    name: f"skimage/data/{name}.png" for name in ("brick", "camera", "coins", "grass", "gravel")
 }
 
 
@@ -41,16 +29,15 @@ def embedded_photographs(grey: bool = False) -> dict[str, Image.Image]:
     Neither package is imported. Raises FileNotFoundError when one of them isn't installed.
     """
     return {
-        name: Image.open(_folder(photograph.package) / photograph.path).convert("RGB")
-        for name, photograph in EMBEDDED.items()
-        if grey or not photograph.grey
+        name: Image.open(_inside(*path.split("/", 1))).convert("RGB")
+        for name, path in (COLOURED | GREY if grey else COLOURED).items()
     }
 
 
-def _folder(package: str) -> Path:
+def _inside(package: str, path: str) -> Path:
     found = importlib.util.find_spec(package)
     if found is None or found.origin is None:
         raise FileNotFoundError(
             f"the bundled photographs need the package {package}, which isn't installed here"
         )
-    return Path(found.origin).parent
+    return Path(found.origin).parent / path

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from triptych.core.errors import InputError
-from triptych.style.data.images import image_tensors, on_white, read_image, resize_to, write_image
+from triptych.style.data.images import image_tensors, read_image, resize_to, write_image
 from triptych.style.data.photographs import embedded_photographs
 
 SMALLEST = 64
@@ -30,7 +30,10 @@ def prepare_painting(
         )
     if bool((image == image[:, :1, :1]).all()):
         raise InputError(f"{source}: every pixel has one colour; expected an image with a style")
-    write_image(path, image if longest is None else reduced(image, longest))
+    scale = 1.0 if longest is None else longest / max(height, width)
+    if scale < 1:
+        image = resize_to(image, max(1, round(height * scale)), max(1, round(width * scale)))
+    write_image(path, image)
 
 
 def write_content(
@@ -62,17 +65,7 @@ def bundled(name: str) -> Tensor:
         raise InputError(
             f"no bundled photograph is called {name!r}; there are {', '.join(sorted(photographs))}"
         )
-    rgb, alpha = image_tensors(photographs[name])
-    return rgb if alpha is None else on_white(rgb, alpha)
-
-
-def reduced(image: Tensor, longest: int) -> Tensor:
-    """[3, H, W] with at most `longest` pixels along its longer side, its shape kept."""
-    height, width = image.shape[1:]
-    scale = longest / max(height, width)
-    if scale >= 1:
-        return image
-    return resize_to(image, max(1, round(height * scale)), max(1, round(width * scale)))
+    return image_tensors(photographs[name])[0]
 
 
 def fitted(image: Tensor, height: int, width: int) -> Tensor:

@@ -92,21 +92,13 @@ def write_shards(
             )
         check_validation(len(rows), validation, f"the usable images of {what}")
         training = len(rows) - validation
-        _write_rows(
-            index,
-            INDEX,
-            ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows)),
-        )
+        numbered = ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows))
+        _write_rows(index, INDEX, numbered)
         if files.skipped is not None:
             left_out = stack.enter_context(atomic_path(files.skipped))
             _write_rows(left_out, SKIPPED, ((s.source, s.reason, s.detail) for s in skipped))
-    logger.info(
-        "%s: %d crops for training, %d held out; skipped: %s",
-        what,
-        training,
-        validation,
-        summary or "none",
-    )
+    said = "%s: %d crops for training, %d held out; skipped: %s"
+    logger.info(said, what, training, validation, summary or "none")
 
 
 def check_validation(count: int, validation: int, what: str) -> None:

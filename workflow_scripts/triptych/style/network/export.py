@@ -6,8 +6,6 @@ network takes: float32 [N, 3, H, W] in [0, 1], of `Architecture.smallest` pixels
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -34,8 +32,15 @@ def export_onnx(path: str | os.PathLike[str], network: TransformationNetwork) ->
     example = torch.rand(2, 3, 70, 93)  # no size of which is special: 1 or a multiple of 4
     sizes = {0: torch.export.Dim.DYNAMIC, 2: torch.export.Dim.DYNAMIC, 3: torch.export.Dim.DYNAMIC}
     program = exported(network, (example,), [INPUT], OUTPUT, (sizes,))
+    model = program.model_proto
+    graph = model.graph
+    # The exporter's stack traces name this machine's folders, and differ from export to export.
+    parts = (graph.node, graph.value_info, graph.initializer, graph.input, graph.output, [graph])
+    for part in parts:
+        for item in part:
+            item.ClearField("metadata_props")
     with atomic_path(path) as temporary:
-        _save_without_traces(program.model_proto, temporary)
+        temporary.write_bytes(model.SerializeToString(deterministic=True))
 
 
 def parity(
@@ -78,16 +83,3 @@ def check_parity(table: pd.DataFrame) -> None:
             f"{worst['height']}x{worst['width']}, more than {TOLERANCE:g} (images in [0, 1]); the "
             f"versions of torch and onnxruntime ({worst['onnxruntime_version']}) do not agree"
         )
-
-
-def _save_without_traces(model: Any, path: Path) -> None:
-    """Write an onnx.ModelProto without the stack traces that the exporter adds.
-
-    They name this machine's folders, and they differ from one export to the next.
-    """
-    graph = model.graph
-    parts = (graph.node, graph.value_info, graph.initializer, graph.input, graph.output, [graph])
-    for part in parts:
-        for item in part:
-            item.ClearField("metadata_props")
-    path.write_bytes(model.SerializeToString(deterministic=True))

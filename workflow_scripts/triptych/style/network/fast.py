@@ -172,11 +172,6 @@ class Stage:
         """Channels of the result."""
         return self.weight.shape[0] // (self.block[0] * self.block[1])
 
-    def pad(self, x: Tensor) -> Tensor:
-        """The whole input with its border."""
-        right = self.after + self.spare
-        return self.pad_sides(x, self.before, right, self.before, self.after)
-
     def pad_sides(self, x: Tensor, left: int, right: int, top: int, bottom: int) -> Tensor:
         """Part of the input with as much border as lies outside the image on each side."""
         if not (left or right or top or bottom):
@@ -197,10 +192,11 @@ class Stage:
             x = x[:, inner, inner].contiguous()
         return x.permute(0, 3, 1, 2)
 
-    def normalise(self, x: Tensor) -> Tensor:
-        """Instance normalisation of `convolve`'s result, each image by its own moments."""
-        assert self.norm is not None
-        return normalised(x, self.norm)
+    def applied(self, x: Tensor) -> Tensor:
+        """A whole image, or several, convolved, and each normalised by its own moments."""
+        right = self.after + self.spare
+        x = self.convolve(self.pad_sides(x, self.before, right, self.before, self.after))
+        return x if self.norm is None else normalised(x, self.norm)
 
 
 class PreparedNetwork:
@@ -237,21 +233,18 @@ class PreparedNetwork:
     def __call__(self, images: Tensor) -> Tensor:
         height, width = images.shape[-2:]
         with torch.no_grad(), exact_convolutions(self.precision):
-            x = padded_to_multiple(images, self.architecture)
-            return self._transform(x)[..., :height, :width].contiguous()
-
-    def _transform(self, images: Tensor) -> Tensor:
-        x = self.enter(images)
-        for stage in self.entry:
-            x = stage.normalise(stage.convolve(stage.pad(x))).relu_()
-        for *inner, last in self.blocks:
-            y = x
-            for stage in inner:
-                y = stage.normalise(stage.convolve(stage.pad(y))).relu_()
-            x = last.normalise(last.convolve(last.pad(y))).add_(x)
-        for stage in self.exit:
-            x = stage.normalise(stage.convolve(stage.pad(x))).relu_()
-        return self.leave(self.last.convolve(self.last.pad(x)))
+            x = self.enter(padded_to_multiple(images, self.architecture))
+            for stage in self.entry:
+                x = stage.applied(x).relu_()
+            for *inner, last in self.blocks:
+                y = x
+                for stage in inner:
+                    y = stage.applied(y).relu_()
+                x = last.applied(y).add_(x)
+            for stage in self.exit:
+                x = stage.applied(x).relu_()
+            x = self.leave(self.last.applied(x))
+            return x[..., :height, :width].contiguous()
 
     def enter(self, images: Tensor, top: int = 0, left: int = 0) -> Tensor:
         """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last.

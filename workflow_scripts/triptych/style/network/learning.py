@@ -24,12 +24,7 @@ from triptych.style.network.network_files import load_network, save_network, sty
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import train
 from triptych.style.network.training_data import Crops, TargetCrops, TrainingSettings
-from triptych.style.network.version1_targets import (
-    Painter,
-    TargetSettings,
-    chosen_crops,
-    paint_targets,
-)
+from triptych.style.network.version1_targets import TargetSettings, chosen_crops, paint_targets
 
 BATCH, SIZE = 4, 128
 """Crops of an update, and their side in pixels."""
@@ -135,12 +130,12 @@ def _painted(
 ) -> TargetCrops:
     """TargetCrops on some of the crops, painted now."""
     numbers = chosen_crops(crops, "", settings)
-    photographs = crops.batch(numbers)
+    photographs, size = crops.batch(numbers), min(painting.shape[-2:])
     known = [_digest(each) for each in (photographs, painting)]
     made_from = parameters_digest({"from": known, "settings": vars(settings)})
-    size = min(painting.shape[-2:])
-    painter = Painter(photographs, painting, size, backbone, settings, device)
-    pictures = paint_targets(painter, Checkpoint(checkpoint, made_from), stop)
+    pictures = paint_targets(
+        photographs, painting, size, backbone, settings, device, checkpoint, made_from, stop
+    )
     return TargetCrops(crops, [Painted(pictures, numbers)])
 
 

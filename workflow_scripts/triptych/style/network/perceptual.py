@@ -84,11 +84,6 @@ class PerceptualLoss:
                 for name in settings.style_layers
             }
 
-    def content_targets(self, images: Tensor) -> dict[str, Tensor]:
-        """Features of the content layers, without a graph and computed no further than there."""
-        with torch.no_grad():
-            return self._backbone(images, self.settings.content_layers)
-
     def terms(
         self, images: Tensor, stylised: Tensor, styles: Tensor | None = None
     ) -> dict[str, Tensor]:
@@ -98,7 +93,8 @@ class PerceptualLoss:
         the number of each image's style, [N]; the first of all if not given.
         """
         settings, of = self.settings, slice(1) if styles is None else styles
-        targets = self.content_targets(images)
+        with torch.no_grad():  # and no deeper than the content layers
+            targets = self._backbone(images, settings.content_layers)
         terms = {}
         if settings.gamut_weight:
             inside = stylised.clamp(0, 1)

@@ -196,19 +196,8 @@ def keep_colours(content: Tensor, stylised: Tensor) -> Tensor:
 
 
 COLUMNS = (
-    "painting",
-    "content",
-    "origin",
-    "width",
-    "batches",
-    "height",
-    "width_px",
-    "seconds",
-    "precision",
-    "tiled",
-    "device",
-    "variant",
-    "psnr_to_float32",
+    *("painting", "content", "origin", "width", "batches", "height", "width_px", "seconds"),
+    *("precision", "tiled", "device", "variant", "psnr_to_float32"),
 )
 
 

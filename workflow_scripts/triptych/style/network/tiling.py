@@ -23,11 +23,7 @@ from triptych.style.network.fast import (
     Stage,
     exact_convolutions,
 )
-from triptych.style.network.network import (
-    STRIDE,
-    TransformationNetwork,
-    padded_to_multiple,
-)
+from triptych.style.network.network import STRIDE, TransformationNetwork, padded_to_multiple
 
 TILE = 256
 """Pixels: large enough for little halo, small enough that a layer's tile is under 32 MB."""
@@ -231,9 +227,7 @@ def _needed(
 
 
 def _size(source: Source, stage: Stage) -> tuple[int, int]:
-    scaled = (x * stage.up // stage.down for x in (source.height, source.width))
-    height, width = scaled
-    return height, width
+    return source.height * stage.up // stage.down, source.width * stage.up // stage.down
 
 
 def _boxes(height: int, width: int, tile: int) -> Iterator[Box]:

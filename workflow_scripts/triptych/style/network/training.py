@@ -4,10 +4,9 @@ Nothing is drawn from a running stream: a batch's images, crops, flips and noise
 the seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
 """
 
-import logging
-import math
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,26 +20,32 @@ from triptych.core.device import keyed_generator, training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.memory import keep_freed_memory
+from triptych.core.oom_retry import OomRetry
 from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop, exploded
+from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
+from triptych.style.network.grain import REACH
 from triptych.style.network.network import Architecture, TransformationNetwork
-from triptych.style.network.perceptual import TERMS, PerceptualLoss
+from triptych.style.network.perceptual import TERMS, Disturbance, PerceptualLoss
 from triptych.style.network.training_data import (
     Crops,
     Prefetched,
     TargetCrops,
     TrainingSettings,
     batch_styles,
+    learning_rate,
 )
-from triptych.style.network.update import Updates
-
-logger = logging.getLogger(__name__)
 
 POLL = 10
 """Batches between two looks at whether losses and weights are good, which make a GPU wait."""
 
-WARM_UP = 0.25
-"""Share of a one-cycle schedule in which the learning rate rises."""
+OWN_RATE = 6.0
+"""Times the learning rate for what styles that share a network have of their own: scales of one and
+shifts of zero at first, which at the convolutions' rate, the same for all, take long to part."""
+
+ADVICE = (
+    "Lower style.training.schedule.size or style.network.width, or take a GPU with more memory; "
+    "precision bf16 halves what an image takes."
+)
 
 CPU = torch.device("cpu")
 
@@ -106,7 +111,12 @@ def train(
 
 
 class TrainingRun:
-    """The state of a training: all that changes from batch to batch."""
+    """The state of a training: all that changes from batch to batch.
+
+    A whole batch goes through the network at once, and less where memory runs out: every term of
+    the loss is a mean over images, and nothing in the network mixes them, so that gradients of
+    parts add up.
+    """
 
     def __init__(
         self,
@@ -118,12 +128,22 @@ class TrainingRun:
         pairs: int = 0,
     ) -> None:
         """pairs: how many pairs (`TargetCrops`) the batches are drawn from; 0 for crops alone."""
-        self._paintings, self._settings, self._pairs = loss.paintings, settings, pairs
+        self._loss, self._settings, self._pairs = loss, settings, pairs
         self._device, self._folder = device, folder
         self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
             self._network.to(memory_format=torch.channels_last)
-        self._updates = Updates(self._network, loss, settings, device)
+        own = network.of_styles() if network.architecture.styles > 1 else {}
+        shared: list[torch.nn.Parameter] = []
+        apart: list[torch.nn.Parameter] = []
+        for name, value in network.named_parameters():
+            if value.requires_grad:
+                (apart if name in own else shared).append(value)
+        rates = ((shared, 1.0), (apart, OWN_RATE))
+        groups = [{"params": values, "times": times} for values, times in rates if values]
+        self._adam = torch.optim.Adam(groups, settings.learning_rate, fused=True)
+        self._scaler = torch.amp.GradScaler(device.type, enabled=settings.precision == "fp16")
+        self._portion = OomRetry(settings.batch, "images", ADVICE)
         self.done = 0
         self._history: list[dict[str, float]] = []
         self._kept: list[int] = []
@@ -136,19 +156,61 @@ class TrainingRun:
     def start(self) -> None:
         """Give a network with a palette the paintings' colours."""
         if self._network.palette is not None:
-            self._network.palette.take([painting.cpu() for painting in self._paintings])
+            self._network.palette.take([painting.cpu() for painting in self._loss.paintings])
 
     def step(self, crops: Tensor) -> None:
         """Update the weights once on uint8 images [N, 3, S, S], or pairs [N, 6, S, S]."""
         images = crops.to(self._device).float() / 255
-        styles = batch_styles(len(self._paintings), self._settings, self.done, self._pairs)
+        self._images = images[:, :3]
+        styles = batch_styles(len(self._loss.paintings), self._settings, self.done, self._pairs)
         self._styles = styles if styles is None else styles.to(self._device)
-        rate = learning_rate(self.done, self._settings)
-        values = self._updates.step(images, self._styles, self.done, rate)
+        for group in self._adam.param_groups:
+            group["lr"] = learning_rate(self.done, self._settings) * group["times"]
+        disturbance = None
+        if self._loss.settings.temporal_weight:
+            generator = keyed_generator(CPU, "disturbed", self._settings.seed, self.done)
+            disturbance = self._loss.disturbance(self._images, generator)
+        generator = keyed_generator(CPU, "corners", self._settings.seed, self.done)
+        corners = torch.randint(REACH, (self._settings.batch, 2), generator=generator)
+        values = self._portion.run(
+            lambda size: self._gradients(images, self._styles, corners, disturbance, size)
+        )
+        self._scaler.step(self._adam)
+        self._scaler.update()
         self._summed += values
         self._recent.append(values)
-        self._images = images[:, :3]
         self.done += 1
+
+    def _gradients(
+        self,
+        images: Tensor,
+        styles: Tensor | None,
+        corners: Tensor,
+        disturbance: Disturbance | None,
+        size: int,
+    ) -> Tensor:
+        self._adam.zero_grad()
+        values = torch.zeros(len(TERMS), device=self._device)
+        for first in range(0, len(images), size):
+            part = slice(first, first + size)
+            seen, contents = images[part, :3], images[part, -3:]
+            own = None if styles is None else styles[part]
+            with training_precision(self._device, self._settings.precision):
+                of_styles = self._network if own is None else self._network.of_each(own)
+                # Of a film's frames, too, the grain stays while what they show moves.
+                network = partial(of_styles, corners=corners[part])
+                stylised = network(seen)
+                terms = self._loss.terms(contents, stylised, own)
+                if disturbance is not None:
+                    moved = disturbance.of(part)
+                    terms["temporal"] = self._loss.temporal(network, seen, stylised, moved)
+                total = torch.stack(list(terms.values())).sum()
+            share = len(images[part]) / len(images)
+            self._scaler.scale(total * share).backward()
+            nothing = values.new_zeros(())
+            each = [terms.get(name, nothing).detach().float() for name in TERMS]
+            values += torch.stack(each) * share
+        return values
 
     @property
     def evaluation_due(self) -> bool:
@@ -172,8 +234,7 @@ class TrainingRun:
         """Append a row of losses, write weights to choose from, or both."""
         if self._log_due:
             self._log()
-        keeping = self._keep_due
-        if keeping:
+        if keeping := self._keep_due:
             self._keep()
         return keeping
 
@@ -182,11 +243,12 @@ class TrainingRun:
         recent, self._recent = self._recent, []
         values = torch.stack(recent) if recent else self._summed[None]
         finite, batch = values.isfinite().all(1), self.done - 1
-        mean, first = self._mean(), self._history[0]["total"] if self._history else 0.0
+        mean = float(self._summed.sum()) / max(1, self._since_log())
+        first = self._history[0]["total"] if self._history else 0.0
         if not finite.all():
             batch = self.done - len(recent) + int(finite.int().argmin())
             wrong = f"the loss is not finite at batch {batch}"
-        elif not self._updates.finite():
+        elif not all_finite(self._network.parameters()):
             wrong = f"weights are not finite after batch {batch}"
         elif exploded(mean, first):
             wrong = f"the mean loss up to batch {batch} is {mean:.3g}, at first it was {first:.3g}"
@@ -199,17 +261,13 @@ class TrainingRun:
         """Batches since the history's last row."""
         return self.done - (int(self._history[-1]["batch"]) if self._history else 0)
 
-    def _mean(self) -> float:
-        return float(self._summed.sum()) / max(1, self._since_log())
-
     def _log(self) -> None:
         """Append the means since the last row to the history."""
-        rows = self._history
         means = (self._summed / self._since_log()).tolist()
         named = dict(zip(TERMS, means, strict=True))
         self._summed.zero_()
         self._tick()
-        rows.append(
+        self._history.append(
             {
                 "batch": self.done,
                 **{name: value for name, value in named.items() if name != "gamut"},
@@ -241,7 +299,10 @@ class TrainingRun:
         self._tick()
         return {
             "done": self.done,
-            **self._updates.state(),
+            "network": self._network.state_dict(),
+            "adam": self._adam.state_dict(),
+            "scaler": self._scaler.state_dict(),
+            "portion": self._portion.size,
             "history": self._history,
             "kept": self._kept,
             "summed": self._summed,
@@ -251,7 +312,10 @@ class TrainingRun:
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state."""
         self.done, self._history, self._kept = state["done"], state["history"], state["kept"]
-        self._updates.restore(state)
+        self._network.load_state_dict(state["network"])
+        self._adam.load_state_dict(state["adam"])
+        self._scaler.load_state_dict(state["scaler"])
+        self._portion.size = state["portion"]
         self._summed.copy_(state["summed"])
         self._seconds = state["seconds"]
 
@@ -278,15 +342,3 @@ def initial_network(architecture: Architecture, seed: int) -> TransformationNetw
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(keyed_generator(CPU, "network", seed).initial_seed())
         return TransformationNetwork(architecture)
-
-
-def learning_rate(number: int, settings: TrainingSettings) -> float:
-    """Adam's rate for batch `number` (from 0)."""
-    if settings.schedule == "constant":
-        return settings.learning_rate
-    share = (number + 1) / settings.batches
-    if share < WARM_UP:
-        height = (1 - math.cos(math.pi * share / WARM_UP)) / 2
-    else:
-        height = (1 + math.cos(math.pi * (share - WARM_UP) / (1 - WARM_UP))) / 2
-    return settings.learning_rate * max(height, 1e-3)

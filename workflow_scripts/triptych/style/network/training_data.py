@@ -1,10 +1,7 @@
-"""What a transformation network is trained on, batch by batch.
-
-Nothing is drawn from a running stream: a batch's images, crops and flips are functions of the
-seed and the batch's number, so a resumed run sees what an unbroken one would have seen.
-"""
+"""What a transformation network is trained on, batch by batch, and at which rate."""
 
 import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,9 +12,11 @@ from torch import Tensor
 
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
-from triptych.style.network.grain import REACH
 
 CPU = torch.device("cpu")
+
+WARM_UP = 0.25
+"""Share of a one-cycle schedule in which the learning rate rises."""
 
 
 class Crops(Protocol):
@@ -152,12 +151,6 @@ def batch_styles(
     return torch.randint(styles, (settings.batch,), generator=generator)
 
 
-def batch_corners(settings: TrainingSettings, number: int) -> Tensor:
-    """Where in the grain each image of a batch lies, [batch, 2] in pixels."""
-    generator = keyed_generator(CPU, "corners", settings.seed, number)
-    return torch.randint(REACH, (settings.batch, 2), generator=generator)
-
-
 def batch_indices(count: int, batch: int, seed: int, number: int) -> list[int]:
     """Which of `count` crops make batch `number`; each once an epoch, the incomplete batch none."""
     epoch, position = divmod(number, count // batch)
@@ -167,3 +160,15 @@ def batch_indices(count: int, batch: int, seed: int, number: int) -> list[int]:
 @functools.lru_cache(maxsize=2)
 def _order(count: int, seed: int, epoch: int) -> Tensor:
     return torch.randperm(count, generator=keyed_generator(CPU, "order", seed, epoch))
+
+
+def learning_rate(number: int, settings: TrainingSettings) -> float:
+    """Adam's rate for batch `number` (from 0)."""
+    if settings.schedule == "constant":
+        return settings.learning_rate
+    share = (number + 1) / settings.batches
+    if share < WARM_UP:
+        height = (1 - math.cos(math.pi * share / WARM_UP)) / 2
+    else:
+        height = (1 + math.cos(math.pi * (share - WARM_UP) / (1 - WARM_UP))) / 2
+    return settings.learning_rate * max(height, 1e-3)

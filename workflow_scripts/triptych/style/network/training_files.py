@@ -26,9 +26,8 @@ from triptych.style.data.tensor_files import read_tensors, write_tensors
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
-from triptych.style.network.training import Trained
+from triptych.style.network.training import ADVICE, Trained
 from triptych.style.network.training_data import Crops, TargetCrops
-from triptych.style.network.update import ADVICE
 
 Path = str | os.PathLike[str]
 
@@ -38,19 +37,12 @@ PAPER, INK, MARK = (255, 255, 255), (40, 40, 40), (200, 30, 40)
 """A contact sheet's spaces in pixels, and its colours."""
 
 
-@dataclass(frozen=True)
-class Style:
-    """Which painting and which variant of its training: the keys of every table's row."""
-
-    painting: str
-    variant: str
-
-    def named(self, table: pd.DataFrame) -> pd.DataFrame:
-        """`table` with the two in front."""
-        table = table.copy()
-        table.insert(0, "painting", self.painting)
-        table.insert(1, "variant", self.variant)
-        return table
+def named(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
+    """`table` with the record's painting and variant in front, the keys of every table's row."""
+    table = table.copy()
+    for place, key in enumerate(("painting", "variant")):
+        table.insert(place, key, record[key])
+    return table
 
 
 @dataclass(frozen=True)
@@ -98,22 +90,24 @@ def read_crops(crops: Path, index: Path, targets: Sequence[Path]) -> Crops:
 def write_training(
     trained: Trained,
     architecture: Architecture,
-    style: Style,
     record: Mapping[str, Any],
     *,
     weights: Path,
     losses: Path,
     samples: Path,
 ) -> None:
-    """Write all checkpoints, the losses and the sheet of samples; record: whatever JSON holds."""
+    """Write all checkpoints, the losses and the sheet of samples.
+
+    record: the training's `painting`, `variant`, and what else JSON holds
+    """
     tensors = {
         f"{batches:06d}/{name}": value
         for batches, kept in trained.checkpoints.items()
         for name, value in kept.weights.items()
     }
-    header = {"architecture": asdict(architecture), "record": {**asdict(style), **record}}
+    header = {"architecture": asdict(architecture), "record": dict(record)}
     write_tensors(weights, tensors, "training", header)
-    write_csv(style.named(trained.losses), losses)
+    write_csv(named(trained.losses, record), losses)
     pairs = {batches: kept.sample for batches, kept in trained.checkpoints.items()}
     captions = [f"{batches} batches" for batches in pairs]
     columns = columns_for(len(pairs), widest=4)
@@ -164,8 +158,13 @@ def select_network(
         "validation": {name: float(row[name]) for name in ("content", "style", "total")},
     }
     save_network(network, with_weights(architecture, weights[record["batches"]]), record)
-    write_csv(Style(record["painting"], record["variant"]).named(table), selection)
-    images = through_checkpoints(checkpoints, content)
+    write_csv(named(table, record), selection)
+    images = []  # one beside the other for each style
+    for _, each in sorted(weights.items()):
+        networks = with_weights(architecture, each).alone()
+        with torch.no_grad():
+            stylised = torch.cat([alone(content[None])[0] for alone in networks], 2)
+        images.append((stylised.clamp(0, 1) * 255).round().byte())
     captions = [
         f"{number} batches, {total:.3g}"
         for number, total in zip(table["batch"], table["total"], strict=True)
@@ -253,20 +252,6 @@ def with_weights(
     network = TransformationNetwork(architecture)
     network.load_state_dict(dict(weights))
     return network.eval().requires_grad_(False)
-
-
-def through_checkpoints(checkpoints: Checkpoints, image: Tensor) -> list[Tensor]:
-    """`image` [3, H, W] in [0, 1] as each checkpoint stylises it, in order: uint8 [3, H, S W].
-
-    One beside the other for each of S styles.
-    """
-    stylised = []
-    for _, weights in sorted(checkpoints.weights.items()):
-        networks = with_weights(checkpoints.architecture, weights).alone()
-        with torch.no_grad():
-            result = torch.cat([network(image[None])[0] for network in networks], 2)
-        stylised.append((result.clamp(0, 1) * 255).round().byte())
-    return stylised
 
 
 def contact_sheet(

@@ -17,8 +17,8 @@ from torch import Tensor
 from triptych.core.oom_retry import OomRetry
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize_to
+from triptych.style.optimise.lbfgs import row_optimizer
 from triptych.style.optimise.objective import Objective
-from triptych.style.optimise.optimizers import row_optimizer
 from triptych.style.optimise.presets import Choices
 from triptych.style.optimise.styles import Style
 
@@ -130,9 +130,8 @@ class Optimisation:
         """Record an evaluation's (terms, total, largest gradient); the rows that have to stop."""
         stopped = set()
         seconds = (self._seconds + time.perf_counter() - began) / len(self._lowest)
-        for row, (image, (*terms, total, gradient)) in enumerate(
-            zip(self._going, values, strict=True)
-        ):
+        each = zip(self._going, values, strict=True)
+        for row, (image, (*terms, total, gradient)) in enumerate(each):
             self._records.append([image, self.done, *terms, total, seconds])
             if not math.isfinite(total + gradient):
                 what = "gradient" if math.isfinite(total) else "loss"
@@ -202,16 +201,8 @@ class Optimisation:
 
 
 _STATE = (
-    "done",
-    "_best",
-    "_results",
-    "_lowest",
-    "_high",
-    "_going",
-    "_statuses",
-    "_reasons",
-    "_records",
-    "_seconds",
+    *("done", "_best", "_results", "_lowest", "_high", "_going"),
+    *("_statuses", "_reasons", "_records", "_seconds"),
 )
 
 
@@ -237,10 +228,7 @@ def optimise(
 
 
 def initial_images(
-    contents: Sequence[Tensor],
-    styles: Sequence[Style],
-    choices: Choices,
-    seeds: Sequence[int],
+    contents: Sequence[Tensor], styles: Sequence[Style], choices: Choices, seeds: Sequence[int]
 ) -> Tensor:
     """Where the images start, [N, 3, H, W]: the content, uniform noise, or the first painting."""
     if choices.initialisation == "content":

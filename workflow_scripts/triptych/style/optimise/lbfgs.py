@@ -1,10 +1,13 @@
-"""L-BFGS for many independent problems at once: a row each, with a history of its own."""
+"""Optimisers of many independent problems at once, a row each: L-BFGS, Adam and SGD."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from triptych.style.optimise.presets import Choices
 
 SMALLEST_CURVATURE = 1e-10
 """A pair with y·s at most this is not remembered: torch.optim.LBFGS's constant."""
@@ -115,7 +118,9 @@ class BatchedLbfgs(RowOptimizer):
         if math.isfinite(self.reach):
             moves *= (self.reach / moves.abs().amax(1)).clamp_max(1)[:, None]
         if risen.any():
-            self._take_back(risen, moves)
+            # Put back to where they moved from, to go a part of that way.
+            moves[risen] = TAKEN_BACK * self._moves[risen]
+            self.rows[risen] -= self._moves[risen]
             gradients = torch.where(risen[:, None], self._gradients, gradients)
             losses = torch.where(risen, self._losses, losses)
         self.rows.add_(moves)
@@ -123,11 +128,6 @@ class BatchedLbfgs(RowOptimizer):
         self._gradients.copy_(gradients)
         self._losses.copy_(losses)
         self._iteration += 1
-
-    def _take_back(self, risen: Tensor, moves: Tensor) -> None:
-        """Put these rows back to where they moved from, to go a part of that way."""
-        moves[risen] = TAKEN_BACK * self._moves[risen]
-        self.rows[risen] -= self._moves[risen]
 
     def keep(self, rows: Tensor) -> None:
         """Go on with these rows only (indices [B']); `self.rows` becomes a new tensor."""
@@ -184,3 +184,68 @@ class BatchedLbfgs(RowOptimizer):
 def _dot(left: Tensor, right: Tensor) -> Tensor:
     """Row by row, [B]."""
     return (left * right).sum(1)  # twice as fast as vecdot, and closer than bmm
+
+
+class RowAdam(RowOptimizer):
+    """torch.optim.Adam with its default betas and epsilon."""
+
+    def __init__(self, rows: Tensor, learning_rate: float) -> None:
+        super().__init__(rows)
+        self._learning_rate = learning_rate
+        self._first = torch.zeros_like(rows)
+        self._second = torch.zeros_like(rows)
+        self._steps = 0
+
+    @torch.no_grad()
+    def step(self, losses: Tensor, gradients: Tensor) -> None:
+        """Move every row, given its gradient where it stands: [B, n]."""
+        self._steps += 1
+        self._first.lerp_(gradients, 1 - 0.9)
+        self._second.mul_(0.999).addcmul_(gradients, gradients, value=1 - 0.999)
+        unbiased = 1 - 0.999**self._steps
+        scale = (self._second / unbiased).sqrt_().add_(1e-8)
+        rate = self._learning_rate / (1 - 0.9**self._steps)
+        self.rows.addcdiv_(self._first, scale, value=-rate)
+
+
+class RowSgd(RowOptimizer):
+    """torch.optim.SGD with momentum; or each row's gradient at a root mean square of one."""
+
+    def __init__(
+        self, rows: Tensor, learning_rate: float, momentum: float, normalised: bool = False
+    ) -> None:
+        super().__init__(rows)
+        self._learning_rate, self._momentum, self._normalised = learning_rate, momentum, normalised
+        self._velocity = torch.zeros_like(rows)
+
+    @torch.no_grad()
+    def step(self, losses: Tensor, gradients: Tensor) -> None:
+        """Move every row, given its gradient where it stands: [B, n]."""
+        if self._normalised:
+            size = gradients.square().mean(1, keepdim=True).sqrt()
+            gradients = gradients / torch.where(size > 0, size, torch.ones_like(size))
+        self._velocity.mul_(self._momentum).add_(gradients)
+        self.rows.sub_(self._velocity, alpha=self._learning_rate)
+
+
+def row_optimizer(choices: Choices, rows: Tensor) -> RowOptimizer:
+    """The optimiser that the choices name; it changes `rows` [B, n] in place."""
+    return ROW_OPTIMIZERS[choices.optimizer](rows, choices)
+
+
+ROW_OPTIMIZERS: dict[str, Callable[[Tensor, Choices], RowOptimizer]] = {
+    "adam": lambda rows, choices: RowAdam(rows, choices.learning_rate),
+    "sgd": lambda rows, choices: RowSgd(
+        rows, choices.learning_rate, choices.momentum, choices.normalised_gradient
+    ),
+    # Without tolerances: a loop that calls torch's `step` again and again, as the notebook's, goes
+    # on after one is met, and their values suppose a scale that the losses don't have.
+    "lbfgs": lambda rows, choices: BatchedLbfgs(
+        rows,
+        learning_rate=choices.learning_rate,
+        history=choices.history,
+        reach=choices.reach,
+        tolerance_gradient=0.0,
+        tolerance_change=0.0,
+    ),
+}

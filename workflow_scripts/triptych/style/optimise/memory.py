@@ -3,12 +3,7 @@
 import math
 from functools import lru_cache
 
-from triptych.style.data.architectures import (
-    ORIENTED,
-    ORIENTED_FILTERS,
-    Architecture,
-    Pooling,
-)
+from triptych.style.data.architectures import ORIENTED, ORIENTED_FILTERS, Architecture, Pooling
 from triptych.style.optimise.presets import Choices
 from triptych.style.optimise.tiles import tiling
 

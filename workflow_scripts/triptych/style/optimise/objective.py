@@ -241,19 +241,17 @@ def _distinct(images: Sequence[T]) -> tuple[list[T], list[int]]:
     places = []
     for image in images:
         for place, known in enumerate(distinct):
-            if known is image or _equal(known, image):
+            if known is image or (
+                isinstance(known, Tensor)
+                and isinstance(image, Tensor)
+                and torch.equal(known, image)
+            ):
                 places.append(place)
                 break
         else:
             places.append(len(distinct))
             distinct.append(image)
     return distinct, places
-
-
-def _equal(one: object, other: object) -> bool:
-    if not (isinstance(one, Tensor) and isinstance(other, Tensor)):
-        return False
-    return one.shape == other.shape and torch.equal(one, other)
 
 
 def _part(targets: Tensor, part: slice) -> Tensor:

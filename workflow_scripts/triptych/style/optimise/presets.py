@@ -11,7 +11,7 @@ Layers bear the backbone's names: "conv1_1" before the ReLU, "relu1_1" after it.
 
 import math
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from triptych.style.data.architectures import ORIENTED
@@ -115,11 +115,6 @@ class Choices:
             value = getattr(self, name)
             if value not in allowed:
                 raise ValueError(f"{name} is {value!r}; expected one of {', '.join(allowed)}")
-        if len(self.layer_weights) != len(self.style_layers):
-            raise ValueError(
-                f"{len(self.layer_weights)} layer_weights for {len(self.style_layers)} "
-                "style_layers; expected one each"
-            )
 
     @property
     def layers(self) -> tuple[str, ...]:
@@ -138,10 +133,6 @@ _VALUES: dict[str, Collection[str]] = {
     "aspect": get_args(Aspect),
     "precision": get_args(Precision),
 }
-
-VGGS = ("vgg16", "vgg19", "narrow_vgg")
-ALEXNETS = ("alexnet", "narrow_alexnet")
-ARCHITECTURES = (*VGGS, *ALEXNETS)
 
 FIRST_OF_STAGES = {
     "vgg": tuple(f"relu{stage}_1" for stage in range(1, 6)),
@@ -169,13 +160,6 @@ def preset(name: str, architecture: str, **changes: Any) -> Choices:
     """
     if name not in PRESETS:
         raise ValueError(f"there is no preset {name!r}; expected one of {', '.join(PRESETS)}")
-    if architecture not in ARCHITECTURES:
-        raise ValueError(
-            f"no layers are chosen for {architecture!r}; expected one of {', '.join(ARCHITECTURES)}"
-        )
-    known = {field.name for field in fields(Choices)}
-    if unknown := sorted(set(changes) - known):
-        raise ValueError(f"{', '.join(unknown)}: no such choice; choices are {', '.join(known)}")
     choices: dict[str, Any] = {**PRESETS[name](architecture), **changes}
     optimizer = OPTIMIZERS.get(choices.get("optimizer", "lbfgs"))
     # An unknown name leaves no rates; Choices then says which names there are.
@@ -184,7 +168,7 @@ def preset(name: str, architecture: str, **changes: Any) -> Choices:
 
 
 def _paper(architecture: str) -> dict[str, Any]:
-    alexnet = architecture in ALEXNETS
+    alexnet = architecture.endswith("alexnet")
     return {
         "pooling": "average",  # IV-A 3
         "normalised": True,  # IV-A 3
@@ -221,8 +205,7 @@ def _authors(architecture: str) -> dict[str, Any]:
 
 TUNED_LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {
     # What later work settled on for VGGs trained on ImageNet (crowsonkb/style-transfer-pytorch).
-    "vgg19": ("relu4_2", FIRST_OF_STAGES["vgg"]),
-    "vgg16": ("relu4_2", FIRST_OF_STAGES["vgg"]),
+    **dict.fromkeys(("vgg16", "vgg19"), ("relu4_2", FIRST_OF_STAGES["vgg"])),
     "alexnet": ("relu4", FIRST_OF_STAGES["alexnet"]),
     # Beside the small networks' own layers, filters that nobody learned: truer colours, broader
     # strokes, no grain (docs/backbone.md). Their stage 3 keeps as much content as a large one's 4.

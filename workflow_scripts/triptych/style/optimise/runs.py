@@ -30,21 +30,10 @@ SAVE_EVERY_SECONDS = 60.0
 
 RUN_COLUMNS = [
     *COLUMNS[: COLUMNS.index("size") + 1],
-    "height",
-    "width",
-    "evaluations",
-    "repeat",
-    "status",
-    "reason",
-    "evaluations_done",
-    "seconds",
-    "batch",
-    "content_loss_final",
-    "style_loss_final",
-    "total_loss_final",
-    "relative_loss_final",
-    "device",
-    "precision",
+    *("height", "width", "evaluations", "repeat", "status", "reason", "evaluations_done"),
+    *("seconds", "batch"),
+    *("content_loss_final", "style_loss_final", "total_loss_final", "relative_loss_final"),
+    *("device", "precision"),
 ]
 HISTORY_COLUMNS = ["experiment", "run", *HISTORY[1:]]
 

@@ -10,12 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triptych.style.data.architectures import (
-    ORIENTED,
-    ORIENTED_SIDE,
-    Architecture,
-    Convolution,
-)
+from triptych.style.data.architectures import ORIENTED, ORIENTED_SIDE, Architecture, Convolution
 
 if TYPE_CHECKING:
     from torch import Tensor
