@@ -67,6 +67,7 @@ PACKAGES = {
     ],
     "report": [
         "jinja2",
+        "jsonschema",
         "markdown-it-py",
         "matplotlib",
         "numpy",

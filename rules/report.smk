@@ -56,7 +56,7 @@ rule report_page:
         published_claims=[
             shipped(f"resources/published/{name}_claims.csv") for name in WINGS
         ],
-        scales=shipped("resources/scales.csv"),
+        sources=shipped("resources/sources.yaml"),
         differences=shipped("docs/differences.md"),
         colophon=shipped("docs/colophon.md"),
         templates=[

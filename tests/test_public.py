@@ -37,16 +37,3 @@ def test_hosted_ci_calls_targets_that_exist_on_pythons_that_are_allowed():
     for name in ("test", "demo"):
         pythons = jobs[name]["strategy"]["matrix"]["python"]
         assert pythons == ["3.11", "3.13"] and all(python in allowed for python in pythons)
-
-
-def test_the_hooks_are_the_linters_of_make_lint():
-    lint = (ROOT / "Makefile").read_text().partition("\nlint:")[2].partition("\n\n")[0]
-    for hook in read(".pre-commit-config.yaml")["repos"][0]["hooks"]:
-        command = hook["entry"].removeprefix(".venv/bin/").split()[0]
-        assert f"$(BIN)/{command}" in lint or f"xargs -0 $(BIN)/{command}" in lint
-
-
-def test_forms_of_issues_ask_something():
-    for path in (ROOT / ".github/ISSUE_TEMPLATE").glob("[!c]*.yml"):
-        form = read(path)
-        assert form["name"] and form["description"] and form["body"]

@@ -13,6 +13,7 @@ from triptych.scale import (
     FILES,
     _leaves,
     changes_nothing,
+    larger_than,
     scale_of,
     shipped,
     values_digest,
@@ -96,6 +97,11 @@ def test_a_demo_with_another_value_is_custom() -> None:
 )
 def test_what_changes_no_number_changes_no_scale(path: str, value: object) -> None:
     assert scale_of(changed("paper", path, value), ROOT) == "paper"
+
+
+def test_a_run_of_a_shipped_scale_is_smaller_than_those_behind_it_and_any_other_than_all() -> None:
+    assert [larger_than(scale) for scale in ("paper", "evening")] == [[], ["paper"]]
+    assert larger_than("custom") == ["demo", "overnight", "evening", "paper"]
 
 
 def test_an_edited_paper_yaml_does_not_make_its_values_the_papers(tmp_path: Path) -> None:

@@ -75,12 +75,6 @@ def test_the_message_names_key_given_and_allowed(demo, path, value, said):
     assert "\n" not in message
 
 
-def test_a_missing_key_is_named(demo):
-    del demo["rl"]["training"]["batch"]
-    with pytest.raises(ConfigError, match=r"rl\.training lacks batch"):
-        check_config(demo, SCHEMA)
-
-
 def numbers(table, path=()):
     """Path of every number in a config."""
     entries = table.items() if isinstance(table, dict) else enumerate(table)

@@ -120,15 +120,6 @@ def test_a_resumed_jobs_seconds_are_those_of_all_attempts(snakemake, tmp_path):
     assert len(seconds(tmp_path)) == 1
 
 
-def test_attempts_with_other_parameters_were_at_another_job(snakemake, tmp_path):
-    with pytest.raises(SystemExit), job(snakemake):
-        raise Stopped("SIGTERM")
-    snakemake.params["updates"] = 4
-    with job(snakemake):
-        pass
-    assert len(seconds(tmp_path)) == 1
-
-
 def test_what_a_killed_attempt_took_is_counted_up_to_its_last_beat(snakemake, tmp_path):
     killed = tmp_path / "results/leases/rl_something/hopper/attempts"
     killed.parent.mkdir(parents=True)

@@ -142,17 +142,6 @@ def test_who_has_lost_it_in_a_long_pause_ends_without_another_word(tmp_path):
     assert "wrote" not in said
 
 
-def test_a_file_system_without_links_will_do(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise PermissionError("no links here")
-
-    monkeypatch.setattr(os, "link", refuse)
-    for _ in range(2):
-        with owning(tmp_path / "lock"):
-            pass
-    assert [path.stem for path in (tmp_path / "lock").iterdir()] == ["000002"]
-
-
 @pytest.mark.parametrize(("work", "code"), [(HOLD, -signal.SIGTERM), (STUBBORN, 75)])
 def test_a_job_whose_snakemake_is_gone_is_asked_to_end_and_then_made_to(tmp_path, work, code):
     process = start(tmp_path / "lock", work, TRIPTYCH_SNAKEMAKE=ended())

@@ -21,8 +21,8 @@ def library(tmp_path):
     return tmp_path
 
 
-def digest(library, memory=None):
-    return read_code(memory, library).digests["study/script.py"]
+def digest(library):
+    return read_code(library).digests["study/script.py"]
 
 
 def test_editing_a_module_that_is_imported_indirectly_changes_the_digest(library):
@@ -43,30 +43,6 @@ def test_comments_formatting_and_file_times_do_not_count(library):
     (library / "package" / "deep.py").write_text("# a comment\nVALUE   =  1\n")
     os.utime(library / "study" / "script.py", (1, 1))
     assert digest(library) == before
-
-
-@pytest.mark.parametrize("content", [None, "{", "written"])
-def test_the_memory_of_what_was_parsed_changes_no_digest(library, content):
-    memory = library / "memory" / "modules.json"
-    if content:
-        memory.parent.mkdir()
-        memory.write_text(content)
-    if content == "written":
-        digest(library, memory)
-    first = digest(library, memory)
-    assert first == digest(library, memory) == digest(library)
-    (library / "package" / "deep.py").write_text("VALUE = 3\n")
-    edited = digest(library, memory)
-    assert edited == digest(library) != first
-    (library / "package" / "deep.py").write_text("VALUE = 1\n")
-    assert digest(library, memory) == first
-
-
-def test_what_is_remembered_is_not_parsed_again(library, monkeypatch):
-    memory = library / "modules.json"
-    first = digest(library, memory)
-    monkeypatch.setattr("ast.parse", None)
-    assert digest(library, memory) == first
 
 
 def test_every_script_of_this_workflow_has_a_digest():

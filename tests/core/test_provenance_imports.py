@@ -4,15 +4,15 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from triptych.core.provenance import (
     LIBRARY,
     PLAN,
-    changed_since,
-    planned_code,
+    Code,
+    CodeChanged,
+    digests_of_run,
     python_path,
     read_code,
     write_plan,
@@ -79,10 +79,6 @@ def test_an_edited_module_is_named_before_anything_is_done(library):
     assert "checked" not in said
 
 
-def test_a_module_that_is_not_imported_may_be_edited(library):
-    assert run(library, edit=("triptych/late.py", "VALUE = 3\n")) == "checked\n1\n"
-
-
 def test_comments_do_not_count(library):
     assert run(library, edit=("triptych/early.py", "# why\nVALUE  = 1\n")) == "checked\n1\n"
 
@@ -115,19 +111,6 @@ def test_an_edit_within_a_second_of_the_same_length_is_not_missed(library):
         assert run(library) == f"checked\n{value}\n"
 
 
-def test_without_a_plan_nothing_is_compared(library):
-    (library / "study").mkdir()
-    (library / "study" / "job.py").write_text(JOB.format(then="pass"))
-    environment = {k: v for k, v in os.environ.items() if k != PLAN}
-    done = subprocess.run(
-        [sys.executable, str(library / "study" / "job.py")],
-        env={**environment, "PYTHONPATH": str(library)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert done.stdout == "checked\n1\n"
-
-
 def test_the_library_comes_before_what_pythonpath_names_already(monkeypatch):
     monkeypatch.setenv("PYTHONPATH", f"/one:{LIBRARY}::/two")
     assert python_path() == f"{LIBRARY}:/one:/two"
@@ -135,22 +118,14 @@ def test_the_library_comes_before_what_pythonpath_names_already(monkeypatch):
     assert python_path() == str(LIBRARY)
 
 
-def test_files_that_changed_since_the_plan_are_listed(tmp_path):
-    same, other, new = (tmp_path / name for name in ("same", "other", "new"))
-    same.write_text("a")
-    other.write_text("a")
-    plan = write_plan(tmp_path / "plans", read_code(), [same, other])
-    other.write_text("b")
-    new.write_text("c")
-    assert changed_since(plan, [same, other, new]) == [str(other), str(new)]
-    assert Path(plan).parent == tmp_path / "plans"
-
-
-def test_a_job_names_the_code_of_its_plan_though_a_module_has_changed_since(library):
-    (library / "study").mkdir()
-    (library / "study" / "job.py").write_text(JOB.format(then="pass"))
-    code = read_code(root=library)
-    plan = write_plan(library / "plans", code, [])
-    (library / "triptych/early.py").write_text("VALUE = 5\n")
-    assert planned_code(plan).digests == code.digests
-    assert read_code(root=library).digests != code.digests
+def test_a_clusters_job_takes_the_digests_of_its_plan_unless_what_it_reads_has_changed(
+    tmp_path, monkeypatch
+):
+    config = tmp_path / "config.yaml"
+    config.write_text("a")
+    plan = write_plan(tmp_path / "plans", Code({"rl/train.py": "abc"}, {}), [config])
+    monkeypatch.setenv(PLAN, plan)
+    assert digests_of_run([config], False, "") == {"rl_train": "abc"}
+    config.write_text("b")
+    with pytest.raises(CodeChanged, match=r"config\.yaml was changed"):
+        digests_of_run([config], False, "")

@@ -6,11 +6,9 @@ import time
 
 import pytest
 
-from triptych.core import stopping
 from triptych.core.stopping import (
     MARGIN_SECONDS,
     SCHEDULERS,
-    Stopped,
     StopRequest,
     listening,
     scheduler_limit,
@@ -89,8 +87,3 @@ def test_a_deadline_in_the_environment_holds_with_any_scheduler_or_none(no_sched
     monkeypatch.setenv("TRIPTYCH_DEADLINE", "7:00")
     with pytest.raises(ValueError, match="TRIPTYCH_DEADLINE is '7:00'; expected seconds"):
         scheduler_limit(10)
-
-
-def test_stopped_asks_to_be_started_again():
-    assert Stopped("SIGTERM").code == stopping.SAVED_EXIT_CODE == os.EX_TEMPFAIL
-    assert "resume" in str(Stopped("SIGTERM"))

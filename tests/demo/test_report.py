@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from browser import CHROMIUM, WITHOUT, browsing
+from reading import AXE, FAINT, PICTURES_LOADED, VIOLATIONS, look
 
 from triptych import cli
 from triptych.report.embedding import embedded
+from triptych.studies import NAMES
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -71,6 +74,31 @@ def test_the_page_holds_every_figure_and_fetches_nothing(page: str) -> None:
         assert len(pd.read_csv(RESULTS / "tables" / f"{name}.csv"))
 
 
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """One for all tests."""
+    if CHROMIUM is None:
+        pytest.skip(WITHOUT)
+    with browsing(tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_everybody_can_read_the_page(browser, width: int, scheme: str) -> None:
+    look(browser, RESULTS / "report.html", width, scheme)
+    assert browser.value(FAINT) == []
+    assert browser.value("document.documentElement.scrollWidth") <= width
+    assert browser.value(PICTURES_LOADED)
+    if AXE.exists():
+        browser.value(f"{AXE.read_text(encoding='utf-8')};1")
+        assert browser.value(VIOLATIONS) == []
+
+
+def test_the_page_begins_with_scores_in_words(page: str) -> None:
+    assert 0 < page.index("How far from published?") < page.index("<img")
+
+
 def test_the_page_is_light() -> None:
     assert (RESULTS / "report.html").stat().st_size <= 6_000_000
 
@@ -85,8 +113,8 @@ def test_the_page_holds_every_table(page: str) -> None:
 def test_every_claim_has_a_verdict(page: str) -> None:
     claims = pd.read_csv(RESULTS / "claims.csv")
     assert set(claims["verdict"]) <= VERDICTS
-    lists = (ROOT / "resources" / "published").glob("*_claims.csv")
-    assert set(claims["id"]) == {each for path in lists for each in pd.read_csv(path)["id"]}
+    lists = (ROOT / f"resources/published/{name}_claims.csv" for name in NAMES)
+    assert list(claims["id"]) == [each for path in lists for each in pd.read_csv(path)["id"]]
     for claim in claims["id"]:
         assert claim in page
 

@@ -154,10 +154,7 @@ def test_an_archive_that_does_not_fit_is_unpacked_when_there_is_room(
 
 
 @pytest.mark.parametrize("kind", ["WAV", "FLAC"])
-def test_a_sound_is_written_whole_or_not_at_all(
-    kind: str,
-    disk: Resize,
-) -> None:
+def test_a_sound_is_written_whole_or_not_at_all(kind: str, disk: Resize) -> None:
     """Also where only its last bytes find no room, of which libsndfile says nothing."""
     samples = (3000 * np.random.default_rng(0).standard_normal(60_000)).astype(np.int16)
     soundfile.write("plain", samples, 32_000, format=kind, subtype="PCM_16")

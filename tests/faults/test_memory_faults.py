@@ -19,8 +19,7 @@ from triptych.style.network import stylize
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.perceptual import PerceptualLoss
-from triptych.style.network.training_files import validation_losses
-from triptych.style.optimise.gatys import Optimisation, optimise
+from triptych.style.optimise.gatys import optimise
 
 
 def rows_of_parameters(parameters, *_):
@@ -30,10 +29,7 @@ def rows_of_parameters(parameters, *_):
 # --- style ---
 
 
-def test_a_style_training_ends_with_the_same_network(
-    tmp_path,
-    caplog,
-):
+def test_a_style_training_ends_with_the_same_network(tmp_path, caplog):
     """All terms, the one against flicker included, whose noise is drawn for the whole batch."""
     chosen = {"batches": 6, "log_every": 1}
     expected = small.train_style(tmp_path / "whole", **chosen)
@@ -73,31 +69,6 @@ def test_gradients_of_parts_add_up_to_those_of_the_batch(tmp_path):
             torch.testing.assert_close(one, other, rtol=1e-6, atol=1e-9)
 
 
-def test_a_style_training_without_room_for_an_image_says_what_to_do(
-    tmp_path,
-    capsys,
-):
-    with small.room_for(TransformationNetwork, "forward", 0):
-        said = small.failed_job(tmp_path, capsys, lambda: small.train_style(tmp_path))
-    assert "doesn't hold one of the images" in said and "schedule.size" in said
-
-
-def test_validation_losses_are_the_same_from_smaller_batches(caplog):
-    class Crops(small.style.Noise):
-        validation = range(40, 47)
-
-    torch.manual_seed(0)
-    network = TransformationNetwork(small.SMALL)
-    loss = PerceptualLoss(
-        small.style.random_backbone(), small.style.LOSSES, [small.style.painting()]
-    )
-    expected = validation_losses(network, loss, Crops(), 4, "float32", small.CPU)
-    with small.room_for(TransformationNetwork, "forward", 3):
-        found = validation_losses(network, loss, Crops(), 4, "float32", small.CPU)
-    assert small.halvings(caplog) == [(4, 2)]
-    assert found == pytest.approx(expected, rel=1e-5)
-
-
 CONTENTS, PAINTINGS = images(3), images(3, seed=2)
 
 
@@ -118,36 +89,12 @@ def test_optimised_images_are_the_same_from_fewer_at_once(caplog, optimizer):
     np.testing.assert_allclose(found.history[columns], expected.history[columns], rtol=1e-9)
 
 
-def test_an_optimisation_whose_images_leave_it_goes_on_in_portions():
-    """After two of three have left, and when it is taken up again."""
-
-    def started():
-        arguments = (list(CONTENTS), list(PAINTINGS), small_backbone(), choices(), 6, [0, 1, 2])
-        return Optimisation(*arguments)
-
-    whole, parts = started(), started()
-    with small.room_for(Backbone, "forward", 1):
-        for running in (whole, parts):
-            running.advance()
-            running._drop({0})
-        resumed = started()
-        resumed.restore(parts.state())
-        assert resumed.state()["portion"] == 1
-    for running in (whole, resumed):
-        while not running.finished:
-            running.advance()
-    torch.testing.assert_close(resumed._results, whole._results, rtol=0, atol=1e-9)
-
-
 def a_network():
     torch.manual_seed(3)
     return PreparedNetwork(TransformationNetwork(small.SMALL).eval().requires_grad_(False))
 
 
-def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(
-    monkeypatch,
-    caplog,
-):
+def test_stylised_images_are_the_same_from_fewer_at_once_and_from_tiles(monkeypatch, caplog):
     photographs = torch.rand(5, 3, 40, 36, generator=torch.Generator().manual_seed(0))
     network = a_network()
     expected = stylize.stylise(network, photographs)
@@ -212,10 +159,7 @@ def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
         pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
 
 
-def test_a_stack_without_room_for_a_run_says_what_to_do(
-    tmp_path,
-    capsys,
-):
+def test_a_stack_without_room_for_a_run_says_what_to_do(tmp_path, capsys):
     with small.room_for(bcq, "vae_loss", 0, size=rows_of_parameters):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_stack(tmp_path))
     assert "doesn't hold one of the runs" in said and "Lower rl.runs_per_job" in said

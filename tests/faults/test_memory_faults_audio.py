@@ -47,15 +47,6 @@ def test_dropout_of_a_retried_step_is_that_of_a_chunk_of_that_size(tmp_path):
         assert torch.equal(found.weights[name], value)
 
 
-def test_an_audio_training_without_room_for_a_pair_says_what_to_do(
-    tmp_path,
-    capsys,
-):
-    with small.room_for(small.audio.TinyModel, "embed_audio", 0):
-        said = small.failed_job(tmp_path, capsys, lambda: small.train_audio(tmp_path))
-    assert "doesn't hold one of the pairs" in said and "Lower longest_seconds" in said
-
-
 def test_embeddings_are_the_same_from_smaller_batches(caplog):
     torch.manual_seed(0)
     model, store = small.audio.TinyModel(), small.audio.Noise()

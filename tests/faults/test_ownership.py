@@ -153,21 +153,3 @@ def test_code_that_changes_while_a_run_goes_on_changes_no_result(workplace, tmp_
         assert bytes_of(tmp_path, job) == references[planned], said[0]
         if way == "git stash":
             ways["an edit"][1]()
-
-
-def test_code_that_is_imported_when_it_has_changed_is_named(
-    workplace,
-    tmp_path,
-):
-    checkout = checkout_like(workplace, tmp_path)
-    training = "workflow_scripts/rl/train.py"
-    checkout.edit(
-        training, "from triptych.core", "import time\n\ntime.sleep(3)\nfrom triptych.core"
-    )
-    run, said = started(checkout)
-    while not list(tmp_path.glob(".snakemake/scripts/*.train.py")) and run.is_alive():
-        time.sleep(0.01)
-    checkout.edit(EDITED, "STEPS_DRAWN = 100", "STEPS_DRAWN = 101")
-    run.join()
-    assert f"rl_train failed: CodeChanged: {EDITED} was changed" in said[0]
-    assert not (tmp_path / TRAINED).exists()

@@ -29,7 +29,7 @@ class Run:
     settings: dict[str, dict[str, Any]]
 
     def changed(self, name: str, change: Callable[[Any], Any]) -> "Run":
-        """The same run with another frame, or another of a study's settings (`rl.precision`)."""
+        """This run with another frame, or another of a study's settings (`rl.precision`)."""
         if name in self.frames:
             return replace(self, frames={**self.frames, name: change(self.frames[name].copy())})
         study, key = name.split(".")

@@ -65,37 +65,12 @@ def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=D
                 for step in range(1, evaluations + 1):
                     for episode in range(10):
                         score = EXPERTS[task] * (level + generator.normal(0, 0.01))
-                        table.append(
-                            (
-                                task,
-                                "normalised",
-                                method,
-                                sparsity,
-                                seed,
-                                algorithm,
-                                step * updates // evaluations,
-                                episode,
-                                30 * score,
-                                score,
-                                1000,
-                            )
-                        )
-    return pd.DataFrame(
-        table,
-        columns=[
-            "task",
-            "observations",
-            "method",
-            "sparsity_percent",
-            "seed",
-            "algorithm",
-            "update",
-            "episode",
-            "return",
-            "score_normalised",
-            "steps",
-        ],
-    ).assign(pruning="default")
+                        run = (task, "normalised", method, sparsity, seed, algorithm)
+                        update = step * updates // evaluations
+                        table.append((*run, update, episode, 30 * score, score, 1000))
+    columns = ["task", "observations", "method", "sparsity_percent", "seed", "algorithm", "update"]
+    columns += ["episode", "return", "score_normalised", "steps"]
+    return pd.DataFrame(table, columns=columns).assign(pruning="default")
 
 
 def both_ways(scores):
@@ -152,37 +127,13 @@ def layers(methods=METHODS, seeds=range(5), networks="paper", empty=True, **widt
                 if empty and method == "snip" and layer == "e2" and sparsity == 95:
                     kept = 0 if seed < 3 else 5
                 kept = weights if method == "dense" else min(round(kept), weights)
-                table.append(
-                    (
-                        task,
-                        networks,
-                        method,
-                        sparsity,
-                        seed,
-                        network,
-                        group,
-                        layer,
-                        weights,
-                        kept,
-                        kept / weights,
-                    )
-                )
-    return pd.DataFrame(
-        table,
-        columns=[
-            "task",
-            "networks",
-            "method",
-            "sparsity_percent",
-            "seed",
-            "network",
-            "group",
-            "layer",
-            "weights",
-            "kept",
-            "share_kept",
-        ],
-    ).assign(observations="normalised", pruning="default", on_path=lambda frame: frame["kept"])
+                run = (task, networks, method, sparsity, seed, network, group, layer)
+                table.append((*run, weights, kept, kept / weights))
+    columns = ["task", "networks", "method", "sparsity_percent", "seed", "network", "group"]
+    columns += ["layer", "weights", "kept", "share_kept"]
+    return pd.DataFrame(table, columns=columns).assign(
+        observations="normalised", pruning="default", on_path=lambda frame: frame["kept"]
+    )
 
 
 def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
@@ -204,19 +155,9 @@ def sizes(methods=("snip", "grasp"), seeds=range(5), networks="paper"):
                 }
                 for form, size in sizes.items():
                     table.append((task, networks, method, sparsity, seed, network, form, size))
-    return pd.DataFrame(
-        table,
-        columns=[
-            "task",
-            "networks",
-            "method",
-            "sparsity_percent",
-            "seed",
-            "network",
-            "format",
-            "bytes",
-        ],
-    ).assign(observations="normalised", pruning="default")
+    columns = ["task", "networks", "method", "sparsity_percent", "seed", "network", "format"]
+    frame = pd.DataFrame(table, columns=[*columns, "bytes"])
+    return frame.assign(observations="normalised", pruning="default")
 
 
 def latency(networks="paper"):
@@ -233,40 +174,13 @@ def latency(networks="paper"):
     }
     kernels = ("torch dense", "numpy dense", "torch CSR", "policy.c")
     table = [
-        (
-            "halfcheetah",
-            networks,
-            "snip",
-            95,
-            part,
-            kernel,
-            batch,
-            candidates,
-            t,
-            0.95 * t,
-            200,
-            e,
-        )
+        ("halfcheetah", networks, "snip", 95, part, kernel, batch, candidates, t, 0.95 * t, 200, e)
         for (part, batch, candidates), times in base.items()
         for kernel, t, e in zip(kernels, times, (0, 1e-9, 2e-8, 2e-8), strict=True)
     ]
-    return pd.DataFrame(
-        table,
-        columns=[
-            "task",
-            "networks",
-            "method",
-            "sparsity_percent",
-            "part",
-            "kernel",
-            "batch",
-            "candidates",
-            "microseconds_median",
-            "microseconds_minimum",
-            "repeats",
-            "maximum_difference",
-        ],
-    )
+    columns = ["task", "networks", "method", "sparsity_percent", "part", "kernel", "batch"]
+    columns += ["candidates", "microseconds_median", "microseconds_minimum", "repeats"]
+    return pd.DataFrame(table, columns=[*columns, "maximum_difference"])
 
 
 def datasets(source="collected"):

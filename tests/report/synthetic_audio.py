@@ -1,13 +1,11 @@
-"""A made-up but plausible results tree of the audio study, for tests alone.
+"""Made-up but plausible frames of the audio study, for tests alone.
 
-Every file that the report's scripts read, in the layout that the study's rules write. Ranks are
-drawn so that a system has about the mAP@10 that `STRENGTH` gives it; metrics follow from them.
+They have the columns of the files that the rules write. Ranks are drawn so that a system has about
+the mAP@10 that `STRENGTH` gives it; metrics follow from them.
 """
 
 import hashlib
-import json
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -65,14 +63,10 @@ def settings(*, paper: bool = False, **changes) -> dict:
         "sources": dict.fromkeys(("clotho", "audiocaps", "wavcaps"), "synthesised"),
         "backend": "template",
     }
+    columns = ("label", "weights", "segment_seconds", "overlap")
     real = {
         "audio_models": {
-            weights: {
-                "label": label,
-                "weights": weights,
-                "segment_seconds": seconds,
-                "overlap": overlap,
-            }
+            weights: dict(zip(columns, (label, weights, seconds, overlap), strict=True))
             for weights, label, seconds, overlap in (
                 ("passt_n", "PaSST-N", 10, False),
                 ("passt_s", "PaSST-S", 10, True),
@@ -80,12 +74,8 @@ def settings(*, paper: bool = False, **changes) -> dict:
             )
         },
         "text_models": {
-            f"{kind}_{size}": {
-                "label": f"{kind}-{size}",
-                "kind": kind,
-                "source": "hub",
-                "weights": weights,
-            }
+            f"{kind}_{size}": {"label": f"{kind}-{size}", "kind": kind}
+            | {"source": "hub", "weights": weights}
             for kind in ("bert", "roberta")
             for size, weights in (("base", 1e8), ("large", 3e8))
         },
@@ -170,18 +160,10 @@ def queries(of_runs: pd.DataFrame, *, clips=60, captions=5, strengths=strength) 
                 5 + np.floor(random.uniform(0, 1, len(names)) * (clips - 5)),
             ).astype(int)
             precision = np.where(rank <= 10, 1 / rank, 0.0)
-            frames.append(
-                pd.DataFrame(
-                    {
-                        **{key: row[key] for key in KEYS},
-                        "split": split,
-                        "query": np.arange(len(names)),
-                        "clip": names,
-                        "rank": rank,
-                        "average_precision": precision,
-                    }
-                )
-            )
+            found = {"query": np.arange(len(names)), "clip": names, "rank": rank}
+            found |= {"average_precision": precision}
+            named = {key: row[key] for key in KEYS}
+            frames.append(pd.DataFrame({**named, "split": split, **found}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -276,22 +258,12 @@ def history(of_runs: pd.DataFrame, *, epochs=None) -> pd.DataFrame:
         random = np.random.default_rng(_seed("history", *map(str, row)))
         rise = 0.012 if row["captions"] == "human" else 0.004
         loss = 1.30 - 0.12 * (1 - np.exp(-epoch / 1.2)) + rise * epoch
-        frames.append(
-            pd.DataFrame(
-                {
-                    **{key: row[key] for key in RUN_KEYS},
-                    "epoch": epoch,
-                    "step": 10 * epoch,
-                    "train_loss": loss - 0.1 * epoch,
-                    "validation_loss": loss + random.uniform(-0.006, 0.006, len(epoch)),
-                    "validation_map_at_10": 0.35
-                    + 0.04 * (1 - np.exp(-epoch))
-                    + random.uniform(-0.01, 0.01, len(epoch)),
-                    "learning_rate": 1e-5,
-                    "chosen": (epoch == 3).astype(int),
-                }
-            )
-        )
+        validation = loss + random.uniform(-0.006, 0.006, len(epoch))
+        score = 0.35 + 0.04 * (1 - np.exp(-epoch)) + random.uniform(-0.01, 0.01, len(epoch))
+        of_epoch = {"epoch": epoch, "step": 10 * epoch, "train_loss": loss - 0.1 * epoch}
+        of_epoch |= {"validation_loss": validation, "validation_map_at_10": score}
+        of_epoch |= {"learning_rate": 1e-5, "chosen": (epoch == 3).astype(int)}
+        frames.append(pd.DataFrame({**{key: row[key] for key in RUN_KEYS}, **of_epoch}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -325,20 +297,11 @@ def clotho_clips(clips=60) -> pd.DataFrame:
         ("challenge", 12000, clips // 2),
     ):
         names = clip_names(split, count)
+        row = {"clip": names, "dataset": "clotho", "split": split}
+        row |= {"file_name": [name.split("/")[-1] for name in names], "youtube_id": ""}
+        row |= {"sound_id": [str(first + i) for i in range(count)], "keywords": "rain;dog"}
         frames.append(
-            pd.DataFrame(
-                {
-                    "clip": names,
-                    "dataset": "clotho",
-                    "split": split,
-                    "file_name": [name.split("/")[-1] for name in names],
-                    "sound_id": [str(first + i) for i in range(count)],
-                    "youtube_id": "",
-                    "seconds": np.linspace(3, 6, count).round(3),
-                    "keywords": "rain;dog",
-                    "path": "",
-                }
-            )
+            pd.DataFrame(row | {"seconds": np.linspace(3, 6, count).round(3), "path": ""})
         )
     frame = pd.concat(frames, ignore_index=True)
     frame.loc[0, "sound_id"] = ""
@@ -397,20 +360,11 @@ def counts(*, exclude="strict", leaked=12) -> pd.DataFrame:
 def usage(backend="template") -> pd.DataFrame:
     """captions/usage.csv."""
     asked = backend == "openai"
-    row = {
-        "backend": backend,
-        "model": "gpt-3.5-turbo" if asked else "",
-        "requests": 900 if asked else 0,
-        "cached": 10 if asked else 0,
-        "repaired": 3 if asked else 0,
-        "rejected": 2,
-        "input_tokens": 120_000 if asked else 0,
-        "output_tokens": 80_000 if asked else 0,
-        "cost": 0.18 if asked else 0.0,
-        "currency": "USD",
-        "captions": 4490,
-    }
-    return pd.DataFrame([row])
+    spent = {"requests": 900, "cached": 10, "repaired": 3, "input_tokens": 120_000}
+    spent |= {"output_tokens": 80_000, "cost": 0.18}
+    row = {name: value if asked else type(value)(0) for name, value in spent.items()}
+    row |= {"backend": backend, "model": "gpt-3.5-turbo" if asked else ""}
+    return pd.DataFrame([row | {"rejected": 2, "currency": "USD", "captions": 4490}])
 
 
 PUBLISHED_CLIPS = {
@@ -477,64 +431,3 @@ def trained_on(*, one_caption=False) -> dict[str, pd.DataFrame]:
         "audio_asked": pd.DataFrame({"caption": ["a sound"] * 1000}),
         "audio_unfiltered": new,
     }
-
-
-def write_results(
-    folder: Path, *, paper: bool = False, clips: int = 60, captions: int = 5, distilled=()
-) -> dict[str, object]:
-    """Write the tree below `folder` and return the inputs of the report's scripts by name."""
-    audio = folder / "results" / "audio"
-
-    def table(path: Path, frame: pd.DataFrame) -> str:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        frame.to_csv(path, index=False)
-        return str(path)
-
-    of_runs = runs(paper=paper, distilled=distilled)
-    ranks = queries(of_runs, clips=clips, captions=captions)
-    scores = metrics(ranks, clips=clips, synthesised=not paper)
-    epochs = {"pretrained": 15, "finetuned": 5, "distilled": 5} if paper else None
-    curves = history(of_runs, epochs=epochs)
-    files: dict[str, object] = {
-        "metrics": table(audio / "metrics.csv", scores),
-        "queries": table(audio / "queries.csv", ranks),
-        "ensembles": table(audio / "ensembles.csv", ensembles(of_runs)),
-        "subsets": table(
-            audio / "subsets.csv", subsets(ensembles(of_runs), ("mini_s-mini_roberta",))
-        ),
-        "asked": table(audio / "data/clotho/queries.csv", pd.DataFrame({"caption": ["a sound"]})),
-        "history": [
-            table(audio / "models" / "-".join(map(str, key)) / "history.csv", part)
-            for key, part in curves.groupby(RUN_KEYS)
-        ],
-        "usage": table(audio / "captions/usage.csv", usage("authors" if paper else "template")),
-        "clotho": table(audio / "data/clotho/clips.csv", clotho_clips(clips)),
-    }
-    others = {"audiocaps": {"train": 80}, "wavcaps": {"AudioSet_SL": 40, "FreeSound": 90}}
-    files["clips"] = [
-        files["clotho"],
-        *(
-            table(audio / "data" / name / "clips.csv", other_clips(name, splits))
-            for name, splits in others.items()
-        ),
-    ]
-    corpora = {"clean": "strict", "leaky": "none"}
-    files["counts"] = [
-        table(audio / "corpora" / name / "counts.csv", counts(exclude=exclude))
-        for name, exclude in corpora.items()
-    ]
-    files["removed"] = [
-        table(audio / "corpora/clean/removed.csv", removed(clips)),
-        table(audio / "corpora/leaky/removed.csv", removed(clips).tail(1)),
-    ]
-    human = pd.DataFrame({"clip": np.repeat(clip_names("development", 3 * clips), captions)})
-    human["caption"] = "a dog barks"
-    manifest = human.drop_duplicates().assign(role="train")
-    files["manifest"] = table(audio / "corpora/clean/manifest.csv", manifest)
-    files["captions"] = [table(audio / "data/clotho/captions.csv", human)]
-    files["variations"] = table(audio / "captions/variations.csv", human)
-    files["unfiltered"] = table(audio / "captions/unfiltered.csv", human)
-    path = audio / "captions" / "example.json"
-    path.write_text(json.dumps(example(), ensure_ascii=False), encoding="utf-8")
-    files["example"] = str(path)
-    return files

@@ -1,10 +1,7 @@
-"""A made-up but plausible results tree of the style study, for tests alone.
+"""Made-up but plausible results of the style study, for tests alone."""
 
-Every file that the report's scripts read, in the layout that the study's rules write.
-"""
-
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,17 +57,10 @@ def runs_and_histories(
             row = _run_row(experiment, run, change, paper, evaluations, device)
             history = _history(row, evaluations)
             last = history.iloc[-1]
-            row |= {
-                "evaluations_done": len(history),
-                "seconds": last["seconds"],
-                "batch": 1,
-                "content_loss_final": last["content"],
-                "style_loss_final": last["style"],
-                "total_loss_final": last["total"],
-                "relative_loss_final": last["total"] / history["total"].iloc[0],
-                "device": device,
-                "precision": "float32",
-            }
+            row |= {f"{name}_loss_final": last[name] for name in ("content", "style", "total")}
+            row |= {"evaluations_done": len(history), "seconds": last["seconds"], "batch": 1}
+            row |= {"relative_loss_final": last["total"] / history["total"].iloc[0]}
+            row |= {"device": device, "precision": "float32"}
             runs.append(row)
             histories.append(history)
         experiments[experiment] = (pd.DataFrame(runs), pd.concat(histories, ignore_index=True))
@@ -81,17 +71,9 @@ def _run_row(
     experiment: str, run: str, change: dict[str, object], paper: bool, evaluations: int, device: str
 ) -> dict[str, object]:
     row: dict[str, object] = {
-        "experiment": experiment,
-        "run": run,
-        "content": CONTENTS[0],
-        "painting": PAINTINGS[0],
-        "backbone": "vgg",
-        "preset": "tuned",
-        "rates": "authors",
-        "optimizer": "lbfgs",
-        "content_loss": "mse",
-        "initialisation": "content",
-        **change,
+        **{"experiment": experiment, "run": run, "content": CONTENTS[0], "painting": PAINTINGS[0]},
+        **{"backbone": "vgg", "preset": "tuned", "rates": "authors", "optimizer": "lbfgs"},
+        **{"content_loss": "mse", "initialisation": "content", **change},
     }
     alexnet = row["backbone"] == "alexnet"
     named = ("alexnet" if alexnet else "vgg19") if paper else f"narrow_{row['backbone']}"
@@ -128,9 +110,7 @@ def _history(row: dict[str, object], evaluations: int) -> pd.DataFrame:
     first = 17.0
     return pd.DataFrame(
         {
-            "experiment": row["experiment"],
-            "run": row["run"],
-            "evaluation": step,
+            **{"experiment": row["experiment"], "run": row["run"], "evaluation": step},
             "content": first * content,
             "style": first * (relative - content - 1e-4),
             "total_variation": first * 1e-4,
@@ -157,25 +137,13 @@ def timing_images(
                     network = backbone == "network"
                     count = 0 if network else evaluations
                     seconds = per_pixel * size**2 * max(count, 1) * random.uniform(0.95, 1.05)
-                    rows.append(
-                        {
-                            "version": 2 if network else 1,
-                            "backbone": backbone,
-                            "size": size,
-                            "image": image,
-                            "repeat": repeat,
-                            "seconds": seconds,
-                            "evaluations": count,
-                            "evaluations_done": count,
-                            "settings": settings,
-                            "evaluations_stated": 0 if network else stated,
-                            "batch": 4 if settings == "ours" else 1,
-                            "device": device,
-                            "threads": threads,
-                            "precision": "float32",
-                        }
-                    )
-    return pd.DataFrame(rows)
+                    named = (2 if network else 1, backbone, size, image, repeat)
+                    batch = 4 if settings == "ours" else 1
+                    said = (count, count, settings, 0 if network else stated, batch, device)
+                    rows.append((*named, seconds, *said, threads, "float32"))
+    columns = ["version", "backbone", "size", "image", "repeat", "seconds", "evaluations"]
+    columns += ["evaluations_done", "settings", "evaluations_stated", "batch", "device"]
+    return pd.DataFrame(rows, columns=[*columns, "threads", "precision"])
 
 
 def timing_losses(*, repeats=6, shift: dict[str, float] | None = None, device=CPU) -> pd.DataFrame:
@@ -204,22 +172,13 @@ def targets(device=CPU) -> pd.DataFrame:
     ):
         for i, level in enumerate((0.1, 0.03, 0.01)):
             reached = fast > 0 and not (optimizer == "adam" and i == 2)
-            rows.append(
-                {
-                    "experiment": experiment,
-                    "run": f"{optimizer}-{rates}",
-                    "backbone": backbone,
-                    "optimizer": optimizer,
-                    "rates": rates,
-                    "relative_loss": level,
-                    "seconds": fast * (i + 1) if reached else np.nan,
-                    "evaluations": 20 * (i + 1) if reached else np.nan,
-                    "reached": reached,
-                    "size": 128,
-                    "device": device,
-                }
-            )
-    return pd.DataFrame(rows)
+            took = [each * (i + 1) if reached else np.nan for each in (fast, 20)]
+            named = (experiment, f"{optimizer}-{rates}", backbone, optimizer, rates, level)
+            rows.append((*named, *took, reached, 128, device))
+    columns = ["experiment", "run", "backbone", "optimizer", "rates", "relative_loss"]
+    return pd.DataFrame(
+        rows, columns=[*columns, "seconds", "evaluations", "reached", "size", "device"]
+    )
 
 
 def training_losses(painting: str, variant: str, batches=200) -> pd.DataFrame:
@@ -231,11 +190,8 @@ def training_losses(painting: str, variant: str, batches=200) -> pd.DataFrame:
     temporal = 0.02 * np.ones(batches) * (variant == "temporal")
     return pd.DataFrame(
         {
-            "painting": painting,
-            "variant": variant,
-            "batch": batch,
-            "content": content,
-            "style": style,
+            **{"painting": painting, "variant": variant, "batch": batch},
+            **{"content": content, "style": style},
             "total_variation": 0.01,
             "temporal": temporal,
             "total": content + style + 0.01 + temporal,
@@ -252,13 +208,8 @@ def selection(painting: str, variant: str, batches=200, checkpoints=5) -> pd.Dat
     style[-1] += 0.1
     return pd.DataFrame(
         {
-            "painting": painting,
-            "variant": variant,
-            "batch": batch,
-            "content": 0.2,
-            "style": style,
-            "total": style + 0.2,
-            "chosen": style == style.min(),
+            **{"painting": painting, "variant": variant, "batch": batch, "content": 0.2},
+            **{"style": style, "total": style + 0.2, "chosen": style == style.min()},
         }
     )
 
@@ -269,17 +220,10 @@ def stylised_runs(
     """stylised/{painting}/runs.csv: each content at (width, height) `size`."""
     return pd.DataFrame(
         {
-            "painting": painting,
-            "content": list(CONTENTS),
-            "origin": origin,
-            "width": width,
+            **{"painting": painting, "content": list(CONTENTS), "origin": origin, "width": width},
             "batches": 9000 if origin == "shipped" else 200,
-            "height": size[1],
-            "width_px": size[0],
-            "seconds": [seconds, 1.1 * seconds],
-            "precision": "float32",
-            "tiled": "false",
-            "device": device,
+            **{"height": size[1], "width_px": size[0], "seconds": [seconds, 1.1 * seconds]},
+            **{"precision": "float32", "tiled": "false", "device": device},
             "psnr_to_float32": np.inf,
         }
     )
@@ -314,10 +258,7 @@ def properties(frames_per_second=24.0) -> pd.DataFrame:
         {
             "file": ["source", "frames", "video"],
             "frames_per_second": [24.0, frames_per_second, frames_per_second],
-            "frames": 48,
-            "width": 256,
-            "height": 144,
-            "duration_seconds": 2.0,
+            **{"frames": 48, "width": 256, "height": 144, "duration_seconds": 2.0},
             "variable_frame_times": "false",
             "audio_codec": ["aac", None, "aac"],
             "audio_seconds": [2.0, np.nan, 2.0],
@@ -344,92 +285,57 @@ def flicker(painting: str, variant: str, frames=48) -> pd.DataFrame:
     ratio[frames // 2] = np.nan
     return pd.DataFrame(
         {
-            "painting": painting,
-            "variant": variant,
-            "frame": np.arange(1, frames),
-            "source_error": 0.02,
-            "stylised_error": 0.02 * ratio,
-            "ratio": ratio,
+            **{"painting": painting, "variant": variant, "frame": np.arange(1, frames)},
+            **{"source_error": 0.02, "stylised_error": 0.02 * ratio, "ratio": ratio},
             "valid_percent": 93.0,
         }
     )
 
 
-def write_results(
-    folder: Path,
-    *,
-    paper: bool = False,
-    side: int = 96,
-    photograph: Callable[[str, tuple[int, int]], Image.Image] = photograph,
-) -> dict[str, object]:
-    """Write the tree below `folder` and return the inputs of the report's scripts by name."""
-    device = GPU if paper else CPU
-    style = folder / "results" / "style"
-    size = (side * 4 // 3, side)
+def write_results(folder: Path, side: int) -> dict[str, Any]:
+    """Write what figures read below `folder`, pictures `side` pixels high; the files by name."""
 
-    def picture(path: Path, name: str, of_size: tuple[int, int] = size) -> str:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        photograph(name, of_size).save(path)
-        return str(path)
+    def picture(path: str, name: str, size: tuple[int, int] = (side * 4 // 3, side)) -> str:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        photograph(name, size).save(folder / path)
+        return str(folder / path)
 
-    def table(path: Path, frame: pd.DataFrame) -> str:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        frame.to_csv(path, index=False)
-        return str(path)
+    def table(path: str, frame: pd.DataFrame) -> str:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        frame.to_csv(folder / path, index=False)
+        return str(folder / path)
 
-    experiments = runs_and_histories(paper=paper, evaluations=700 if paper else 60, device=device)
-    files: dict[str, object] = {
-        "contents": [picture(style / "contents" / f"{n}.png", n) for n in CONTENTS],
-        "paintings": [picture(style / "paintings" / f"{n}.png", n) for n in PAINTINGS],
+    experiments = runs_and_histories(paper=False, evaluations=60, device=CPU)
+    files: dict[str, Any] = {
+        "contents": [picture(f"contents/{n}.png", n) for n in CONTENTS],
+        "paintings": [picture(f"paintings/{n}.png", n) for n in PAINTINGS],
+        "losses": table("losses.csv", timing_losses()),
+        "quality": table("quality.csv", quality(experiments)),
     }
     for experiment, (runs, history) in experiments.items():
-        base = style / "optimize" / experiment
-        files[f"{experiment}_runs"] = table(base / "runs.csv", runs)
-        files[f"{experiment}_history"] = table(base / "history.csv", history)
+        files[f"{experiment}_runs"] = table(f"{experiment}/runs.csv", runs)
+        files[f"{experiment}_history"] = table(f"{experiment}/history.csv", history)
         files[f"{experiment}_images"] = [
-            picture(base / "images" / f"{run['run']}.png", f"{run['content']}+{run['painting']}")
-            for _, run in runs.iterrows()
+            picture(f"{experiment}/{row['run']}.png", f"{row['content']}+{row['painting']}")
+            for _, row in runs.iterrows()
         ]
-    full = {"sizes": (256, 512, 1024), "images": 20, "evaluations": 700, "device": GPU}
-    files["timing"] = table(style / "timing/images.csv", timing_images(**(full if paper else {})))
-    files["losses"] = table(style / "timing/losses.csv", timing_losses(device=device))
-    files["targets"] = table(style / "timing/targets.csv", targets(device))
-    files["quality"] = table(style / "quality.csv", quality(experiments))
     origins = {"swirls": "trained", "waves": "shipped"}
-    large = {"size": (4032, 2480), "width": 32, "seconds": 0.1, "device": GPU} if paper else {}
     files["stylised_runs"] = [
-        table(style / "stylised" / name / "runs.csv", stylised_runs(name, origin, **large))
+        table(f"stylised/{name}/runs.csv", stylised_runs(name, origin))
         for name, origin in origins.items()
     ]
     files["stylised"] = [
-        picture(style / "stylised" / name / f"{content}.png", f"{content}*{name}")
+        picture(f"stylised/{name}/{content}.png", f"{content}*{name}")
         for name in origins
         for content in CONTENTS
     ]
-    for kind in ("trained", "selection", "samples", "sheets", "parity"):
-        files[kind] = []
-    for variant in ("plain", "temporal"):
-        base = style / "networks" / "swirls" / variant
-        files["trained"].append(table(base / "losses.csv", training_losses("swirls", variant)))
-        files["selection"].append(table(base / "selection.csv", selection("swirls", variant)))
-        files["samples"].append(picture(base / "samples.png", "samples", (10 * side, 2 * side)))
-        files["sheets"].append(picture(base / "checkpoints.png", "sheet", (6 * side, side)))
-        parity = {"painting": "swirls", "variant": variant, "height": [64], "width": [96]}
-        parity |= {"largest_difference": [3e-6], "onnxruntime_version": ["1.20"]}
-        files["parity"].append(table(base / "parity.csv", pd.DataFrame(parity)))
-    shipped = folder / "resources" / "style" / "networks"
-    losses = training_losses("waves", "plain", batches=900)
-    files["shipped"] = [table(shipped / "waves.csv", losses)]
-    files["shipped_sheets"] = [picture(shipped / "waves.png", "shipped", (6 * side, side))]
-    for kind in ("strips", "flicker", "speed", "properties", "videos"):
-        files[kind] = []
-    for painting, variant in (("waves", "shipped"), ("swirls", "plain"), ("swirls", "temporal")):
-        base = style / "video" / painting / variant
-        strip = f"{painting}-{variant}"
-        files["strips"].append(picture(base / "strip.png", strip, (8 * side, 2 * side)))
-        files["flicker"].append(table(base / "flicker.csv", flicker(painting, variant)))
-        files["speed"].append(table(base / "speed.csv", speed(device=device)))
-        files["properties"].append(table(base / "properties.csv", properties()))
-        (base / "video.mp4").write_bytes(b"not really a film")
-        files["videos"].append(str(base / "video.mp4"))
+    variants = ("plain", "temporal")
+    files["selection"] = [
+        table(f"networks/{name}/selection.csv", selection("swirls", name)) for name in variants
+    ]
+    files["sheets"] = [
+        picture(f"networks/swirls/{name}/checkpoints.png", "sheet", (6 * side, side))
+        for name in variants
+    ]
+    files["shipped_sheets"] = [picture("networks/waves.png", "shipped", (6 * side, side))]
     return files

@@ -19,7 +19,13 @@ from triptych.style.optimise.presets import PRESETS, preset
 def shaped_backbone(architecture, pooling):
     known = ARCHITECTURES[architecture]
     weights = {name: torch.empty(shape) for name, shape in known.shapes().items()}
-    return Backbone(known, weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling=pooling)
+    return Backbone(known, weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling=pooling)
+
+
+@pytest.fixture(autouse=True)
+def gpu():
+    with fake_gpu():
+        yield
 
 
 def images(*shape):

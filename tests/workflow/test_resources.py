@@ -1,6 +1,5 @@
 """What the profile for SLURM asks for, beside the jobs that there are at the papers' scale."""
 
-import json
 import re
 import subprocess
 from pathlib import Path
@@ -9,20 +8,42 @@ import pytest
 import warm
 import yaml
 
+from triptych.apps.plan import read_jobs
+
 ROOT = Path(__file__).parents[2]
 PROFILE = yaml.safe_load((ROOT / "profiles" / "slurm" / "config.yaml").read_text())
 SHORT_MINUTES = 30
 LONGEST_MINUTES = 5760
 
 
+def rules_with(line):
+    """The rules that have a line."""
+    files = (file.read_text() for file in (ROOT / "rules").glob("*.smk"))
+    rules = [rule for text in files for rule in text.split("\nrule ")[1:]]
+    return {rule.split(":")[0] for rule in rules if line in rule}
+
+
+def dry_run(*options):
+    command = [*warm.COMMAND, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "8"]
+    command += ["--configfile", "config/paper.yaml", *options]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
 @pytest.fixture(scope="module")
-def jobs(tmp_path_factory):
-    """All jobs of the papers' scale."""
-    file = tmp_path_factory.mktemp("planned") / "jobs.json"
-    script = Path(__file__).with_name("planned_resources.py")
-    command = [*warm.COMMAND, script, file, "config/paper.yaml"]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
-    return json.loads(file.read_text())
+def jobs():
+    """All jobs of the papers' scale; `needs` are the positions of those that a job waits for."""
+    found = read_jobs(dry_run())
+    local = rules_with("localrule: True")
+    maker = {file: position for position, job in enumerate(found) for file in job.outputs}
+
+    def needs(job):
+        places = [[file, *map(str, Path(file).parents)] for file in job.inputs]
+        return {maker[place] for each in places for place in each if place in maker}
+
+    return [
+        {"rule": job.rule, "local": job.rule in local, "needs": needs(job), "gpu": int(job.gpu)}
+        for job in found
+    ]
 
 
 def asks(rule, attempt=1):
@@ -34,15 +55,7 @@ def asks(rule, attempt=1):
 
 
 def test_every_job_gets_the_memory_and_minutes_of_the_profile(jobs):
-    command = [*warm.COMMAND, "-m", "snakemake", "--dry-run", "--forceall", "--executor", "local"]
-    command += ["--workflow-profile", "profiles/slurm", "--configfile", "config/paper.yaml"]
-    text = subprocess.run(
-        command,
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
+    text = dry_run("--executor", "local", "--workflow-profile", "profiles/slurm")
     # Jobs of a group stand below it, farther to the right.
     said = re.findall(r"^ *(?:local)?rule (\w+):\n(?: .*\n)*? +resources: (.*)$", text, re.M)
     assert {rule for rule, _ in said} >= {job["rule"] for job in jobs}
@@ -101,12 +114,7 @@ def test_the_profile_names_rules_that_exist():
 
 
 def test_rules_that_measure_time_get_cores_of_their_own():
-    clocks = set()
-    for file in (ROOT / "rules").glob("*.smk"):
-        for rule in file.read_text().split("\nrule ")[1:]:
-            if "threads: CORES" in rule:
-                clocks.add(rule.split(":")[0])
-    assert clocks == PROFILE["set-threads"].keys()
+    assert rules_with("threads: CORES") == PROFILE["set-threads"].keys()
 
 
 def test_what_needs_the_network_runs_where_snakemake_does(jobs):

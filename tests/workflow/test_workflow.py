@@ -46,22 +46,6 @@ def test_the_paper_scale_trains_on_coco_with_imagenet_weights(fresh):
     assert counts["style_download_picture"] == "5"  # three paintings, two photographs
 
 
-@pytest.mark.parametrize(
-    ("overlay", "message"),
-    [
-        ({"networks": {"main": "the_scream"}}, "style.networks.main names the_scream; allowed are"),
-        ({"optimize": {"content": "cat"}}, "names cat; allowed are china"),
-        ({"experiments": {"losses": {"colour": 1}}}, "style.experiments.losses has no key colour"),
-        ({"experiments": {"losses": {"vary": {"content_loss": ["l3"]}}}}, "content_loss is 'l3'"),
-    ],
-)
-def test_names_and_values_of_the_style_study_are_checked_before_any_job(fresh, overlay, message):
-    (fresh.root / "wrong.yaml").write_text(yaml.safe_dump({"style": overlay}))
-    text = fresh.snakemake("--dry-run", config="wrong.yaml", check=False)
-    assert message in text
-    assert "Traceback" not in text
-
-
 def test_a_wrong_value_gets_one_message_before_any_job(fresh):
     overlay = {"rl": {"training": {"updates": "many"}}}
     (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
@@ -69,13 +53,6 @@ def test_a_wrong_value_gets_one_message_before_any_job(fresh):
     assert "rl.training.updates is 'many' (str); allowed is a value of type integer" in text
     assert text.count("updates") == 1
     assert "Traceback" not in text
-
-
-def test_widths_that_do_not_exist_are_named(fresh):
-    overlay = {"rl": {"sweeps": {"bcq": {"widths": "wide"}}}}
-    (fresh.root / "wrong.yaml").write_text(yaml.safe_dump(overlay))
-    text = fresh.snakemake("--dry-run", config="wrong.yaml", check=False)
-    assert "rl.sweeps.bcq.widths is 'wide'; allowed is a name from rl.widths: narrow, half" in text
 
 
 @pytest.mark.parametrize("file", ["config.yaml", "tiny.yaml", "rules/rl.smk"])
@@ -160,21 +137,6 @@ def test_snakemakes_own_report_can_be_made(finished):
 )
 def test_snakemake_draws_lists_and_lints_without_being_told_of_cores(fresh, asked, answer):
     assert answer in fresh.snakemake(*asked, cores=None)
-
-
-def test_the_slurm_profile_gives_each_job_its_resources(fresh):
-    text = fresh.snakemake(
-        "--dry-run",
-        "--workflow-profile",
-        "profiles/slurm",
-        "--executor",
-        "local",
-        config="config/paper.yaml",
-    )
-    train = text[text.index("rule rl_train:") :].split("\n\n")[0]
-    resources = re.search(r"resources: (.*)", train).group(1)
-    for wanted in ("mem_mb=", "runtime=", "gpu=1"):
-        assert wanted in resources
 
 
 @pytest.mark.slow

@@ -76,6 +76,12 @@ def shipped(scale: str, root: Path) -> dict[str, Any]:
     return config
 
 
+def larger_than(scale: str) -> list[str]:
+    """The shipped scales larger than a run's, the smallest first; all of them for a run of none."""
+    names = [name for name in FILES if name != REHEARSAL]
+    return names[names.index(scale) + 1 :] if scale in names else names
+
+
 def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     """Each value that can change a number, by its key with dots."""
     neutral, alike = changes_nothing(), count_as_one()

@@ -30,7 +30,7 @@ class Study(Protocol):
 
     @property
     def TITLE(self) -> str:
-        """Of its part of the page."""
+        """The title of its part of the page."""
 
     @property
     def PAPER(self) -> str:
@@ -42,7 +42,7 @@ class Study(Protocol):
 
     @property
     def TITLES(self) -> Mapping[str, str]:
-        """Of its figures, by name."""
+        """The titles of its figures, by name."""
 
     def headlines(self, files: Files, settings: Mapping[str, Any]) -> "list[Headline]":
         """Published numbers beside this run's, from what its part of the page shows."""

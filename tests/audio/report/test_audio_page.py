@@ -5,7 +5,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import synthetic_audio as made
-from script_runs import AUDIO_FIGURES, AUDIO_TABLES, EXCLUSIONS
 from test_page import Elements, page
 
 from triptych.audio.report.page import TITLES, audio_sections
@@ -20,6 +19,16 @@ from triptych.audio.report.tables_others import (
 from triptych.report.page import page_figures
 
 CAPTIONS = Path(__file__).parents[3] / "resources" / "captions"
+AUDIO_TABLES = ("audio_table1", "audio_table2", "audio_ensembles", "audio_leaks")
+EXCLUSIONS = {"clean": "strict", "leaky": "none"}
+
+
+def written(folder, **frames):
+    """Frames as files below a folder: corpus_name in corpora/corpus/name.csv."""
+    for name, frame in frames.items():
+        path = folder / f"{name.replace('_', '/')}.csv"
+        path.parent.mkdir(exist_ok=True)
+        frame.to_csv(path, index=False)
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["demo", "paper"])
@@ -27,16 +36,32 @@ def run(request, tmp_path_factory):
     """Whether it is at paper scale, and the study's sections."""
     folder = tmp_path_factory.mktemp("audio")
     paper, study = request.param, made.study(paper=request.param)
-    files = made.write_results(folder, paper=paper, clips=30, captions=2)
+    runs = made.runs(paper=paper)
+    queries = made.queries(runs, clips=30, captions=2)
+    others = {"audiocaps": {"train": 80}, "wavcaps": {"AudioSet_SL": 40, "FreeSound": 90}}
+    written(
+        folder,
+        metrics=made.metrics(queries, clips=30, synthesised=not paper),
+        queries=queries,
+        ensembles=made.ensembles(runs),
+        subsets=made.subsets(made.ensembles(runs), ("mini_s-mini_roberta",)),
+        clotho=made.clotho_clips(30),
+        **{name: made.other_clips(name, splits) for name, splits in others.items()},
+        clean_counts=made.counts(),
+        leaky_counts=made.counts(exclude="none"),
+        clean_removed=made.removed(30),
+        leaky_removed=made.removed(30).tail(1),
+    )
+    read = {path.stem: read_rows(path) for path in folder.glob("*.csv")}
     for name in TITLES:
         (folder / f"{name}.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>')
-    scores = read_rows(files["metrics"])
+    scores = read["metrics"]
     leaks = leaks_long(
         scores,
-        read_rows(files["queries"]),
-        read_corpora(files["removed"]),
-        read_corpora(files["counts"]),
-        read_rows(files["clotho"]),
+        read["queries"],
+        read_corpora([folder / name / "removed.csv" for name in EXCLUSIONS]),
+        read_corpora([folder / name / "counts.csv" for name in EXCLUSIONS]),
+        read["clotho"],
         study,
         exclusions=EXCLUSIONS,
         scale="x",
@@ -54,17 +79,17 @@ def run(request, tmp_path_factory):
         table1=table1_long(made.example(), scale="x"),
         table2=table2_long(
             scores,
-            read_rows(files["queries"]),
-            read_rows(files["ensembles"]),
+            read["queries"],
+            read["ensembles"],
             published,
             study,
             scale="x",
         ),
-        ensembles=ensembles_long(read_rows(files["subsets"]), study, scale="x"),
+        ensembles=ensembles_long(read["subsets"], study, scale="x"),
         leaks=leaks,
         beyond=beyond_long(scores, study, scale="x"),
-        usage=pd.read_csv(files["usage"]),
-        clips=read_rows(files["clips"]),
+        usage=made.usage("authors" if paper else "template"),
+        clips=pd.concat([read[name] for name in ("clotho", *others)]),
         study=study,
     )
     return paper, of_run
@@ -73,7 +98,7 @@ def run(request, tmp_path_factory):
 def test_the_page_shows_every_product_once(run):
     elements = Elements(page(sections=run[1]))
     ids = [attrs["id"] for _, attrs in elements.seen if attrs.get("id")]
-    for name in (*AUDIO_FIGURES, *AUDIO_TABLES, "audio_table2_published", "audio_ledger"):
+    for name in (*TITLES, *AUDIO_TABLES, "audio_table2_published", "audio_ledger"):
         assert name in ids
     # The figure and the table beyond the paper share a name, so the figure alone bears it.
     assert len(ids) == len(set(ids))

@@ -4,8 +4,8 @@ import pytest
 import synthetic
 from paper_runs import below, needed, paper_run, said, scaled, without
 
-from triptych.core.statistics import Interval
 from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
+from triptych.report.statistics import Interval
 from triptych.rl.report.claims import keeps, loses
 
 NARROW = synthetic.layers(actor=(64, 64), vae=(192, 192))

@@ -1,10 +1,11 @@
 """Tables of the style study: published beside ours only where they may be compared."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 import synthetic_style as made
-from script_runs import PUBLISHED
 
 from triptych.report.tables import DASH
 from triptych.style.report.figures_losses import loss_times_long, time_verdict
@@ -22,6 +23,7 @@ from triptych.style.report.tables_beyond import (
     targets_table,
 )
 
+PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 PAPER = {"alexnet": "alexnet", "vgg": "vgg19"}
 NARROW = {"alexnet": "narrow_alexnet", "vgg": "narrow_vgg"}
 

@@ -43,12 +43,8 @@ class Checkpoint:
             logger.warning("%s cannot be read (%s): starting afresh", self.path, error)
             return None
         if made_for != self._fingerprint:
-            logger.warning(
-                "%s was made with other parameters, code or data (fingerprint %.12s, now %.12s): "
-                "starting afresh",
-                self.path,
-                made_for,
-                self._fingerprint,
-            )
+            other = "was made with other parameters, code or data"
+            now = f"(fingerprint {made_for:.12}, now {self._fingerprint:.12})"
+            logger.warning("%s %s %s: starting afresh", self.path, other, now)
             return None
         return state

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class _Log:
-    """A file of which lines are lost when its disk is full: the job's own words must not be."""
+    """A log file whose lines are lost when its disk is full, so that the job goes on."""
 
     def __init__(self, path: Path, mode: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -96,15 +96,18 @@ def job(snakemake: Any) -> Iterator[None]:
         stack.enter_context(redirect_stderr(_Tee(terminal, logs)))
         log_to_stderr()
         stack.callback(logging.getLogger().handlers.clear)  # it writes to what is closed next
-        _use_threads(snakemake.threads)
+        if "torch" in sys.modules:  # as many cores as the scheduler gave this job
+            sys.modules["torch"].set_num_threads(snakemake.threads)
         try:
             check_against_plan()
             lock = _beside(log, "leases").with_suffix("")
             attempts = _Attempts(lock / "attempts", parameters_digest(params))
             stack.enter_context(owning(lock, attempts.note))
             attempts.begin()
-            _remove_leftovers([*map(Path, snakemake.output), _provenance_path(log)], params)
+            for target in (*map(Path, snakemake.output), _provenance_path(log)):
+                remove_partial(target)
             if "checkpoint" in params:
+                clear_partial(Path(params["checkpoint"]))
                 logs.append(_Log(Path(params["checkpoint"]) / "attempts.log", "a"))
                 stack.callback(logs[1].close)
             yield
@@ -127,7 +130,7 @@ def job(snakemake: Any) -> Iterator[None]:
 
 
 class _Attempts:
-    """Seconds of all attempts at a job since it last ended well, those too that were killed.
+    """The seconds of all attempts at a job since it last ended well, killed ones included.
 
     Attempts with other parameters, or other code, were at another job.
     """
@@ -138,7 +141,7 @@ class _Attempts:
         self._began = time.monotonic()
 
     def begin(self) -> None:
-        """Read what the earlier ones took; the time of this one begins."""
+        """Read what earlier attempts took, and begin to count this one's seconds."""
         with suppress(OSError, ValueError, KeyError):
             known = json.loads(self._path.read_text(encoding="utf-8"))
             self._earlier = [*known["seconds"]] if known["job"] == self._job else []
@@ -146,16 +149,16 @@ class _Attempts:
 
     @property
     def seconds(self) -> list[float]:
-        """Of each attempt, this one last."""
+        """The seconds of each attempt, this one last."""
         return [*self._earlier, round(time.monotonic() - self._began, 3)]
 
     def note(self) -> None:
-        """Write them down, for the next attempt."""
+        """Write the seconds down, for the next attempt."""
         with suppress(OSError), atomic_path(self._path) as temporary:
             temporary.write_text(json.dumps({"job": self._job, "seconds": self.seconds}))
 
     def forget(self) -> None:
-        """The job has ended well."""
+        """Delete what was noted: the job has ended well."""
         self._path.unlink(missing_ok=True)
 
 
@@ -171,25 +174,12 @@ def log_to_stderr() -> None:
     logging.captureWarnings(True)
 
 
-def _remove_leftovers(targets: Iterable[Path], params: dict[str, Any]) -> None:
-    for target in targets:
-        remove_partial(target)
-    if "checkpoint" in params:
-        clear_partial(Path(params["checkpoint"]))
-
-
 def _advice(error: BaseException) -> str:
-    """What to do about a full disk, by whatever library it was noticed."""
+    """What to do about a full disk, whichever library noticed it."""
     full = any(os.strerror(code) in str(error) for code in (errno.ENOSPC, errno.EDQUOT))
     if not full or "Make room" in str(error):
         return ""
     return "\nThe disk is full. Make room and run again: what is finished is kept."
-
-
-def _use_threads(threads: int) -> None:
-    """Tell PyTorch, where the script uses it, how many cores the scheduler gave this job."""
-    if "torch" in sys.modules:
-        sys.modules["torch"].set_num_threads(threads)
 
 
 def _beside(log: Path, folder: str) -> Path:

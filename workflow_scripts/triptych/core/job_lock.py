@@ -1,9 +1,9 @@
 """One living owner of a job's checkpoint and outputs, on local and on network file systems.
 
-A lock is a folder of numbered files, of which the highest is the owner's. Who wants to own links
-the next number, which a file system grants to one only; that, and the replacing of whole files, is
-all that is asked of it. An owner that has ended is known by its process where that can be looked
-for, elsewhere by a silence: it rewrites its file every few seconds.
+A lock is a folder of numbered files, of which the highest is the owner's. A process that wants to
+own it creates the file of the next number, which a file system grants to one process only. An owner
+on the same machine has ended when its process has, one on another machine when it has been silent:
+it rewrites its file every few seconds.
 """
 
 import contextlib
@@ -12,7 +12,6 @@ import logging
 import os
 import signal
 import socket
-import tempfile
 import threading
 import time
 import uuid
@@ -21,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from triptych.core.files import PARTIAL
+from triptych.core.files import atomic_path
 from triptych.core.stopping import SAVED_EXIT_CODE
 
 logger = logging.getLogger(__name__)
@@ -90,12 +89,15 @@ def this_process() -> str:
 def _acquire(folder: Path, owner: Owner) -> Path:
     """The file by which this process owns the folder now."""
     folder.mkdir(parents=True, exist_ok=True)
-    silent, told = _Silence(), 0.0
+    seen: Owner | None = None  # and since when, by this process's own clock
+    since = told = 0.0
     while True:
         number, holder = _latest(folder)
-        if holder is None or holder.ended or not _lives(holder, silent):
+        if holder != seen:
+            seen, since = holder, time.monotonic()
+        if holder is None or holder.ended or not _lives(holder, time.monotonic() - since):
             mine = folder / f"{number + 1:06}.json"
-            if _linked(mine, owner):
+            if _created(mine, owner):
                 older = [path for path in _numbered(folder) if path != mine]
                 if all(path < mine for path in older):
                     for path in older:
@@ -112,24 +114,12 @@ def _acquire(folder: Path, owner: Owner) -> Path:
         time.sleep(min(1.0, BEAT))
 
 
-class _Silence:
-    """For how long an owner's file has been the same, by this process's own clock."""
-
-    def __init__(self) -> None:
-        self._seen: Owner | None = None
-        self._since = 0.0
-
-    def seconds(self, holder: Owner) -> float:
-        if holder != self._seen:
-            self._seen, self._since = holder, time.monotonic()
-        return time.monotonic() - self._since
-
-
-def _lives(holder: Owner, silent: _Silence) -> bool:
+def _lives(holder: Owner, silent: float) -> bool:
+    """Whether an owner whose file has been the same for `silent` seconds goes on."""
     if holder.process == this_process():  # an earlier job of it, that couldn't say that it ended
         return False
     known = _alive(holder.process)
-    return silent.seconds(holder) < SILENCE if known is None else known
+    return silent < SILENCE if known is None else known
 
 
 def _alive(process: str) -> bool | None:
@@ -179,38 +169,24 @@ def _latest(folder: Path) -> tuple[int, Owner | None]:
     return int(numbered[-1].stem), None
 
 
-def _written(folder: Path, owner: Owner) -> Path:
-    handle, name = tempfile.mkstemp(dir=folder, prefix=PARTIAL)
+def _created(path: Path, owner: Owner) -> bool:
+    """Create an owner's file; False where another process was quicker."""
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+        stream = path.open("x", encoding="utf-8")
+    except FileExistsError:
+        return False
+    try:
+        with stream:
             json.dump(asdict(owner), stream)
     except OSError:  # a full disk
-        os.unlink(name)
+        path.unlink()
         raise
-    return Path(name)
-
-
-def _linked(path: Path, owner: Owner) -> bool:
-    """Give the owner's file this name; whether nobody was quicker."""
-    temporary = _written(path.parent, owner)
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        # Over a network the answer may be lost when the link was made: the count tells.
-        return temporary.stat().st_nlink == 2
-    except OSError:  # a file system without links
-        try:
-            with path.open("x", encoding="utf-8") as stream:
-                stream.write(temporary.read_text(encoding="utf-8"))
-        except FileExistsError:
-            return False
-    finally:
-        temporary.unlink()
     return True
 
 
 def _rewrite(path: Path, owner: Owner) -> None:
-    _written(path.parent, owner).replace(path)
+    with atomic_path(path) as temporary:
+        temporary.write_text(json.dumps(asdict(owner)), encoding="utf-8")
 
 
 def _watch(mine: Path, owner: Owner, done: threading.Event, on_beat: Callable[[], object]) -> None:

@@ -3,7 +3,6 @@
 import logging
 import sys
 import time
-from types import TracebackType
 
 from tqdm import tqdm
 
@@ -36,12 +35,7 @@ class Progress:
     def __enter__(self) -> "Progress":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.close()
         self._log()
 
@@ -59,13 +53,5 @@ class Progress:
         rate = (self._done - self._start) / max(1e-9, self._logged - self._began)
         left = (self._total - self._done) / rate if rate > 0 else float("inf")
         eta = f"{left:.0f} s left" if left < float("inf") else "no progress yet"
-        logger.info(
-            "%s: %d of %d %s (%.1f a second, %s)%s",
-            self._what,
-            self._done,
-            self._total,
-            self._unit,
-            rate,
-            eta,
-            f" {note}" if note else "",
-        )
+        done = f"{self._what}: {self._done} of {self._total} {self._unit}"
+        logger.info("%s (%.1f a second, %s)%s", done, rate, eta, f" {note}" if note else "")

@@ -31,7 +31,8 @@ PLAN = "TRIPTYCH_PLAN"
 """Environment variable by which Snakemake names the file of its plan to all its jobs."""
 
 CHECKED = "TRIPTYCH_CHECKED"
-"""That of processes that a job starts: the plan with which each import is compared at once."""
+"""Environment variable that names the plan to processes that a job starts: each of their imports is
+compared at once."""
 
 LIBRARY = Path(__file__).resolve().parents[2]
 
@@ -70,83 +71,57 @@ class Code:
     files: dict[str, tuple[str, str]]
 
 
-def read_code(memory: str | os.PathLike[str] | None = None, root: Path = LIBRARY) -> Code:
+def read_code(root: Path = LIBRARY) -> Code:
     """The scripts in `root` and the modules below it that they import.
 
-    Syntax trees are hashed, so comments and formatting don't count, and nor do file times. Parsing
-    them all takes a second; so `memory`, a file, keeps what each module's text was found to be,
-    by the text's own digest. It is made where it is missing or unreadable.
+    Syntax trees are hashed, so comments and formatting don't count, and nor do file times.
     """
-    modules = _Modules(root, _remembered(memory))
+    modules = _Modules(root)
     scripts = [file for file in sorted(root.glob("*/*.py")) if file.parent.name != "triptych"]
-    digests = {str(s.relative_to(root)): modules.digest(s) for s in scripts}
-    if memory is not None and modules.found != modules.known:
-        # Only a memory: where it can't be written, all is parsed again next time.
-        with contextlib.suppress(OSError), atomic_path(Path(memory)) as temporary:
-            temporary.write_text(json.dumps(modules.found, sort_keys=True))
-    return Code(digests, modules.files)
-
-
-def _remembered(memory: str | os.PathLike[str] | None) -> dict[str, list[Any]]:
-    if memory is not None:
-        with contextlib.suppress(OSError, ValueError):
-            return json.loads(Path(memory).read_text(encoding="utf-8"))
-    return {}
+    return Code({str(s.relative_to(root)): modules.digest(s) for s in scripts}, modules.files)
 
 
 class _Modules:
-    """The modules below a folder, each read once: what they contain and which files they import.
+    """The modules below a folder, each read once.
 
-    known, found: {digest of a module's text: [digest of its syntax tree, names it imports]}
+    files: digests of text and syntax tree, by path below the folder
     """
 
-    def __init__(self, root: Path, known: dict[str, list[Any]]) -> None:
-        self.root, self.known = root, known
-        self.found: dict[str, list[Any]] = {}
+    def __init__(self, root: Path) -> None:
         self.files: dict[str, tuple[str, str]] = {}
-        self._read: dict[Path, tuple[str, list[Path]]] = {}
-        self._files: dict[str, list[Path]] = {}
+        self._root = root
+        self._imported: dict[Path, list[Path]] = {}
 
     def digest(self, script: Path) -> str:
-        """Of a file and all that it imports from below the folder."""
-        reached: dict[Path, str] = {}
+        """The digest of a file and of all that it imports from below the folder."""
+        reached: set[Path] = set()
         waiting = [script]
         while waiting:
             module = waiting.pop()
             if module not in reached:
-                reached[module], imported = self._module(module)
-                waiting += imported
-        lines = [f"{module.relative_to(self.root)} {reached[module]}" for module in sorted(reached)]
+                reached.add(module)
+                if module not in self._imported:
+                    self._read(module)
+                waiting += self._imported[module]
+        names = [str(module.relative_to(self._root)) for module in sorted(reached)]
+        lines = [f"{name} {self.files[name][1]}" for name in names]
         return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
-    def _module(self, module: Path) -> tuple[str, list[Path]]:
-        if module not in self._read:
-            text = module.read_bytes()
-            key = hashlib.sha256(text).hexdigest()
-            self.found[key] = self.known.get(key) or _parsed(text, module)
-            tree, names = self.found[key]
-            self.files[str(module.relative_to(self.root))] = key, tree
-            files = [file for name in names for file in self._files_of(name)]
-            self._read[module] = tree, list(dict.fromkeys(files))
-        return self._read[module]
+    def _read(self, module: Path) -> None:
+        """Note a module's digests and the files that it imports."""
+        text = module.read_bytes()
+        tree = ast.parse(text, filename=str(module))
+        name = str(module.relative_to(self._root))
+        self.files[name] = hashlib.sha256(text).hexdigest(), tree_digest(tree)
+        files = [file for name in _imports(tree) for file in self._files_of(name)]
+        self._imported[module] = list(dict.fromkeys(files))
 
-    def _files_of(self, name: str) -> list[Path]:
+    def _files_of(self, name: str) -> Iterator[Path]:
         """The files that importing `name` runs, as far as they lie below the folder."""
-        if name not in self._files:
-            package, _, _ = name.rpartition(".")
-            base = self.root.joinpath(*name.split("."))
-            own = [base / "__init__.py", base.with_suffix(".py")]
-            self._files[name] = [
-                *(self._files_of(package) if package else ()),
-                *(file for file in own if file.is_file()),
-            ]
-        return self._files[name]
-
-
-def _parsed(text: bytes, module: Path) -> list[Any]:
-    """[digest of the syntax tree, every name that is imported]"""
-    tree = ast.parse(text, filename=str(module))
-    return [tree_digest(tree), sorted(set(_imports(tree)))]
+        base = self._root
+        for part in name.split("."):
+            base = base / part
+            yield from filter(Path.is_file, (base / "__init__.py", base.with_suffix(".py")))
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
@@ -176,22 +151,6 @@ def write_plan(
     return str(path)
 
 
-def planned_code(plan: str) -> Code:
-    """The code that a plan was written with, as `read_code` found it.
-
-    A job's parameters name it, whatever the files are at the moment in which the job begins: what
-    it imports is compared with the plan, and a record or a checkpoint names what was planned.
-    """
-    written = json.loads(Path(plan).read_text(encoding="utf-8"))
-    return Code(written["digests"], written["code"])
-
-
-def changed_since(plan: str, read: Iterable[str | os.PathLike[str]]) -> list[str]:
-    """Those files that are not as they were, or weren't there, when a plan was written."""
-    then = json.loads(Path(plan).read_text(encoding="utf-8"))["read"]
-    return [str(file) for file in read if then.get(str(file)) != sha256_of(file)]
-
-
 def digests_of_run(read: Iterable[Path], main: bool, folder: str) -> dict[str, str]:
     """Code digests of all scripts as Snakemake planned with them, by their rules' names.
 
@@ -202,17 +161,19 @@ def digests_of_run(read: Iterable[Path], main: bool, folder: str) -> dict[str, s
     """
     there = [path.resolve() for path in read if path.exists()]
     if not main and PLAN in os.environ:
-        plan = os.environ[PLAN]
-        if changed := changed_since(plan, there):
+        plan = json.loads(Path(os.environ[PLAN]).read_text(encoding="utf-8"))
+        changed = [str(file) for file in there if plan["read"].get(str(file)) != sha256_of(file)]
+        if changed:
             raise CodeChanged(", ".join(changed))
-        code = planned_code(plan)
+        digests = plan["digests"]
     else:
-        code = read_code(memory=Path(folder, "modules.json"))
-    if main:
-        os.environ[PLAN] = write_plan(Path(folder, "plans"), code, there)
+        code = read_code()
+        digests = code.digests
+        if main:
+            os.environ[PLAN] = write_plan(Path(folder, "plans"), code, there)
     return {
         script.removesuffix(".py").replace("/", "_", 1): digest
-        for script, digest in code.digests.items()
+        for script, digest in digests.items()
     }
 
 

@@ -69,7 +69,7 @@ def differences(
 
 
 def shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
-    """Of tensors by name."""
+    """The shapes of tensors by name."""
     return {name: tuple(tensor.shape) for name, tensor in state.items()}
 
 

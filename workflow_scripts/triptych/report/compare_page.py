@@ -2,15 +2,13 @@
 
 import io
 
-import jinja2
 import matplotlib
 import numpy as np
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from triptych.report.compare import INSIDE, NONE, OUTSIDE, Comparison, row_text
 from triptych.report.embedding import data_address
-from triptych.report.page import TEMPLATES
+from triptych.report.page import rendered
 from triptych.report.palette import STYLE
 from triptych.report.tables import Table
 
@@ -44,20 +42,9 @@ def compare_page(compared: Comparison, first: str, second: str) -> str:
     stream = io.BytesIO()
     with matplotlib.rc_context(STYLE):
         drawing(compared).savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("compare.html.j2").render(
-        first=first,
-        second=second,
-        picture=data_address(stream.getvalue(), "image/svg+xml"),
-        tables=_tables(compared),
-        style=Markup((TEMPLATES / "style.css").read_text(encoding="utf-8")),
-    )
+    picture = data_address(stream.getvalue(), "image/svg+xml")
+    tables = _tables(compared)
+    return rendered("compare.html.j2", first=first, second=second, picture=picture, tables=tables)
 
 
 def _tables(compared: Comparison) -> list[Table]:

@@ -10,19 +10,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from triptych.report.claims import (
-    NOT_REPRODUCED,
-    NOT_TESTABLE,
-    ON_OTHER_DATA,
-    REPRODUCED,
-    SEEN,
-    Claim,
-)
+from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN, Claim
 from triptych.report.embedding import PAGE_WIDTH, Embedded, data_address, embedded
 from triptych.report.markdown import inline, render
 from triptych.report.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
@@ -177,15 +171,14 @@ def page_claims(
     verdicts: pd.DataFrame,
     published: pd.DataFrame,
     claims: Sequence[Claim],
-    larger: pd.DataFrame,
+    prices: Mapping[str, str],
 ) -> list[PageClaim]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    larger: the rows of resources/scales.csv that this run has not been (`larger_than`). Raises
-    ValueError for a verdict on a claim that is not listed.
+    prices: what it would take to test a claim, by its id. Raises ValueError for a verdict on a
+    claim that is not listed.
     """
     criteria = {claim.id: claim.criterion for claim in claims}
-    deciding = larger.drop_duplicates("claim").set_index("claim")
     listed = published.set_index("id")
     unknown = sorted(set(verdicts["id"]) - set(listed.index))
     if unknown:
@@ -203,23 +196,10 @@ def page_claims(
             interval=_text(row["interval"]),
             reason=str(row["reason"]).split("; "),
             published=_text(listed.at[row["id"], "published"] if "published" in listed else ""),
-            price=_price(deciding.loc[row["id"]]) if row["id"] in deciding.index else "",
+            price=prices.get(str(row["id"]), ""),
         )
         for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
     ]
-
-
-def larger_than(scale: str, scales: pd.DataFrame) -> pd.DataFrame:
-    """The rows of resources/scales.csv, smaller scales first, of scales larger than a run's; all
-    of them for a run of no shipped scale."""
-    smaller = scales["scale"].eq(scale)[::-1].cummax()[::-1]
-    return scales[~smaller]
-
-
-def _price(scale: pd.Series) -> str:
-    """What it would take to test a claim."""
-    how = "shows it on other data" if scale["decided"] == ON_OTHER_DATA else "decides it"
-    return f"{scale['config']} {how}, in {scale['takes']} (computed)."
 
 
 def _text(value: object) -> str:
@@ -229,6 +209,11 @@ def _text(value: object) -> str:
 
 def render_page(page: Page) -> str:
     """The whole HTML document."""
+    return rendered("page.html.j2", page=page, chips=_CHIPS, marks=_CHIPS | _NUMBERS, dash=DASH)
+
+
+def rendered(template: str, **shown: Any) -> str:
+    """A template of this folder with what it shows and the style sheet, all text escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -236,8 +221,6 @@ def render_page(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["inline"] = inline
-    environment.filters["markdown"] = render
+    environment.filters |= {"inline": inline, "markdown": render}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
-    template = environment.get_template("page.html.j2")
-    return template.render(page=page, chips=_CHIPS, marks=_CHIPS | _NUMBERS, dash=DASH, style=style)
+    return environment.get_template(template).render(style=style, **shown)

@@ -16,25 +16,19 @@ def job_table(records: Mapping[str, dict[str, Any]]) -> pd.DataFrame:
 
     `records` by path. One that lacks a key gives nan or "unknown" there.
     """
-    rows = [_row(record, path) for path, record in records.items()]
-    columns = ["rule", "seconds", "peak_memory_bytes", "device", "cpu", "threads", "packages"]
-    return pd.DataFrame(rows, columns=columns)
-
-
-def _row(record: dict[str, Any], path: str) -> dict[str, Any]:
-    def numeric(key: str) -> float:
-        value = record.get(key)
-        return float(value) if isinstance(value, int | float) else float("nan")
-
-    return {
-        "rule": str(record.get("rule") or Path(path).parent.name),
-        "seconds": numeric("seconds"),
-        "peak_memory_bytes": numeric("peak_memory_bytes"),
-        "device": str(record.get("device") or UNKNOWN),
-        "cpu": str(record.get("cpu") or UNKNOWN),
-        "threads": numeric("threads"),
-        "packages": record.get("packages") or {},
-    }
+    numbers, names = ["seconds", "peak_memory_bytes", "threads"], ["device", "cpu"]
+    rows = [
+        {
+            **{name: record.get(name) for name in numbers},
+            **{name: str(record.get(name) or UNKNOWN) for name in names},
+            "rule": str(record.get("rule") or Path(path).parent.name),
+            "packages": record.get("packages") or {},
+        }
+        for path, record in records.items()
+    ]
+    frame = pd.DataFrame(rows, columns=["rule", *numbers, *names, "packages"])
+    frame[numbers] = frame[numbers].apply(pd.to_numeric, errors="coerce").astype(float)
+    return frame
 
 
 def duration(seconds: float) -> str:

@@ -15,8 +15,8 @@ from pathlib import Path, PurePosixPath
 
 from triptych.audio.data.audio_sources import ARCHIVES
 from triptych.audio.data.folders import move_folder
+from triptych.audio.data.hub import HubFile, download_hub, list_hub
 from triptych.core.download import DownloadError
-from triptych.core.hub import HubFile, download_hub, list_hub
 
 logger = logging.getLogger(__name__)
 

@@ -24,9 +24,9 @@ from tokenizers import (
     trainers,
 )
 
+from triptych.audio.data.hub import download_hub, list_hub
 from triptych.core.download import DownloadError
 from triptych.core.errors import InputError
-from triptych.core.hub import download_hub, list_hub
 
 TOKENIZER_CLASSES = {"words": "BertTokenizer", "bytes": "RobertaTokenizer"}
 """What the transformers library calls them."""

@@ -19,9 +19,9 @@ from triptych.audio.report.claims_facts import (
 from triptych.audio.report.labels import CAPTION_LABELS, DATASET_LABELS
 from triptych.audio.report.rows import METRICS, AudioStudy
 from triptych.audio.report.tables_leaks import mean_over_clips
-from triptych.core.statistics import Interval
 from triptych.report.claims import Finding
 from triptych.report.palette import label
+from triptych.report.statistics import Interval
 
 ENSEMBLE = "published"
 

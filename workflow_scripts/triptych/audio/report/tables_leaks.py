@@ -9,8 +9,8 @@ import pandas as pd
 
 from triptych.audio.report.labels import DATASET_LABELS
 from triptych.audio.report.rows import METRICS, AudioStudy, headers, read_rows, records, shown
-from triptych.core.statistics import Interval, ratio_interval
 from triptych.report.palette import label
+from triptych.report.statistics import Interval, ratio_interval
 from triptych.report.tables import DASH, Table, number, with_cells
 
 RESULT, COUNT, REASON = "result", "count", "reason"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from triptych.core.statistics import LEVEL, Interval
+from triptych.report.statistics import LEVEL, Interval
 
 RESAMPLES = 2000
 

@@ -23,7 +23,7 @@ from triptych.audio.scoring.metrics import (
     ranks,
     reciprocal_ranks,
 )
-from triptych.core.statistics import Interval
+from triptych.report.statistics import Interval
 
 Booleans = NDArray[np.bool_]
 

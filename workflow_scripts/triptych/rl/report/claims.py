@@ -5,9 +5,9 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import Interval, difference_interval
 from triptych.report.claims import ENOUGH_DATA, Claim, Finding, Need
 from triptych.report.palette import label
+from triptych.report.statistics import Interval, difference_interval
 from triptych.rl.report.claims_facts import (
     GROUPS,
     METHODS,

@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from triptych.core.statistics import difference_interval
 from triptych.report.claims import Finding
 from triptych.report.palette import label
+from triptych.report.statistics import difference_interval
 from triptych.report.tables import TIMES
 from triptych.rl.report.claims_facts import GROUPS, METHODS, NETWORKS, SPARSITY, Run
 from triptych.rl.report.inference import is_dense_kernel, part_label

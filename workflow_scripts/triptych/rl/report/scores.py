@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import Interval, mean_interval, ratio_interval, stratified_interval
+from triptych.report.statistics import Interval, mean_interval, ratio_interval, stratified_interval
 from triptych.rl.tasks.sweep import DEFAULT, KEYS
 
 logger = logging.getLogger(__name__)

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from triptych.core.statistics import LEVEL, Interval, difference_interval
 from triptych.report.palette import label
+from triptych.report.statistics import LEVEL, Interval, difference_interval
 from triptych.report.tables import DASH, Table, number, with_cells
 from triptych.rl.pruning.methods import METHODS
 from triptych.rl.report.figures import task_title, task_unit, tasks_in_order

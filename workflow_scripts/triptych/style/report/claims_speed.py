@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from triptych.core.statistics import (
+from triptych.report.claims import Finding
+from triptych.report.palette import label, spoken
+from triptych.report.statistics import (
     difference_interval,
     mean_interval,
     ratio_interval,
 )
-from triptych.report.claims import Finding
-from triptych.report.palette import label, spoken
 from triptych.report.tables import TIMES
 from triptych.style.report.claims_facts import (
     CONTENT_LOSSES,

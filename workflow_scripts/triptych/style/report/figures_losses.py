@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
-from triptych.core.statistics import ratio_interval
 from triptych.report.palette import INK, MUTED, STYLE, label, legend_below
+from triptych.report.statistics import ratio_interval
 from triptych.report.tables import with_cells
 from triptych.style.report.labels import (
     BACKBONE_COLOURS,

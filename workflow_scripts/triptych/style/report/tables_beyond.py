@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from triptych.core.statistics import Interval, mean_interval
 from triptych.report.palette import label, spoken
+from triptych.report.statistics import Interval, mean_interval
 from triptych.report.tables import DASH, TIMES, Table, number, with_cells
 from triptych.report.timings import duration
 from triptych.style.report.labels import (

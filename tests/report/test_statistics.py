@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from triptych.core.statistics import (
+from triptych.report.statistics import (
     difference_interval,
     mean_interval,
     ratio_interval,
