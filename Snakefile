@@ -14,7 +14,7 @@ include: "rules/source.smk"
 
 
 # What a folder's own config.yaml says is laid over this one's (rules/common.smk).
-if Path("config.yaml").exists():
+if Path("config.yaml").exists() and Path.cwd() != SOURCE:
 
     configfile: "config.yaml"
 

@@ -1,7 +1,7 @@
 """python docs/config_reference.py: config/README.md, every key of a config, from its schema.
 
-Types and ranges come from config/schema.yaml, defaults from the shipped configs of both scales, and
-what a key means from the comment beside it in config.yaml or config/paper.yaml.
+Types, ranges, the papers' values and what a key means come from config/schema/, the demo's values
+from config.yaml.
 """
 
 import re
@@ -25,11 +25,12 @@ HEAD = """\
 
 `make config` writes this page from the schema and the shipped configs.
 
-A config says what differs from the demo's, which is `config.yaml` at the top of the repository.
-Laid over it, in this order, are the `config.yaml` of the folder in which snakemake runs (or what a
-`module` is given as its `config`), files after `--configfile`, and `--config`. Tables are merged
-key by key, everything else is replaced, and `null` takes an entry of a table of names away. The
-papers' scale is `config/paper.yaml`:
+The papers' values are the defaults. `config.yaml` at the top of the repository is the demo: what
+differs from them. A config of yours says what differs from the demo, or with `base: papers` what
+differs from the papers. Laid over these, in this order, are the `config.yaml` of the folder in
+which snakemake runs (or what a `module` is given as its `config`), files after `--configfile`, and
+`--config`. Tables are merged key by key, everything else is replaced, and `null` removes an entry
+of a table of names. The papers' scale:
 
     snakemake --cores 8 --configfile config/paper.yaml
 
@@ -46,7 +47,6 @@ def page() -> str:
     """The whole of config/README.md."""
     schema = read_schema(ROOT / "config" / "schema.yaml")
     demo, paper = (shipped(scale, ROOT) for scale in (DEMO, PAPER))
-    said = {**_comments(ROOT / "config" / "paper.yaml"), **_comments(ROOT / "config.yaml")}
     shared = [name for name, part in schema["properties"].items() if part.get("type") != "object"]
     parts = [("All studies", shared)]
     parts += [(f"`{name}`", [name]) for name in demo if name not in shared]
@@ -61,7 +61,7 @@ def page() -> str:
                     _allowed(part, schema["$defs"]),
                     mine,
                     "" if theirs == mine else theirs or "none",
-                    said.get(key, ""),
+                    part["description"],
                 ]
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         blocks.append("\n".join(lines) + "\n")
@@ -77,7 +77,7 @@ def _keys(
     part: Mapping[str, Any], key: tuple[str, ...], known: Mapping[str, Any]
 ) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
     """Each key below and including `key`, in the schema's order, and what the schema says of it."""
-    part = _resolved(part, known)
+    part = {**_resolved(part, known), "description": part.get("description", "")}
     yield key, part
     for name, below in part.get("properties", {}).items():
         yield from _keys(below, (*key, name), known)
@@ -172,32 +172,6 @@ def _text(value: Any) -> str:
         return '""'
     text = yaml.safe_dump(value, default_flow_style=True, width=10**6, sort_keys=False)
     return text.removesuffix("\n").removesuffix("\n...")
-
-
-def _comments(path: Path) -> dict[tuple[str, ...], str]:
-    """What stands beside each key, whose names below tables of names are any."""
-    schema = read_schema(ROOT / "config" / "schema.yaml")
-    text = path.read_text(encoding="utf-8")
-    beside = _lines(text)
-    found: dict[tuple[str, ...], str] = {}
-
-    def walk(node: Any, part: Any, key: tuple[str, ...], line: int) -> None:
-        part = _resolved(part or {}, schema["$defs"])
-        for name, value in node.value if isinstance(node, yaml.MappingNode) else ():
-            below = part.get("properties", {}).get(name.value)
-            known = below is not None
-            own = (*key, name.value if known else NAME)
-            if known and name.start_mark.line != line and name.start_mark.line in beside:
-                found.setdefault(own, beside[name.start_mark.line])
-            walk(
-                value,
-                below if known else part.get("additionalProperties"),
-                own,
-                name.start_mark.line,
-            )
-
-    walk(yaml.compose(text), schema, (), -1)
-    return found
 
 
 def _lines(text: str) -> dict[int, str]:

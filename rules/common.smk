@@ -12,7 +12,7 @@ from snakemake.exceptions import WorkflowError
 # installed in the environment.
 sys.path.insert(0, str(SOURCE / "workflow_scripts"))
 
-from triptych.core.config import ConfigError, check_config, merged, placed
+from triptych.core.config import ConfigError, check_config, completed, placed
 from triptych.core.job_lock import SNAKEMAKE, this_process
 from triptych.core.provenance import CodeChanged, digests_of_run, python_path
 from triptych.report.files import figure_files, table_files
@@ -21,8 +21,9 @@ from triptych.studies import NAMES
 
 os.environ.update(PYTHONPATH=python_path())
 
-# A folder's own config, a module's, or one on the command line says what differs from the demo's.
-config = merged(yaml.safe_load((SOURCE / "config.yaml").read_text("utf-8")), config)
+# A folder's own config, a module's, or one on the command line says what differs from the demo's,
+# or with `base: papers` from the papers'.
+config = completed(config, SOURCE)
 SOURCES = yaml.safe_load((SOURCE / "resources" / "sources.yaml").read_text("utf-8"))
 
 # What a cluster's job reads again, hours later.

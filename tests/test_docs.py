@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from triptych.cli import _parser
-from triptych.core.config import check_config, merged, read_schema
+from triptych.core.config import check_config, completed, read_config, read_schema
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "results/README.md"]
@@ -53,8 +53,7 @@ def test_the_catalogue_finds_what_its_standard_asks_for():
     usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
     assert set(usage) == {"mandatory-flags", "software-stack-deployment", "report"}
     assert (ROOT / "workflow/Snakefile").exists() and (ROOT / "config/config.yaml").exists()
-    small = merged(config(), yaml.safe_load((ROOT / ".test/config.yaml").read_text()))
-    check_config(small, ROOT / "config" / "schema.yaml")
+    check_config(read_config(ROOT, [ROOT / ".test/config.yaml"]), ROOT / "config" / "schema.yaml")
 
 
 def texts(page: Path) -> list[str]:
@@ -67,7 +66,7 @@ def texts(page: Path) -> list[str]:
 
 @cache
 def config() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    return read_config(ROOT)
 
 
 @cache
@@ -195,7 +194,7 @@ def test_an_example_of_the_config_is_allowed(page):
     for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.DOTALL):
         example = yaml.safe_load(block)
         if isinstance(example, dict) and set(example) <= set(config()):
-            check_config(merged(config(), example), ROOT / "config/schema.yaml")
+            check_config(completed(example, ROOT), ROOT / "config/schema.yaml")
 
 
 def test_every_place_that_rules_write_to_is_told():

@@ -10,21 +10,18 @@ import yaml
 
 from triptych.audio.inputs import DOWNLOADS, SOUND
 from triptych.audio.workflow import Workflow
-from triptych.core.config import check_config, merged
+from triptych.core.config import check_config, merged, read_config
 from triptych.scale import CUSTOM, scale_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))
-PAPER = ("config.yaml", "config/paper.yaml")
+PAPER = ("config/paper.yaml",)
 CLOTHO = (*PAPER, "config/clotho.yaml")
 
 
 def config(*names: str, **changes: Any) -> dict[str, Any]:
     """Pages of config laid over one another, then `changes` of the audio study."""
-    found: dict[str, Any] = {}
-    for name in names:
-        found = merged(found, yaml.safe_load((ROOT / name).read_text(encoding="utf-8")))
-    return merged(found, {"audio": changes})
+    return merged(read_config(ROOT, [ROOT / name for name in names]), {"audio": changes})
 
 
 def of(corpus: str) -> SimpleNamespace:

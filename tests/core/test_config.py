@@ -5,9 +5,8 @@ import math
 from pathlib import Path
 
 import pytest
-import yaml
 
-from triptych.core.config import ConfigError, check_config, merged
+from triptych.core.config import ConfigError, check_config, completed, read_config
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "config" / "schema.yaml"
@@ -15,12 +14,12 @@ SCHEMA = ROOT / "config" / "schema.yaml"
 
 @pytest.fixture
 def demo():
-    return yaml.safe_load((ROOT / "config.yaml").read_text())
+    return read_config(ROOT)
 
 
 def test_both_scales_are_allowed(demo):
     check_config(demo, SCHEMA)
-    check_config(merged(demo, yaml.safe_load((ROOT / "config" / "paper.yaml").read_text())), SCHEMA)
+    check_config(read_config(ROOT, [ROOT / "config" / "paper.yaml"]), SCHEMA)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +72,21 @@ def test_the_message_names_key_given_and_allowed(demo, path, value, said):
     message = str(refused.value)
     assert said in message
     assert "\n" not in message
+
+
+def test_a_config_is_laid_over_the_demo_or_over_the_papers_values():
+    overlay = {"rl": {"training": {"batch": 7}}}
+    demo, papers = completed(overlay, ROOT), completed({"base": "papers", **overlay}, ROOT)
+    assert demo["rl"]["training"]["batch"] == papers["rl"]["training"]["batch"] == 7
+    assert demo["rl"]["tasks"]["hopper"] == {"source": "collected"}
+    assert papers["rl"]["tasks"]["hopper"] == {"source": "d4rl"}
+    assert papers["rl"]["training"]["updates"] == 1_000_000
+
+
+def test_null_removes_an_entry_of_a_table_of_names_and_is_a_value_elsewhere():
+    config = completed({"rl": {"tasks": {"hopper": None}}, "audio": {"leaky": None}}, ROOT)
+    assert set(config["rl"]["tasks"]) == {"walker2d", "halfcheetah"}
+    assert config["audio"]["leaky"] is None
 
 
 def numbers(table, path=()):

@@ -10,7 +10,7 @@ from recipes import follow, keep_alone
 from tiny_checkout import ROOT, TINY, copy_checkout
 
 from triptych.audio.workflow import Workflow
-from triptych.core.config import ConfigError, check_config, merged
+from triptych.core.config import ConfigError, check_config, merged, read_config
 
 MAIN = ["mini_n", "mini_roberta"]
 RECIPES = {"An audio encoder": ["cnn", "mini_roberta"], "A sentence encoder": ["mini_n", "bag"]}
@@ -153,7 +153,7 @@ def test_its_models_folder_is_read_again(added, pair):
     ],
 )
 def test_what_no_encoder_is_made_of_is_refused_by_its_key(models, said):
-    config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), {"audio": models})
+    config = merged(read_config(ROOT), {"audio": models})
     check_config(config, ROOT / "config" / "schema.yaml")
     sources = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text())
     with pytest.raises(ConfigError, match=re.escape(said)):

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import warm
-import yaml
 from run import PAPER, REHEARSAL, ROOT, SCALES, amounts, copy_checkout, planned_rules
-from snakemake.utils import update_config
+
+from triptych.core.config import read_config
 
 AMOUNTS = {
     *("seeds", "updates", "every", "episodes", "last", "repeats", "evaluations", "batches"),
@@ -30,10 +30,7 @@ SHAPES += ("audio.sources",)
 
 
 def merged(*overlays: str) -> dict[str, Any]:
-    config: dict[str, Any] = yaml.safe_load((ROOT / "config.yaml").read_text())
-    for name in overlays:
-        update_config(config, yaml.safe_load((ROOT / "config" / name).read_text()))
-    return config
+    return read_config(ROOT, [ROOT / "config" / name for name in overlays])
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:

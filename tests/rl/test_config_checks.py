@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from triptych.core.config import ConfigError, check_config, merged
+from triptych.core.config import ConfigError, check_config, merged, read_config
 from triptych.rl.workflow import Workflow
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -14,7 +14,7 @@ ITERATED = {"iterated": {"iterations": 3}}
 
 
 def workflow(overlay):
-    config = merged(yaml.safe_load((ROOT / "config.yaml").read_text()), {"rl": overlay})
+    config = merged(read_config(ROOT), {"rl": overlay})
     check_config(config, ROOT / "config" / "schema.yaml")
     return Workflow(config, yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text()))
 

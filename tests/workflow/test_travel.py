@@ -17,7 +17,7 @@ import yaml
 from tiny_checkout import COLD, ROOT, copy_checkout
 
 from triptych.apps.init import begin
-from triptych.core.config import check_config, merged
+from triptych.core.config import check_config, completed, read_config
 from triptych.core.errors import InputError
 
 pytestmark = pytest.mark.slow
@@ -227,12 +227,13 @@ def test_a_study_is_begun_once_and_nothing_of_it_overwritten(tmp_path):
 def test_a_study_begins_with_the_demo_and_what_its_config_proposes_is_allowed(tmp_path):
     begin(tmp_path / "study")
     text = (tmp_path / "study" / "config.yaml").read_text()
-    demo = yaml.safe_load((ROOT / "config.yaml").read_text())
-    assert merged(demo, yaml.safe_load(text)) == demo
+    demo = read_config(ROOT)
+    assert completed(yaml.safe_load(text), ROOT) == demo
     _, _, proposals = text.partition("# rl:")
     own = yaml.safe_load("rl:" + re.sub(r"(?m)^# ?", "", proposals))
-    proposed = merged(demo, own)
-    assert proposed["rl"]["tasks"]["walker2d"] is None and "mine" in proposed["style"]["paintings"]
+    proposed = completed(own, ROOT)
+    assert set(proposed["rl"]["tasks"]) == {"hopper", "halfcheetah", "mine"}
+    assert "mine" in proposed["style"]["paintings"]
     check_config(proposed, ROOT / "config" / "schema.yaml")
 
 

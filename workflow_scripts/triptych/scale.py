@@ -14,31 +14,29 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from triptych.core.config import ConfigError, merged
+from triptych.core.config import ConfigError, read_config
 from triptych.studies import NAMES
 
 DEMO, OVERNIGHT, EVENING, PAPER = "demo", "overnight", "evening", "paper"
 CUSTOM, REHEARSAL = "custom", "rehearsal"
 FILES = {
-    DEMO: ("config.yaml",),
-    OVERNIGHT: ("config.yaml", "config/overnight.yaml"),
-    EVENING: ("config.yaml", "config/paper.yaml", "config/evening.yaml"),
-    PAPER: ("config.yaml", "config/paper.yaml"),
-    REHEARSAL: ("config.yaml", "config/paper.yaml", "config/rehearsal.yaml"),
+    DEMO: (),
+    OVERNIGHT: ("config/overnight.yaml",),
+    EVENING: ("config/paper.yaml", "config/evening.yaml"),
+    PAPER: ("config/paper.yaml",),
+    REHEARSAL: ("config/paper.yaml", "config/rehearsal.yaml"),
 }
-"""The shipped files that make a scale, each laid over those before it; smaller scales first."""
+"""The shipped overlays that make a scale, each laid over those before it; smaller scales first."""
 
 DIGESTS = {
-    DEMO: "e5d36dfa52fa0f79",  # pragma: allowlist secret
-    OVERNIGHT: "b5ef6ebda5a194d9",  # pragma: allowlist secret
-    EVENING: "f374d3bcd44cb05b",  # pragma: allowlist secret
-    PAPER: "37007ca7f3425f21",  # pragma: allowlist secret
-    REHEARSAL: "03ad98e882492021",  # pragma: allowlist secret
+    DEMO: "91bc4b107842ba6f",  # pragma: allowlist secret
+    OVERNIGHT: "d66d9fb2f4781c9b",  # pragma: allowlist secret
+    EVENING: "c9375bab1a137bb6",  # pragma: allowlist secret
+    PAPER: "91bc4b107842ba6f",  # pragma: allowlist secret
+    REHEARSAL: "df53f09829873570",  # pragma: allowlist secret
 }
 
-SHARED = ("scale", "device")
+SHARED = ("base", "scale", "device")
 """Keys of no study whose values change no number; each study's stand in its `workflow`."""
 
 NAMED = 4
@@ -70,10 +68,7 @@ def values_digest(config: Mapping[str, Any]) -> str:
 
 def shipped(scale: str, root: Path) -> dict[str, Any]:
     """The config of a scale, as its files in `root` have it."""
-    config: dict[str, Any] = {}
-    for name in FILES[scale]:
-        config = merged(config, yaml.safe_load((root / name).read_text(encoding="utf-8")))
-    return config
+    return read_config(root, [root / name for name in FILES[scale]])
 
 
 def larger_than(scale: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The config of a run: read from its files, and refused with one message where it isn't allowed."""
 
+import copy
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -39,14 +40,54 @@ def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any
     return result
 
 
-def read_config(root: Path, overlays: Sequence[Path]) -> dict[str, Any]:
-    """The config that Snakemake sees in `root`: the demo's, with the folder's own and the overlays
-    laid over it, in their order."""
+def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
+    """The whole config of a run: the papers' values, the demo's over them, an overlay over both.
+
+    The papers' values are the defaults in `root`/config/schema; the demo's stand in
+    `root`/config.yaml and are left out where the overlay says `base: papers`. Where the schema has
+    a table of names, null removes an entry.
+    """
+    schema = read_schema(root / "config" / "schema.yaml")
+    config: dict[str, Any] = _defaults(schema)
+    if overlay.get("base") != "papers":
+        demo = yaml.safe_load((root / "config.yaml").read_text(encoding="utf-8"))
+        config = merged(config, demo)
+    return _without_removed(merged(config, overlay), schema, schema["$defs"])
+
+
+def _defaults(schema: Mapping[str, Any]) -> Any:
+    """An object with the default of each key that has one, at any depth."""
+    if "properties" not in schema or isinstance(schema.get("additionalProperties"), Mapping):
+        return copy.deepcopy(schema["default"])
+    parts = schema["properties"].items()
+    return {key: _defaults(part) for key, part in parts if "default" in part}
+
+
+def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+    """A config without the entries of tables of names that are null."""
+    if "$ref" in schema:
+        schema = known[schema["$ref"].rpartition("/")[2]]
+    if not isinstance(value, Mapping):
+        return value
+    named = schema.get("additionalProperties")
+    named = named if isinstance(named, Mapping) else None
+    parts = schema.get("properties", {})
+    return {
+        key: _without_removed(each, parts.get(key, named or {}), known)
+        for key, each in value.items()
+        if each is not None or named is None or key in parts
+    }
+
+
+def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
+    """The config that Snakemake sees in `root`: the folder's own and the overlays, in their order,
+    laid over the papers' values and the demo's."""
+    source = source_of(root)
     config: dict[str, Any] = {}
-    own = filter(Path.exists, [root / "config.yaml"])
-    for file in (source_of(root) / "config.yaml", *own, *overlays):
+    own = [root / "config.yaml"] if root.resolve() != source else []
+    for file in (*filter(Path.exists, own), *overlays):
         config = merged(config, yaml.safe_load(file.read_text(encoding="utf-8")) or {})
-    return config
+    return completed(config, source)
 
 
 def placed(value: Any, prefix: str, wildcards: Mapping[str, str]) -> Any:
@@ -87,7 +128,7 @@ def read_schema(schema: Path) -> dict[str, Any]:
         part = yaml.safe_load(section.read_text(encoding="utf-8"))
         whole["$defs"] |= part.pop("$defs", {})
         whole["properties"][section.stem] = part
-        whole["required"].append(section.stem)
+        part["default"] = {}
     return whole
 
 
