@@ -51,8 +51,7 @@ def bench(
     kinds: dict[tuple[str, int, str], tuple[int, Callable[[int], object]]] = {}
 
     def draws_for(k: int) -> Draws:
-        sizes = len(data), action_size, STEPS.batch, SETTINGS
-        return Draws(range(k), *sizes, device, torch.float32)
+        return Draws(range(k), data, STEPS.batch, SETTINGS)
 
     draws = draws_for(1)
     plain = PlainBCQ(observation_size, action_size, PAPER_WIDTHS, SETTINGS, STEPS).to(device)

@@ -147,7 +147,7 @@ def stacked_losses(
     seeds, batch, samples = list(range(runs)), 40, 2
     data = DeviceData(transitions, CPU, torch.float32)
     settings = Bcq(0.99, 0.05, 0.75, samples)
-    index, drawn = Draws(seeds, 300, acted, batch, settings, CPU, torch.float32).at(0)
+    index, drawn = Draws(seeds, data, batch, settings).at(0)
     chosen = data.batch(index)
     parameters = initialise(widths, observed, acted, seeds)
     if poisoned is not None:

@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 import torch
 
-from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import Bc
 from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.pruning.single_shot import PruningSettings, Shot, groups, prune, weight_names
+from triptych.rl.pruning.single_shot import PruningSettings, Shot, groups, prune
 from triptych.rl.training.changing_masks import CHANGES, REPLACED, ChangingMasks
 from triptych.rl.training.learner import Learner, StepSettings
 
@@ -35,7 +33,7 @@ def trained(narrow, transitions, bcq_settings):
     changing = ChangingMasks(rows, "part", UPDATES)
     steps = StepSettings(batch=20, learning_rate=1e-2, tau=0.005)
     learner = Learner(parameters, masks, bcq_settings, steps, masks_change=True)
-    draws = Draws([0] * 4, len(data), 3, 20, bcq_settings, CPU, torch.float32)
+    draws = Draws([0] * 4, data, 20, bcq_settings)
     history = []
     for update in range(UPDATES):
         index, noise = draws.at(update)
@@ -90,12 +88,3 @@ def test_what_is_cut_is_zero_and_masks_of_other_methods_stay(trained):
         weight = learner.parameters[name].detach()
         assert (weight[mask == 0] == 0).all()
         assert torch.equal(history[-1][1][name][2:], history[0][1][name][2:])
-
-
-def test_masks_that_change_are_part_of_the_state_and_others_are_not(trained, narrow, bcq_settings):
-    learner, _ = trained
-    assert {f"masks/{name}" for name in weight_names(learner.parameters)} <= learner.state().keys()
-    steps = StepSettings(batch=20, learning_rate=1e-2, tau=0.005)
-    bc = Bc(**vars(bcq_settings))
-    fixed = Learner(initialise(narrow, 11, 3, [0]), {}, bc, steps)
-    assert not any(name.startswith("masks/") for name in fixed.state())

@@ -91,14 +91,6 @@ def test_a_score_lies_between_the_references_of_config():
     assert PENDULUM.score(-7.5) == -7.5
 
 
-def test_inputs_are_numbered_unless_config_names_them():
-    assert PENDULUM.input_names(2) == ("input 1", "input 2")
-    named = task_from("pendulum", "Pendulum-v1", inputs=["cosine", "sine", "turning"])
-    assert named.input_names(3) == ("cosine", "sine", "turning")
-    with pytest.raises(ValueError, match=r"pendulum\.inputs names 3 inputs; expected 4"):
-        named.input_names(4)
-
-
 @pytest.mark.parametrize(
     ("environment", "message"),
     [

@@ -7,18 +7,16 @@ import shutil
 import struct
 import subprocess
 from dataclasses import asdict
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from triptych.rl.acting.c_reader import COMPILE, NATIVE, compiled_reader
-from triptych.rl.acting.exporting import export_onnx, live_layers, reader, what_acts
+from triptych.rl.acting.exporting import export_onnx, reader, what_acts
 from triptych.rl.acting.inference import ActingSettings, NumpyDense, draw_latents
 from triptych.rl.algorithms.registry import Widths, layer_shapes
 from triptych.rl.pruning.storage import MAGIC, PREAMBLE, pack, unpack
-from triptych.rl.tasks.locomotion import Locomotion
 
 STATE, ACTION, CANDIDATES = 11, 3, 7
 ROUNDING = 4e-6  # of three layers in float32, whose order of summing is the processor's
@@ -153,31 +151,6 @@ def test_actions_equal_the_librarys(library, tmp_path, algorithm, kept, values):
     np.testing.assert_allclose(found, expected, atol=ROUNDING, rtol=0)
 
 
-@pytest.mark.parametrize("algorithm", ACTS)
-def test_an_episode_of_hopper_has_the_librarys_return(library, tmp_path, algorithm):
-    # Small actions: it stands longer.
-    exact = stored(tmp_path / "p.tpk", 0.1, algorithm, reach=0.1)
-    _, bc, bcq = drawn(1000)
-    latents = bcq if algorithm == "BCQ" else bc
-
-    def episode(act) -> tuple[float, int]:
-        world = Locomotion("hopper", 1)
-        observed, total = world.reset([3]), 0.0
-        for step in range(1000):
-            actions = act(observed.astype(np.float32), latents[step : step + 1])
-            observed, reward, ended = world.step(actions)
-            total += float(reward[0])
-            if ended[0]:
-                break
-        return total, step
-
-    expected, steps = episode((lambda s, z: exact.bcq(s, z)[0]) if algorithm == "BCQ" else exact.bc)
-    assert steps > 10
-    with Compiled(library, tmp_path / "p.tpk", algorithm) as act:
-        total, same = episode(act)
-    assert (total, same) == (pytest.approx(expected, rel=1e-4), steps)
-
-
 def actor_alone(states: np.ndarray, arrays) -> np.ndarray:
     """What TD3+BC and IQL do with an observation, in float64."""
     for i in (1, 2, 3):
@@ -305,26 +278,3 @@ def test_onnx_acts_as_the_library_does(tmp_path, algorithm, kept):
             np.testing.assert_allclose(
                 act(states[b : b + 1], bcq[b])[0], expected[b], atol=ROUNDING
             )
-
-
-@pytest.mark.parametrize("kept", [0.0, 0.01, 0.05, 0.2])
-def test_removing_dead_units_keeps_the_function(kept):
-    generator = np.random.default_rng(3)
-    sizes = (9, 50, 30, 2)
-    layers = []
-    for into, out in pairwise(sizes):
-        weight = generator.standard_normal((out, into)) * (generator.random((out, into)) < kept)
-        layers.append((weight, generator.standard_normal(out)))
-    x = generator.standard_normal((200, 9))
-
-    def value(parts):
-        y = x
-        for weight, bias in parts[:-1]:
-            y = np.maximum(y @ weight.T + bias, 0)
-        return y @ parts[-1][0].T + parts[-1][1]
-
-    live = live_layers(layers)
-    np.testing.assert_allclose(value(live), value(layers), atol=1e-12)
-    assert len(live[1][1]) < 30
-    for (weight, _), (following, _) in pairwise(live):
-        assert (weight != 0).any(axis=1).all() and (following != 0).any(axis=0).all()

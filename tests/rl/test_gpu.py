@@ -40,7 +40,7 @@ def test_replaying_the_captured_graph_equals_calling_the_update(
             for name, value in parameters.items()
             if name.endswith(".weight")
         }
-        draws = Draws(seeds, len(data), 3, 20, algorithm, gpu, torch.float32)
+        draws = Draws(seeds, data, 20, algorithm)
         return Learner(parameters, masks, algorithm, steps), draws
 
     called, draws = learner_and_draws()

@@ -5,13 +5,7 @@ import pytest
 import torch
 
 from triptych.rl.acting import c_reader
-from triptych.rl.acting.inference import (
-    ActingSettings,
-    NumpyDense,
-    Torch,
-    draw_latents,
-    parts_of,
-)
+from triptych.rl.acting.inference import ActingSettings, draw_latents, parts_of
 from triptych.rl.acting.latency import kernels_of, latency_table, prepared, pruned_policy
 from triptych.rl.algorithms.networks import initialise
 from triptych.rl.algorithms.registry import Widths, layer_shapes
@@ -95,20 +89,6 @@ def test_every_kernel_equals_torch_modules_in_float64(kernel, batch, kept):
         np.testing.assert_allclose(actions[b], a[chosen[b]], atol=1e-6, rtol=0)
 
 
-def test_equal_values_choose_the_first_candidate_in_every_kernel():
-    arrays = policy(0.0)  # nothing depends on the inputs: all candidates are alike
-    states, latents = observations(3), np.zeros((3, 12, 2 * ACTION), np.float32)
-    for kernel in kernels_of(arrays, SETTINGS).values():
-        assert prepared(kernel, "BCQ policy", states, latents)()[1].tolist() == [0, 0, 0]
-
-
-def test_a_policy_of_bc_alone_has_only_the_bc_part():
-    arrays = {name: array for name, array in policy(0.1).items() if name.startswith("vae.")}
-    table = latency_table(arrays, SETTINGS, observations(20), [1], repeats=1)
-    assert parts_of(arrays) == ["BC policy"]
-    assert set(table["part"]) == {"BC policy"}
-
-
 def test_layers_that_do_not_fit_together_are_refused():
     arrays = policy(0.1)
     arrays["actor.l2.weight"] = arrays["actor.l2.weight"][:, 1:]
@@ -136,17 +116,6 @@ def test_without_a_c_compiler_policy_c_is_left_out_and_said(monkeypatch, caplog)
     finally:
         c_reader.compiled_reader.cache_clear()
     assert "no C compiler named cc" in caplog.text
-
-
-def test_latency_table_shows_a_kernel_that_computes_something_else(monkeypatch):
-    def wrong(self, observations, latents):
-        return np.float32(1.001) * NumpyDense(arrays, SETTINGS).bc(observations, latents)
-
-    arrays = {name: array for name, array in policy(0.1).items() if name.startswith("vae.")}
-    monkeypatch.setattr(Torch, "bc", wrong)
-    table = latency_table(arrays, SETTINGS, observations(20), [1], repeats=1)
-    differences = table.set_index("kernel")["maximum_difference"]
-    assert differences["torch CSR"] > 1e-5 > 1e-6 > differences["policy.c"]
 
 
 def test_pruned_policy_is_the_run_s_own_initialisation_times_its_own_mask(tmp_path):

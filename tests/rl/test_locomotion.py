@@ -7,7 +7,7 @@ import gymnasium
 import numpy as np
 import pytest
 
-from triptych.rl.tasks.locomotion import HORIZON, TASKS, Locomotion
+from triptych.rl.tasks.locomotion import TASKS, Locomotion
 from triptych.rl.tasks.task import PAPER, SIZES, task_named
 
 
@@ -92,17 +92,6 @@ def test_terminates_where_gymnasium_does(
     assert verdicts == ({True} if (task, bound) == ("walker2d", "velocity") else {True, False})
 
 
-def test_sizes_and_horizon_equal_gymnasium(task: str, references: list[gymnasium.Env]) -> None:
-    locomotion = Locomotion(task, 2)
-    environment = references[0]
-    assert environment.observation_space.shape == (locomotion.observation_size,)
-    assert environment.action_space.shape == (locomotion.action_size,)
-    assert environment.action_space.high.tolist() == (
-        [locomotion.max_action] * locomotion.action_size
-    )
-    assert gymnasium.spec(PAPER[task].environment).max_episode_steps == HORIZON
-
-
 def test_an_episode_does_not_depend_on_its_neighbours(task: str) -> None:
     actions = np.random.default_rng(0).uniform(-1, 1, (40, SIZES[task][1]))
     alone, batch = Locomotion(task, 1), Locomotion(task, 4)
@@ -125,17 +114,3 @@ def test_scores_equal_d4rl(task: str, monkeypatch: pytest.MonkeyPatch) -> None:
     np.testing.assert_allclose(
         task_named(task).score(returns), 100 * d4rl.get_normalized_score(name, returns), rtol=1e-12
     )
-
-
-def test_unknown_task_lists_the_known_ones() -> None:
-    with pytest.raises(ValueError, match=r"'ant'.*hopper, walker2d, halfcheetah"):
-        Locomotion("ant", 1)
-
-
-def test_wrong_shapes_are_named() -> None:
-    locomotion = Locomotion("hopper", 2)
-    with pytest.raises(ValueError, match="2 seeds"):
-        locomotion.reset([1])
-    locomotion.reset([1, 2])
-    with pytest.raises(ValueError, match=r"\(2, 6\).*\(2, 3\)"):
-        locomotion.step(np.zeros((2, 6)))

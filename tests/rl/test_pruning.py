@@ -19,12 +19,11 @@ from triptych.rl.pruning.single_shot import (
     connection_sensitivity,
     gradient_signal_preservation,
     groups,
-    layer_table,
     prune,
     read_masks,
-    single_shot_scores,
     write_masks,
 )
+from triptych.rl.pruning.stack import layer_table
 
 CPU = torch.device("cpu")
 PART = PruningSettings(snip_batch=10, grasp_batch=20, iterations=1, scope="part")
@@ -54,7 +53,7 @@ def tiny_vae(transitions, bcq_settings):
         if name.startswith("vae.")
     }
     data = DeviceData(transitions, CPU, torch.float64)
-    index, noise = Draws([0], len(data), 3, 20, bcq_settings, CPU, torch.float64).at(0)
+    index, noise = Draws([0], data, 20, bcq_settings).at(0)
     weights = {name: value for name, value in parameters.items() if name.endswith(".weight")}
     return weights, lambda: vae_loss(parameters, data.batch(index), noise["encoder"])
 
@@ -100,53 +99,6 @@ def test_grasp_score_is_minus_theta_hessian_gradient_turned_round(tiny_vae):
     expected = dict(zip(names, (-removed_first).split(sizes), strict=True))
     for name, shape in zip(names, shapes, strict=True):
         torch.testing.assert_close(scores[name], expected[name].reshape(shape).detach())
-
-
-def test_grasp_is_the_same_for_one_batch_and_for_the_sum_of_its_halves(transitions, bcq_settings):
-    """With its noise held fixed the reference's two halves give the full batch up to a factor."""
-    parameters = {
-        name: value.double().requires_grad_()
-        for name, value in initialise(TINY, 11, 3, [0]).items()
-    }
-    weights = {n: v for n, v in parameters.items() if n.startswith("vae.") and n.endswith("weight")}
-    data = DeviceData(transitions, CPU, torch.float64)
-    index, noise = Draws([0], len(data), 3, 20, bcq_settings, CPU, torch.float64).at(0)
-    halves = [slice(0, 10), slice(10, 20)]
-
-    def summed():
-        return sum(
-            vae_loss(parameters, data.batch(index[:, half]), noise["encoder"][:, half])
-            for half in halves
-        )
-
-    whole = gradient_signal_preservation(
-        weights, lambda: vae_loss(parameters, data.batch(index), noise["encoder"])
-    )
-    apart = gradient_signal_preservation(weights, summed)
-    for name in weights:
-        torch.testing.assert_close(apart[name], 4 * whole[name])
-
-
-@pytest.mark.parametrize("sparsity", [1, 10, 50, 95, 99])
-@pytest.mark.parametrize("values", ["distinct", "all equal", "mostly zero"])
-def test_exactly_k_weights_are_kept_whatever_the_ties(sparsity, values):
-    generator = torch.Generator().manual_seed(0)
-    score = torch.rand(3, 31, 17, generator=generator)
-    if values == "all equal":
-        score = torch.ones_like(score)
-    if values == "mostly zero":
-        score = torch.where(score > 0.99, score, 0.0)
-    masks = keep_largest({"a": score, "b": score[:, :5]}, sparsity)
-    total = 31 * 17 + 5 * 17
-    for k in range(3):
-        kept = sum(int(mask[k].sum()) for mask in masks.values())
-        assert kept == round(total * (1 - sparsity / 100))
-
-
-def test_the_kept_weights_are_those_of_the_largest_scores():
-    score = torch.rand(1, 20, 20, generator=torch.Generator().manual_seed(1))
-    mask = keep_largest({"w": score}, 80)["w"]
-    assert score[mask].min() > score[~mask].max()
 
 
 @pytest.mark.parametrize("sparsity", [0, 10, 37, 50, 95, 99.99])
@@ -209,7 +161,7 @@ def test_two_iterations_score_again_what_the_first_has_left(narrow, transitions,
     fresh, masks = prune(rows, narrow, shots, bcq_settings)
     encoder = [f"vae.{layer}.weight" for layer in ("e1", "e2", "mean", "log_std")]
     decoder = [f"vae.{layer}.weight" for layer in ("d1", "d2", "d3")]
-    draws = Draws([0], len(data), 3, 10, bcq_settings, CPU, torch.float32, "prune")
+    draws = Draws([0], data, 10, bcq_settings, "prune")
     kept = {name: np.ones(value.shape[1:], bool) for name, value in fresh.items()}
     for step, share in enumerate((0.5, 0.25)):
         index, noise = draws.at(step)
@@ -229,18 +181,6 @@ def test_two_iterations_score_again_what_the_first_has_left(narrow, transitions,
     assert sum(int(mask.sum()) for mask in grasp) == round(0.25 * sum(m.numel() for m in grasp))
 
 
-def test_a_variant_may_prune_with_other_data(narrow, transitions, bcq_settings):
-    data = DeviceData(transitions, CPU, torch.float32)
-    other = DeviceData(replace(transitions, actions=-transitions.actions), CPU, torch.float32)
-    shots = {"default": Shot(PART, data), "shifted": Shot(PART, other)}
-    rows = runs(("snip", 80, 0), ("snip", 80, 0)).assign(pruning=["default", "shifted"])
-    _, masks = prune(rows, narrow, shots, bcq_settings)
-    _, alone = prune(rows[:1], narrow, {"default": Shot(PART, other)}, bcq_settings)
-    for name in masks:
-        assert torch.equal(masks[name][1], alone[name][0])
-    assert not torch.equal(masks["vae.d1.weight"][0], masks["vae.d1.weight"][1])
-
-
 def test_shuffling_keeps_each_layers_count_and_moves_the_weights():
     mask = torch.rand(2, 30, 20, generator=torch.Generator().manual_seed(0)) > 0.9
     shuffled = shuffle_within_layers({"w": mask}, [0, 1], "hopper")["w"]
@@ -248,34 +188,12 @@ def test_shuffling_keeps_each_layers_count_and_moves_the_weights():
     assert not torch.equal(shuffled, mask)
 
 
-@pytest.mark.parametrize("method", ["random", "shuffled"])
-def test_controls_of_two_tasks_are_drawn_apart(method, narrow, transitions, bcq_settings):
-    """With the same data and sizes; SNIP, which draws nothing of a task's own, is the same."""
+def test_the_batch_that_scores_is_no_batch_of_the_training(transitions, bcq_settings):
     data = DeviceData(transitions, CPU, torch.float32)
-
-    def masks(method, task):
-        rows = runs((method, 80, 0)).assign(task=task)
-        return prune(rows, narrow, {"default": Shot(PART, data)}, bcq_settings)[1][
-            "actor.l2.weight"
-        ]
-
-    assert torch.equal(masks("snip", "hopper"), masks("snip", "walker2d"))
-    assert not torch.equal(masks(method, "hopper"), masks(method, "walker2d"))
-
-
-def test_the_batch_that_scores_is_no_batch_of_the_training(bcq_settings):
-    pruned = Draws([0], 10**6, 3, 100, bcq_settings, CPU, torch.float32, purpose="prune")
-    trained = Draws([0], 10**6, 3, 100, bcq_settings, CPU, torch.float32)
+    pruned, trained = (Draws([0], data, 100, bcq_settings, each) for each in ("prune", "train"))
     (index, noise), (first, drawn) = pruned.at(0), trained.at(0)
-    assert len(set(index.flatten().tolist()) & set(first.flatten().tolist())) <= 1
+    assert not torch.equal(index, first)
     assert not torch.equal(noise["actor"], drawn["actor"])
-
-
-def test_an_unknown_method_is_refused_by_name(narrow, transitions, bcq_settings):
-    data = DeviceData(transitions, CPU, torch.float32)
-    parameters = initialise(narrow, 11, 3, [0])
-    with pytest.raises(ValueError, match=r"'best'.*known are"):
-        single_shot_scores("best", parameters, [0], data, bcq_settings, PART, "hopper")
 
 
 def test_an_emptied_layer_is_reported_and_logged(caplog, narrow):

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -37,14 +36,6 @@ def test_addresses_equal_d4rls(
     infos = pytest.importorskip("d4rl.infos")
     file = d4rl_file(task, {"source": "d4rl", "quality": quality})
     assert d4rl_files[file]["url"] == infos.DATASET_URLS[f"{task}-{quality}-v2"]
-
-
-def test_mirrors_carry_the_same_file_names(d4rl_files: dict[str, Any]) -> None:
-    for entry in d4rl_files.values():
-        if "mirror" in entry:
-            names = {urlsplit(entry[key]).path.rsplit("/", 1)[1] for key in ("url", "mirror")}
-            assert len(names) == 1
-            assert urlsplit(entry["mirror"]).scheme == "https"
 
 
 def test_every_file_has_a_checksum_of_its_own(d4rl_files: dict[str, Any]) -> None:

@@ -11,12 +11,11 @@ import torch
 from broken_runs import start, wait_for_checkpoint
 
 from benchmarks.rl.plain import PlainBCQ
-from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
 from triptych.rl.acting.stored_policy import read_policies
 from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.sampling import Draws
+from triptych.rl.algorithms.sampling import DeviceData, Draws
 from triptych.rl.tasks.locomotion import Locomotion
 from triptych.rl.tasks.task import task_named
 
@@ -94,13 +93,6 @@ def test_a_policies_file_tells_its_rows(unbroken, tmp_path):
     assert row["actor.l1.bias"].shape == (12,)
 
 
-def test_a_checkpoint_of_other_parameters_is_left_aside(tmp_path, caplog):
-    Checkpoint(tmp_path, "one").save({"update": 3})
-    assert Checkpoint(tmp_path, "one").load() == {"update": 3}
-    assert Checkpoint(tmp_path, "two").load() is None
-    assert "starting afresh" in caplog.text
-
-
 def reference_returns(task, agent, seed, episodes, settings, latents):
     """Act for one policy at a time, as sfujim/BCQ's select_action does."""
     returns = []
@@ -149,9 +141,9 @@ def test_an_interrupted_evaluation_gives_nothing(narrow, bcq_settings):
     assert frame is None
 
 
-def test_draws_do_not_depend_on_where_a_run_resumes_or_on_its_neighbours(bcq_settings):
-    many = Draws([3, 1, 3], 500, 3, 20, bcq_settings, CPU, torch.float32)
-    one = Draws([3], 500, 3, 20, bcq_settings, CPU, torch.float32)
+def test_draws_do_not_depend_on_where_a_run_resumes_or_on_its_neighbours(transitions, bcq_settings):
+    data = DeviceData(transitions, CPU, torch.float32)
+    many, one = (Draws(seeds, data, 20, bcq_settings) for seeds in ([3, 1, 3], [3]))
     for update in (0, 1, 49, 50, 120):
         index, noise = many.at(update)
         lone_index, lone_noise = one.at(update)

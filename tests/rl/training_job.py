@@ -18,8 +18,7 @@ from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_named
 from triptych.rl.tasks.transitions import Transitions, write_transitions
 from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.stack import policies_of, train_stack
-from triptych.rl.training.train import TrainingSettings
+from triptych.rl.training.train import TrainingSettings, policies_of, train_stack
 
 logging.basicConfig(stream=sys.stdout, level=logging.INFO)
 torch.set_num_threads(1)

@@ -7,13 +7,7 @@ from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.report.tables import with_cells, write_table
 from triptych.rl.pruning.methods import CONTROLS
-from triptych.rl.report.figures import (
-    curves_figure,
-    curves_long,
-    levels_figure,
-    levels_long,
-    sparsity_figure,
-)
+from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
 from triptych.rl.report.scores import (
     default_pruning,
     in_units,
@@ -46,8 +40,8 @@ with job(snakemake):
         numbers = with_data(in_units(with_cells(shown, unit=NORMALISED, scale=scale), units), data)
         write_figure(sparsity_figure(numbers, behaviour, *methods), numbers, getattr(output, name))
     for name, method in params.levels.items():
-        levels = with_data(levels_long(evaluations, method, scale, units), data)
-        write_figure(levels_figure(levels), levels, getattr(output, name))
+        levels = with_data(curves_long(evaluations, scale, units, method), data)
+        write_figure(curves_figure(levels, by="sparsity_percent"), levels, getattr(output, name))
     curves = with_data(curves_long(evaluations, scale, units), data)
     write_figure(curves_figure(curves), curves, output.curves)
     scores = with_data(scores_long(runs, sparsity_percent=95, scale=scale, units=units), data)

@@ -1,5 +1,7 @@
 """Prune, train and score a stack of runs, resuming where an interrupted attempt stopped."""
 
+from dataclasses import replace
+
 import pandas as pd
 
 from triptych.core.checkpoint import Checkpoint
@@ -11,12 +13,10 @@ from triptych.core.stopping import StopRequest, scheduler_limit
 from triptych.rl.acting.evaluation import EvaluationSettings
 from triptych.rl.acting.stored_policy import write_policies
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths
-from triptych.rl.pruning.stack import prune_stack, with_masks
-from triptych.rl.tasks.sweep import DEFAULT
+from triptych.rl.pruning.stack import prune_stack
 from triptych.rl.tasks.task import task_from
 from triptych.rl.training.learner import StepSettings
-from triptych.rl.training.stack import policies_of, train_stack
-from triptych.rl.training.train import TrainingSettings
+from triptych.rl.training.train import TrainingSettings, policies_of, train_stack
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
@@ -39,7 +39,6 @@ with job(snakemake):
     evaluation = EvaluationSettings(
         **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}, task=task
     )
-    scope = params.pruning[DEFAULT]["scope"]
     pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task)
     trained = train_stack(
         rows,
@@ -52,10 +51,10 @@ with job(snakemake):
         device,
         Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
-        scope,
+        pruned.scope,
     )
-    left = with_masks(pruned, trained.masks, rows, networks, widths, algorithms[0], scope, task)
-    left.write(output.masks, output.layers, output.inputs, output.sizes)
+    pruned = replace(pruned, masks=trained.masks or pruned.masks)
+    pruned.write(output.masks, output.layers, output.inputs, output.sizes)
     for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
         write_csv(table, path)
     write_policies(output.policies, policies_of(rows, trained, training, evaluation))

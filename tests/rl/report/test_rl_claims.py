@@ -23,27 +23,14 @@ BROKEN = [
         "Hopper SNIP does not clearly lose score.",
     ),
     (
-        *("rl-bcq-95", "rl_scores", scaled(SCORE, 0.8, task="walker2d", method="snip", **BCQ)),
-        "Walker2d SNIP may lose score.",
-    ),
-    (
         *("rl-last-layer", "rl_layers"),
         lambda frame: frame.replace({"method": {"snip": "grasp", "grasp": "snip"}}),
         "GraSP does not clearly keep more than SNIP in the actor",
     ),
-    (
-        *("rl-last-layer", "rl_layers", scaled("kept", 20, layer="l2", method="snip")),
-        "SNIP keeps more elsewhere in the actor",
-    ),
     ("rl-memory-4x", "rl_sizes", scaled("bytes", 2, format="coo", method="snip"), "SNIP: 1.8"),
-    ("rl-memory-4x", "rl_sizes", scaled("bytes", 0.6, format="coo", method="dense"), "dense, spar"),
     (
         *("rl-sparse-inference", "rl_latency", said("microseconds_median", 15.0, kernel=SPARSE)),
         "no sparse kernel is faster",  # though faster than one of the two dense ones
-    ),
-    (
-        *("rl-sparse-inference", "rl_latency", said("maximum_difference", 1e-3)),
-        "outputs differ by 1.0e-03",
     ),
     (
         *("rl-ours-sensors", "rl_scores", scaled(SCORE, 4, observations="raw", **OF)),
@@ -59,7 +46,6 @@ UNMET = [
     ("rl_scores", without(method="grasp"), {"BC seeds", "both ways", "shuffled"}),
     ("rl_scores", without(observations="raw"), {"both ways"}),
     ("rl_scores", without(method="shuffled"), {"shuffled"}),
-    ("rl_scores", said("sparsity_percent", 99, sparsity_percent=95), {"BC seeds", "shuffled"}),
     ("rl_scores", scaled("update", 0.5), {"BC updates", "BCQ updates"}),
     ("rl_scores", below("episode", 4), {"BC episodes", "BCQ episodes"}),
     ("rl_trained_layers", lambda frame: NARROW, {"BC widths", "BCQ widths"}),
@@ -67,14 +53,9 @@ UNMET = [
     ("rl_datasets", said("transitions", 99_900, task="walker2d"), {"transitions"}),
     ("rl_datasets", without(task="hopper"), {"tasks"}),
     ("rl_datasets", said("source", "d4rl medium", task="hopper"), {"data"}),
-    ("rl_layers", lambda frame: NARROW, {"measured widths"}),
     ("rl_layers", lambda frame: frame[:0], {"measured widths", "mask seeds", "mask layers"}),
-    ("rl_layers", below("seed", 3), {"mask seeds"}),
     ("rl_layers", without(task="hopper"), {"mask seeds"}),
-    ("rl_layers", without(network="actor", layer="l1"), {"mask layers"}),
     ("rl_sizes", below("seed", 3), {"size seeds"}),
-    ("rl_sizes", without(network="vae"), {"size seeds"}),
-    ("rl_sizes", without(format="coo"), {"size seeds"}),
     ("rl_latency", without(kernel="numpy dense"), {"kernels"}),
     ("rl_latency", said("repeats", 2), {"rounds"}),
     ("rl_latency", said("sparsity_percent", 90), {"actor timed"}),

@@ -34,12 +34,6 @@ def test_a_run_scores_the_mean_of_its_last_evaluations_and_not_its_best():
     assert runs["score"].tolist() == [15.0]
 
 
-def test_the_order_of_the_rows_does_not_matter():
-    frame = evaluations({("dense", 0, s): [5.0, 50.0 + s, 70.0 + s] for s in range(3)})
-    shuffled = frame.sample(frac=1, random_state=0)
-    pd.testing.assert_frame_equal(run_scores(frame, 2), run_scores(shuffled, 2))
-
-
 def test_a_run_that_diverged_is_left_out_and_named(caplog):
     """Its earlier evaluations are good, but the score is that of the last ones."""
     curves = {("dense", 0, s): [5.0, 50.0, 70.0] for s in range(3)}

@@ -2,7 +2,7 @@
 
 A check is a function without arguments that gives a `Finding`. None needs a program that may be
 missing, none imports PyTorch, and each stands by itself: one that fails says so and the others go
-on. A study adds its own by a module `doctor` with a function `findings`, of the config.
+on.
 """
 
 import argparse
@@ -15,7 +15,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,8 +25,6 @@ from urllib.request import Request, getproxies, urlopen
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
-
-from triptych.studies import NAMES
 
 WORKS, LIMITED, FAILS = "works", "limited", "won't"
 """Nothing to do; some of it works; something that is asked for will fail."""
@@ -216,7 +213,7 @@ def _output(*command: str) -> str:
 
 
 def findings(root: Path, overlays: list[Path]) -> Iterator[Finding]:
-    """All checks', then those of the studies about the config, each as soon as it is there."""
+    """All checks', then those of the config's recordings, each as soon as it is there."""
     from triptych.core.config import read_config
 
     for check in (python, disk, memory, processor, gpu, network, slurm, environments):
@@ -226,10 +223,22 @@ def findings(root: Path, overlays: list[Path]) -> Iterator[Finding]:
             "Config", LIMITED, f"no config.yaml in {root}", "run it where config.yaml lies"
         )
         return
-    config = read_config(root, overlays)
-    for name in NAMES:
-        if find_spec(f"triptych.{name}.doctor"):
-            yield from map(Finding._make, import_module(f"triptych.{name}.doctor").findings(config))
+    yield from recordings(read_config(root, overlays))
+
+
+def recordings(config: Mapping[str, Any]) -> Iterator[Finding]:
+    """For each task of offline RL whose data are a file, whether it has D4RL's layout."""
+    from triptych.rl.tasks.recording import DatasetError, check_layout
+
+    for task, entry in config["rl"]["tasks"].items():
+        if entry and entry.get("source") == "path":
+            name, path = f"Data of {task}", Path(entry["path"])
+            try:
+                steps = check_layout(path)
+                yield Finding(name, WORKS, f"{path} has D4RL's layout, {steps:,} steps")
+            except DatasetError as error:
+                found = f"{path}: {error.key}: {error.found}, expected {error.expected}"
+                yield Finding(name, FAILS, found, error.advice)
 
 
 def add_commands(commands: Any) -> None:

@@ -67,13 +67,8 @@ class Workflow:
     def _timed_run(self) -> Run:
         """The one measured run whose speed is taken."""
         wanted = self.config["latency"]
-        asked = {
-            "task": wanted["task"],
-            "method": wanted["method"],
-            "sparsity_percent": wanted["sparsity"],
-            "observations": self.config["observations"],
-            "pruning": DEFAULT,
-        }
+        asked = {"method": wanted["method"], "sparsity_percent": wanted["sparsity"]}
+        asked |= {"observations": self.config["observations"], "pruning": DEFAULT}
         for run in self.measured(wanted["task"]):
             if asked.items() <= run.items():
                 return run

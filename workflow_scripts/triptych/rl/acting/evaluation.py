@@ -8,6 +8,7 @@ candidate actions).
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -109,16 +110,16 @@ def evaluate(
         returns += rewards.reshape(running.shape)
         steps += running
         running &= ~ended.reshape(running.shape)
-    policy, episode = np.indices(running.shape)
+    return _records(returns, settings.task.score(returns), settings.task.unit, steps)
+
+
+def _records(returns: Any, scores: np.ndarray, unit: str, steps: np.ndarray) -> pd.DataFrame:
+    """A row a policy and episode; scores and what else is an array are [policies, episodes]."""
+    policy, episode = np.indices(scores.shape)
+    columns = {"policy": policy, "episode": episode, "return": returns}
+    columns |= {"score_normalised": scores, "unit": unit, "steps": steps}
     return pd.DataFrame(
-        {
-            "policy": policy.ravel(),
-            "episode": episode.ravel(),
-            "return": returns.ravel(),
-            "score_normalised": settings.task.score(returns.ravel()),
-            "unit": settings.task.unit,
-            "steps": steps.ravel(),
-        }
+        {name: np.broadcast_to(each, scores.shape).ravel() for name, each in columns.items()}
     )
 
 
@@ -152,17 +153,7 @@ def action_errors(
     starts = np.concatenate([[0], held.ends[:-1] + 1])
     lengths = held.ends - starts + 1
     errors = np.add.reduceat(squared, starts, axis=1) / lengths / held.variance()
-    policy, episode = np.indices(errors.shape)
-    return pd.DataFrame(
-        {
-            "policy": policy.ravel(),
-            "episode": episode.ravel(),
-            "return": np.nan,
-            "score_normalised": errors.ravel(),
-            "unit": ACTION_ERROR,
-            "steps": np.broadcast_to(lengths, errors.shape).ravel(),
-        }
-    )
+    return _records(np.nan, errors, ACTION_ERROR, lengths)
 
 
 class _Latents:

@@ -44,10 +44,13 @@ NEEDED = {
 
 @dataclass(frozen=True)
 class ActingSettings:
-    """How a policy acts: range of actions, BCQ's perturbation, clip of the latent, candidates."""
+    """How a policy acts: range of actions, BCQ's perturbation, clip of the latent, candidates.
 
-    candidates: int
-    phi: float
+    The values are sfujim/BCQ's (latent_clip_bc: BEAR's), for files that carry no settings.
+    """
+
+    candidates: int = 100
+    phi: float = 0.05
     max_action: float = MAX_ACTION
     latent_clip_bcq: float = BCQ_LATENT_CLIP
     latent_clip_bc: float = BC_LATENT_CLIP

@@ -6,7 +6,7 @@ One policy may stand in a packed file, a row of a policies.safetensors, or a use
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,6 @@ from triptych.rl.acting.inference import ActingSettings
 from triptych.rl.algorithms.networks import torch_layout
 from triptych.rl.algorithms.observations import SCALE, SHIFT, Scaling, folded
 from triptych.rl.pruning.storage import MAGIC, PackedFileError, unpack
-
-REFERENCE_ACTING = {
-    "max_action": 1.0,
-    "phi": 0.05,
-    "latent_clip_bcq": 0.5,
-    "latent_clip_bc": 0.25,
-    "candidates": 100,
-}
-"""sfujim/BCQ's values (latent_clip_bc: BEAR's), for files that carry no settings."""
 
 OPTIONS = {
     "method": "method",
@@ -179,13 +170,11 @@ def _check_only_row(path: Path, row: Mapping[str, Any], filters: Mapping[str, An
         )
 
 
-def acting_settings(settings: Mapping[str, Any], candidates: int | None = None) -> ActingSettings:
+def acting_settings(settings: Mapping[str, Any]) -> ActingSettings:
     """How a file's policy acts. Raises ValueError for settings that no policy can have."""
-    chosen = {key: settings.get(key, default) for key, default in REFERENCE_ACTING.items()}
+    chosen = {key: settings.get(key, default) for key, default in asdict(ActingSettings()).items()}
     for key, value in chosen.items():
         kinds = (int,) if key == "candidates" else (int, float)
         if type(value) not in kinds or not 0 < value < 1e6:
             raise ValueError(f"its {key} is {value!r}; expected a number above 0")
-    if candidates is not None:
-        chosen["candidates"] = candidates
     return ActingSettings(**chosen)

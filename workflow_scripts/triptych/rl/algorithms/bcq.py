@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from triptych.rl.algorithms.networks import (
-    MAX_ACTION,
     Acting,
     Batch,
     Loss,
@@ -28,7 +27,7 @@ from triptych.rl.algorithms.registry import BC_LATENT_CLIP, BCQ_LATENT_CLIP, Bcq
 def vae_loss(parameters: Parameters, batch: Batch, noise: Tensor) -> Tensor:
     """Reconstruction error plus half the KL divergence, both means as in the reference: [K]."""
     mean, std = encode(parameters, batch.observations, batch.actions)
-    recon = decode(parameters, batch.observations, mean + std * noise, MAX_ACTION)
+    recon = decode(parameters, batch.observations, mean + std * noise)
     error = (recon - batch.actions).square().mean((1, 2))
     divergence = -0.5 * (1 + 2 * std.log() - mean.square() - std.square()).mean((1, 2))
     return error + 0.5 * divergence
@@ -44,8 +43,8 @@ def critic_target(
     samples = settings.target_samples
     states = batch.next_observations.repeat_interleave(samples, 1)
     latent = noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)
-    actions = decode(parameters, states, latent, MAX_ACTION)
-    actions = perturb(targets, states, actions, settings.phi, MAX_ACTION)
+    actions = decode(parameters, states, latent)
+    actions = perturb(targets, states, actions, settings.phi)
     q1, q2 = q_values(targets, states, actions, 1), q_values(targets, states, actions, 2)
     mixed = settings.lmbda * torch.minimum(q1, q2) + (1 - settings.lmbda) * torch.maximum(q1, q2)
     best = mixed.unflatten(1, (-1, samples)).amax(2)
@@ -67,8 +66,8 @@ def actor_loss(parameters: Parameters, batch: Batch, noise: Tensor, settings: Bc
     """
     with torch.no_grad():
         latent = noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)
-        sampled = decode(parameters, batch.observations, latent, MAX_ACTION)
-    actions = perturb(parameters, batch.observations, sampled, settings.phi, MAX_ACTION)
+        sampled = decode(parameters, batch.observations, latent)
+    actions = perturb(parameters, batch.observations, sampled, settings.phi)
     return -q_values(parameters, batch.observations, actions, 1).mean(1)
 
 
@@ -96,8 +95,8 @@ def act_bcq(parameters: Parameters, observations: Tensor, latent: Tensor, phi: f
     """
     rows, episodes, candidates = latent.shape[:3]
     states = observations.repeat_interleave(candidates, 1)
-    actions = decode(parameters, states, latent.flatten(1, 2), MAX_ACTION)
-    actions = perturb(parameters, states, actions, phi, MAX_ACTION)
+    actions = decode(parameters, states, latent.flatten(1, 2))
+    actions = perturb(parameters, states, actions, phi)
     values = q_values(parameters, states, actions).reshape(rows, episodes, candidates)
     best = values.argmax(2)[..., None, None].expand(-1, -1, 1, actions.shape[-1])
     return actions.reshape(rows, episodes, candidates, -1).gather(2, best).squeeze(2)
@@ -105,7 +104,7 @@ def act_bcq(parameters: Parameters, observations: Tensor, latent: Tensor, phi: f
 
 def act_bc(parameters: Parameters, observations: Tensor, latent: Tensor) -> Tensor:
     """BC's act: `observations` [K, E, S] and latents [K, E, 1, 2A] decoded to [K, E, A]."""
-    return decode(parameters, observations, latent.squeeze(2), MAX_ACTION)
+    return decode(parameters, observations, latent.squeeze(2))
 
 
 def acting(settings: Bcq, candidates: int) -> Acting:

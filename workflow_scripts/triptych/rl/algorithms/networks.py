@@ -67,15 +67,13 @@ def linear(parameters: Parameters, layer: str, x: Tensor) -> Tensor:
     return torch.baddbmm(parameters[f"{layer}.bias"], x, parameters[f"{layer}.weight"])
 
 
-def perturb(
-    parameters: Parameters, observations: Tensor, actions: Tensor, phi: float, max_action: float
-) -> Tensor:
-    """BCQ's actor: actions [K, B, A] moved by at most phi * max_action, clamped to the range."""
+def perturb(parameters: Parameters, observations: Tensor, actions: Tensor, phi: float) -> Tensor:
+    """BCQ's actor: actions [K, B, A] moved by at most phi * MAX_ACTION, clamped to the range."""
     x = torch.cat((observations, actions), -1)
     x = linear(parameters, "actor.l1", x).relu_()
     x = linear(parameters, "actor.l2", x).relu_()
-    shift = phi * max_action * linear(parameters, "actor.l3", x).tanh()
-    return (actions + shift).clamp(-max_action, max_action)
+    shift = phi * MAX_ACTION * linear(parameters, "actor.l3", x).tanh()
+    return (actions + shift).clamp(-MAX_ACTION, MAX_ACTION)
 
 
 def q_values(
@@ -98,14 +96,12 @@ def encode(parameters: Parameters, observations: Tensor, actions: Tensor) -> tup
     return mean, linear(parameters, "vae.log_std", x).clamp(-4, 15).exp()
 
 
-def decode(
-    parameters: Parameters, observations: Tensor, latent: Tensor, max_action: float
-) -> Tensor:
+def decode(parameters: Parameters, observations: Tensor, latent: Tensor) -> Tensor:
     """Actions [K, B, A] that the VAE's decoder gives for states and latents [K, B, 2A]."""
     x = torch.cat((observations, latent), -1)
     x = linear(parameters, "vae.d1", x).relu_()
     x = linear(parameters, "vae.d2", x).relu_()
-    return max_action * linear(parameters, "vae.d3", x).tanh()
+    return MAX_ACTION * linear(parameters, "vae.d3", x).tanh()
 
 
 def act_by_actor(

@@ -37,15 +37,13 @@ class Scaling:
 def scaling(kinds: Sequence[str], observations: Tensor) -> Scaling:
     """The scaling of each of K networks over a data set's observations [N, S].
 
-    kinds: `raw` or `normalised` for each network. Raises ValueError for another.
+    kinds: `raw` or `normalised` for each network.
     """
     deviation, mean = torch.std_mean(observations.double(), 0, correction=0)
     moved = {
         "raw": (torch.zeros_like(mean), torch.ones_like(mean)),
         "normalised": (mean, 1 / (deviation + SMALLEST)),
     }
-    if unknown := sorted(set(kinds) - set(moved)):
-        raise ValueError(f"observations are {unknown[0]!r}; expected one of {', '.join(moved)}")
     shift, scale = (torch.stack(each) for each in zip(*(moved[k] for k in kinds), strict=True))
     return Scaling(shift.to(observations.dtype), scale.to(observations.dtype))
 

@@ -72,20 +72,18 @@ class Draws:
     def __init__(
         self,
         seeds: Sequence[int],
-        transitions: int,
-        action_size: int,
+        data: DeviceData,
         batch: int,
         algorithm: Algorithm,
-        device: torch.device,
-        dtype: torch.dtype,
         purpose: str = "train",
     ) -> None:
+        device, self._dtype = data.rewards.device, data.rewards.dtype
         self._unique = sorted(set(seeds))
         self._row = torch.tensor([self._unique.index(seed) for seed in seeds], device=device)
-        self._transitions, self._batch = transitions, batch
+        self._transitions, self._batch = len(data), batch
         self._rows = {name: batch * draws for name, draws in algorithm.noise().items()}
-        self._size = action_size * (2 if algorithm.noise_of == "latent" else 1)
-        self._device, self._dtype, self._purpose = device, dtype, purpose
+        self._size = data.actions.shape[1] * (2 if algorithm.noise_of == "latent" else 1)
+        self._device, self._purpose = device, purpose
         self._chunk = -1
         self._index = self._normal = torch.empty(0)
 

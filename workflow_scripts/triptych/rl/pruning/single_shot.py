@@ -7,7 +7,6 @@ Algorithm 1), or actor, critic and the whole VAE (`scope="network"`). Other algo
 a group each.
 """
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from triptych.rl.algorithms.losses import losses_of
 from triptych.rl.algorithms.networks import Parameters, apply_masks, initialise, network_of
 from triptych.rl.algorithms.registry import CHAINS, Algorithm, Widths, layer_shapes
 from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.pruning.connections import on_paths
 from triptych.rl.pruning.controls import (
     count_kept,
     erk_counts,
@@ -36,8 +34,6 @@ from triptych.rl.pruning.controls import (
 )
 from triptych.rl.pruning.methods import CRITERIA, METHODS
 from triptych.rl.tasks.sweep import DEFAULT
-
-logger = logging.getLogger(__name__)
 
 GROUPS = {layer: each.group for each in CHAINS for step in each.steps for layer in step}
 """The group of every layer that any algorithm has."""
@@ -144,27 +140,13 @@ def single_shot_scores(
 
     The batch and its noise are drawn for this purpose and this iteration: no update of the
     training sees them.
-
-    Raises ValueError for an unknown method.
     """
     weights = {name: parameters[name] for name in weight_names(parameters)}
     if method == "magnitude":
         return {name: weight.abs() for name, weight in weights.items()}
     if method == "random":
         return random_scores(weights, seeds, task)
-    if method not in CRITERIA:
-        raise ValueError(f"unknown pruning method {method!r}; known are {', '.join(METHODS)}")
-    draws = Draws(
-        seeds,
-        len(data),
-        data.actions.shape[1],
-        settings.batch(method),
-        algorithm,
-        data.rewards.device,
-        data.rewards.dtype,
-        purpose="prune",
-    )
-    index, noise = draws.at(iteration)
+    index, noise = Draws(seeds, data, settings.batch(method), algorithm, "prune").at(iteration)
     batch = data.batch(index)
     live = {name: value.detach().clone().requires_grad_() for name, value in parameters.items()}
     losses, scores = losses_of(algorithm), Scores()
@@ -264,38 +246,6 @@ def _masks_by_level(
         return shuffle_within_layers(chosen, seeds, task) if how.shuffled else chosen
 
     return masks
-
-
-def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str) -> pd.DataFrame:
-    """One row a layer and run: weights, those kept, their share, and whether it was emptied.
-
-    on_path: the kept ones on a path from an input to an output.
-    """
-    connected = on_paths(masks)
-    group_of = {
-        name: group for group, names in groups(list(masks), scope).items() for name in names
-    }
-    records = []
-    for k, row in enumerate(rows.to_dict("records")):
-        for name, mask in masks.items():
-            weights, kept = int(mask[k].size), int(mask[k].sum())
-            network, layer = name.removesuffix(".weight").split(".")
-            if not kept:
-                logger.warning("the mask of %s empties the layer %s %s", row, network, layer)
-            records.append(
-                {
-                    **row,
-                    "network": network,
-                    "group": group_of[name],
-                    "layer": layer,
-                    "weights": weights,
-                    "kept": kept,
-                    "share_kept": kept / weights,
-                    "on_path": int(connected[name][k].sum()),
-                    "emptied": kept == 0,
-                }
-            )
-    return pd.DataFrame(records)
 
 
 def write_masks(path: str | os.PathLike[str], masks: Mapping[str, np.ndarray]) -> None:

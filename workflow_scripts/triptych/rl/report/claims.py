@@ -54,10 +54,7 @@ def _scores(name: str, *more: Need) -> tuple[Need, ...]:
         Need(f"{name} episodes", "10 episodes behind each run's score", least=10),
         Need(f"{name} seeds", f"{PAPER_SEEDS} seeds of every task and method", least=PAPER_SEEDS),
         *more,
-        Need(
-            *("transitions", _TRANSITIONS.what, _TRANSITIONS.least),
-            elsewhere=True,
-        ),
+        Need(*("transitions", _TRANSITIONS.what, _TRANSITIONS.least), elsewhere=True),
         Need("precision", "float32 or TF32", among=("float32", "tf32"), elsewhere=True),
         Need(f"{name} widths", "networks of the paper's widths", elsewhere=True),
         Need(f"{name} updates", "100,000 updates", least=100_000, elsewhere=True),
@@ -170,10 +167,10 @@ def criteria_beat_their_shuffles(run: Run) -> Finding:
             own, other = (
                 seed_scores(run.scores, task, m, SPARSITY, "BC") for m in (method, control)
             )
-            shared = own.index.intersection(other.index)
-            if len(shared):
+            pair = own.align(other, join="inner")
+            if len(pair[0]):
                 scores.append((own.to_numpy(), other.to_numpy()))
-                gaps[task] = difference_interval(own[shared], other[shared])
+                gaps[task] = difference_interval(*pair)
         if len(gaps) < len(TASKS):
             unscored.append(f"{name} has no scores on some task")
             continue

@@ -1,6 +1,7 @@
 """Scores as figures: against sparsity (Figures 1 and 2), and as learning curves."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -49,7 +50,7 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
     behaviour: task, score_normalised_mean of the policy that made the data.
     The band runs from the lowest to the highest seed (the paper's "100% confidence
     interval"), the bars are 95% intervals of the mean, cut where they leave the
-    panel; a single seed has neither.
+    panel; a single seed has neither. Levels are equally spaced: 80, 90 and 95 would else collapse.
     Raises ValueError where the summary has no run of one of `methods`.
     """
     for method in methods:
@@ -57,13 +58,61 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
             raise ValueError(f"no run was pruned with {method}: {sorted(set(summary['method']))}")
     shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
     levels = sorted({0, *shown["sparsity_percent"]})
+    place = {level: float(i) for i, level in enumerate(levels)}
 
     def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
-        expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
+        colour, expert = ALGORITHM_COLOURS[algorithm], expert_line(axes, behaviour, task)
+        for value in cells.loc[cells["method"] == "dense", "value"]:
+            look: dict[str, Any] = {"linewidth": 1, "linestyle": (0, (5, 3)), "alpha": 0.65}
+            axes.axhline(value, color=colour, label=f"{algorithm} dense", **look)
+        drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
+        for i, control in enumerate(drawn):
+            # A little to the right of each other, so that equal scores do not hide one another.
+            line = cells[cells["method"] == control].sort_values("sparsity_percent")
+            x, how = line["sparsity_percent"].map(place) + 0.11 * (i + 1), CONTROLS[control]
+            look = {"linewidth": 1.1, "linestyle": how.dash, "marker": how.marker}
+            look |= {"markersize": 3.4, "markerfacecolor": "white", "markeredgewidth": 0.9}
+            axes.plot(x, line["value"], color=how.colour, label=how.label, **look)
         least = 5.0 if task_unit(shown, task) == NORMALISED else 0.0
-        _score_panel(axes, cells, levels, methods, algorithm, expert, least)
+        # Two seeds have bars of several panels' height, which would flatten all that they did.
+        top = 1.15 * max(cells["maximum"].max(), expert, least)
+        bottom = min(0.0, cells["minimum"].min())
+        for i, method in enumerate(methods):
+            name, own = METHOD_LABELS[method], METHOD_COLOURS[method]
+            if len(methods) == 1:  # in its algorithm's colour, as in the paper
+                name, own = f"{algorithm}, {name}", colour
+            # Several are a little aside, so that intervals don't hide one another.
+            aside = 0.07 * (i - (len(methods) - 1) / 2)
+            line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
+            x, low, high = line["sparsity_percent"].map(place) + aside, line["low"], line["high"]
+            axes.fill_between(
+                x, line["minimum"], line["maximum"], color=own, alpha=0.16, linewidth=0
+            )
+            look = {"linewidth": 1.8, "marker": "o", "markersize": 4.2, "zorder": 3}
+            axes.plot(x, line["value"], color=own, label=name, **look)
+            reach = [line["value"] - low.clip(lower=bottom), high.clip(upper=top) - line["value"]]
+            look = {"elinewidth": 1.1, "capsize": 2.4, "capthick": 1.1, "zorder": 3}
+            axes.errorbar(x, line["value"], yerr=reach, fmt="none", ecolor=own, **look)
+        axes.set_xticks(list(place.values()), [str(level) for level in levels])
+        axes.set_xlim(-0.3, len(levels) - 0.55)
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.grid(axis="x", visible=False)
+        lowest, highest = axes.get_ylim()
+        axes.set_ylim(min(0.0, lowest), max(highest, least), auto=True)  # panels below share it
 
     return score_panels(shown, draw, "weights pruned (%)", legend_columns=5)
+
+
+def expert_line(axes: Axes, behaviour: pd.DataFrame, task: str) -> float:
+    """Draw the score of the policy behind a task's data across a panel; 0 where it has none.
+
+    behaviour: task, score_normalised_mean. Returns the score.
+    """
+    known = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
+    for score in known[:1]:
+        look: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (1, 2))}
+        axes.axhline(score, color=MUTED, label="policy behind the data", **look)
+    return float(known.max()) if len(known) else 0.0
 
 
 def score_panels(
@@ -102,219 +151,62 @@ def score_panels(
     return figure
 
 
-def _score_panel(
-    axes: Axes,
-    cells: pd.DataFrame,
-    levels: list[int],
-    methods: Sequence[str],
-    algorithm: str,
-    expert: pd.Series,
-    least: float,
-) -> None:
-    """One task and algorithm. Levels are equally spaced: 80, 90 and 95 would else collapse.
-
-    least: the panel reaches at least so high.
-    """
-    place = {level: float(i) for i, level in enumerate(levels)}
-    colour = ALGORITHM_COLOURS[algorithm]
-    expert_line(axes, expert)
-    dense = cells[cells["method"] == "dense"]
-    if len(dense):
-        axes.axhline(
-            dense["value"].iloc[0],
-            color=colour,
-            linewidth=1,
-            linestyle=(0, (5, 3)),
-            alpha=0.65,
-            label=f"{algorithm} dense",
-        )
-    drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
-    for i, control in enumerate(drawn):
-        # A little to the right of each other, so that equal scores do not hide one another.
-        aside = 0.11 * (i + 1)
-        line = cells[cells["method"] == control].sort_values("sparsity_percent")
-        axes.plot(
-            line["sparsity_percent"].map(place) + aside,
-            line["value"],
-            color=CONTROLS[control].colour,
-            linewidth=1.1,
-            linestyle=CONTROLS[control].dash,
-            marker=CONTROLS[control].marker,
-            markersize=3.4,
-            markerfacecolor="white",
-            markeredgewidth=0.9,
-            label=CONTROLS[control].label,
-        )
-    if len(methods) == 1:  # in its algorithm's colour, as in the paper
-        name = f"{algorithm}, {METHOD_LABELS[methods[0]]}"
-        _score_line(axes, cells, place, methods[0], colour, name, expert, least)
-    else:  # each in its own, a little aside, so that intervals don't hide one another
-        for i, method in enumerate(methods):
-            aside = 0.07 * (i - (len(methods) - 1) / 2)
-            places = {level: at + aside for level, at in place.items()}
-            name, own = METHOD_LABELS[method], METHOD_COLOURS[method]
-            _score_line(axes, cells, places, method, own, name, expert, least)
-    axes.set_xticks(list(place.values()), [str(level) for level in levels])
-    axes.set_xlim(-0.3, len(levels) - 0.55)
-    axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.grid(axis="x", visible=False)
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(0.0, low), max(high, least), auto=True)  # panels below share it
-
-
-def expert_line(axes: Axes, expert: pd.Series) -> None:
-    """Across a panel, the score of the policy behind the data, where there is one."""
-    if len(expert):
-        axes.axhline(
-            expert.iloc[0],
-            color=MUTED,
-            linewidth=0.9,
-            linestyle=(0, (1, 2)),
-            label="policy behind the data",
-        )
-
-
-def _score_line(
-    axes: Axes,
-    cells: pd.DataFrame,
-    place: dict[int, float],
-    method: str,
-    colour: str,
-    name: str,
-    expert: pd.Series,
-    least: float,
-) -> None:
-    """One method's scores from dense on: mean, range of seeds, interval."""
-    line = cells[cells["method"].isin([method, "dense"])].sort_values("sparsity_percent")
-    x = line["sparsity_percent"].map(place)
-    axes.fill_between(x, line["minimum"], line["maximum"], color=colour, alpha=0.16, linewidth=0)
-    axes.plot(
-        x,
-        line["value"],
-        color=colour,
-        linewidth=1.8,
-        marker="o",
-        markersize=4.2,
-        label=name,
-        zorder=3,
-    )
-    barred = line[line["low"].notna()]
-    # Two seeds have bars of several panels' height, which would flatten all that they did.
-    top = 1.15 * max(cells["maximum"].max(), expert.max() if len(expert) else least, least)
-    bottom = min(0.0, cells["minimum"].min())
-    axes.errorbar(
-        barred["sparsity_percent"].map(place),
-        barred["value"],
-        yerr=[
-            barred["value"] - barred["low"].clip(lower=bottom),
-            barred["high"].clip(upper=top) - barred["value"],
-        ],
-        fmt="none",
-        ecolor=colour,
-        elinewidth=1.1,
-        capsize=2.4,
-        capthick=1.1,
-        zorder=3,
-    )
-
-
 CURVE = ["task", "algorithm", "method", "sparsity_percent", "update"]
 
 
-def levels_long(
-    evaluations: pd.DataFrame, method: str, scale: str, units: Mapping[str, str]
+def curves_long(
+    evaluations: pd.DataFrame, scale: str, units: Mapping[str, str], method: str = ""
 ) -> pd.DataFrame:
-    """Learning curves of one method at all its sparsities, and of the dense runs, over seeds.
-
-    Raises ValueError where nothing was pruned by it.
-    """
-    shown = evaluations[evaluations["method"].isin(["dense", method])]
-    if not (shown["method"] == method).any():
-        raise ValueError(f"no run was pruned with {method}: {sorted(set(evaluations['method']))}")
-    return _over_seeds(shown, scale, units)
-
-
-def levels_figure(long: pd.DataFrame) -> Figure:
-    """Figures 1 and 2 as the paper may have meant them: score against updates, a line a sparsity.
-
-    long: as `levels_long` returns it. Bands run from the lowest to the highest seed, which the
-    paper calls its 100% confidence interval.
-    """
-    levels = sorted(set(long["sparsity_percent"]))
-    colours = [INK, *colormaps["viridis_r"](np.linspace(0.2, 1, len(levels) - 1))]
-    shades = dict(zip(levels, colours, strict=True))
-
-    def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
-        for level in levels:
-            line = cells[cells["sparsity_percent"] == level].sort_values("update")
-            name = f"{level:g} %" if level else "dense"
-            axes.plot(line["update"], line["value"], color=shades[level], linewidth=1.6, label=name)
-            axes.fill_between(
-                line["update"], line["minimum"], line["maximum"], color=shades[level], alpha=0.12,
-                linewidth=0,
-            )  # fmt: skip
-        _finished(axes)
-
-    return score_panels(long, draw, "updates", legend_columns=8)
-
-
-def curves_long(evaluations: pd.DataFrame, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
     """Mean, minimum and maximum over seeds of each evaluation's mean over episodes.
 
-    evaluations: rows of scores.csv. Kept are the dense runs and those of the highest sparsity.
-    units: of the tasks whose scores aren't normalised.
+    evaluations: rows of scores.csv. Kept are the dense runs and those of the highest sparsity, or
+    of a `method` all sparsities. units: of the tasks whose scores aren't normalised. Raises
+    ValueError where nothing was pruned by the method.
     """
     highest = evaluations["sparsity_percent"].max()
     shown = evaluations[evaluations["sparsity_percent"].isin([0, highest])]
-    return _over_seeds(shown, scale, units)
-
-
-def _over_seeds(shown: pd.DataFrame, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
+    if method:
+        shown = evaluations[evaluations["method"].isin(["dense", method])]
+        if not (shown["method"] == method).any():
+            known = sorted(set(evaluations["method"]))
+            raise ValueError(f"no run was pruned with {method}: {known}")
     seeds = shown.groupby([*CURVE, "seed"])["score_normalised"].mean().reset_index()
     over_seeds = seeds.groupby(CURVE)["score_normalised"]
     long = over_seeds.agg(value="mean", minimum="min", maximum="max", seeds="count").reset_index()
     return in_units(with_cells(long, unit=NORMALISED, scale=scale), units)
 
 
-def curves_figure(long: pd.DataFrame) -> Figure:
-    """Score against updates: a column a task, a row an algorithm, a line a method.
+def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:
+    """Score against updates: a column a task, a row an algorithm, a line a method or sparsity.
 
-    long: as `curves_long` returns it. Bands run from the lowest to the highest seed.
+    long: as `curves_long` returns it. by: `method`, or `sparsity_percent` for Figures 1 and 2 as
+    the paper may have meant them. Bands run from the lowest to the highest seed, which the paper
+    calls its 100% confidence interval.
     """
-    return score_panels(long, _curves_panel, "updates", legend_columns=6)
+    levels = sorted(set(long["sparsity_percent"]))
+    shades = [INK, *colormaps["viridis_r"](np.linspace(0.2, 1, len(levels) - 1))]
 
+    def draw(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
+        for key in METHOD_LABELS if by == "method" else levels:
+            line = cells[cells[by] == key].sort_values("update")
+            if line.empty:
+                continue
+            level, control = line["sparsity_percent"].iloc[0], key in CONTROLS
+            if by == "method":
+                colour, dash = METHOD_COLOURS[key], METHODS[key].dash
+                name = METHOD_LABELS[key] + (f" {level:g} %" if level else "")
+            else:
+                colour, dash = shades[levels.index(key)], "solid"
+                name = f"{level:g} %" if level else "dense"
+            x, look = line["update"], {"linewidth": 1.1 if control else 1.8, "linestyle": dash}
+            axes.plot(x, line["value"], color=colour, label=name, **look)
+            if not control:
+                ends = line["minimum"], line["maximum"]
+                axes.fill_between(x, *ends, color=colour, alpha=0.13, linewidth=0)
+        axes.xaxis.set_major_locator(MaxNLocator(4))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda update, _: f"{update:,.0f}"))
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+        axes.grid(axis="x", visible=False)
+        axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]), auto=True)  # panels below share it
 
-def _curves_panel(axes: Axes, cells: pd.DataFrame, task: str, algorithm: str) -> None:
-    for method in METHOD_LABELS:
-        line = cells[cells["method"] == method].sort_values("update")
-        if line.empty:
-            continue
-        sparsity = line["sparsity_percent"].iloc[0]
-        name = METHOD_LABELS[method] + (f" {sparsity:g} %" if sparsity else "")
-        control = method in CONTROLS
-        axes.plot(
-            line["update"],
-            line["value"],
-            color=METHOD_COLOURS[method],
-            linewidth=1.1 if control else 1.8,
-            linestyle=METHODS[method].dash,
-            label=name,
-        )
-        if not control:
-            axes.fill_between(
-                line["update"],
-                line["minimum"],
-                line["maximum"],
-                color=METHOD_COLOURS[method],
-                alpha=0.13,
-                linewidth=0,
-            )
-    _finished(axes)
-
-
-def _finished(axes: Axes) -> None:
-    axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda update, _: f"{update:,.0f}"))
-    axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.grid(axis="x", visible=False)
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]), auto=True)  # panels below share it
+    return score_panels(long, draw, "updates", legend_columns=6 if by == "method" else 8)

@@ -1,5 +1,7 @@
 """The offline-RL paper's headline numbers, beside this run's."""
 
+from itertools import product
+
 import pandas as pd
 
 from triptych.report.scoreboard import Headline
@@ -27,11 +29,21 @@ def headlines(table1: pd.DataFrame, scores: pd.DataFrame) -> list[Headline]:
     table1, scores: the long tables.
     """
     cells = {(cell["row"], cell["column"]): cell for _, cell in table1.iterrows()}
-    found = [
-        _megabytes(f"{NETWORK_LABELS[network]}, {said}", cells[row, network])
-        for row, said in ROWS.items()
-        for network in ("actor", "vae")
-    ]
+    found = []
+    for (row, said), network in product(ROWS.items(), ("actor", "vae")):
+        cell = cells[row, network]
+        found.append(
+            Headline(
+                f"{NETWORK_LABELS[network]}, {said}: megabytes stored",
+                "Table 1",
+                cell["published"],
+                cell["value"],
+                " MB",
+                digits=3,
+                interval=f"mean of {cell['seeds']:.0f} seeds" if cell["seeds"] else "",
+                unlike="" if cell["seeds"] else "No networks of the paper's widths were pruned.",
+            )
+        )
     sums = table1.groupby("row")["value"].sum(min_count=len(NETWORK_LABELS))
     ratio = sums["Dense Model"] / sums["SNIP (95% sparse)"]
     found.append(Headline("", "", 4, ratio, f"{TIMES} smaller", 2, claim="rl-memory-4x"))
@@ -51,16 +63,3 @@ def _lowest(claim: str, scores: pd.DataFrame, algorithm: str, tasks: tuple[str, 
     least = pruned.iloc[0]
     interval = f"[{least['ratio_low']:.2f}, {least['ratio_high']:.2f}], lowest of {len(pruned)}"
     return Headline("", "", 1, least["ratio_to_dense"], " of dense", 2, interval, claim=claim)
-
-
-def _megabytes(text: str, cell: pd.Series) -> Headline:
-    return Headline(
-        text=f"{text}: megabytes stored",
-        where="Table 1",
-        published=cell["published"],
-        ours=cell["value"],
-        unit=" MB",
-        digits=3,
-        interval=f"mean of {cell['seeds']:.0f} seeds" if cell["seeds"] else "",
-        unlike="" if cell["seeds"] else "No networks of the paper's widths were pruned.",
-    )

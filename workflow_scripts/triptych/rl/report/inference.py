@@ -1,5 +1,7 @@
 """Time to act, with dense and with sparse kernels."""
 
+from typing import Any
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -64,7 +66,12 @@ def latency_table(long: pd.DataFrame, *, task: str) -> Table:
         case = cells.iloc[0]
         line = [part_label(case["part"], int(case["candidates"])), f"{int(case['batch'])}"]
         for kernel in kernels:
-            line.append(_latency_cell(cells[cells["kernel"] == kernel]))
+            # The fastest mask where several methods were timed.
+            timed = cells[cells["kernel"] == kernel].sort_values("value")[:1]
+            line.append(DASH if timed.empty else "")
+            for value, speedup in zip(timed["value"], timed["speedup"], strict=True):
+                ratio = "" if pd.isna(speedup) else f" ({number(speedup, 2)}{TIMES})"
+                line[-1] = number(value, 1 if value < 100 else 0) + ratio
         rows.append(tuple(line))
     sparsity = f"{chosen['sparsity_percent'].max():g}"
     return Table(
@@ -87,17 +94,6 @@ def part_label(part: str, candidates: int) -> str:
     """What is timed, with its number of sampled actions where it has more than one."""
     name = part[:1].upper() + part[1:]
     return name if candidates <= 1 else f"{name}, {candidates} candidates"
-
-
-def _latency_cell(cells: pd.DataFrame) -> str:
-    """Microseconds and speed-up; the fastest row where several methods were timed."""
-    if cells.empty:
-        return DASH
-    cell = cells.sort_values("value").iloc[0]
-    text = number(cell["value"], 1 if cell["value"] < 100 else 0)
-    if pd.isna(cell["speedup"]):
-        return text
-    return f"{text} ({number(cell['speedup'], 2)}{TIMES})"
 
 
 def latency_figure(long: pd.DataFrame, *, task: str) -> Figure:
@@ -123,16 +119,9 @@ def latency_figure(long: pd.DataFrame, *, task: str) -> Figure:
                 # The fastest mask where several methods were timed.
                 line = timed.groupby("batch", as_index=False)["value"].min()
                 dense = kernel.endswith(" dense")
-                axes.plot(
-                    line["batch"],
-                    line["value"],
-                    color=colours.get(kernel, MUTED),
-                    linewidth=1.6,
-                    linestyle=(0, (4, 2)) if dense else "-",
-                    marker="o",
-                    markersize=4,
-                    label=kernel,
-                )
+                look: dict[str, Any] = {"linestyle": (0, (4, 2)) if dense else "-", "marker": "o"}
+                look |= {"color": colours.get(kernel, MUTED), "linewidth": 1.6, "markersize": 4}
+                axes.plot(line["batch"], line["value"], label=kernel, **look)
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set_xticks(batches, [f"{batch:g}" for batch in batches])

@@ -1,5 +1,7 @@
 """What the masks leave: weights by layer (Figure 3), layers emptied, sparsity in effect."""
 
+from typing import Any
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -80,31 +82,16 @@ def _layer_panel(
         offset = (strong.index(method) - (len(strong) - 1) / 2) * 0.3 if method in strong else 0.0
         at = [place[key] + offset for key in zip(line["network"], line["layer"], strict=True)]
         _dots(axes, line, np.array(at), method, FLOOR[by])
-    for (network, layer), y in place.items():
-        weights = cells.loc[(cells["network"] == network) & (cells["layer"] == layer), "weights"]
-        if len(weights):
-            axes.annotate(
-                f"{int(weights.iloc[0]):,}",
-                (1.0, y),
-                xycoords=("axes fraction", "data"),
-                xytext=(-2, 0),
-                textcoords="offset points",
-                ha="right",
-                va="center",
-                fontsize=6.2,
-                color="#7c8894",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
-            )
-    axes.annotate(
-        "weights, dense",
-        (1.0, 1.0),
-        xycoords="axes fraction",
-        xytext=(-2, 3),
-        textcoords="offset points",
-        ha="right",
-        fontsize=6.2,
-        color="#7c8894",
-    )
+    note: dict[str, Any] = {"textcoords": "offset points", "ha": "right"}
+    note |= {"fontsize": 6.2, "color": "#7c8894"}
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    beside: Any = ("axes fraction", "data")
+    dense = cells.groupby(["network", "layer"])["weights"].first().to_dict()
+    for key, y in place.items():
+        if key in dense:
+            text = f"{int(dense[key]):,}"
+            axes.annotate(text, (1.0, y), (-2, 0), xycoords=beside, va="center", bbox=box, **note)
+    axes.annotate("weights, dense", (1.0, 1.0), (-2, 3), xycoords="axes fraction", **note)
     axes.set_xscale("log")
     axes.set_xlim(FLOOR[by], 900 if by == "share" else 2e7)
     ticks = (0.1, 1, 10, 100) if by == "share" else (1, 100, 10_000, 1_000_000)
@@ -113,38 +100,22 @@ def _layer_panel(
 
 
 def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str, floor: float) -> None:
-    share = line["value"].to_numpy()
-    deviation = line["deviation"].fillna(0.0).to_numpy()
-    present = share >= floor
-    colour = METHOD_COLOURS[method]
-    control = method in CONTROLS
-    low = np.maximum(share - deviation, floor)
-    axes.errorbar(
-        share[present],
-        at[present],
-        xerr=[(share - low)[present], deviation[present]],
-        fmt=METHODS[method].marker,
-        color=colour,
-        markersize=3.2 if control else 5,
-        markerfacecolor="white" if control else colour,
-        markeredgewidth=0.9,
-        elinewidth=0 if control else 1.2,
-        capsize=0 if control else 2,
-        label=label(METHOD_LABELS, method),
-        zorder=2 if control else 3,
-    )
+    """A method's means and deviations at places `at`; crosses on the floor for (nearly) nothing."""
+    share, deviation = line["value"].to_numpy(), line["deviation"].fillna(0.0).to_numpy()
+    present, colour = share >= floor, METHOD_COLOURS[method]
+    left = share - np.maximum(share - deviation, floor)
+    look: dict[str, Any] = {"markersize": 5, "elinewidth": 1.2, "capsize": 2, "zorder": 3}
+    if method in CONTROLS:
+        look = {"markersize": 3.2, "elinewidth": 0, "capsize": 0, "zorder": 2}
+        look["markerfacecolor"] = "white"
+    look |= {"fmt": METHODS[method].marker, "color": colour, "markeredgewidth": 0.9}
+    ends = [left[present], deviation[present]]
+    name = label(METHOD_LABELS, method)
+    axes.errorbar(share[present], at[present], xerr=ends, label=name, **look)
     if (~present).any():
-        axes.plot(
-            np.full((~present).sum(), floor),
-            at[~present],
-            linestyle="none",
-            marker="x",
-            markersize=5,
-            markeredgewidth=1.4,
-            color=colour,
-            clip_on=False,
-            zorder=4,
-        )
+        look = {"linestyle": "none", "marker": "x", "markersize": 5, "markeredgewidth": 1.4}
+        x = np.full((~present).sum(), floor)
+        axes.plot(x, at[~present], color=colour, clip_on=False, zorder=4, **look)
 
 
 def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> pd.DataFrame:
@@ -171,43 +142,27 @@ def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> p
     return with_cells(frame, unit="percent of the layer's weights", scale=scale)
 
 
-def emptied_long(layers: pd.DataFrame) -> pd.DataFrame:
-    """Layers of which a mask kept nothing: networks, method, sparsity, layer, tasks.
+def emptied_table(layers: pd.DataFrame) -> Table:
+    """Lay out the layers of which a mask kept nothing: a row for those of one kind of run that the
+    same tasks empty together, with how many of the seeds do. Such layers are never silent.
 
     A network with an emptied layer passes no signal through it; its output is that of the
-    biases behind. `tasks` says on which tasks, and with how many of the seeds. Such layers are
-    listed, never silent.
+    biases behind.
     """
     empty = layers[layers["kept"] == 0]
     run = ["networks", "method", "sparsity_percent"]
     seeds = empty.groupby([*run, "network", "layer", "task"], sort=False)["seed"].nunique()
-    tasks = seeds.reset_index()
-    tasks["tasks"] = [
+    long = seeds.reset_index()
+    long["name"] = long["network"].map(NETWORK_LABELS).fillna(long["network"]) + " " + long["layer"]
+    long["tasks"] = [
         f"{label(TASK_LABELS, task)} ({count})"
-        for task, count in zip(tasks["task"], tasks["seed"], strict=True)
+        for task, count in zip(long["task"], long["seed"], strict=True)
     ]
-    joined = tasks.groupby([*run, "network", "layer"], sort=False)["tasks"].agg(", ".join)
-    return joined.reset_index()
-
-
-def emptied_table(layers: pd.DataFrame) -> Table:
-    """Lay out the emptied layers: those of one kind of run that the same tasks empty together."""
-    long = emptied_long(layers)
-    long["name"] = [
-        f"{label(NETWORK_LABELS, network)} {layer}"
-        for network, layer in zip(long["network"], long["layer"], strict=True)
-    ]
-    key = ["networks", "method", "sparsity_percent", "tasks"]
-    grouped = long.groupby(key, sort=False)["name"].agg(", ".join).reset_index()
+    joined = long.groupby([*run, "name"], sort=False)["tasks"].agg(", ".join).reset_index()
+    grouped = joined.groupby([*run, "tasks"], sort=False)["name"].agg(", ".join).reset_index()
     rows = tuple(
-        (
-            str(row["networks"]),
-            label(METHOD_LABELS, row["method"]),
-            f"{row['sparsity_percent']:g} %",
-            str(row["name"]),
-            str(row["tasks"]),
-        )
-        for _, row in grouped.iterrows()
+        (str(networks), label(METHOD_LABELS, method), f"{level:g} %", str(names), str(tasks))
+        for networks, method, level, tasks, names in grouped.itertuples(index=False, name=None)
     )
     headers = ("Networks", "Method", "Sparsity", "Layers", "Task (number of seeds)")
     return Table(

@@ -1,6 +1,9 @@
 """What storing the networks takes: Table 1 and Figure 4."""
 
+from typing import Any
+
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,10 +16,20 @@ from triptych.rl.report.labels import FORMAT_COLOURS, FORMAT_LABELS, NETWORK_LAB
 MEGABYTE = 1_000_000  # bytes; Table 1 fits decimal megabytes only
 # Table 1's published bytes fit these two tasks (equal shapes) and not Hopper.
 PUBLISHED_TASKS = ("halfcheetah", "walker2d")
-
-
 BREAK_EVEN_PERCENT = 80
 """Sparse indices take 20 bytes a weight kept (two int64 and a float32), dense takes 4."""
+CASE = ("method", "sparsity_percent", "format")
+PAPER_ROWS = {
+    "Dense Model": ("dense", 0, "dense"),
+    "Dense Model Sparse Indexing": ("dense", 0, "coo"),
+    "GraSP (95% sparse)": ("grasp", 95, "coo"),
+    "SNIP (95% sparse)": ("snip", 95, "coo"),
+}
+OUR_ROWS = {
+    "SNIP (95% sparse), packed fp32": ("snip", 95, "packed_fp32"),
+    "SNIP (95% sparse), packed fp16": ("snip", 95, "packed_fp16"),
+}
+"""The rows of Table 1 and what each is (CASE)."""
 
 
 def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
@@ -35,98 +48,55 @@ def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
         for axes, network in zip(panels, networks, strict=True):
             _memory_panel(axes, cells[cells["network"] == network])
             axes.set_title(NETWORK_LABELS[network])
-            axes.set_xlabel("weights pruned (%)")
         panels[0].set_ylabel(f"megabytes ({label(TASK_LABELS, task)})")
         legend_below(figure, list(panels), columns=5)
     return figure
 
 
 def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
-    _annotations(axes, cells)
+    """One network's lines; where sparse formats begin to pay, and how much they save in the end."""
+    means = cells.groupby(["format", "sparsity_percent"])["value"].mean()
+    dense, top = means["dense"].mean(), cells["sparsity_percent"].max()
+    savings = [f"smaller than dense at {top} %"]
     for form, name in FORMAT_LABELS.items():
-        line = (
-            cells[cells["format"] == form]
-            .groupby("sparsity_percent", as_index=False)["value"]
-            .mean()
-        )
-        if line.empty:
+        if form not in means:
             continue
         if form == "dense":
             # Zeros are stored like any other weight: one height at every sparsity.
-            axes.axhline(
-                line["value"].mean(), color=FORMAT_COLOURS[form], linewidth=1.8, label=name
-            )
+            axes.axhline(dense, color=FORMAT_COLOURS[form], linewidth=1.8, label=name)
             continue
-        axes.plot(
-            line["sparsity_percent"],
-            line["value"],
-            color=FORMAT_COLOURS[form],
-            linewidth=1.8 if form == "coo" else 1.5,
-            marker="o" if form == "coo" else ".",
-            markersize=4,
-            label=name,
-        )
+        width, marker = (1.8, "o") if form == "coo" else (1.5, ".")
+        look: dict[str, Any] = {"linewidth": width, "marker": marker, "markersize": 4}
+        line = means[form]
+        axes.plot(line.index, line, color=FORMAT_COLOURS[form], label=name, **look)
+        if top in line:
+            savings.append(f"{name}: {dense / line[top]:.1f}{TIMES}")
+    at, place = (BREAK_EVEN_PERCENT, 0.97), {"xycoords": ("data", "axes fraction")}
+    axes.axvline(at[0], color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
+    text: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "top"}
+    text |= {"fontsize": 7, **place}
+    axes.annotate(f"break-even {at[0]} %", at, xytext=(-4, 0), rotation=90, color=MUTED, **text)
+    text |= {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 2}, "linespacing": 1.5}
+    axes.annotate("\n".join(savings), at, xytext=(-17, 0), zorder=1, color=INK, **text)
     printed = cells[cells["published"].notna()]
-    axes.plot(
-        printed["sparsity_percent"],
-        printed["published"],
-        linestyle="none",
-        marker="o",
-        markersize=8.5,
-        markerfacecolor="none",
-        markeredgecolor=INK,
-        markeredgewidth=1.1,
-        label="published",
-        zorder=4,
-        clip_on=False,
-    )
+    ring: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 8.5, "zorder": 4}
+    ring |= {"markerfacecolor": "none", "markeredgecolor": INK, "markeredgewidth": 1.1}
+    x, y = printed["sparsity_percent"], printed["published"]
+    axes.plot(x, y, label="published", clip_on=False, **ring)
     axes.set_xlim(-3, 100)
     axes.set_xticks([0, 20, 40, 60, 80, 95])
     axes.set_ylim(0, None)
+    axes.set_xlabel("weights pruned (%)")
 
 
-def _annotations(axes: Axes, cells: pd.DataFrame) -> None:
-    """Where sparse formats begin to pay, and how much they save in the end."""
-    axes.axvline(BREAK_EVEN_PERCENT, color=MUTED, linewidth=0.9, linestyle=(0, (2, 2)))
-    axes.annotate(
-        f"break-even {BREAK_EVEN_PERCENT} %",
-        (BREAK_EVEN_PERCENT, 0.97),
-        xycoords=("data", "axes fraction"),
-        xytext=(-4, 0),
-        textcoords="offset points",
-        rotation=90,
-        ha="right",
-        va="top",
-        fontsize=7,
-        color=MUTED,
-    )
-    axes.annotate(
-        _savings(cells),
-        (BREAK_EVEN_PERCENT, 0.97),
-        xycoords=("data", "axes fraction"),
-        xytext=(-17, 0),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-        fontsize=7,
-        linespacing=1.5,
-        bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
-        zorder=1,
-        color=INK,
-    )
-
-
-def _savings(cells: pd.DataFrame) -> str:
-    """How many times smaller than dense each format is at the highest sparsity."""
-    dense = cells.loc[cells["format"] == "dense", "value"].mean()
-    top = cells["sparsity_percent"].max()
-    means = cells[cells["sparsity_percent"] == top].groupby("format")["value"].mean()
-    lines = [
-        f"{name}: {dense / means[form]:.1f}{TIMES}"
-        for form, name in FORMAT_LABELS.items()
-        if form != "dense" and form in means
-    ]
-    return "\n".join([f"smaller than dense at {top} %", *lines])
+def _printed(published: pd.DataFrame) -> dict[tuple[Any, ...], float]:
+    """Table 1's megabytes by CASE and network. published: method, actor_mb, critic_mb, vae_mb."""
+    table = published.set_index("method")
+    return {
+        (*PAPER_ROWS[str(row)], network): table[f"{network}_mb"].astype(float)[row]
+        for row in table.index
+        for network in NETWORK_LABELS
+    }
 
 
 def table1_long(
@@ -139,47 +109,22 @@ def table1_long(
     A row that the experiment table doesn't measure has no value; criteria beyond the paper's have
     rows of their own.
     """
-    rows = (
-        ("Dense Model", "Dense Model", "dense", 0, "dense"),
-        ("Dense Model Sparse Indexing", "Dense Model Sparse Indexing", "dense", 0, "coo"),
-        ("GraSP (95% sparse)", "GraSP (95% sparse)", "grasp", 95, "coo"),
-        ("SNIP (95% sparse)", "SNIP (95% sparse)", "snip", 95, "coo"),
-        ("SNIP (95% sparse), packed fp32", None, "snip", 95, "packed_fp32"),
-        ("SNIP (95% sparse), packed fp16", None, "snip", 95, "packed_fp16"),
-        *(
-            (f"{CRITERIA[name].label} (95% sparse)", None, name, 95, "coo")
-            for name in CRITERIA
-            if name not in ("snip", "grasp") and (sizes["method"] == name).any()
-        ),
-    )
-    printed = published.set_index("method")
-    cells = []
-    for row, published_row, method, sparsity_percent, form in rows:
+    beyond = [name for name in CRITERIA if name not in ("snip", "grasp")]
+    rows = {**PAPER_ROWS, **OUR_ROWS} | {
+        f"{CRITERIA[name].label} (95% sparse)": (name, 95, "coo")
+        for name in beyond
+        if (sizes["method"] == name).any()
+    }
+    of_task = sizes[sizes["task"] == task].groupby([*CASE, "network"])
+    means, seeds = of_task["bytes"].mean().to_dict(), of_task["seed"].nunique().to_dict()
+    printed, cells = _printed(published), []
+    for row, case in rows.items():
         for network in NETWORK_LABELS:
-            chosen = sizes[
-                (sizes["task"] == task)
-                & (sizes["method"] == method)
-                & (sizes["sparsity_percent"] == sparsity_percent)
-                & (sizes["network"] == network)
-                & (sizes["format"] == form)
-            ]
-            cells.append(
-                {
-                    "row": row,
-                    "column": network,
-                    "task": task,
-                    "method": method,
-                    "sparsity_percent": sparsity_percent,
-                    "format": form,
-                    "seeds": chosen["seed"].nunique(),
-                    "value": chosen["bytes"].mean() / MEGABYTE,
-                    "published": (
-                        printed.at[published_row, f"{network}_mb"] if published_row else None
-                    ),
-                }
-            )
-    frame = pd.DataFrame(cells)
-    frame["published"] = frame["published"].astype(float)
+            key = (*case, network)
+            numbers = (seeds.get(key, 0), means.get(key, np.nan) / MEGABYTE, printed.get(key))
+            cells.append((row, network, task, *case, *numbers))
+    columns = ["row", "column", "task", *CASE, "seeds", "value", "published"]
+    frame = pd.DataFrame(cells, columns=columns).astype({"published": float})
     return with_cells(frame, unit="MB", scale=scale)
 
 
@@ -220,23 +165,8 @@ def sizes_long(sizes: pd.DataFrame, published: pd.DataFrame, *, scale: str) -> p
         value=("bytes", "mean"), seeds=("seed", "nunique")
     )
     frame["value"] /= MEGABYTE
-    printed = published.set_index("method")
-    names = {
-        ("dense", 0, "dense"): "Dense Model",
-        ("dense", 0, "coo"): "Dense Model Sparse Indexing",
-        ("grasp", 95, "coo"): "GraSP (95% sparse)",
-        ("snip", 95, "coo"): "SNIP (95% sparse)",
-    }
-    melted = printed.melt(ignore_index=False, var_name="column", value_name="megabytes")
-    lookup = melted.set_index("column", append=True)["megabytes"].to_dict()
-    rows = zip(
-        *(frame[c] for c in ("task", "method", "sparsity_percent", "format", "network")),
-        strict=True,
-    )
-    frame["published"] = [
-        lookup.get((names.get((method, sparsity, form)), f"{network}_mb"), float("nan"))
-        if task in PUBLISHED_TASKS
-        else float("nan")
-        for task, method, sparsity, form, network in rows
-    ]
+    printed = _printed(published)
+    cases = frame[[*CASE, "network"]].itertuples(index=False, name=None)
+    frame["published"] = [printed.get(case, np.nan) for case in cases]
+    frame["published"] = frame["published"].where(frame["task"].isin(PUBLISHED_TASKS))
     return with_cells(frame, unit="MB", scale=scale)

@@ -90,6 +90,7 @@ NO_REFERENCE = {
     "held out of the log (normalised mean squared error: 0 for the logged actions, 1 for their "
     "mean; less is better)",
 }
+COUNTS = ("transitions", "episodes", "terminals", "timeouts")
 DATA = "Returns are those of the policy behind the data; scores are D4RL-normalised."
 
 
@@ -116,49 +117,26 @@ def rl_sections(
     those runs see them of which no more is said. variants: of the pruning, whose scores are in
     `varied`. units: of the tasks whose scores aren't normalised.
     """
+
+    def shown(*names: str) -> list[PageFigure]:
+        return [figures[name] for name in names if name in figures]
+
+    compared = [comparisons_table(comparisons)]
+    if varied is not None:
+        compared.append(variants_table(varied, variants))
+    masks = [emptied_table(seen_as(layers, observations)), paths_table(default_pruning(layers))]
+    timed, data = [latency_table(latency, task=latency_task)], [datasets_table(datasets, units)]
+    sensed, scored = [cut_table(inputs)], [scores_table(scores)]
+    kept = shown("rl_figure3", "rl_figure3_counts")
+    what = "What a mask lets a policy sense"
     return [
-        Section(
-            "sensors",
-            "What a mask lets a policy sense",
-            SENSORS,
-            [figures["rl_sensors"]] if "rl_sensors" in figures else [],
-            [cut_table(inputs)],
-        ),
-        Section(
-            "scores",
-            "Score against sparsity",
-            SCORES,
-            [figures[name] for name in SCORE_FIGURES if name in figures],
-            [scores_table(scores)],
-        ),
-        Section(
-            "comparisons",
-            "Do the criteria matter?",
-            COMPARED,
-            [],
-            [
-                comparisons_table(comparisons),
-                *([] if varied is None else [variants_table(varied, variants)]),
-            ],
-        ),
-        Section(
-            "layers",
-            "Where the weights remain",
-            LAYERS,
-            [figures["rl_figure3"], figures["rl_figure3_counts"]],
-            [emptied_table(seen_as(layers, observations)), paths_table(default_pruning(layers))],
-        ),
-        Section("memory", "Memory", MEMORY, [figures["rl_figure4"]], [table1_table(table1)]),
-        Section(
-            "inference",
-            "Inference",
-            INFERENCE,
-            [figures["rl_inference"]],
-            [latency_table(latency, task=latency_task)],
-        ),
-        Section(
-            "data", "Data sets", _notes(datasets, units), [], [datasets_table(datasets, units)]
-        ),
+        Section("sensors", what, SENSORS, shown("rl_sensors"), sensed),
+        Section("scores", "Score against sparsity", SCORES, shown(*SCORE_FIGURES), scored),
+        Section("comparisons", "Do the criteria matter?", COMPARED, [], compared),
+        Section("layers", "Where the weights remain", LAYERS, kept, masks),
+        Section("memory", "Memory", MEMORY, shown("rl_figure4"), [table1_table(table1)]),
+        Section("inference", "Inference", INFERENCE, shown("rl_inference"), timed),
+        Section("data", "Data sets", _notes(datasets, units), [], data),
     ]
 
 
@@ -173,31 +151,28 @@ def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
     return "\n\n".join(notes)
 
 
-def _source(source: str) -> str:
-    kind, _, quality = source.partition(" ")
-    name = SOURCES.get(kind, kind)
-    return name.replace("expert", quality) if quality else name
-
-
 def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
     """Lay out the dataset.csv rows; tasks of `units` have no normalised score."""
-    rows = tuple(
-        (
-            label(TASK_LABELS, str(row["task"])),
-            _source(str(row["source"])),
-            Path(str(row["file"])).name,
-            f"{int(row['transitions']):,}",
-            f"{int(row['episodes']):,}",
-            f"{number(row['return_mean'], 0)} ± {number(row['return_std'], 0)}",
-            DASH
-            if row["task"] in units
-            else f"{number(row['score_normalised_mean'], 1)} "
-            f"± {number(row['score_normalised_std'], 1)}",
-            f"{int(row['terminals']):,}",
-            f"{int(row['timeouts']):,}",
+    rows = []
+    for _, row in datasets.iterrows():
+        kind, _, quality = str(row["source"]).partition(" ")
+        source = SOURCES.get(kind, kind)
+        returned, score = (
+            f"{number(row[f'{name}_mean'], digits)} ± {number(row[f'{name}_std'], digits)}"
+            for name, digits in (("return", 0), ("score_normalised", 1))
         )
-        for _, row in datasets.iterrows()
-    )
+        counts = {name: f"{int(row[name]):,}" for name in COUNTS}
+        rows.append(
+            (
+                label(TASK_LABELS, str(row["task"])),
+                source.replace("expert", quality) if quality else source,
+                Path(str(row["file"])).name,
+                *(counts[name] for name in COUNTS[:2]),
+                returned,
+                DASH if row["task"] in units else score,
+                *(counts[name] for name in COUNTS[2:]),
+            )
+        )
     headers = ("Task", "Source", "File", "Transitions", "Episodes")
     measures = ("Return", "Normalised score", "Falls", "Time limits")
     return Table(
@@ -205,6 +180,6 @@ def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
         title="Data sets.",
         caption="Mean and standard deviation over episodes.",
         columns=tuple(("", header) for header in (*headers, *measures)),
-        rows=rows,
+        rows=tuple(rows),
         keys=3,
     )

@@ -1,7 +1,7 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
 import logging
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -90,11 +90,10 @@ def ratio_to_dense(
     is not positive.
     """
     pruned = seed_scores(runs, task, method, sparsity_percent, algorithm)
-    dense = seed_scores(runs, task, "dense", 0, algorithm)
-    shared = pruned.index.intersection(dense.index)
-    if shared.empty or dense[shared].mean() <= 0:
+    pruned, dense = pruned.align(seed_scores(runs, task, "dense", 0, algorithm), join="inner")
+    if dense.empty or dense.mean() <= 0:
         return Interval(float("nan"), float("nan"), float("nan"))
-    return ratio_interval(pruned[shared].to_numpy(), dense[shared].to_numpy())
+    return ratio_interval(pruned.to_numpy(), dense.to_numpy())
 
 
 def summarise_scores(runs: pd.DataFrame) -> pd.DataFrame:
@@ -105,10 +104,10 @@ def summarise_scores(runs: pd.DataFrame) -> pd.DataFrame:
     """
     rows = []
     for key, cell in runs.groupby(CELL):
-        task, method, sparsity_percent, algorithm = _cell(key)
+        task, method, level, algorithm = cell[CELL].iloc[0]
         scores = cell["score"].to_numpy()
         interval = mean_interval(scores)
-        ratio = ratio_to_dense(runs, task, method, sparsity_percent, algorithm)
+        ratio = ratio_to_dense(runs, task, method, level, algorithm)
         rows.append(
             {
                 **dict(zip(CELL, key, strict=True)),
@@ -128,13 +127,6 @@ def summarise_scores(runs: pd.DataFrame) -> pd.DataFrame:
 
 def _named(names: Sequence[str], values: Iterable[object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
-
-
-def _cell(key: Hashable) -> tuple[str, str, float, str]:
-    """The group key of a cell (CELL) in its types."""
-    assert isinstance(key, tuple)
-    task, method, sparsity_percent, algorithm = key
-    return str(task), str(method), float(sparsity_percent), str(algorithm)
 
 
 def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """What a mask lets a policy sense, and what normalising observations changes."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -73,6 +74,7 @@ def cut_table(long: pd.DataFrame) -> Table:
             )
         )
     sparsity = long["sparsity_percent"].max()
+    columns = ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
     return Table(
         name="rl_inputs",
         title=f"What a policy senses at {sparsity:g}% sparsity.",
@@ -81,9 +83,7 @@ def cut_table(long: pd.DataFrame) -> Table:
             "actor's: the input that keeps least of its weights, mean over seeds, and how many "
             "inputs are cut off."
         ),
-        columns=tuple(
-            ("", name) for name in ("Task", "Networks", "Method", "Sees", "Least kept", "Cut off")
-        ),
+        columns=tuple(("", name) for name in columns),
         rows=tuple(rows),
         keys=4,
     )
@@ -137,8 +137,8 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
         )
         for column, task in enumerate(tasks):
             above, below = panels[:, column]
-            expert = behaviour.loc[behaviour["task"] == task, "score_normalised_mean"].dropna()
-            _scores_panel(above, scores[scores["task"] == task], expert)
+            expert_line(above, behaviour, task)
+            _scores_panel(above, scores[scores["task"] == task])
             above.set_title(task_title(scores, task))
             if column == 0 or task_unit(scores, task) != task_unit(scores, tasks[column - 1]):
                 above.set_ylabel(f"{task_unit(scores, task)}\ndense, and 95% pruned", color=INK)
@@ -147,25 +147,18 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
     return figure
 
 
-def _scores_panel(axes: Axes, scores: pd.DataFrame, expert: pd.Series) -> None:
+def _scores_panel(axes: Axes, scores: pd.DataFrame) -> None:
     methods = [name for name in METHOD_LABELS if (scores["method"] == name).any()]
-    expert_line(axes, expert)
     for kind, aside in zip(OBSERVATIONS, (-0.16, 0.16), strict=True):
         own = scores[scores["observations"] == kind]
         at = own["method"].map(methods.index) + aside
         axes.plot(at, own["value"], "o", color=COLOURS[kind], markersize=3, alpha=0.45)
         means = own.groupby("method")["value"].mean()
-        axes.bar(
-            [methods.index(name) + aside for name in means.index],
-            means,
-            width=0.28,
-            color=COLOURS[kind],
-            alpha=0.35,
-            label=OBSERVATIONS[kind],
-        )
-    axes.set_xticks(
-        range(len(methods)), [METHOD_LABELS[name].replace(" ", "\n") for name in methods]
-    )
+        x = [methods.index(name) + aside for name in means.index]
+        look: dict[str, Any] = {"width": 0.28, "color": COLOURS[kind], "alpha": 0.35}
+        axes.bar(x, means, label=OBSERVATIONS[kind], **look)
+    names = [METHOD_LABELS[name].replace(" ", "\n") for name in methods]
+    axes.set_xticks(range(len(methods)), names)
     axes.grid(axis="x", visible=False)
     axes.set_ylim(bottom=min(0.0, scores["value"].min()))
 
@@ -194,13 +187,9 @@ def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
                 color="#b3261e" if cut else "white" if grid[y, x] > 45 else INK,
                 fontweight="bold" if cut else "normal",
             )  # fmt: skip
-    axes.set_xticks(
-        range(len(columns)),
-        [
-            f"{METHOD_LABELS[method]}\n{'raw' if kind == 'raw' else 'norm.'}"
-            for method, kind in columns
-        ],
-    )
+    short = {"raw": "raw", "normalised": "norm."}
+    labels = [f"{METHOD_LABELS[method]}\n{short[kind]}" for method, kind in columns]
+    axes.set_xticks(range(len(columns)), labels)
     axes.set_yticks(range(len(names)), names, fontsize=6.6)
     axes.grid(visible=False)
     axes.set_xlabel("weights kept by input (%)")

@@ -1,7 +1,7 @@
 """Tables of scores: of each method, of methods two by two, of other ways to prune.
 
-Each table has two functions: `x_long` computes the long frame, `x_table` lays it out. The page
-lays out what it reads back from the long CSV, so that both show the same cells.
+`x_long` computes a long frame, `x_table` lays it out: the page lays out what it reads back from the
+long CSV, so that both show the same cells.
 """
 
 from collections.abc import Mapping, Sequence
@@ -136,16 +136,12 @@ def improvement(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> Inte
     """
     pairs = [(np.asarray(x), np.asarray(y)) for x, y in zip(first, second, strict=True)]
     generator = np.random.default_rng(0)
-    drawn = [
-        (
-            x[generator.integers(len(x), size=(RESAMPLES, len(x)))],
-            y[generator.integers(len(y), size=(RESAMPLES, len(y)))],
-        )
-        for x, y in pairs
-    ]
-    ends = np.quantile(
-        np.mean([_more_often(x, y) for x, y in drawn], 0), [(1 - LEVEL) / 2, (1 + LEVEL) / 2]
-    )
+
+    def drawn(scores: np.ndarray) -> np.ndarray:
+        return scores[generator.integers(len(scores), size=(RESAMPLES, len(scores)))]
+
+    resampled = np.mean([_more_often(drawn(x), drawn(y)) for x, y in pairs], 0)
+    ends = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     estimate = np.mean([_more_often(x[None], y[None])[0] for x, y in pairs])
     if min(min(len(x), len(y)) for x, y in pairs) < 2:
         return Interval(float(estimate), float("nan"), float("nan"))
@@ -172,38 +168,27 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
         assert isinstance(names, tuple)
         algorithm, level = str(names[0]), float(str(names[1]))
         present = [name for name in METHODS if (cell["method"] == name).any()]
-        for first, second in combinations(present, 2):
-            scores = {
-                task: tuple(
-                    seed_scores(runs, task, method, level, algorithm) for method in (first, second)
-                )
-                for task in tasks_in_order(cell)
-            }
-            shared = {task: x.index.intersection(y.index) for task, (x, y) in scores.items()}
-            of_both = [task for task in scores if len(shared[task])]
-            key = {
-                **{"algorithm": algorithm, "sparsity_percent": level},
-                **{"first": first, "second": second},
-                "registered": (first, second) in REGISTERED,
-            }
-            for task in of_both:
-                x, y = (each[shared[task]].to_numpy() for each in scores[task])
-                gap = difference_interval(x, y)
-                records.append({**key, "task": task, "seeds": len(x), **vars(gap)})
-            if of_both:
-                better = [_rising(scores[task], units.get(task)) for task in of_both]
-                more = improvement(*zip(*better, strict=True))
-                seeds = min(len(shared[task]) for task in of_both)
-                records.append({**key, "task": ALL_TASKS, "seeds": seeds, **vars(more)})
+        for pair in combinations(present, 2):
+            key = {"algorithm": algorithm, "sparsity_percent": level}
+            key |= {"first": pair[0], "second": pair[1], "registered": pair in REGISTERED}
+            rising, least = [], []
+            for task in tasks_in_order(cell):
+                scores = [seed_scores(runs, task, each, level, algorithm) for each in pair]
+                x, y = scores[0].align(scores[1], join="inner")
+                if x.empty:
+                    continue
+                gap = vars(difference_interval(x.to_numpy(), y.to_numpy()))
+                records.append({**key, "task": task, "seeds": len(x), **gap})
+                sign = -1 if units.get(task) == ACTION_ERROR else 1  # of which less is better
+                rising.append([sign * each for each in scores])
+                least.append(len(x))
+            if rising:
+                more = improvement(*zip(*rising, strict=True))
+                records.append({**key, "task": ALL_TASKS, "seeds": min(least), **vars(more)})
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
     frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
     long = with_cells(frame.rename(columns={"estimate": "value"}), unit=POINTS, scale=scale)
     return in_units(long, units)
-
-
-def _rising(scores: tuple[pd.Series, ...], unit: str | None) -> tuple[pd.Series, ...]:
-    """Methods' scores, turned round where less is better."""
-    return tuple(-each for each in scores) if unit == ACTION_ERROR else scores
 
 
 def comparisons_table(long: pd.DataFrame) -> Table:
@@ -263,21 +248,13 @@ def variants_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -
         assert isinstance(names, tuple)
         algorithm, level, method = str(names[0]), float(str(names[1])), str(names[2])
         for task in tasks_in_order(cell):
-            own, other = (
-                seed_scores(frame, task, method, level, algorithm) for frame in (cell, usual)
-            )
-            shared = own.index.intersection(other.index)
-            if shared.empty:
+            scores = [seed_scores(each, task, method, level, algorithm) for each in (cell, usual)]
+            own, other = scores[0].align(scores[1], join="inner")
+            if own.empty:
                 continue
-            gap = difference_interval(own[shared], other[shared])
-            records.append(
-                {
-                    **dict(zip(key, names, strict=True)),
-                    **{"task": task, "seeds": len(shared)},
-                    **{"value": own[shared].mean(), "default": other[shared].mean()},
-                    **{"gap": gap.estimate, "low": gap.low, "high": gap.high},
-                }
-            )
+            gap = difference_interval(own, other)
+            ends = (gap.estimate, gap.low, gap.high)
+            records.append((*names, task, len(own), own.mean(), other.mean(), *ends))
     columns = [*key, "task", "seeds", "value", "default", "gap", "low", "high"]
     frame = pd.DataFrame(records, columns=columns)
     return in_units(with_cells(frame, unit=NORMALISED, scale=scale), units)

@@ -8,7 +8,7 @@ from triptych.core.errors import InputError
 from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.pruning.methods import CRITERIA, PRUNED
 from triptych.rl.tasks.sweep import DEFAULT, Run, sweeps
-from triptych.rl.tasks.task import NORMALISED, PAPER, Task, task_from
+from triptych.rl.tasks.task import NORMALISED, PAPER, task_from
 
 SHOWN_PERCENT = 95
 """The sparsity of Figure 3, Table 1 and the claims."""
@@ -25,14 +25,9 @@ def task_table(tables: Tables, name: str) -> dict[str, Any]:
     return {"name": name, **{key: tables[name][key] for key in OF_TASK if key in tables[name]}}
 
 
-def tasks_of(tables: Tables) -> dict[str, Task]:
-    """Each task by its name."""
-    return {name: task_from(**task_table(tables, name)) for name in tables}
-
-
 def units_of(tables: Tables) -> dict[str, str]:
     """What the scores of those tasks are that have no references."""
-    units = {name: task.unit for name, task in tasks_of(tables).items()}
+    units = {name: task_from(**task_table(tables, name)).unit for name in tables}
     return {name: unit for name, unit in units.items() if unit != NORMALISED}
 
 

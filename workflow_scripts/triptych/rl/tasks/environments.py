@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -51,25 +51,6 @@ class Spaces:
         return self.low + (actions + 1) / 2 * (self.high - self.low)
 
 
-class Episodes(Protocol):
-    """Several episodes of one task, stepped together."""
-
-    horizon: int
-
-    @property
-    def action_size(self) -> int:
-        """Numbers in an action."""
-        ...
-
-    def reset(self, seeds: Sequence[int]) -> Array:
-        """Start all episodes, each from its seed; observations [E, S]."""
-        ...
-
-    def step(self, actions: Array, active: Flags) -> tuple[Array, Array, Flags]:
-        """Apply actions [E, A] in [-1, 1] where `active`: observations, rewards, whether ended."""
-        ...
-
-
 def spaces_of(task: Task) -> Spaces:
     """A task's sizes and bounds; a log's sizes are its file's.
 
@@ -107,7 +88,7 @@ def _of_environment(task: Task) -> Spaces:
     return Spaces(task.name, seen.shape[0], low, high, limit or HORIZON)
 
 
-def episodes_of(task: Task, count: int) -> Episodes:
+def episodes_of(task: Task, count: int) -> "Locomotion | GymnasiumEpisodes":
     """`count` episodes: the paper's tasks by our own lock-step loop, others by gymnasium's."""
     return Locomotion(task.paper, count) if task.paper else GymnasiumEpisodes(task, count)
 

@@ -89,8 +89,6 @@ class Locomotion:
     horizon = HORIZON
 
     def __init__(self, task: str, episodes: int) -> None:
-        if episodes < 1:
-            raise ValueError(f"episodes must be at least 1, not {episodes}")
         self.task = task
         self.episodes = episodes
         self._definition = TASKS[task_named(task).name]
@@ -116,15 +114,8 @@ class Locomotion:
         """Length of one action."""
         return SIZES[self.task][1]
 
-    @property
-    def max_action(self) -> float:
-        """Bound of every component of an action; the simulator clips what exceeds it."""
-        return float(self._model.actuator_ctrlrange[0, 1])
-
     def reset(self, seeds: Sequence[int]) -> Array:
         """Start all episodes where gymnasium's `reset(seed=...)` starts; observations [E, S]."""
-        if len(seeds) != self.episodes:
-            raise ValueError(f"expected {self.episodes} seeds, one an episode, got {len(seeds)}")
         return self.restart(range(self.episodes), seeds)
 
     def restart(self, episodes: Iterable[int], seeds: Sequence[int]) -> Array:

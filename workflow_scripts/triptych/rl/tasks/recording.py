@@ -94,19 +94,14 @@ def _opened(path: PathLike) -> Iterator[h5py.File]:
         with h5py.File(path, "r") as stream:
             yield stream
     except FileNotFoundError as error:
-        raise DatasetError(
-            path, "file", "an HDF5 file", "nothing there", "Correct the path in the config."
-        ) from error
+        advice = "Correct the path in the config."
+        raise DatasetError(path, "file", "an HDF5 file", "nothing there", advice) from error
     except (DatasetError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds for a damaged file
-        raise DatasetError(
-            path,
-            "file",
-            "a readable HDF5 file",
-            f"something else ({error})",
-            "Delete it and download or write it again; it may have been cut short.",
-        ) from error
+        found = f"something else ({error})"
+        advice = "Delete it and download or write it again; it may have been cut short."
+        raise DatasetError(path, "file", "a readable HDF5 file", found, advice) from error
 
 
 def _present(stream: h5py.File) -> list[str]:
@@ -117,45 +112,28 @@ def _check_layout(path: PathLike, stream: h5py.File, spaces: Spaces | None) -> N
     """Everything that can be told without reading the rows."""
     for key in _present(stream):
         if not isinstance(stream.get(key), h5py.Dataset):
-            raise DatasetError(
-                path,
-                key,
-                "a dataset of that name",
-                "the keys " + (", ".join(sorted(stream)) or "(none)"),
-                f"D4RL's layout has {', '.join(REQUIRED)} and timeouts: rename or add {key}.",
-            )
+            found = "the keys " + (", ".join(sorted(stream)) or "(none)")
+            advice = f"D4RL's layout has {', '.join(REQUIRED)} and timeouts: rename or add {key}."
+            raise DatasetError(path, key, "a dataset of that name", found, advice)
         _check_shape_and_dtype(path, stream[key], key, stream["observations"].shape)
     claimed = sum(stream[key].nbytes for key in _present(stream))
     there = Path(path).stat().st_size
     if claimed > LARGEST_RATIO * there:
-        raise DatasetError(
-            path,
-            "file",
-            f"data that fit into its {there} bytes",
-            f"datasets that claim {claimed} bytes",
-            "They were announced and never written: write or download the file again.",
-        )
+        found = f"datasets that claim {claimed} bytes"
+        advice = "They were announced and never written: write or download the file again."
+        raise DatasetError(path, "file", f"data that fit into its {there} bytes", found, advice)
     rows = len(stream["observations"])
     if rows < 2:
-        raise DatasetError(
-            path,
-            "observations",
-            "at least 2 rows",
-            f"{rows} rows",
-            "Record more steps: a transition needs a next observation.",
-        )
+        advice = "Record more steps: a transition needs a next observation."
+        raise DatasetError(path, "observations", "at least 2 rows", f"{rows} rows", advice)
     if spaces is not None:
         task = spaces.task
         sizes = {"observations": spaces.observation_size, "actions": spaces.action_size}
         for key, size in sizes.items():
             if size not in (None, stream[key].shape[1]):
-                raise DatasetError(
-                    path,
-                    key,
-                    f"{size} columns for {task}",
-                    f"{stream[key].shape[1]} columns",
-                    f"Give a file of {task}, or name the task that the file is of.",
-                )
+                found = f"{stream[key].shape[1]} columns"
+                advice = f"Give a file of {task}, or name the task that the file is of."
+                raise DatasetError(path, key, f"{size} columns for {task}", found, advice)
 
 
 def _check_shape_and_dtype(
@@ -163,13 +141,10 @@ def _check_shape_and_dtype(
 ) -> None:
     dimensions = 2 if key in MATRICES else 1
     if dataset.ndim != dimensions:
-        raise DatasetError(
-            path,
-            key,
-            f"{dimensions} dimension{'s' if dimensions > 1 else ''}",
-            f"shape {dataset.shape}",
-            "Write one row a step: [N, size] for observations and actions, else [N].",
-        )
+        expected = f"{dimensions} dimension{'s' if dimensions > 1 else ''}"
+        found = f"shape {dataset.shape}"
+        advice = "Write one row a step: [N, size] for observations and actions, else [N]."
+        raise DatasetError(path, key, expected, found, advice)
     if key in FLAGS:
         expected, right = "bool (or 0 and 1 as integers)", dataset.dtype.kind in "biu"
     else:
@@ -178,21 +153,15 @@ def _check_shape_and_dtype(
         advice = f"Convert {key} before writing the file."
         raise DatasetError(path, key, expected, f"dtype {dataset.dtype}", advice)
     if len(dataset) != observations_shape[0]:
-        raise DatasetError(
-            path,
-            key,
-            f"{observations_shape[0]} rows, as many as observations",
-            f"{len(dataset)} rows",
-            "All keys describe the same steps: write them with one length.",
-        )
+        expected = f"{observations_shape[0]} rows, as many as observations"
+        found = f"{len(dataset)} rows"
+        advice = "All keys describe the same steps: write them with one length."
+        raise DatasetError(path, key, expected, found, advice)
     if key == "next_observations" and dataset.shape != observations_shape:
-        raise DatasetError(
-            path,
-            key,
-            f"{observations_shape[1]} columns, as many as observations",
-            f"{dataset.shape[1]} columns",
-            "Write what was observed after each step, or leave the key out.",
-        )
+        expected = f"{observations_shape[1]} columns, as many as observations"
+        found = f"{dataset.shape[1]} columns"
+        advice = "Write what was observed after each step, or leave the key out."
+        raise DatasetError(path, key, expected, found, advice)
 
 
 def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any]:
@@ -201,13 +170,9 @@ def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any
         flags = dataset[:]
         if flags.dtype != np.bool_:
             if not np.isin(flags, (0, 1)).all():
-                raise DatasetError(
-                    path,
-                    key,
-                    "0 and 1 only",
-                    f"values from {flags.min()} to {flags.max()}",
-                    f"Write {key} as booleans.",
-                )
+                found = f"values from {flags.min()} to {flags.max()}"
+                advice = f"Write {key} as booleans."
+                raise DatasetError(path, key, "0 and 1 only", found, advice)
             flags = flags.astype(np.bool_)
         return np.asarray(flags)
     # Read as float32 at once: a float64 copy of a million rows is never held.
@@ -218,13 +183,9 @@ def _read_column(path: PathLike, dataset: h5py.Dataset, key: str) -> NDArray[Any
     finite = np.isfinite(sums)
     if not finite.all():
         first = int(np.flatnonzero(~finite)[0])
-        raise DatasetError(
-            path,
-            key,
-            "finite numbers",
-            f"NaN or infinity in {int((~finite).sum())} rows, first in row {first}",
-            "Remove the episodes that hold these rows (a simulation that blew up, perhaps).",
-        )
+        found = f"NaN or infinity in {int((~finite).sum())} rows, first in row {first}"
+        advice = "Remove the episodes that hold these rows (a simulation that blew up, perhaps)."
+        raise DatasetError(path, key, "finite numbers", found, advice)
     return np.asarray(values)
 
 
@@ -237,14 +198,13 @@ def _narrowed(path: PathLike, actions: Floats, spaces: Spaces | None) -> Floats:
         outside = ((actions < low - slack) | (actions > high + slack)).any(axis=1)
         first = int(np.flatnonzero(beyond)[0])
         bounds = [float(np.broadcast_to(bound, beyond.shape)[first]) for bound in (low, high)]
-        raise DatasetError(
-            path,
-            "actions",
-            f"numbers in [{bounds[0]:g}, {bounds[1]:g}]",
+        expected = f"numbers in [{bounds[0]:g}, {bounds[1]:g}]"
+        found = (
             f"{actions.min():.3g} to {actions.max():.3g} in {int(outside.sum())} rows, first in "
-            f"row {int(np.flatnonzero(outside)[0])}",
-            "Clip them if the simulation clipped them too, or scale them to the task's range.",
+            f"row {int(np.flatnonzero(outside)[0])}"
         )
+        advice = "Clip them if the simulation clipped them too, or scale them to the task's range."
+        raise DatasetError(path, "actions", expected, found, advice)
     return spaces.narrowed(actions) if spaces else actions
 
 

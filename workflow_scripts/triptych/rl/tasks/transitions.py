@@ -116,13 +116,10 @@ def read_transitions(path: PathLike) -> Transitions:
         held = {key.removeprefix(STORED): arrays.pop(key) for key in own}
         return Transitions(**arrays, validation=Validation(**held) if held else None)
     except (SafetensorError, OSError, TypeError) as error:
-        raise DatasetError(
-            path,
-            "file",
-            "transitions that rule rl_prepare wrote",
-            f"something else ({error})",
-            "Delete it to have it made again.",
-        ) from error
+        expected = "transitions that rule rl_prepare wrote"
+        found = f"something else ({error})"
+        advice = "Delete it to have it made again."
+        raise DatasetError(path, "file", expected, found, advice) from error
 
 
 def chosen_episodes(episodes: int, share: float) -> NDArray[np.int64]:
@@ -143,23 +140,19 @@ def hold_out(path: PathLike, recording: Recording, share: float) -> tuple[Record
     starts = np.concatenate([[0], ends[:-1] + 1])
     chosen = chosen_episodes(len(ends), share)
     if len(chosen) == len(ends):
-        raise DatasetError(
-            path,
-            "timeouts",
-            f"episodes enough to hold {share:g} of them out",
-            f"{len(ends)}",
-            "Mark the last step of every episode, or cut the log into several.",
-        )
+        expected = f"episodes enough to hold {share:g} of them out"
+        found = f"{len(ends)}"
+        advice = "Mark the last step of every episode, or cut the log into several."
+        raise DatasetError(path, "timeouts", expected, found, advice)
     lengths = ends - starts + 1
     rows = np.repeat(np.isin(np.arange(len(ends)), chosen), lengths)
     held = Validation(
         recording.observations[rows], recording.actions[rows], np.cumsum(lengths[chosen]) - 1
     )
     if held.variance() == 0:
-        raise DatasetError(
-            path, "actions", "actions that vary", "one action alone in all held-out episodes",
-            "There is nothing to predict: log what the robot was told to do.",
-        )  # fmt: skip
+        found = "one action alone in all held-out episodes"
+        advice = "There is nothing to predict: log what the robot was told to do."
+        raise DatasetError(path, "actions", "actions that vary", found, advice)
     kept: dict[str, Any] = {
         key: None if value is None else value[~rows] for key, value in vars(recording).items()
     }
@@ -204,13 +197,10 @@ def prepare(
         recording, held = hold_out(source_path, recording, task.validation)
     transitions = replace(q_learning_transitions(recording), validation=held)
     if len(transitions.rewards) == 0:
-        raise DatasetError(
-            source_path,
-            "timeouts",
-            "at least one row that is not a time-out",
-            "time-outs only",
-            "Mark only the steps at which the time limit cut an episode.",
-        )
+        expected = "at least one row that is not a time-out"
+        found = "time-outs only"
+        advice = "Mark only the steps at which the time limit cut an episode."
+        raise DatasetError(source_path, "timeouts", expected, found, advice)
     write_transitions(transitions_path, transitions)
     summary = dataset_summary(recording, task, source, Path(source_path).name, held)
     write_csv(summary, table_path)

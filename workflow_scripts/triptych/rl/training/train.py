@@ -2,7 +2,8 @@
 
 import logging
 import math
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -18,10 +19,14 @@ from triptych.core.oom_retry import OomRetry
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
-from triptych.rl.algorithms.networks import Noise, Parameters
+from triptych.rl.acting.stored_policy import Policies
+from triptych.rl.algorithms.networks import MAX_ACTION, Noise, Parameters, initialise
 from triptych.rl.algorithms.observations import SCALE, SHIFT, Scaling, folded
-from triptych.rl.algorithms.registry import Algorithm
+from triptych.rl.algorithms.registry import Algorithm, Widths
 from triptych.rl.algorithms.sampling import DeviceData, Draws
+from triptych.rl.tasks.environments import spaces_of
+from triptych.rl.tasks.sweep import keys_of
+from triptych.rl.tasks.transitions import read_transitions
 from triptych.rl.training.changing_masks import ChangingMasks
 from triptych.rl.training.diverged_runs import DivergedRuns
 from triptych.rl.training.learner import Learner, StepSettings
@@ -85,15 +90,7 @@ def train(
     loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
     if not loop.restore(device):
         checkpoint.save(run.state())  # what a run that diverges early goes back to
-    draws = Draws(
-        run.seeds,
-        len(data),
-        data.actions.shape[1],
-        steps.batch,
-        algorithm,
-        device,
-        data.rewards.dtype,
-    )
+    draws = Draws(run.seeds, data, steps.batch, algorithm)
     update = update_stepper(learner, data, draws, training.precision)
 
     def take_step() -> None:
@@ -187,13 +184,8 @@ class _Stack:
         if self._scaling:
             parameters = folded(parameters, self._scaling)
         for algorithm in self._training.algorithms:
-            frame = evaluate(
-                algorithm,
-                parameters,
-                self.seeds,
-                self._evaluation,
-                interrupted=lambda: self._stop.reason,
-            )
+            stopped = lambda: self._stop.reason  # noqa: E731
+            frame = evaluate(algorithm, parameters, self.seeds, self._evaluation, stopped)
             if frame is None:
                 raise Interrupted(self._stop.reason)
             unscored = frame["policy"].isin(self._diverged.seen)
@@ -310,3 +302,52 @@ def _named(frame: pd.DataFrame, keys: pd.DataFrame) -> pd.DataFrame:
         frame = frame.assign(policy=frame.groupby("update").cumcount())
     named = keys.loc[frame["policy"]].reset_index(drop=True)
     return pd.concat([named, frame.drop(columns="policy").reset_index(drop=True)], axis=1)
+
+
+def train_stack(
+    rows: pd.DataFrame,
+    transitions: str | os.PathLike[str],
+    masks: Mapping[str, np.ndarray],
+    widths: Widths,
+    steps: StepSettings,
+    training: TrainingSettings,
+    evaluation: EvaluationSettings,
+    device: torch.device,
+    checkpoint: Checkpoint,
+    stop: Stop,
+    scope: str,
+) -> TrainedStack:
+    """Train a stack of runs from their own initialisations and masks, [K, in, out] by name."""
+    stored = read_transitions(transitions)
+    sizes = stored.observations.shape[1], stored.actions.shape[1]
+    seeds = [int(seed) for seed in rows["seed"]]
+    fresh = initialise(widths, *sizes, seeds, type(training.algorithms[0]))
+    all_dense = bool((rows["method"] == "dense").all())
+    return train(
+        rows,
+        {name: value.to(device) for name, value in fresh.items()},
+        {} if all_dense else {n: torch.as_tensor(mask).to(device) for n, mask in masks.items()},
+        DeviceData(stored, device, torch.float32),
+        steps,
+        training,
+        replace(evaluation, validation=stored.validation),
+        checkpoint,
+        stop,
+        scope,
+    )
+
+
+def policies_of(
+    rows: pd.DataFrame,
+    trained: TrainedStack,
+    training: TrainingSettings,
+    evaluation: EvaluationSettings,
+) -> Policies:
+    """The trained networks with all that is needed to let them act."""
+    algorithm = training.algorithms[0]
+    settings: dict[str, Any] = {"algorithm": algorithm.name, "max_action": MAX_ACTION}
+    settings |= algorithm.stored(evaluation.candidates)
+    spaces = spaces_of(evaluation.task)
+    if spaces.scaled:  # what a policy gives lies in [-1, 1], and stands for these bounds
+        settings |= {"action_low": spaces.low.tolist(), "action_high": spaces.high.tolist()}
+    return Policies(trained.arrays, [keys_of(row) for row in rows.to_dict("records")], settings)
