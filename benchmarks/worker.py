@@ -1,11 +1,16 @@
-"""A process that is asked and answers, one line of JSON at a time: each side of a bench is one."""
+"""What every bench needs: a process that is asked and answers in JSON, clocks and ratios."""
 
 import json
 import os
+import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+import torch
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = os.pathsep.join([str(ROOT), str(ROOT / "workflow_scripts")])
@@ -41,3 +46,25 @@ class Worker:
         if not answer:
             raise RuntimeError(f"the worker ended while it ran {task}")
         return json.loads(answer)
+
+
+def ratios(plain: Sequence[float], ours: Sequence[float], name: str = "ratio") -> dict[str, float]:
+    """Seconds of plain code over ours, each within a round: median, minimum and maximum."""
+    found = [base / own for base, own in zip(plain, ours, strict=True)]
+    chosen = (("", statistics.median(found)), ("_minimum", min(found)), ("_maximum", max(found)))
+    return {f"{name}{suffix}": round(value, 3) for suffix, value in chosen}
+
+
+def seconds_of(call: Callable[[], object], device: torch.device) -> float:
+    """How long a call takes, what it launched on a GPU included."""
+    synchronise(device)
+    began = time.perf_counter()
+    call()
+    synchronise(device)
+    return time.perf_counter() - began
+
+
+def synchronise(device: torch.device) -> None:
+    """Wait for what was launched on a GPU."""
+    if device.type == "cuda":
+        torch.cuda.synchronize()

@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 import torch
 
-from benchmarks.audio.loading import FILES, SHARDS, clips_per_second
 from benchmarks.audio.worker import PLAIN_SIDES, SEGMENT_SECONDS
-from benchmarks.worker import Worker
+from benchmarks.worker import Worker, ratios
 from triptych.core.device import choose_device, describe_device
 
 logger = logging.getLogger(__name__)
@@ -34,28 +33,25 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
 
     settings: `audio` of config.yaml. The tasks, with published sizes and random weights:
     forward (of one segment, for each of `models`), step (a training step of the audio side with
-    `batch` segments and the report's patchout and masks, text embeddings given), embedding (`clips`
-    clips of 15 to 30 s: `captions` times each, padded, on the plain side, once each on ours) and
-    loader (one process; `files` clips).
+    `batch` segments and the report's patchout and masks, text embeddings given) and embedding
+    (`clips` clips of 15 to 30 s: `captions` times each, padded, on the plain side, once each on
+    ours).
 
-    Columns: what, model, size, precision (for the loader the kind of shard and the files that it
-    is compared with), seconds_plain and seconds_ours (median over rounds; for the loader of one
-    clip), ratio (median), ratio_minimum, ratio_maximum (plain over ours within a round),
-    ahead (of forward and embedding: the fastest plain side of a round over ours, median),
-    clips_per_second_plain, clips_per_second (embedding and loader), device, threads. The rows of
-    OTHERS, by their names under `precision`, have their own seconds in the place of ours.
+    Columns: what, model, size, precision, seconds_plain and seconds_ours (median over rounds),
+    ratio (median), ratio_minimum, ratio_maximum (plain over ours within a round), ahead (of forward
+    and embedding: the fastest plain side of a round over ours, median), clips_per_second_plain,
+    clips_per_second (of embedding), device, threads. The rows of OTHERS, by their names under
+    `precision`, have their own seconds in the place of ours.
     """
     chosen = choose_device(device)
-    rounds = settings["rounds"]
-    rows = list(compared(tasks_of(settings), settings["precisions"], rounds, chosen, threads))
-    rows += _loading(settings["files"], rounds)
-    table = pd.DataFrame(rows)
+    precisions, rounds = settings["precisions"], settings["rounds"]
+    table = pd.DataFrame(compared(tasks_of(settings), precisions, rounds, chosen, threads))
     table["device"], table["threads"] = describe_device(chosen), threads
     return table
 
 
 def tasks_of(settings: dict[str, Any]) -> list[Task]:
-    """The tasks but the loader, as `bench` describes them."""
+    """The tasks, as `bench` describes them."""
     step, first = settings["step"], settings["models"][0]
     split = {"clips": settings["clips"], "captions": settings["captions"]}
     return [
@@ -104,51 +100,20 @@ def _compare(task: Task, workers: dict[str, Worker], rounds: int) -> list[dict[s
     plain = measured.pop(PLAIN)
     rows = []
     for precision, ours in measured.items():
-        row = {
+        row: dict[str, Any] = {
             "what": what,
             "model": model,
             "size": " ".join(f"{key}={value}" for key, value in size.items()),
             "precision": precision,
-            **_ratios(plain, ours),
+            "seconds_plain": statistics.median(plain),
+            "seconds_ours": statistics.median(ours),
+            **ratios(plain, ours),
         }
         if what in INFERENCE and precision not in OTHERS:
-            row["ahead"] = _ratios(fastest, ours)["ratio"]
+            row["ahead"] = ratios(fastest, ours)["ratio"]
         if what == "embedding":
             row["clips_per_second_plain"] = round(size["clips"] / row["seconds_plain"], 3)
             row["clips_per_second"] = round(size["clips"] / row["seconds_ours"], 3)
         rows.append(row)
         logger.info("%s", row)
     return rows
-
-
-def _loading(files: int, rounds: int) -> list[dict[str, Any]]:
-    measured = clips_per_second(files, rounds)
-    rows = []
-    for kind in SHARDS:
-        for suffix in FILES:
-            plain, ours = measured[f"{suffix} files"], measured[f"{kind} shards"]
-            rows.append(
-                {
-                    "what": "loader",
-                    "model": "",
-                    "size": f"files={files}",
-                    "precision": f"{kind} shards, {suffix} files",
-                    **_ratios([1 / rate for rate in plain], [1 / rate for rate in ours]),
-                    "clips_per_second_plain": round(statistics.median(plain), 1),
-                    "clips_per_second": round(statistics.median(ours), 1),
-                }
-            )
-            logger.info("%s", rows[-1])
-    return rows
-
-
-def _ratios(plain: Sequence[float], ours: Sequence[float]) -> dict[str, Any]:
-    """Medians over rounds; ratios within a round."""
-    ratios = [base / own for base, own in zip(plain, ours, strict=True)]
-    return {
-        "seconds_plain": statistics.median(plain),
-        "seconds_ours": statistics.median(ours),
-        "ratio": round(statistics.median(ratios), 3),
-        "ratio_minimum": round(min(ratios), 3),
-        "ratio_maximum": round(max(ratios), 3),
-    }

@@ -6,11 +6,9 @@ of weights (or PyTorch's own), and evaluation as in the report's code. Shares no
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import soundfile
-import soxr
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
@@ -218,23 +216,6 @@ def embed_split(
             waveforms = torch.from_numpy(padded).to(device)
             parts.append(model(waveforms, [len(clip) for clip in batch]).cpu())
     return torch.cat(parts)[::captions]
-
-
-def decode(path: str) -> NDArray[np.float32]:
-    """A sound file as mono at 32 kHz."""
-    samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
-    return soxr.resample(samples.mean(1), rate, RATE)
-
-
-def decoded_batches(
-    paths: Sequence[str], batch: int, order: Sequence[int]
-) -> Iterator[tuple[Tensor, list[int]]]:
-    """Waveforms [batch, longest] and their lengths, each file decoded when its turn comes."""
-    for first in range(0, len(order), batch):
-        clips = [decode(paths[index]) for index in order[first : first + batch]]
-        longest = max(map(len, clips))
-        padded = np.stack([np.pad(clip, (0, longest - len(clip))) for clip in clips])
-        yield torch.from_numpy(padded), [len(clip) for clip in clips]
 
 
 def published(state: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -8,12 +8,10 @@ first call is not measured.
 
 import json
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -21,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks.audio import plain
+from benchmarks.worker import seconds_of
 from triptych.audio.embedding import embed_clips
 from triptych.audio.models.audio_encoders import PUBLISHED
 from triptych.audio.models.mel import LogMel
@@ -291,26 +290,12 @@ def main(side: str, wanted: str) -> None:
                     raise
                 print(f"{side}: {name} can't be compiled: {error}", file=sys.stderr)
                 ready[line] = _impossible
-        print(json.dumps(_seconds(ready[line], device)), flush=True)
+        call = ready[line]
+        print(json.dumps(None if call is _impossible else seconds_of(call, device)), flush=True)
 
 
 def _impossible() -> object:
     """In the place of what can't be compiled."""
-
-
-def _seconds(call: Callable[[], Any], device: torch.device) -> float | None:
-    if call is _impossible:
-        return None
-
-    def synchronise() -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-
-    synchronise()
-    began = time.perf_counter()
-    call()
-    synchronise()
-    return time.perf_counter() - began
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pandas as pd
 import torch
 
 from benchmarks.rl.plain import PlainBCQ
+from benchmarks.worker import ratios, synchronise
 from triptych.core.device import describe_device
 from triptych.rl.algorithms.networks import PAPER_WIDTHS, Batch, Noise, initialise
 from triptych.rl.algorithms.registry import Bcq
@@ -72,7 +73,6 @@ def bench(
     base = measured[PLAIN, 1, "float32"]
     records = []
     for (compared, k, precision), rates in measured.items():
-        ratios = [rate / plain_rate for rate, plain_rate in zip(rates, base, strict=True)]
         records.append(
             {
                 "compared": compared,
@@ -81,9 +81,7 @@ def bench(
                 "precision": precision,
                 "threads": torch.get_num_threads(),
                 "updates_per_second": round(statistics.median(rates), 2),
-                "ratio": round(statistics.median(ratios), 3),
-                "ratio_minimum": round(min(ratios), 3),
-                "ratio_maximum": round(max(ratios), 3),
+                **ratios(rates, base),
             }
         )
         logger.info("%s", records[-1])
@@ -91,20 +89,18 @@ def bench(
 
 
 def _steps_per_second(step: Callable[[int], object], seconds: float, device: torch.device) -> float:
-    def synchronise() -> None:
-        if device.type == "cuda":
-            torch.cuda.synchronize()
-
     for update in range(2):
         step(update)
-    synchronise()
+    synchronise(device)
     began, steps = time.perf_counter(), 0
     while time.perf_counter() - began < seconds:
         step(steps)
         steps += 1
         if steps % 10 == 0:
-            synchronise()  # else a GPU's queue would take steps for done that are only launched
-    synchronise()
+            synchronise(
+                device
+            )  # else a GPU's queue would take steps for done that are only launched
+    synchronise(device)
     return steps / (time.perf_counter() - began)
 
 

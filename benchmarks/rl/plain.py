@@ -94,12 +94,7 @@ class PlainBCQ:
     """One BCQ agent with the reference's update; maximal action 1."""
 
     def __init__(
-        self,
-        observation: int,
-        action: int,
-        widths: Widths,
-        settings: Bcq,
-        steps: StepSettings,
+        self, observation: int, action: int, widths: Widths, settings: Bcq, steps: StepSettings
     ) -> None:
         self.settings, self.tau = settings, steps.tau
         self.actor = Actor(observation, action, widths, settings.phi)
@@ -163,9 +158,6 @@ class PlainBCQ:
         actor_loss.backward()
         actor_optimiser.step()
 
-        for module, moving in (
-            (self.critic, self.critic_target),
-            (self.actor, self.actor_target),
-        ):
+        for module, moving in ((self.critic, self.critic_target), (self.actor, self.actor_target)):
             for value, slow in zip(module.parameters(), moving.parameters(), strict=True):
                 slow.data.copy_(self.tau * value.data + (1 - self.tau) * slow.data)

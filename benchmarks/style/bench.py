@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from benchmarks.worker import Worker
+from benchmarks.worker import Worker, ratios
 from triptych.core.device import choose_device, describe_device
 
 logger = logging.getLogger(__name__)
@@ -96,12 +96,7 @@ def _figures(
         if side in measured and "trouble" not in measured[side][0]
     }
     fastest = [min(of_round) for of_round in zip(*plain.values(), strict=True)]
-    for name, bases in (("ratio", plain[PLAIN]), ("ahead", fastest)):
-        ratios = [base / each for base, each in zip(bases, seconds, strict=True)]
-        figures[name] = round(statistics.median(ratios), 3)
-        figures[f"{name}_minimum"] = round(min(ratios), 3)
-        figures[f"{name}_maximum"] = round(max(ratios), 3)
-    return figures
+    return figures | ratios(plain[PLAIN], seconds) | ratios(fastest, seconds, "ahead")
 
 
 def large_photograph(width: int, threads: int) -> list[dict[str, Any]]:

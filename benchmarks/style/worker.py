@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ import torch
 from benchmarks.style.inputs import DEVICE
 from benchmarks.style.ours import Ours
 from benchmarks.style.plain_sides import Plain
+from benchmarks.worker import seconds_of
 from triptych.core.memory import keep_freed_memory, peak_memory
 
 SIDES: dict[str, Plain | Ours] = {
@@ -62,7 +62,7 @@ class Bench:
                 if not (isinstance(self._side, Plain) and self._side.compiled):
                     raise
                 return {"trouble": _said(problem)}
-        seconds = [_seconds(self._call) for _ in range(repeats)]
+        seconds = [seconds_of(self._call, DEVICE) for _ in range(repeats)]
         peak = peak_memory()
         if DEVICE.type == "cuda":
             peak = torch.cuda.max_memory_allocated()
@@ -72,18 +72,8 @@ class Bench:
         self._key, self._call, self._first = None, lambda: None, None
         self._call = getattr(self._side, name)(size, width)
         if name != "image" and (name != "large" or DEVICE.type == "cuda"):
-            self._first = _seconds(self._call)
+            self._first = seconds_of(self._call, DEVICE)
         self._key = (name, size, width)
-
-
-def _seconds(call: Callable[[], object]) -> float:
-    if DEVICE.type == "cuda":
-        torch.cuda.synchronize()
-    began = time.perf_counter()
-    call()
-    if DEVICE.type == "cuda":
-        torch.cuda.synchronize()
-    return time.perf_counter() - began
 
 
 def _said(problem: Exception) -> str:

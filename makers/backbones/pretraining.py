@@ -171,12 +171,7 @@ class Trainee(torch.nn.Module):
         self.heads = torch.nn.ModuleDict()
         for name, layer in architecture.convolutions.items():
             self.convolutions[name] = torch.nn.Conv2d(
-                layer.inputs,
-                layer.outputs,
-                layer.kernel,
-                layer.stride,
-                layer.padding,
-                bias=False,
+                layer.inputs, layer.outputs, layer.kernel, layer.stride, layer.padding, bias=False
             )
             self.norms[name] = torch.nn.BatchNorm2d(layer.outputs)
         for layer_name in contrast_at:

@@ -245,14 +245,9 @@ class Trainer:
     def expert(self) -> Expert:
         """The policy's mean as it stands, the standardisation folded into its first layer."""
         linears = [layer for layer in self.policy if isinstance(layer, nn.Linear)]
-        weights = {
-            layer: linear.weight.detach().double().numpy()
-            for layer, linear in zip(LAYERS, linears, strict=True)
-        }
-        biases = {
-            layer: linear.bias.detach().double().numpy()
-            for layer, linear in zip(LAYERS, linears, strict=True)
-        }
+        pairs = list(zip(LAYERS, linears, strict=True))
+        weights = {layer: each.weight.detach().double().numpy() for layer, each in pairs}
+        biases = {layer: each.bias.detach().double().numpy() for layer, each in pairs}
         first = LAYERS[0]
         weights[first] = weights[first] / self.observed.scale
         biases[first] = biases[first] - weights[first] @ self.observed.mean
@@ -316,15 +311,10 @@ class Trainer:
         arrays = {name: each.numpy().copy() for name, each in state["arrays"].items()}
         self.observations = self.simulation.restore(arrays["simulation"])
         self.discounted, self.lengths = arrays["discounted"], arrays["lengths"]
-        self.observed.mean, self.observed.variance = (
-            arrays["observed mean"],
-            arrays["observed variance"],
-        )
-        self.returned.mean, self.returned.variance = (
-            arrays["returned mean"],
-            arrays["returned variance"],
-        )
-        self.observed.count, self.returned.count = state["counts"]
+        moments = (("observed", self.observed), ("returned", self.returned))
+        for (name, each), count in zip(moments, state["counts"], strict=True):
+            each.mean, each.variance = arrays[f"{name} mean"], arrays[f"{name} variance"]
+            each.count = count
         self.first_error = state["first error"]
         kept = {name: each.numpy().copy() for name, each in state["kept"].items()}
         self.kept = Expert(

@@ -59,11 +59,7 @@ def _mountains(generator: np.random.Generator, sheet: np.ndarray, near: float) -
 
 
 def _stroke(
-    canvas: Canvas,
-    generator: np.random.Generator,
-    points: np.ndarray,
-    width: float,
-    dark: float,
+    canvas: Canvas, generator: np.random.Generator, points: np.ndarray, width: float, dark: float
 ) -> None:
     """A stroke of the brush along points [n, 2]: broad first, thin and dry in the end."""
     t = np.linspace(0, 1, len(points))

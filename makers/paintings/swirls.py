@@ -33,14 +33,7 @@ SKY = np.array(
     float,
 )
 GLOW = np.array(
-    [
-        (255, 250, 214),
-        (255, 226, 92),
-        (250, 184, 36),
-        (246, 226, 130),
-        (150, 196, 196),
-    ],
-    float,
+    [(255, 250, 214), (255, 226, 92), (250, 184, 36), (246, 226, 130), (150, 196, 196)], float
 )
 LAND = np.array([(8, 14, 34), (16, 38, 66), (22, 66, 92), (44, 104, 96), (104, 140, 88)], float)
 TREE = np.array([(8, 12, 14), (18, 34, 26), (42, 56, 30), (92, 70, 32)], float)
@@ -226,11 +219,7 @@ def paint_swirls(canvas: Canvas, generator: np.random.Generator) -> None:
 
 
 def _lay(
-    canvas: Canvas,
-    relief: Canvas,
-    generator: np.random.Generator,
-    scene: Scene,
-    layer: Strokes,
+    canvas: Canvas, relief: Canvas, generator: np.random.Generator, scene: Scene, layer: Strokes
 ) -> None:
     """One layer of strokes, in random order."""
     rows, columns = scene.calm.shape

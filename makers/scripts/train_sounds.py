@@ -17,13 +17,12 @@ with job(snakemake):
     precision = choose_precision(settings["training"]["precision"], device, "unscaled")
     training = {**settings["training"], "precision": precision}
     made_for = fingerprint({**dict(params.items()), "training": training}, [])
-    stop = StopRequest(scheduler_limit(snakemake.resources.get("runtime")))
     sounds, scenes = (Path(params.checkpoint) / name for name in ("pool", "scenes"))
-    write_pool(sounds, PoolSettings(**settings["sounds"]), made_for, lambda: stop.reason)
+    write_pool(sounds, PoolSettings(**settings["sounds"]), made_for)
     pool = Pool(sounds)
     mixer = Mixer(pool, frames_of(settings))
     seed = settings["sounds"]["seed"]
-    write_measured(scenes, mixer, settings["scenes"], seed, made_for, lambda: stop.reason)
+    write_measured(scenes, mixer, settings["scenes"], seed, made_for)
     learned = learn(
         settings,
         Measured(scenes, settings["scenes"]),
@@ -31,6 +30,6 @@ with job(snakemake):
         LearningSettings(**training),
         device,
         Checkpoint(params.checkpoint, made_for),
-        stop,
+        StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
     write_learned(Path(snakemake.output[0]).parent, learned, {**settings, "training": training})

@@ -33,11 +33,12 @@ def call(
     tilt: float = -5.0,
     breath: float = 0.05,
     shape: float = 0.4,
+    drive: float = 0.0,
 ) -> Sound:
     """One call, unit peak: a glottis or syrinx through resonances.
 
     pitch: hertz, evenly over the call; rough: how deep and how fast it is broken (hertz);
-    breath: noise through the same resonances.
+    breath: noise through the same resonances; drive: how much it is overdriven, 0 for not at all.
     """
     n = samples(length)
     f0 = curve(n, *pitch) * (1 + 0.01 * wander(draw, n, 20, -1, 1))
@@ -48,7 +49,8 @@ def call(
         )
     air = resonate(noise(draw, n), [(float(np.mean(f)), b, g) for f, b, g in formants])
     made = made / max(np.abs(made).max(), 1e-9) + breath * air / max(np.abs(air).max(), 1e-9)
-    return made * hump(n, shape)
+    made = made * hump(n, shape)
+    return np.tanh(drive * made) if drive else made
 
 
 def glide(draw: Draw, n: int, *values: float) -> Sound:
@@ -68,10 +70,11 @@ def dog_barking(draw: Draw) -> Sound:
             (glide(draw, n, 1100 * size, 1800 * size, 1300 * size), 350, 0.8),
             (3000 * size, 700, 0.3),
         ]
+        pitch = (0.7 * base, 1.1 * base, 0.6 * base)
         made = call(
             draw,
             length,
-            (0.7 * base, 1.1 * base, 0.6 * base),
+            pitch,
             formants,
             (hard, draw.between(60, 140)),
             -4,
@@ -96,14 +99,9 @@ def howling(draw: Draw) -> Sound:
     def howl() -> Sound:
         length = draw.between(0.2, 0.6) if short else draw.between(1.2, 3.5)
         top = base * (2 if short else 1)
-        return call(
-            draw,
-            length,
-            (0.7 * top, 1.1 * top, top, 0.95 * top, 0.6 * top),
-            [(700, 250, 1), (1400, 400, 0.4), (2800, 600, 0.1)],
-            tilt=-9,
-            breath=0.03,
-        )
+        formants = [(700, 250, 1), (1400, 400, 0.4), (2800, 600, 0.1)]
+        pitch = (0.7 * top, 1.1 * top, top, 0.95 * top, 0.6 * top)
+        return call(draw, length, pitch, formants, tilt=-9, breath=0.03)
 
     return events(draw, spells(draw, draw.n, (1, 4), (0.5, 2)), howl)
 
@@ -114,17 +112,17 @@ def growling(draw: Draw) -> Sound:
 
     def growl() -> Sound:
         base = draw.scale(45, 160)
-        return np.tanh(
-            2
-            * call(
-                draw,
-                draw.between(0.7, 2.8),
-                (0.8 * base, 1.2 * base, base, 0.7 * base),
-                [(400 * size, 200, 1), (900 * size, 350, 0.7), (2200 * size, 900, 0.25)],
-                (0.9, draw.between(18, 45)),
-                -4,
-                draw.between(0.2, 0.9),
-            )
+        formants = [(400 * size, 200, 1), (900 * size, 350, 0.7), (2200 * size, 900, 0.25)]
+        pitch = (0.8 * base, 1.2 * base, base, 0.7 * base)
+        return call(
+            draw,
+            draw.between(0.7, 2.8),
+            pitch,
+            formants,
+            (0.9, draw.between(18, 45)),
+            -4,
+            draw.between(0.2, 0.9),
+            drive=2,
         )
 
     return events(draw, spells(draw, draw.n, (1, 3), (1, 2.5)), growl)
@@ -142,10 +140,11 @@ def cat_meowing(draw: Draw) -> Sound:
             (glide(draw, n, 1700 * size, 1500 * size, 1100 * size, 800 * size), 250, 0.8),
             (3800 * size, 600, 0.2),
         ]
+        pitch = (0.85 * base, 1.15 * base, 1.1 * base, 0.95 * base, 0.7 * base)
         return call(
             draw,
             length,
-            (0.85 * base, 1.15 * base, 1.1 * base, 0.95 * base, 0.7 * base),
+            pitch,
             formants,
             (draw.between(0, 0.4), draw.between(25, 60)),
             -5,
@@ -193,10 +192,11 @@ def cow(draw: Draw) -> Sound:
             (2700 * size, 400, 0.3),
             (4000 * size, 700, 0.15),
         ]
+        pitch = (0.7 * base, base, 1.1 * base, 1.05 * base, 0.75 * base)
         return call(
             draw,
             length,
-            (0.7 * base, base, 1.1 * base, 1.05 * base, 0.75 * base),
+            pitch,
             formants,
             (draw.between(0, 0.5), draw.between(20, 50)),
             -3,
@@ -215,21 +215,14 @@ def bleating(draw: Draw) -> Sound:
         base, length = draw.scale(130, 500), draw.between(0.45, 1.4)
         n = samples(length)
         shake = 1 - draw.between(0.35, 0.75) * (0.5 + 0.5 * sine(draw.between(6.5, 13), n))
-        made = call(
-            draw,
-            length,
-            (0.9 * base, 1.1 * base, base, 0.85 * base),
-            [
-                (650 * size, 180, 1),
-                (1750 * size, 250, 0.9),
-                (2700 * size, 400, 0.4),
-                (4200, 900, 0.15),
-            ],
-            (0.3, 50),
-            -3,
-            0.1,
-            0.3,
-        )
+        formants = [
+            (650 * size, 180, 1),
+            (1750 * size, 250, 0.9),
+            (2700 * size, 400, 0.4),
+            (4200, 900, 0.15),
+        ]
+        pitch = (0.9 * base, 1.1 * base, base, 0.85 * base)
+        made = call(draw, length, pitch, formants, (0.3, 50), -3, 0.1, 0.3)
         return made * shake
 
     return events(draw, spells(draw, draw.n, (1, 4), (0.7, 2)), bleat)
@@ -249,32 +242,12 @@ def neighing(draw: Draw) -> Sound:
     def bray() -> Sound:
         out = np.zeros(samples(3.2))
         for number in range(draw.count(2, 4)):
-            put(
-                out,
-                0.75 * number,
-                call(
-                    draw,
-                    0.35,
-                    (700, 900, 800),
-                    [(1200, 400, 1), (2500, 900, 0.6)],
-                    (0.7, 70),
-                    -2,
-                    0.7,
-                ),
-            )
-            put(
-                out,
-                0.75 * number + 0.37,
-                call(
-                    draw,
-                    0.36,
-                    (260, 300, 220),
-                    [(600, 250, 1), (1300, 400, 0.8)],
-                    (0.5, 40),
-                    -2,
-                    0.3,
-                ),
-            )
+            formants = [(1200, 400, 1), (2500, 900, 0.6)]
+            pitch = (700, 900, 800)
+            put(out, 0.75 * number, call(draw, 0.35, pitch, formants, (0.7, 70), -2, 0.7))
+            formants = [(600, 250, 1), (1300, 400, 0.8)]
+            pitch = (260, 300, 220)
+            put(out, 0.75 * number + 0.37, call(draw, 0.36, pitch, formants, (0.5, 40), -2, 0.3))
         return out
 
     how = draw.pick(neigh, neigh, bray)
@@ -287,30 +260,26 @@ def pig(draw: Draw) -> Sound:
 
     def grunt() -> Sound:
         base = draw.scale(50, 160)
-        return np.tanh(
-            2
-            * call(
-                draw,
-                draw.between(0.12, 0.5),
-                (base, 1.2 * base, 0.8 * base),
-                [(350 * size, 180, 1), (1100 * size, 400, 0.7), (2400 * size, 900, 0.4)],
-                (0.8, draw.between(20, 60)),
-                -2,
-                draw.between(0.3, 1.2),
-                0.5,
-            )
+        formants = [(350 * size, 180, 1), (1100 * size, 400, 0.7), (2400 * size, 900, 0.4)]
+        pitch = (base, 1.2 * base, 0.8 * base)
+        return call(
+            draw,
+            draw.between(0.12, 0.5),
+            pitch,
+            formants,
+            (0.8, draw.between(20, 60)),
+            -2,
+            draw.between(0.3, 1.2),
+            0.5,
+            drive=2,
         )
 
     def squeal() -> Sound:
         base = draw.scale(600, 1600)
+        formants = [(1500, 600, 1), (3200, 900, 0.8)]
+        pitch = (0.7 * base, 1.2 * base, base)
         return call(
-            draw,
-            draw.between(0.3, 1.2),
-            (0.7 * base, 1.2 * base, base),
-            [(1500, 600, 1), (3200, 900, 0.8)],
-            (0.6, draw.between(50, 100)),
-            -1,
-            0.2,
+            draw, draw.between(0.3, 1.2), pitch, formants, (0.6, draw.between(50, 100)), -1, 0.2
         )
 
     out = events(draw, spells(draw, draw.n, (2, 9), (0.25, 0.9)), grunt, 0.4)
@@ -324,18 +293,12 @@ def monkeys(draw: Draw) -> Sound:
     out, at, gap = np.zeros(draw.n), draw.between(0, 0.6), draw.between(0.25, 0.5)
     while at < draw.n / 32000:
         base = draw.scale(300, 1400)
+        formants = [(800, 300, 1), (1800, 500, 0.8), (3000, 900, 0.4)]
+        pitch = (0.8 * base, 1.3 * base, base)
         put(
             out,
             at,
-            call(
-                draw,
-                draw.between(0.08, 0.3),
-                (0.8 * base, 1.3 * base, base),
-                [(800, 300, 1), (1800, 500, 0.8), (3000, 900, 0.4)],
-                (0.5, 70),
-                -3,
-                0.3,
-            ),
+            call(draw, draw.between(0.08, 0.3), pitch, formants, (0.5, 70), -3, 0.3),
             draw.between(0.4, 1),
         )
         at, gap = at + gap, max(0.12, gap * 0.93)
@@ -349,17 +312,17 @@ def elephant(draw: Draw) -> Sound:
 
     def trumpet() -> Sound:
         base = draw.scale(280, 700)
-        return np.tanh(
-            3
-            * call(
-                draw,
-                draw.between(0.5, 1.8),
-                (0.8 * base, 1.2 * base, 1.15 * base, 0.9 * base),
-                [(900, 500, 1), (2000, 900, 1), (3800, 1500, 0.6)],
-                (0.5, draw.between(30, 70)),
-                0,
-                0.3,
-            )
+        formants = [(900, 500, 1), (2000, 900, 1), (3800, 1500, 0.6)]
+        pitch = (0.8 * base, 1.2 * base, 1.15 * base, 0.9 * base)
+        return call(
+            draw,
+            draw.between(0.5, 1.8),
+            pitch,
+            formants,
+            (0.5, draw.between(30, 70)),
+            0,
+            0.3,
+            drive=3,
         )
 
     return events(draw, spells(draw, draw.n, (1, 2), (1.5, 3)), trumpet)

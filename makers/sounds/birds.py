@@ -35,21 +35,9 @@ def rooster(draw: Draw) -> Sound:
             (1.3, draw.between(0.7, 1.4)),
         ):
             last = length > 0.5
-            pitch = (0.9, 1.1, 1.0, 0.95, 0.55) if last else (0.9, 1.1, 1.0)
-            put(
-                out,
-                at,
-                call(
-                    draw,
-                    length,
-                    tuple(base * ratio * each for each in pitch),
-                    formants,
-                    (0.3, 60),
-                    -2,
-                    0.08,
-                    0.4,
-                ),
-            )
+            shape = (0.9, 1.1, 1.0, 0.95, 0.55) if last else (0.9, 1.1, 1.0)
+            pitch = tuple(base * ratio * each for each in shape)
+            put(out, at, call(draw, length, pitch, formants, (0.3, 60), -2, 0.08, 0.4))
             at += length + draw.between(0.02, 0.08)
         return out
 
@@ -63,26 +51,12 @@ def hen(draw: Draw) -> Sound:
 
     def cluck() -> Sound:
         base = draw.scale(250, 600)
+        pitch: tuple[float, ...]
         if draw.chance(0.2):
-            return call(
-                draw,
-                draw.between(0.3, 0.8),
-                (base, 1.2 * base, 1.6 * base, 1.1 * base),
-                formants,
-                (0.4, 45),
-                -2,
-                0.1,
-            )
-        return call(
-            draw,
-            draw.between(0.05, 0.14),
-            (1.3 * base, base, 0.7 * base),
-            formants,
-            (0.5, 80),
-            -2,
-            0.25,
-            0.7,
-        )
+            pitch = (base, 1.2 * base, 1.6 * base, 1.1 * base)
+            return call(draw, draw.between(0.3, 0.8), pitch, formants, (0.4, 45), -2, 0.1)
+        pitch = (1.3 * base, base, 0.7 * base)
+        return call(draw, draw.between(0.05, 0.14), pitch, formants, (0.5, 80), -2, 0.25, 0.7)
 
     return events(draw, steady(draw, draw.n, draw.scale(1, 5), 0.25), cluck, 0.3)
 
@@ -93,18 +67,18 @@ def quacking(draw: Draw) -> Sound:
 
     def quack() -> Sound:
         base = draw.scale(170, 520)
-        return np.tanh(
-            2
-            * call(
-                draw,
-                length * draw.between(0.8, 1.2),
-                (1.1 * base, base, 0.8 * base),
-                [(1100 * size, 200, 1), (1900 * size, 300, 1), (3100 * size, 500, 0.7)],
-                (draw.between(0.3, 0.8), draw.between(60, 130)),
-                -1,
-                0.15,
-                0.4,
-            )
+        formants = [(1100 * size, 200, 1), (1900 * size, 300, 1), (3100 * size, 500, 0.7)]
+        pitch = (1.1 * base, base, 0.8 * base)
+        return call(
+            draw,
+            length * draw.between(0.8, 1.2),
+            pitch,
+            formants,
+            (draw.between(0.3, 0.8), draw.between(60, 130)),
+            -1,
+            0.15,
+            0.4,
+            drive=2,
         )
 
     return events(draw, steady(draw, draw.n, draw.scale(1, 6), 0.15), quack, 0.4)
@@ -159,18 +133,18 @@ def cawing(draw: Draw) -> Sound:
     size, length, base = draw.between(0.9, 1.25), draw.scale(0.15, 0.55), draw.scale(300, 650)
 
     def caw() -> Sound:
-        return np.tanh(
-            2.5
-            * call(
-                draw,
-                length * draw.between(0.85, 1.15),
-                (0.9 * base, 1.1 * base, base, 0.8 * base),
-                [(1300 * size, 450, 1), (2100 * size, 600, 0.8), (3500 * size, 900, 0.4)],
-                (draw.between(0.4, 0.9), draw.between(50, 110)),
-                -1,
-                draw.between(0.3, 1),
-                0.35,
-            )
+        formants = [(1300 * size, 450, 1), (2100 * size, 600, 0.8), (3500 * size, 900, 0.4)]
+        pitch = (0.9 * base, 1.1 * base, base, 0.8 * base)
+        return call(
+            draw,
+            length * draw.between(0.85, 1.15),
+            pitch,
+            formants,
+            (draw.between(0.4, 0.9), draw.between(50, 110)),
+            -1,
+            draw.between(0.3, 1),
+            0.35,
+            drive=2.5,
         )
 
     times = np.concatenate(
@@ -208,11 +182,13 @@ def gulls(draw: Draw) -> Sound:
 
     def cry() -> Sound:
         base = draw.scale(700, 2400)
+        formants = [(1800, 700, 1), (3200, 900, 0.8), (5000, 1500, 0.3)]
+        pitch = (0.8 * base, 1.25 * base, base, 0.75 * base)
         return call(
             draw,
             draw.between(0.15, 0.8),
-            (0.8 * base, 1.25 * base, base, 0.75 * base),
-            [(1800, 700, 1), (3200, 900, 0.8), (5000, 1500, 0.3)],
+            pitch,
+            formants,
             (draw.between(0, 0.5), 60),
             -2,
             0.05,

@@ -175,9 +175,7 @@ class _Learning:
         self._anchors = nn.Parameter(torch.randn(size, generator=generator).to(device))
         learnt = [each for each in self._model.parameters() if each.requires_grad]
         self._optimiser = torch.optim.AdamW(
-            [*learnt, self._anchors],
-            lr=settings.learning_rate,
-            weight_decay=settings.weight_decay,
+            [*learnt, self._anchors], lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
         self._held_out = [(measure(each.mel), each.kinds) for each in held_out]
         self.done = 0

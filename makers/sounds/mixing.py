@@ -7,7 +7,6 @@ gain, and silence where a file is shorter than what the model hears. So no two s
 
 import json
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,9 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from makers.sounds.pool import FLOOR, Pool, keyed
-from triptych.audio.models.statistics import MEASURED, measure
+from triptych.audio.models.statistics import measure
 from triptych.core.progress import Progress
-from triptych.core.stopping import Stopped
 
 BANDS = 128
 
@@ -192,43 +190,30 @@ TOGETHER = 128
 
 
 def write_measured(
-    folder: str | os.PathLike[str],
-    mixer: Mixer,
-    scenes: int,
-    seed: int,
-    made_for: str = "",
-    asked: Callable[[], str | None] = lambda: None,
+    folder: str | os.PathLike[str], mixer: Mixer, scenes: int, seed: int, made_for: str = ""
 ) -> None:
-    """Write `folder`: measured.npy [scenes, MEASURED] float16, kinds.npy [scenes, 3], done.json.
+    """Write `folder`: measured.npy [scenes, numbers] float16, kinds.npy [scenes, 3], done.json.
 
     scenes: rounded up to a multiple of TOGETHER; fewer are the first of more. A kind of -1 is none.
-    A killed attempt goes on; made_for: a fingerprint, another one's scenes are measured anew;
-    asked: why to stop, or None. Raises Stopped.
+    made_for: a fingerprint of the settings; whole scenes that were made for it stay.
     """
     folder, batches = Path(folder), -(-scenes // TOGETHER)
     folder.mkdir(parents=True, exist_ok=True)
-    path, kinds_path, done = (folder / n for n in ("measured.npy", "kinds.npy", "done.json"))
-    described = {"made_for": made_for, "seed": seed, "batches": batches}
-    began = json.loads(done.read_text()) if done.exists() else {}
-    if {**began, "made": 0} != {**described, "made": 0}:
-        began = {**described, "made": 0}
-        size = batches * TOGETHER
-        np.lib.format.open_memmap(path, "w+", np.float16, (size, MEASURED)).flush()
-        np.lib.format.open_memmap(kinds_path, "w+", np.int16, (size, 3)).flush()
-    measured, kinds = (np.lib.format.open_memmap(each, "r+") for each in (path, kinds_path))
-    with Progress("scenes measured", batches, "batches", done=began["made"]) as progress:
-        for batch in range(began["made"], batches):
-            if reason := asked():
-                raise Stopped(reason)
-            rows = slice(batch * TOGETHER, (batch + 1) * TOGETHER)
+    done, described = folder / "done.json", {"made_for": made_for, "seed": seed, "scenes": scenes}
+    if done.exists() and json.loads(done.read_text()) == described:
+        return
+    done.unlink(missing_ok=True)
+    parts = []
+    with Progress("scenes measured", batches, "batches") as progress:
+        for batch in range(batches):
             made = mixer.training(seed, batch, TOGETHER)
-            measured[rows] = measure(made.mel).half().numpy()
-            kinds[rows] = [[*each, -1, -1][:3] for each in made.kinds]
-            if batch % 10 == 9 or batch + 1 == batches:
-                measured.flush()
-                kinds.flush()
-                done.write_text(json.dumps({**began, "made": batch + 1}))
+            rows = np.array([[*each, -1, -1][:3] for each in made.kinds], np.int16)
+            parts.append((measure(made.mel).half().numpy(), rows))
             progress.advance(1)
+    measured, kinds = (np.concatenate(each) for each in zip(*parts, strict=True))
+    np.save(folder / "measured.npy", measured)
+    np.save(folder / "kinds.npy", kinds)
+    done.write_text(json.dumps(described))
 
 
 class Measured:

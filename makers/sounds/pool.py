@@ -8,7 +8,6 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,20 +16,9 @@ import torch
 from scipy.signal import fftconvolve
 
 from makers.sounds.catalogue import KINDS
-from makers.sounds.toolkit import (
-    RATE,
-    Draw,
-    Sound,
-    highpass,
-    level,
-    lowpass,
-    noise,
-    power,
-    samples,
-)
+from makers.sounds.toolkit import RATE, Draw, Sound, highpass, level, lowpass, noise, power, samples
 from triptych.audio.models.mel import LogMel
 from triptych.core.progress import Progress
-from triptych.core.stopping import Stopped
 
 LOUDNESS = 0.2
 """Root mean square of the loudest 50 ms of what `recorded` gives, clipped ones apart."""
@@ -122,46 +110,28 @@ def spectrogram(waveform: np.ndarray, front: LogMel) -> np.ndarray:
     return logarithm.half().numpy()
 
 
-def write_pool(
-    folder: str | os.PathLike[str],
-    settings: PoolSettings,
-    made_for: str = "",
-    asked: Callable[[], str | None] = lambda: None,
-) -> None:
+def write_pool(folder: str | os.PathLike[str], settings: PoolSettings, made_for: str = "") -> None:
     """Write `folder`: sounds.npy [total, kinds, bands, frames] float16, and pool.json, last.
 
-    Each round makes one sound of every kind; a killed attempt goes on after its last round.
-    made_for: a fingerprint of the code; another one's pool is made anew. asked: why to stop, or
-    None. Raises Stopped.
+    made_for: a fingerprint of the settings; a whole pool that was made for it stays.
     """
-    folder, names = Path(folder), list(KINDS)
+    folder, names, front = Path(folder), list(KINDS), LogMel()
     folder.mkdir(parents=True, exist_ok=True)
-    front = LogMel()
+    described = {"kinds": names, "settings": asdict(settings), "made_for": made_for}
+    done = folder / "pool.json"
+    if done.exists() and json.loads(done.read_text()) == described:
+        return
+    done.unlink(missing_ok=True)
     frames = front.settings.frames(round(settings.seconds * RATE))
     shape = (settings.total, len(names), front.settings.mels, frames)
-    described = {"kinds": names, "settings": asdict(settings), "made_for": made_for}
-    if (folder / "pool.json").exists():
-        if json.loads((folder / "pool.json").read_text()) == described:
-            return
-        (folder / "pool.json").unlink()
-    path, done = folder / "sounds.npy", folder / "rounds.json"
-    began = json.loads(done.read_text()) if done.exists() and path.exists() else {}
-    if began.get("pool") != described:
-        began = {"pool": described, "rounds": 0}
-        np.lib.format.open_memmap(path, "w+", np.float16, shape).flush()
-    sounds = np.lib.format.open_memmap(path, "r+")
-    with Progress("everyday sounds", settings.total, "rounds", done=began["rounds"]) as progress:
-        for number in range(began["rounds"], settings.total):
+    sounds = np.lib.format.open_memmap(folder / "sounds.npy", "w+", np.float16, shape)
+    with Progress("everyday sounds", settings.total, "rounds") as progress:
+        for number in range(settings.total):
             for place, name in enumerate(names):
-                if reason := asked():
-                    raise Stopped(reason)
                 sounds[number, place] = spectrogram(sound(name, number, settings), front)
-            sounds.flush()
-            began["rounds"] = number + 1
-            done.write_text(json.dumps(began))
             progress.advance(1)
-    (folder / "pool.json").write_text(json.dumps(described, indent=1) + "\n")
-    done.unlink(missing_ok=True)
+    sounds.flush()
+    done.write_text(json.dumps(described, indent=1) + "\n")
     logger.info("%d kinds, %d sounds of each", len(names), settings.total)
 
 

@@ -12,9 +12,7 @@ from benchmarks.worker import Worker
 
 ROOT = Path(__file__).parents[2]
 TINY = {"stacks": [2], "precisions": ["float32"]}
-SETTINGS = {
-    "rl": {"task": "hopper", "seconds": 0.05, "rounds": 1, "cpu": TINY, "cuda": TINY},
-}
+SETTINGS = {"rl": {"task": "hopper", "seconds": 0.05, "rounds": 1, "cpu": TINY, "cuda": TINY}}
 
 
 def test_a_study_is_measured_against_plain_code(tmp_path):
@@ -32,26 +30,14 @@ for line in sys.stdin:
     task = json.loads(line)
     if task == "die":
         sys.exit(1)
-    print(json.dumps({"twice": 2 * task, "threads": os.environ["OMP_NUM_THREADS"],
-                      "arguments": sys.argv[1:]}), flush=True)
+    print(json.dumps([2 * task, os.environ["OMP_NUM_THREADS"], *sys.argv[1:]]), flush=True)
 """
 
 
-@pytest.fixture
-def module(tmp_path, monkeypatch):
+def test_each_task_is_answered_by_one_process_with_its_threads_until_it_ends(tmp_path, monkeypatch):
     (tmp_path / "doubles.py").write_text(DOUBLES)
     monkeypatch.chdir(tmp_path)
-    return "doubles"
-
-
-def test_each_task_is_answered_by_one_process_with_its_threads(module):
-    with Worker(module, "plain", threads=3) as worker:
-        answers = [worker.ask(number) for number in (1, 2.5)]
-    assert [answer["twice"] for answer in answers] == [2, 5.0]
-    assert answers[0]["threads"] == "3"
-    assert answers[0]["arguments"] == ["plain"]
-
-
-def test_a_process_that_ended_is_an_error_that_names_the_task(module):
-    with Worker(module, threads=1) as worker, pytest.raises(RuntimeError, match="die"):
-        worker.ask("die")
+    with Worker("doubles", "plain", threads=3) as worker:
+        assert [worker.ask(number) for number in (1, 2.5)] == [[2, "3", "plain"], [5, "3", "plain"]]
+        with pytest.raises(RuntimeError, match="die"):
+            worker.ask("die")

@@ -40,11 +40,6 @@ def metadata(folder, split):
     return table(folder / "clotho" / f"clotho_metadata_{split}.csv", "iso-8859-1")
 
 
-def own_training_clips(made):
-    groups = [made.clotho["development"], *made.audiocaps.values(), *made.wavcaps.values()]
-    return [clip for clips in groups for clip in clips if clip.is_own]
-
-
 def digests(folder):
     return {
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
@@ -62,7 +57,7 @@ def test_a_finished_folder_is_replaced_whole_and_nothing_partial_stays(tmp_path,
     target = tmp_path / "synthesised"
     target.mkdir()
     (target / "old").touch()
-    monkeypatch.setattr("triptych.demo.scenes.synthesis._write_sound", lambda sound: 1 / 0)
+    monkeypatch.setattr("triptych.demo.scenes.synthesis._write_sound", lambda *given: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         synthesise(SMALL, target, workers=1)
     assert [path.name for path in tmp_path.rglob("*")] == ["synthesised", "old"]
@@ -77,9 +72,8 @@ def test_held_out_combinations_never_occur_in_training(demo):
         for first, second in pairs
         for pair in (f"{first}+{second}", f"{first}>{second}", f"{second}>{first}")
     }
-    training = own_training_clips(demo)
-    assert len(training) > 500
-    assert not {clip.scene.combination for clip in training} & held_out
+    assert len(demo.trained) > 100
+    assert not demo.trained & held_out
     # and what development shares with other splits is no exception
     assert not {clip.scene.combination for clip in demo.clotho["development"]} & held_out
 
@@ -98,9 +92,7 @@ def test_smallest_and_larger_sizes_work_for_any_seed(seed):
     catalogue(Settings(480, 120, 120, 60, 150, 300, [3.0, 6.0], seed))
 
 
-def test_settings_out_of_range_name_the_key():
-    with pytest.raises(ValueError, match=r"audio\.synthesis\.evaluation is 3"):
-        replace(SMALL, evaluation=3)
+def test_a_range_the_wrong_way_round_names_the_key():
     with pytest.raises(ValueError, match=r"audio\.synthesis\.seconds is \[3, 2\]"):
         replace(SMALL, seconds=[3, 2])
 
@@ -131,28 +123,6 @@ def test_a_leaked_recording_sounds_as_in_clotho(folder):
         resampled = soxr.resample(here, original, rate)[: there.size]
         assert np.abs(resampled - there).max() < 0.01
         assert np.corrcoef(resampled, there)[0, 1] > 0.9999
-
-
-def test_splits_of_clotho_share_recordings_as_the_real_ones_do(folder):
-    sounds = {
-        split: {r["sound_id"]: r["file_name"] for r in metadata(folder, split)}
-        for split in LABELLED
-    }
-    shared = {
-        (one, other): (sounds[one].keys() & sounds[other].keys()) - {"Not found"}
-        for one, other in (
-            ("development", "validation"),
-            ("development", "evaluation"),
-            ("validation", "evaluation"),
-        )
-    }
-    assert all(len(ids) == 1 for ids in shared.values())
-    for (one, other), ids in shared.items():
-        bytes_ = [
-            (folder / "clotho" / split / sounds[split][next(iter(ids))]).read_bytes()
-            for split in (one, other)
-        ]
-        assert bytes_[0] == bytes_[1]
 
 
 def test_multiple_positives_follow_from_what_a_caption_mentions(folder):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from makers.sounds.catalogue import KINDS
-from makers.sounds.pool import LOUDNESS, PoolSettings, recorded, room, sound
+from makers.sounds.pool import LOUDNESS, PoolSettings, sound
 from makers.sounds.toolkit import RATE, Draw, tone
 from makers.sounds.wording import FAMILIES
 
@@ -42,15 +42,6 @@ def test_harmonics_equal_their_sines():
     gains, time = [1, 0.5, 0, 0.25], np.arange(1, RATE + 1) / RATE
     wanted = sum(g * np.sin(2 * np.pi * 220 * k * time) for k, g in enumerate(gains, 1))
     np.testing.assert_allclose(tone(220.0, RATE, gains), wanted, atol=1e-6)
-
-
-def test_a_room_rings_on_after_the_sound_and_a_recorder_keeps_silence():
-    dry = np.zeros(2 * RATE)
-    dry[100] = 1.0
-    wet = room(draw(3, 2), dry)
-    assert np.abs(wet[:100]).max() < 1e-12 and wet[100] == pytest.approx(1.0)
-    assert (wet[200:8000] ** 2).sum() > (wet[8000:16000] ** 2).sum() > 0
-    assert not recorded(draw(), np.zeros(RATE)).any()
 
 
 @pytest.mark.parametrize(

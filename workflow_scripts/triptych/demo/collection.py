@@ -11,6 +11,7 @@ import logging
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import h5py
 import numpy as np
@@ -73,44 +74,23 @@ def read_expert(path: PathLike, task: str) -> Expert:
     return Expert(weights, biases)
 
 
-@dataclass(frozen=True)
-class NoisyPolicy:
-    """Gaussian noise of standard deviation `sigma` upon a policy's actions, then clipped."""
-
-    mean: Expert
-    sigma: float
-
-    def act(self, observations: Array, noise: Array) -> Array:
-        """Actions [E, A], given observations [E, S] and standard normal numbers [E, A]."""
-        return np.asarray(np.clip(self.mean(observations) + self.sigma * noise, -1.0, 1.0))
-
-    def log_density(self, noise: Array) -> Array:
-        """Logarithm of the density [E] of the actions as they were before clipping."""
-        if self.sigma == 0.0:
-            return np.zeros(len(noise))
-        normaliser = 0.5 * np.log(2.0 * np.pi) + np.log(self.sigma)
-        return np.asarray((-0.5 * np.square(noise) - normaliser).sum(axis=1))
-
-
 def collect(
-    task: str,
-    expert_path: PathLike,
-    path: PathLike,
-    transitions: int,
-    sigma: float,
-    seed: int,
+    task: str, expert_path: PathLike, path: PathLike, transitions: int, sigma: float, seed: int
 ) -> None:
     """Roll the expert out for `transitions` steps and write them to the HDF5 file `path`.
 
     `sigma` is the action noise. The same arguments give the same bytes.
     """
-    if transitions < 2:
-        raise ValueError(f"transitions is {transitions}: expected at least 2")
-    if sigma < 0.0:
-        raise ValueError(f"sigma is {sigma}: expected 0 or more")
-    policy = NoisyPolicy(read_expert(expert_path, task), sigma)
-    rows = _first_rows(_record_episodes(task, policy, transitions, seed), transitions)
-    _write(path, task, policy, seed, rows)
+    expert = read_expert(expert_path, task)
+    episodes = _record_episodes(task, expert, sigma, transitions, seed)
+    rows = {
+        key: np.concatenate([episode[key] for episode in episodes])[:transitions]
+        for key in episodes[0]
+    }
+    if not rows["terminals"][-1]:
+        rows["timeouts"][-1] = True  # the last episode is cut
+    about = {"source": SOURCE, "task": task, "seed": seed, "action_noise": sigma}
+    _write(path, rows, about, _metadata(expert, sigma))
     ends = np.flatnonzero(rows["terminals"] | rows["timeouts"])
     starts = np.concatenate([[0], ends[:-1] + 1])
     returns = np.add.reduceat(rows["rewards"].astype(np.float64), starts)
@@ -123,7 +103,9 @@ def collect(
     )
 
 
-def _record_episodes(task: str, policy: NoisyPolicy, transitions: int, seed: int) -> list[Rows]:
+def _record_episodes(
+    task: str, expert: Expert, sigma: float, transitions: int, seed: int
+) -> list[Rows]:
     """Whole episodes, in the order of their seeds, until they hold `transitions` steps."""
     environment = Locomotion(task, EPISODES_AT_ONCE)
     episodes: list[Rows] = []
@@ -131,14 +113,14 @@ def _record_episodes(task: str, policy: NoisyPolicy, transitions: int, seed: int
     while missing > 0:
         # No episode is longer than the horizon, so that many at least are needed.
         needed = min(EPISODES_AT_ONCE, -(-missing // environment.horizon))
-        batch = _roll_out(environment, policy, seed, len(episodes), needed)
+        batch = _roll_out(environment, expert, sigma, seed, len(episodes), needed)
         episodes += batch
         missing -= sum(len(episode["rewards"]) for episode in batch)
     return episodes
 
 
 def _roll_out(
-    environment: Locomotion, policy: NoisyPolicy, seed: int, first: int, count: int
+    environment: Locomotion, expert: Expert, sigma: float, seed: int, first: int, count: int
 ) -> list[Rows]:
     """Episodes number `first` to `first + count - 1`, in lock-step."""
     numbers = range(first, first + environment.episodes)
@@ -157,7 +139,8 @@ def _roll_out(
     for step in range(horizon):
         qpos, qvel = environment.qpos.copy(), environment.qvel.copy()
         # The file holds float32: act on what it will hold, so that it can be replayed from it.
-        actions = policy.act(observations, noise[:, step]).astype(np.float32)
+        noisy = expert(observations) + sigma * noise[:, step]
+        actions = np.clip(noisy, -1.0, 1.0).astype(np.float32)
         following, rewards, terminals = environment.step(actions, active)
         timeout = step == horizon - 1
         steps.append(
@@ -168,7 +151,7 @@ def _roll_out(
                 "rewards": rewards.astype(np.float32),
                 "terminals": terminals & (not timeout),
                 "timeouts": np.full(environment.episodes, timeout),
-                "infos/action_log_probs": policy.log_density(noise[:, step]).astype(np.float32),
+                "infos/action_log_probs": _log_density(noise[:, step], sigma).astype(np.float32),
                 "infos/qpos": qpos.astype(np.float32),
                 "infos/qvel": qvel.astype(np.float32),
             }
@@ -185,46 +168,35 @@ def _roll_out(
     ]
 
 
-def _first_rows(episodes: list[Rows], transitions: int) -> Rows:
-    """The first `transitions` steps of the episodes, one after another; a cut one is a time-out."""
-    rows = {
-        key: np.concatenate([episode[key] for episode in episodes])[:transitions]
-        for key in episodes[0]
-    }
-    if not rows["terminals"][-1]:
-        rows["timeouts"][-1] = True
-    return rows
+def _log_density(noise: Array, sigma: float) -> Array:
+    """Logarithm of the density [E] of noisy actions as they were before clipping."""
+    if sigma == 0.0:
+        return np.zeros(len(noise))
+    normaliser = 0.5 * np.log(2.0 * np.pi) + np.log(sigma)
+    return np.asarray((-0.5 * np.square(noise) - normaliser).sum(axis=1))
 
 
-def _write(
-    path: PathLike,
-    task: str,
-    policy: NoisyPolicy,
-    seed: int,
-    rows: Rows,
-) -> None:
-    """HDF5 in D4RL's layout, metadata included, marked as not D4RL's."""
-    actions, inputs = policy.mean.weights[LAYERS[-1]].shape
+def _metadata(expert: Expert, sigma: float) -> dict[str, Any]:
+    """What D4RL's files say about their policy."""
+    actions, inputs = expert.weights[LAYERS[-1]].shape
+    spread = np.log(sigma) if sigma > 0 else -np.inf
     metadata = {
         "algorithm": np.bytes_("PPO"),
         "source": np.bytes_(SOURCE),
         "policy/nonlinearity": np.bytes_("tanh"),
         "policy/output_distribution": np.bytes_("clipped_gaussian"),
         "policy/last_fc_log_std/weight": np.zeros((actions, inputs), np.float32),
-        "policy/last_fc_log_std/bias": np.full(
-            actions, np.log(policy.sigma) if policy.sigma > 0 else -np.inf, dtype=np.float32
-        ),
+        "policy/last_fc_log_std/bias": np.full(actions, spread, dtype=np.float32),
     }
     for layer in LAYERS:
-        metadata[f"policy/{layer}/weight"] = policy.mean.weights[layer]
-        metadata[f"policy/{layer}/bias"] = policy.mean.biases[layer]
+        metadata[f"policy/{layer}/weight"] = expert.weights[layer]
+        metadata[f"policy/{layer}/bias"] = expert.biases[layer]
+    return metadata
+
+
+def _write(path: PathLike, rows: Rows, about: dict[str, Any], metadata: dict[str, Any]) -> None:
     with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
-        stream.attrs["source"] = SOURCE
-        stream.attrs["task"] = task
-        stream.attrs["seed"] = seed
-        stream.attrs["action_noise"] = policy.sigma
-        for key, values in rows.items():
-            # Without time stamps, so that the same data are the same bytes.
+        stream.attrs.update(about)
+        # Without time stamps, so that the same data are the same bytes.
+        for key, values in (rows | {f"metadata/{k}": v for k, v in metadata.items()}).items():
             stream.create_dataset(key, data=values, track_times=False)
-        for key, value in metadata.items():
-            stream.create_dataset(f"metadata/{key}", data=value, track_times=False)

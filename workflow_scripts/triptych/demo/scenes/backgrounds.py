@@ -145,14 +145,6 @@ def fan(generator: np.random.Generator, samples: int) -> np.ndarray:
 
 
 BACKGROUNDS: dict[str, Background] = {
-    "rain": rain,
-    "wind": wind,
-    "waves": waves,
-    "engine": engine,
-    "static": static,
-    "crickets": crickets,
-    "crowd": crowd,
-    "buzz": buzz,
-    "stream": stream,
-    "fan": fan,
+    each.__name__: each
+    for each in (rain, wind, waves, engine, static, crickets, crowd, buzz, stream, fan)
 }

@@ -4,10 +4,10 @@ The leaks are those of the real data: recordings of Clotho and AudioCaps that ar
 under the same id and with the same sound, and recordings that two splits of Clotho share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
-import numpy as np
 import pandas as pd
 
 from triptych.demo.scenes.mixing import Scene
@@ -17,12 +17,10 @@ from triptych.demo.scenes.signals import RATE, keyed
 
 LABELLED = ("development", "validation", "evaluation")
 CLOTHO = (*LABELLED, "challenge")
-WAVCAPS = ("AudioSet_SL", "BBC_Sound_Effects", "FreeSound", "SoundBible")
 
-AUDIOCAPS_TESTED = 0.1
-"""Part of AudioCaps' clips in val, and in test."""
-WAVCAPS_PARTS = {"AudioSet_SL": 0.25, "BBC_Sound_Effects": 0.125, "SoundBible": 0.125}
-"""The rest is FreeSound."""
+AUDIOCAPS = {"train": None, "val": 0.1, "test": 0.1}
+WAVCAPS = {"AudioSet_SL": 0.25, "BBC_Sound_Effects": 0.125, "FreeSound": None, "SoundBible": 0.125}
+"""Shares of a data set's clips in its parts; None: the rest."""
 
 LEAKED = {"evaluation": 20, "validation": 6, "challenge": 4, "development": 8}
 """Clips of Clotho that are in WavCaps' FreeSound too; at most LEAKED_PART of a small FreeSound."""
@@ -50,47 +48,29 @@ class Settings:
     seed: int
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                raise ValueError(
-                    f"audio.synthesis.{name} is {getattr(self, name)}; expected are {least} clips "
-                    "or more, so that every oddity of the real files has its place"
-                )
-        shortest, longest = self.seconds
-        if not 1 <= shortest <= longest:
+        if self.seconds[0] > self.seconds[1]:
             raise ValueError(
-                f"audio.synthesis.seconds is {list(self.seconds)}; expected is "
-                "[shortest, longest], 1 second or more"
+                f"audio.synthesis.seconds is {list(self.seconds)}; expected is [shortest, longest]"
             )
-
-
-_LEAST = {
-    "development": 24,
-    "validation": 12,
-    "evaluation": 12,
-    "challenge": 4,
-    "audiocaps": 10,
-    "wavcaps": 32,
-}
 
 
 @dataclass(frozen=True)
 class Clip:
-    """One clip of one data set."""
+    """One clip of one data set.
+
+    split: of Clotho (or challenge) and AudioCaps, part of WavCaps; key: what the sound is drawn by,
+    equal scene, seconds and key are the same sound; file_name: as in the source's tables; sound_id:
+    on Freesound, WavCaps' own number for BBC and SoundBible; video_id: on YouTube.
+    """
 
     dataset: str
     split: str
-    """split of Clotho (or challenge) and AudioCaps, part of WavCaps"""
     scene: Scene
     seconds: float
     key: tuple[int | str, ...]
-    """what the sound is drawn by: equal scene, seconds and key are the same sound"""
     file_name: str = ""
-    """as in the source's tables"""
     sound_id: str = ""
-    """on Freesound; WavCaps' own number for BBC and SoundBible"""
     video_id: str = ""
-    """on YouTube"""
 
     @property
     def name(self) -> str:
@@ -102,17 +82,6 @@ class Clip:
         """Whether its sound was made for this place, not planted from another."""
         return self.key[2:4] == (self.dataset, self.split)
 
-    def with_sound_of(self, other: "Clip") -> "Clip":
-        """This clip with another one's sound and ids."""
-        return replace(
-            self,
-            scene=other.scene,
-            seconds=other.seconds,
-            key=other.key,
-            sound_id=other.sound_id,
-            video_id=other.video_id,
-        )
-
 
 @dataclass(frozen=True)
 class Catalogue:
@@ -121,8 +90,12 @@ class Catalogue:
     clotho: dict[str, list[Clip]]
     audiocaps: dict[str, list[Clip]]
     wavcaps: dict[str, list[Clip]]
-    trained: frozenset[str]
-    """combinations that occur in training, planted leaks not counted"""
+
+    @property
+    def trained(self) -> set[str]:
+        """Combinations that occur in training, planted leaks not counted."""
+        parts = [self.clotho["development"], *self.audiocaps.values(), *self.wavcaps.values()]
+        return {clip.scene.combination for clips in parts for clip in clips if clip.is_own}
 
 
 def catalogue(settings: Settings) -> Catalogue:
@@ -151,31 +124,24 @@ def catalogue(settings: Settings) -> Catalogue:
             but=shared if split == "validation" else (),
         )
         shared += _shareable(clotho[split], plans["development"])[: SHARES[split]]
-    of_clotho = {split: _clips("clotho", split, clotho[split], settings) for split in CLOTHO}
-    of_audiocaps = _apportioned(
-        "audiocaps", plans["audiocaps"], _audiocaps_sizes(settings), settings
+    made = Catalogue(
+        {split: _clips("clotho", split, clotho[split], settings) for split in CLOTHO},
+        _apportioned("audiocaps", plans["audiocaps"], AUDIOCAPS, settings),
+        _apportioned("wavcaps", plans["wavcaps"], WAVCAPS, settings),
     )
-    of_wavcaps = _apportioned("wavcaps", plans["wavcaps"], _wavcaps_sizes(settings), settings)
-    _number(of_clotho, of_audiocaps, of_wavcaps, seed)
-    _share_between_splits(of_clotho, shared)
-    _title(of_clotho, seed)
-    _leak(of_clotho, of_wavcaps["FreeSound"], LEAKED, seed)
-    _leak(of_audiocaps, of_wavcaps["AudioSet_SL"], LEAKED_VIDEOS, seed)
-    for split, clips in of_audiocaps.items():
-        of_audiocaps[split] = [replace(clip, file_name=f"Y{clip.video_id}.wav") for clip in clips]
-    for part, clips in of_wavcaps.items():
-        of_wavcaps[part] = [
-            replace(clip, file_name=f"{_wavcaps_stem(clip)}.flac") for clip in clips
+    _number(made, seed)
+    _share_between_splits(made.clotho, shared)
+    _title(made.clotho, seed)
+    _leak(made.clotho, made.wavcaps["FreeSound"], LEAKED, seed)
+    _leak(made.audiocaps, made.wavcaps["AudioSet_SL"], LEAKED_VIDEOS, seed)
+    for clips in made.audiocaps.values():
+        clips[:] = [replace(clip, file_name=f"Y{clip.video_id}.wav") for clip in clips]
+    for part, clips in made.wavcaps.items():
+        stems = [f"Y{c.video_id}" if part == "AudioSet_SL" else c.sound_id for c in clips]
+        clips[:] = [
+            replace(clip, file_name=f"{stem}.flac") for clip, stem in zip(clips, stems, strict=True)
         ]
-    training = [of_clotho["development"], *of_audiocaps.values(), *of_wavcaps.values()]
-    trained = frozenset(
-        clip.scene.combination for clips in training for clip in clips if clip.is_own
-    )
-    return Catalogue(of_clotho, of_audiocaps, of_wavcaps, trained)
-
-
-def _wavcaps_stem(clip: Clip) -> str:
-    return f"Y{clip.video_id}" if clip.split == "AudioSet_SL" else clip.sound_id
+    return made
 
 
 def _clips(dataset: str, split: str, scenes: Sequence[Scene], settings: Settings) -> list[Clip]:
@@ -191,44 +157,29 @@ def _clips(dataset: str, split: str, scenes: Sequence[Scene], settings: Settings
 
 
 def _apportioned(
-    dataset: str, scenes: Sequence[Scene], sizes: dict[str, int], settings: Settings
+    dataset: str, scenes: Sequence[Scene], shares: Mapping[str, float | None], settings: Settings
 ) -> dict[str, list[Clip]]:
-    bounds = np.cumsum([0, *sizes.values()]).tolist()
-    return {
-        split: _clips(dataset, split, scenes[begin:end], settings)
-        for split, begin, end in zip(sizes, bounds[:-1], bounds[1:], strict=True)
-    }
+    sizes = {part: round(len(scenes) * share) for part, share in shares.items() if share}
+    left, clips = iter(scenes), {}
+    for part in shares:
+        size = sizes.get(part, len(scenes) - sum(sizes.values()))
+        clips[part] = _clips(dataset, part, list(islice(left, size)), settings)
+    return clips
 
 
-def _audiocaps_sizes(settings: Settings) -> dict[str, int]:
-    tested = round(settings.audiocaps * AUDIOCAPS_TESTED)
-    return {"train": settings.audiocaps - 2 * tested, "val": tested, "test": tested}
-
-
-def _wavcaps_sizes(settings: Settings) -> dict[str, int]:
-    sizes = {part: round(settings.wavcaps * size) for part, size in WAVCAPS_PARTS.items()}
-    sizes["FreeSound"] = settings.wavcaps - sum(sizes.values())
-    return {part: sizes[part] for part in WAVCAPS}
-
-
-def _number(
-    clotho: dict[str, list[Clip]],
-    audiocaps: dict[str, list[Clip]],
-    wavcaps: dict[str, list[Clip]],
-    seed: int,
-) -> None:
+def _number(made: Catalogue, seed: int) -> None:
     """Give every clip an id of its own, but for two of each labelled split, which nobody found."""
-    from_freesound = [*clotho.values(), wavcaps["FreeSound"]]
-    others = [wavcaps["BBC_Sound_Effects"], wavcaps["SoundBible"]]
-    count = sum(map(len, [*from_freesound, *others]))
-    numbers = iter(sound_ids(count, keyed("sound ids", seed)))
-    for clips in [*from_freesound, *others]:
+    from_freesound = [*made.clotho.values(), made.wavcaps["FreeSound"]]
+    numbered = [*from_freesound, made.wavcaps["BBC_Sound_Effects"], made.wavcaps["SoundBible"]]
+    numbers = iter(sound_ids(sum(map(len, numbered)), keyed("sound ids", seed)))
+    for clips in numbered:
         clips[:] = [replace(clip, sound_id=next(numbers)) for clip in clips]
     for split in LABELLED:
-        in_turn = [i for i, clip in enumerate(clotho[split]) if clip.scene.relation == "then"]
+        clips = made.clotho[split]
+        in_turn = [i for i, clip in enumerate(clips) if clip.scene.relation == "then"]
         for place in in_turn[:2]:
-            clotho[split][place] = replace(clotho[split][place], sound_id=NOT_FOUND)
-    on_youtube = [*audiocaps.values(), wavcaps["AudioSet_SL"]]
+            clips[place] = replace(clips[place], sound_id=NOT_FOUND)
+    on_youtube = [*made.audiocaps.values(), made.wavcaps["AudioSet_SL"]]
     videos = iter(video_ids(sum(map(len, on_youtube)), keyed("video ids", seed)))
     for clips in on_youtube:
         clips[:] = [replace(clip, video_id=next(videos)) for clip in clips]
@@ -287,18 +238,26 @@ def _leak(
         count = min(max(1, round(most * scale)), len(known))
         chosen = keyed("leaks", seed, split).choice(len(known), count, replace=False)
         for i in sorted(chosen.tolist()):
-            target[place] = target[place].with_sound_of(known[i])
+            source = known[i]
+            target[place] = replace(
+                target[place],
+                scene=source.scene,
+                seconds=source.seconds,
+                key=source.key,
+                sound_id=source.sound_id,
+                video_id=source.video_id,
+            )
             place += 1
 
 
-def scene_table(clips: Catalogue) -> pd.DataFrame:
+def scene_table(made: Catalogue) -> pd.DataFrame:
     """What every clip truly holds; but for the challenge's, whose truth nobody is told."""
-    rows = []
-    groups = [{split: clips.clotho[split] for split in LABELLED}, clips.audiocaps, clips.wavcaps]
-    for split, members in (item for group in groups for item in group.items()):
+    rows, trained = [], made.trained
+    labelled = {split: made.clotho[split] for split in LABELLED}
+    for split, clips in (labelled | made.audiocaps | made.wavcaps).items():
         tested = split in ("validation", "evaluation")
-        partners = {clip.scene: clip.name for clip in members} if tested else {}
-        for clip in members:
+        partners = {clip.scene: clip.name for clip in clips} if tested else {}
+        for clip in clips:
             scene = clip.scene
             swapped = scene.relation == "then"
             rows.append(
@@ -309,7 +268,7 @@ def scene_table(clips: Catalogue) -> pd.DataFrame:
                     "first": scene.first,
                     "second": scene.second,
                     "combination": scene.combination,
-                    "seen": int(scene.combination in clips.trained),
+                    "seen": int(scene.combination in trained),
                     "tempo": scene.tempo,
                     "distance": scene.distance,
                     "count": scene.count,

@@ -5,7 +5,7 @@ clip; where they fall is decided by tempo or count. The siren alone is one unbro
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,24 +28,23 @@ TEMPI = {"slow": 0.5, "normal": 1.0, "fast": 2.0}
 COUNTS = {"once": 1, "twice": 2, "several": 4}
 
 
-@dataclass(frozen=True)
-class Steady:
-    """A sound that goes on at a tempo."""
+class Steady(NamedTuple):
+    """A sound that goes on at a tempo.
+
+    rate: hits a second at normal tempo; jitter: standard deviation of a hit's place, as a part of
+    the interval.
+    """
 
     hits: Hits
     rate: float
-    """Hits a second at normal tempo."""
     jitter: float
-    """Standard deviation of a hit's place, as a part of the interval."""
 
 
-@dataclass(frozen=True)
-class Counted:
-    """A sound that is counted."""
+class Counted(NamedTuple):
+    """A sound that is counted; spacing: seconds from one to the next, where there is room."""
 
     hits: Hits
     spacing: float
-    """Seconds from one to the next, where there is room."""
 
 
 def bird(generator: np.random.Generator) -> np.ndarray:

@@ -1,32 +1,90 @@
-"""What people say about a scene: captions, keywords, and a machine's one line.
+"""What people say about a scene: captions, keywords, a machine's one line, and paraphrases.
 
 A caption joins clauses ("a dog barks twice in the distance") by a phrase for their relation.
-Clauses combine a subject and a verb of their class. The combination of the last subject with the
-first verb is held out: training captions never have it, the captions of other splits may, so
-understanding of new words is measured too.
+Clauses combine a subject and a verb of their class (words.yaml). The combination of the last
+subject with the first verb is held out: training captions never have it, the captions of other
+splits may, so understanding of new words is measured too.
+
+Paraphrases stand in for a language model's. They tell the same events in the same relation, with
+the attributes that their caption mentions and no others, partly in words that captions lack.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import yaml
 
+from triptych.audio.captions.rules import gerund, third_person
+from triptych.demo.scenes.foregrounds import WITH_COUNT, WITH_TEMPO
 from triptych.demo.scenes.mixing import Scene
-from triptych.demo.scenes.vocabulary import VOCABULARY, WORDS, Verb
 
 SHORTEST, LONGEST = 8, 20
 """Words in a caption, as in Clotho."""
 
-MENTIONED = 0.6
-"""How often a caption mentions an attribute that is out of the ordinary; ordinary ones are
-mentioned less.
-"""
-MENTIONED_ORDINARY = 0.25
+MENTIONED, MENTIONED_ORDINARY = 0.6, 0.25
+"""How often a caption mentions an attribute that is out of the ordinary, and one that is not."""
 ORDINARY = {"normal", "near", "once"}
 
+PARAPHRASES = 5
+"""Of each caption, as the report has them."""
+
+WORDS = yaml.safe_load(Path(__file__).with_name("words.yaml").read_text(encoding="utf-8"))
 ADVERBS: dict[str, list[str]] = WORDS["adverbs"]
 RELATIONS: dict[str, list[str]] = WORDS["relations"]
 ENDINGS: list[str] = WORDS["endings"]
+_OTHER_ADVERBS = {value: [*ADVERBS[value], *own] for value, own in WORDS["other_adverbs"].items()}
+_OTHER_ENDINGS = [*ENDINGS, *WORDS["other_endings"]]
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb in agreement with its subjects."""
+
+    finite: str
+    participle: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """How people name a class; every subject goes with every verb.
+
+    copula: is or are; other_subjects, other_verbs: which paraphrases alone use; tags: keywords, the
+    plainest first.
+    """
+
+    copula: str
+    subjects: tuple[str, ...]
+    verbs: tuple[Verb, ...]
+    other_subjects: tuple[str, ...]
+    other_verbs: tuple[Verb, ...]
+    tags: tuple[str, ...]
+
+
+def _verb(base: str, copula: str) -> Verb:
+    """In agreement with "is" or "are": "fall down" is Verb("falls down", "falling down")."""
+    if "/" in base:
+        return Verb(*base.split("/"))
+    first, blank, rest = base.partition(" ")
+    if first == "be":
+        return Verb(f"{copula} {rest}", f"being {rest}")
+    finite = third_person(first) if copula == "is" else first
+    return Verb(finite + blank + rest, gerund(first) + blank + rest)
+
+
+def _words(given: Mapping[str, Any]) -> Words:
+    copula = "are" if given.get("are") else "is"
+    subjects, others, tags = (tuple(given[k]) for k in ("subjects", "other_subjects", "tags"))
+    verbs, other_verbs = (
+        tuple(_verb(base, copula) for base in given[key]) for key in ("verbs", "other_verbs")
+    )
+    return Words(copula, subjects, verbs, others, other_verbs, tags)
+
+
+VOCABULARY = {event: _words(given) for event, given in WORDS["classes"].items()}
 
 
 @dataclass(frozen=True)
@@ -35,6 +93,11 @@ class Caption:
 
     text: str
     mentions: frozenset[str]
+
+    @property
+    def plain(self) -> str:
+        """What captions share that differ in capitals and the full stop alone."""
+        return self.text.lower().rstrip(".")
 
 
 def phrases(event: str, held_out: bool) -> list[tuple[str, Verb]]:
@@ -45,55 +108,93 @@ def phrases(event: str, held_out: bool) -> list[tuple[str, Verb]]:
     return pairs if held_out else [pair for pair in pairs if pair != kept]
 
 
+@cache
+def _other_phrases(event: str) -> list[tuple[str, Verb]]:
+    """Subjects with verbs of a class, those of captions and others, but for the held-out ones."""
+    known = VOCABULARY[event]
+    others = [
+        (subject, verb)
+        for subject in (*known.subjects, *known.other_subjects)
+        for verb in (*known.verbs, *known.other_verbs)
+        if subject in known.other_subjects or verb in known.other_verbs
+    ]
+    return [*phrases(event, held_out=False), *others]
+
+
 def captions(
     scene: Scene, count: int, generator: np.random.Generator, held_out: bool, taken: set[str]
 ) -> list[Caption]:
-    """`count` different captions of a scene, none in `taken` (lower case), to which they are added.
+    """`count` different captions of a scene, none in `taken` (plain), to which they are added.
 
     held_out: whether held-out words may occur; they then make up a third.
     """
-    found: list[Caption] = []
-    relations = RELATIONS[scene.relation]
-    order = generator.permutation(len(relations))
-    attempt = 0
-    while len(found) < count:
-        template = relations[order[attempt % len(order)]]
-        attempt += 1
-        if attempt > 1000:
-            raise ValueError(f"{scene}: no {count} new captions among those taken")
-        caption = _caption(scene, template, generator, held_out)
-        words = len(caption.text.split())
-        if SHORTEST <= words <= LONGEST and caption.text.lower().rstrip(".") not in taken:
-            taken.add(caption.text.lower().rstrip("."))
-            found.append(caption)
-    return found
-
-
-def _caption(
-    scene: Scene, template: str, generator: np.random.Generator, held_out: bool
-) -> Caption:
-    mentions = {
-        attribute
-        for attribute in ("tempo", "distance", "count")
-        if generator.uniform() < _eagerness(getattr(scene, attribute))
-    }
 
     def words(event: str) -> tuple[str, Verb]:
-        pairs = phrases(event, held_out)
-        chosen = pairs[generator.integers(len(pairs))]
+        chosen = _choice(phrases(event, held_out), generator)
         if held_out and generator.uniform() < 1 / 3:
             return VOCABULARY[event].subjects[-1], VOCABULARY[event].verbs[0]
         return chosen
 
-    text = sentence(scene, mentions, template, words, ADVERBS, ENDINGS, generator)
-    if generator.uniform() < 0.8:
-        text = text[0].upper() + text[1:]
-    if generator.uniform() < 0.7:
-        text += "."
-    return Caption(text, frozenset(mentions))
+    def tell(template: str) -> Caption:
+        mentions = frozenset(
+            attribute
+            for attribute in ("tempo", "distance", "count")
+            if generator.uniform() < _eagerness(getattr(scene, attribute))
+        )
+        text = _sentence(scene, mentions, template, words, ADVERBS, ENDINGS, generator)
+        if generator.uniform() < 0.8:
+            text = text[0].upper() + text[1:]
+        if generator.uniform() < 0.7:
+            text += "."
+        return Caption(text, mentions)
+
+    return _different(scene, RELATIONS[scene.relation], count, tell, taken, generator)
 
 
-def sentence(
+def paraphrases(
+    scene: Scene, caption: Caption, generator: np.random.Generator, captions: Collection[str]
+) -> list[str]:
+    """PARAPHRASES sentences that say a caption of a scene, all different and none in `captions`.
+
+    captions: of all clips, plain.
+    """
+
+    def words(event: str) -> tuple[str, Verb]:
+        return _choice(_other_phrases(event), generator)
+
+    def tell(template: str) -> Caption:
+        text = _sentence(
+            scene, caption.mentions, template, words, _OTHER_ADVERBS, _OTHER_ENDINGS, generator
+        )
+        return Caption(f"{text[0].upper()}{text[1:]}.", caption.mentions)
+
+    templates = [*RELATIONS[scene.relation], *WORDS["other_relations"][scene.relation]]
+    told = _different(scene, templates, PARAPHRASES, tell, set(captions), generator)
+    return [each.text for each in told]
+
+
+def _different(
+    scene: Scene,
+    templates: Sequence[str],
+    count: int,
+    tell: Callable[[str], Caption],
+    taken: set[str],
+    generator: np.random.Generator,
+) -> list[Caption]:
+    """`count` sentences by the templates in turn, of fitting length and none in `taken` (plain)."""
+    order = generator.permutation(len(templates))
+    found: list[Caption] = []
+    for attempt in range(1000):
+        told = tell(templates[order[attempt % len(order)]])
+        if SHORTEST <= len(told.text.split()) <= LONGEST and told.plain not in taken:
+            taken.add(told.plain)
+            found.append(told)
+        if len(found) == count:
+            return found
+    raise ValueError(f"{scene}: no {count} new sentences beside those taken")
+
+
+def _sentence(
     scene: Scene,
     mentions: Collection[str],
     template: str,
@@ -106,18 +207,28 @@ def sentence(
 
     words: subject and verb of a class. A single sound gets an ending where it would be too short.
     """
-    # of a background and a foreground, people say the foreground first
-    events = scene.events[::-1] if scene.relation == "while" else scene.events
     parts = {}
+    events = _as_told(scene)
     for event, letter in zip(events, "AB", strict=False):
         subject, verb = words(event)
-        own = _adverbs(event, scene, mentions, adverbs, generator)
+        applies = {"tempo": event in WITH_TEMPO, "count": event in WITH_COUNT}
+        applies["distance"] = applies["tempo"] or applies["count"]
+        own = [
+            _choice(adverbs[getattr(scene, attribute)], generator)
+            for attribute in ("tempo", "count", "distance")
+            if attribute in mentions and applies[attribute]
+        ]
         parts[letter] = " ".join([subject, verb.finite, *own])
         parts[letter.lower()] = " ".join([subject, verb.participle, *own])
     text = template.format(**parts, is_=VOCABULARY[events[0]].copula)
     if scene.relation == "single" and len(text.split()) < SHORTEST:
-        text = f"{text} {choice(endings, generator)}"
+        text = f"{text} {_choice(endings, generator)}"
     return text
+
+
+def _as_told(scene: Scene) -> tuple[str, ...]:
+    """The scene's events; of a background and a foreground, people say the foreground first."""
+    return scene.events[::-1] if scene.relation == "while" else scene.events
 
 
 def _eagerness(value: str) -> float:
@@ -125,22 +236,6 @@ def _eagerness(value: str) -> float:
     if value not in ADVERBS:
         return 0.0
     return MENTIONED_ORDINARY if value in ORDINARY else MENTIONED
-
-
-def _adverbs(
-    event: str,
-    scene: Scene,
-    mentions: Collection[str],
-    adverbs: Mapping[str, Sequence[str]],
-    generator: np.random.Generator,
-) -> list[str]:
-    applies = {"tempo": VOCABULARY[event].has_tempo, "count": VOCABULARY[event].is_counted}
-    applies["distance"] = applies["tempo"] or applies["count"]
-    return [
-        choice(adverbs[getattr(scene, attribute)], generator)
-        for attribute in ("tempo", "count", "distance")
-        if attribute in mentions and applies[attribute]
-    ]
 
 
 def answers(scene: Scene, query: Scene, mentions: frozenset[str]) -> bool:
@@ -154,17 +249,16 @@ def answers(scene: Scene, query: Scene, mentions: frozenset[str]) -> bool:
 
 def machine_caption(scene: Scene, generator: np.random.Generator) -> str:
     """One line as a language model's: no attributes, and in a fifth an event is missing."""
-    events = scene.events[::-1] if scene.relation == "while" else scene.events
+    events = _as_told(scene)
     if len(events) == 2 and generator.uniform() < 0.2:
         events = (events[int(generator.integers(2))],)
     relation = scene.relation if len(events) == 2 else "single"
     parts = {}
     for event, clause, phrase in zip(events, "ab", "pq", strict=False):
-        pairs = phrases(event, held_out=False)
-        subject, verb = pairs[generator.integers(len(pairs))]
+        subject, verb = _choice(phrases(event, held_out=False), generator)
         parts[clause] = f"{subject} {VOCABULARY[event].copula} {verb.participle}"
         parts[phrase] = f"{subject} {verb.participle}"
-    text = choice(WORDS["machine_relations"][relation], generator).format(**parts)
+    text = _choice(WORDS["machine_relations"][relation], generator).format(**parts)
     return text[0].upper() + text[1:] + "."
 
 
@@ -186,6 +280,5 @@ def keywords(scene: Scene, generator: np.random.Generator) -> list[str]:
     return [mixed[i] for i in generator.permutation(len(mixed))]
 
 
-def choice(options: Sequence[str], generator: np.random.Generator) -> str:
-    """One of them."""
+def _choice(options: Sequence[Any], generator: np.random.Generator) -> Any:
     return options[int(generator.integers(len(options)))]

@@ -1,6 +1,6 @@
 """Scenes: one sound, a background while a foreground happens, or two foregrounds in turn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -30,21 +30,20 @@ PEAK = 0.97
 
 @dataclass(frozen=True)
 class Scene:
-    """What a clip holds. An attribute that applies to none of its sounds is ""."""
+    """What a clip holds. An attribute that applies to none of its sounds is "".
+
+    relation: single, while (first: the background, second: the foreground) or then (first, second:
+    in time); second: "" in a single scene; tempo: slow, normal or fast, of every sound that has a
+    tempo; distance: near or far, of every foreground; count: once, twice or several, of every sound
+    that is counted.
+    """
 
     relation: str
-    """single, while (first: the background, second: the foreground) or then (first, second: in
-    time)
-    """
     first: str
     second: str
-    """"" in a single scene"""
     tempo: str
-    """slow, normal, fast: of every sound that has a tempo"""
     distance: str
-    """near, far: of every foreground"""
     count: str
-    """once, twice, several: of every sound that is counted"""
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -58,7 +57,7 @@ class Scene:
 
     def swapped(self) -> "Scene":
         """The same sounds in the other order."""
-        return Scene(self.relation, self.second, self.first, self.tempo, self.distance, self.count)
+        return replace(self, first=self.second, second=self.first)
 
 
 def variants(relation: str, first: str, second: str = "") -> list[Scene]:
@@ -83,13 +82,8 @@ def render(scene: Scene, length: float, *key: int | str) -> np.ndarray:
     generator = keyed("mix", *key)
     if scene.relation == "then":
         cut = round(samples * generator.uniform(0.47, 0.53))
-        parts = [
-            _foreground(scene, name, size, *key, place)
-            for place, (name, size) in enumerate(
-                [(scene.first, cut), (scene.second, samples - cut)]
-            )
-        ]
-        clip = np.concatenate(parts)
+        first = _foreground(scene, scene.first, cut, *key, 0)
+        clip = np.concatenate([first, _foreground(scene, scene.second, samples - cut, *key, 1)])
     else:
         clip = np.zeros(samples)
         for place, name in enumerate(scene.events):

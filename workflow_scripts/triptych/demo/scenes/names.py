@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from triptych.demo.scenes.language import VOCABULARY
 from triptych.demo.scenes.mixing import Scene
-from triptych.demo.scenes.vocabulary import VOCABULARY
 
 NOT_FOUND = "Not found"
 """What Clotho's metadata has in place of a sound_id that nobody knows."""

@@ -8,8 +8,8 @@ not been chosen by them.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,18 +31,17 @@ VARIANTS = 2
 """Scenes to be found of one combination, which differ in attributes; more if it takes more."""
 
 
-@dataclass(frozen=True)
-class Combinations:
-    """Combinations that one split draws from."""
+class Combinations(NamedTuple):
+    """Combinations that one split draws from.
 
-    together: tuple[Pair, ...]
-    """(background, foreground)"""
-    in_turn: tuple[Pair, ...]
-    """two foregrounds, in either order"""
+    together: (background, foreground); in_turn: two foregrounds, in either order.
+    """
+
+    together: Sequence[Pair]
+    in_turn: Sequence[Pair]
 
 
-@dataclass(frozen=True)
-class Divided:
+class Divided(NamedTuple):
     """All combinations: those of training, and those held out for validation and for evaluation."""
 
     training: Combinations
@@ -58,34 +57,29 @@ def divide(seed: int) -> Divided:
     generator = keyed("held out", seed)
     backgrounds = [str(name) for name in generator.permutation(list(BACKGROUNDS))]
     foregrounds = [str(name) for name in generator.permutation(FOREGROUNDS)]
-    together, in_turn = _Hands(), _Hands()
-    for (i, first), (j, second) in product(enumerate(backgrounds), enumerate(foregrounds)):
-        together.deal((first, second), (i + j) % 4 == 0)
-    for (i, first), (j, second) in combinations(enumerate(foregrounds), 2):
-        # neighbours on a circle: every class is held out with four others
-        in_turn.deal((first, second), min(j - i, len(foregrounds) - (j - i)) <= 2)
-    return Divided(
-        *(
-            Combinations(tuple(pairs), tuple(turns))
-            for pairs, turns in zip(together.hands, in_turn.hands, strict=True)
-        )
+    together = _dealt(
+        ((first, second), (i + j) % 4 == 0)
+        for (i, first), (j, second) in product(enumerate(backgrounds), enumerate(foregrounds))
     )
+    in_turn = _dealt(
+        # neighbours on a circle: every class is held out with four others
+        ((first, second), min(j - i, len(foregrounds) - (j - i)) <= 2)
+        for (i, first), (j, second) in combinations(enumerate(foregrounds), 2)
+    )
+    return Divided(*map(Combinations, together, in_turn))
 
 
-class _Hands:
-    """Training, validation and evaluation, among which combinations are dealt out."""
+def _dealt(pairs: Iterable[tuple[Pair, bool]]) -> tuple[list[Pair], list[Pair], list[Pair]]:
+    """Pairs of training, validation and evaluation, given which are held out.
 
-    def __init__(self) -> None:
-        self.hands: tuple[list[Pair], list[Pair], list[Pair]] = ([], [], [])
-        self._held_out = 0
-
-    def deal(self, pair: Pair, held_out: bool) -> None:
-        """To training, or of each five held out two to validation and three to evaluation."""
-        hand = 0
-        if held_out:
-            self._held_out += 1
-            hand = 1 if self._held_out % 5 in (1, 3) else 2
-        self.hands[hand].append(pair)
+    Of each five held out, two go to validation and three to evaluation.
+    """
+    parts: tuple[list[Pair], list[Pair], list[Pair]] = ([], [], [])
+    count = 0
+    for pair, held_out in pairs:
+        count += held_out
+        parts[0 if not held_out else 1 if count % 5 in (1, 3) else 2].append(pair)
+    return parts
 
 
 def training_scenes(
@@ -120,37 +114,26 @@ def scenes_to_find(
     Every scene of two foregrounds comes with the one in which they are swapped.
     Raises ValueError when there aren't as many different scenes.
     """
-    seen_pairs = {(scene.first, scene.second) for scene in trained if scene.relation == "then"}
-    seen = Combinations(
-        _distinct((scene.first, scene.second) for scene in trained if scene.relation == "while"),
-        _distinct(
-            (first, second)
-            for first, second in seen_pairs
-            if first < second and (second, first) in seen_pairs
-        ),
+    singles, behind, in_turn = (
+        sorted({(scene.first, scene.second) for scene in trained if scene.relation == relation})
+        for relation in ("single", "while", "then")
     )
-    alone = _distinct((scene.first, "") for scene in trained if scene.relation == "single")
+    both_ways = [pair for pair in in_turn if pair < pair[::-1] and pair[::-1] in in_turn]
+    seen = Combinations(behind, both_ways)
     scenes: list[Scene] = []
     uses: Counter[str] = Counter()
     for number, source in ((count - count // 2, seen), (count // 2, held_out)):
         turns = round(number * TESTED_THEN / 2)
-        singles = round(number * SINGLE) if source is seen else 0
+        alone = round(number * SINGLE) if source is seen else 0
         in_order = _different("then", source.in_turn, turns, generator, uses, but)
         scenes += [scene for one in in_order for scene in (one, one.swapped())]
-        scenes += _different("single", alone, singles, generator, uses, but)
-        together = number - 2 * turns - singles
+        scenes += _different("single", singles, alone, generator, uses, but)
+        together = number - 2 * turns - alone
         scenes += _different("while", source.together, together, generator, uses, but)
     return [scenes[i] for i in generator.permutation(len(scenes))]
 
 
-def _distinct(pairs: Iterable[Pair]) -> tuple[Pair, ...]:
-    """In a fixed order, each once."""
-    return tuple(sorted(set(pairs)))
-
-
-def _cycle(
-    pairs: Sequence[Pair], count: int, generator: np.random.Generator
-) -> list[tuple[str, str]]:
+def _cycle(pairs: Sequence[Pair], count: int, generator: np.random.Generator) -> list[Pair]:
     """`count` of the pairs: all of them in a random order, then all again in another one."""
     drawn: list[Pair] = []
     while len(drawn) < count:

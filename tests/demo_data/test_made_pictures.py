@@ -1,0 +1,78 @@
+"""Pictures by chance, the film and the landscape: each a function of its key."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pytest
+
+from triptych.core.errors import InputError
+from triptych.demo import pictures
+from triptych.demo.film import Film, with_balloon, write_film
+from triptych.demo.landscape import landscape
+from triptych.demo.pictures import KINDS, picture
+from triptych.style.video.info import probe
+
+SMALL = Film(width=96, height=54, frames=13, frames_per_second=12)
+
+
+def test_a_film_is_what_was_ordered_and_always_the_same_bytes(tmp_path: Path) -> None:
+    for name in ("a.mp4", "b.mp4"):
+        write_film(tmp_path / name, SMALL)
+    assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+    info = probe(tmp_path / "a.mp4")
+    assert (info.width, info.height, info.frames, info.fps) == (96, 54, 13, 12)
+    assert info.duration == Fraction(13, 12)
+    (sound,) = info.sounds
+    assert (sound.codec, sound.channels) == ("aac", 2)
+    assert sound.seconds == pytest.approx(13 / 12, abs=0.05)
+
+
+def test_the_balloon_hides_what_is_behind_it_and_nothing_else() -> None:
+    drawn = with_balloon(np.full((90, 160, 3), 7, np.float32), 0.5, 0.4)
+    changed = (drawn != 7).any(-1)
+    assert changed[20:50, 70:90].all()
+    assert not changed[:, :55].any() and not changed[:, 105:].any()
+
+
+def test_an_unknown_photograph_is_told_with_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no bundled photograph 'moonrise'.*china"):
+        write_film(tmp_path / "film.mp4", Film(photograph="moonrise"))
+    assert not list(tmp_path.iterdir())
+
+
+def detail(image: np.ndarray) -> float:
+    """What a reduction to half the size and back loses."""
+    height, width = image.shape[:2]
+    half = cv2.resize(image, (width // 2, height // 2), interpolation=cv2.INTER_AREA)
+    back = cv2.resize(half, (width, height), interpolation=cv2.INTER_CUBIC)
+    return float(np.abs(image.astype(float) - back).mean())
+
+
+def test_a_larger_landscape_shows_the_same_and_is_no_enlargement() -> None:
+    small, large = landscape((96, 144), 3), landscape((384, 576), 3)
+    assert (small.shape, large.shape, large.dtype) == ((96, 144, 3), (384, 576, 3), np.uint8)
+    assert np.array_equal(landscape((96, 144), 3), small)
+    reduced = cv2.resize(large, (144, 96), interpolation=cv2.INTER_AREA)
+    alike = np.corrcoef(reduced.ravel(), small.ravel())[0, 1]
+    other = np.corrcoef(landscape((96, 144), 4).ravel(), small.ravel())[0, 1]
+    assert alike > 0.95 > other + 0.1
+    assert detail(large) > 1.5 * detail(cv2.resize(small, (576, 384)))
+
+
+def test_a_key_is_a_picture_and_another_key_another() -> None:
+    first = picture(48, 3, 5)
+    assert (first.shape, first.dtype) == ((48, 48, 3), np.uint8)
+    np.testing.assert_array_equal(picture(48, 3, 5), first)
+    assert np.abs(picture(48, 3, 6).astype(int) - first).mean() > 5
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_shapes_and_light(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.setattr(pictures, "KINDS", {kind: KINDS[kind]})
+    drawn = np.stack([picture(64, 0, number) for number in range(12)]).astype(float)
+    assert (drawn.std((1, 2, 3)) > 2).all()
+    assert (drawn.std((1, 2, 3)) > 15).sum() >= 8
+    assert 30 < drawn.mean() < 220
+    assert np.ptp(drawn.mean((1, 2)), axis=-1).max() > 15, "all of them are grey"

@@ -1,0 +1,265 @@
+"""The demo's tables, in the layouts of Clotho v2.1, AudioCaps v1, WavCaps and the leak lists.
+
+clotho/clotho_captions_{split}.csv     file_name,caption_1,...,caption_5                      UTF-8
+clotho/clotho_metadata_{split}.csv     file_name,keywords,sound_id,sound_link,start_end_samples,
+                                       manufacturer,license                              ISO-8859-1
+clotho/retrieval_audio_metadata.csv    the same columns, of the challenge
+clotho/retrieval_captions.csv          caption
+clotho/metadata_eval.csv               query,audio_filenames (a Python list)
+audiocaps/{train,val,test}.csv         audiocap_id,youtube_id,start_time,caption
+wavcaps/json_files/<Part>/<name>.json  {"num_captions_per_audio": 1, "data": [...]}
+captions/variations.json               Clotho's captions in other words, as Primus et al. published
+leaks/                                 what to leave out of training: the four lists that exist
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from triptych.core.files import write_csv
+from triptych.demo.scenes.catalogue import CLOTHO, LABELLED, Catalogue, Clip
+from triptych.demo.scenes.language import (
+    Caption,
+    answers,
+    captions,
+    keywords,
+    machine_caption,
+    paraphrases,
+)
+from triptych.demo.scenes.names import LICENSES, archived, author, file_names, sound_ids, sound_link
+from triptych.demo.scenes.signals import RATE, keyed
+
+FILE_RATES = {"clotho": 44_100, "audiocaps": 44_100, "wavcaps": 32_000}
+"""Samples a second of each data set's files."""
+
+JSON_FILES = {
+    "AudioSet_SL": "as_final.json",
+    "BBC_Sound_Effects": "bbc_final.json",
+    "FreeSound": "fsd_final.json",
+    "SoundBible": "sb_final.json",
+}
+UNCUT = 0.27
+"""Part of clips whose start_end_samples is empty, as in Clotho's validation split."""
+WRONG_DURATION = 612.0
+"""Seconds that the last record of FreeSound claims."""
+ELSEWHERE = 10
+"""Ids in the fullest leak list that no data set here has."""
+
+
+def path_of(clip: Clip) -> str:
+    """Where the sound of a clip lies in the folder of all data."""
+    if clip.dataset == "audiocaps":
+        return f"audiocaps/audio/{clip.video_id}_{_start(clip)}.wav"
+    if clip.dataset == "wavcaps":
+        return f"wavcaps/audio/{clip.split}_flac/{clip.file_name}"
+    if clip.split == "challenge":
+        return f"clotho/retrieval_audio/{archived(clip.file_name)}"
+    return f"clotho/{clip.split}/{clip.file_name}"
+
+
+def write_tables(clips: Catalogue, folder: Path, seed: int) -> None:
+    """Write all tables and lists of the clips to the folder of all data."""
+    told = {
+        split: _captions_of(clips.clotho[split], 5, split != "development", seed)
+        for split in LABELLED
+    }
+    _write_clotho(clips.clotho, told, folder / "clotho", seed)
+    _write_variations(clips.clotho, told, folder / "captions/variations.json", seed)
+    _write_audiocaps(clips.audiocaps, folder / "audiocaps", seed)
+    for part, members in clips.wavcaps.items():
+        records = _wavcaps_records(part, members, seed)
+        content = {"num_captions_per_audio": 1, "data": records}
+        _write(json.dumps(content), folder / "wavcaps/json_files" / part / JSON_FILES[part])
+    _write_leak_lists(clips, folder / "leaks", seed)
+
+
+def _captions_of(
+    clips: Sequence[Clip], count: int, held_out: bool, seed: int
+) -> list[list[Caption]]:
+    """`count` captions of each clip, all of them different.
+
+    held_out: whether words that training lacks may occur.
+    """
+    taken: set[str] = set()
+    return [
+        captions(clip.scene, count, keyed("captions", seed, clip.name), held_out, taken)
+        for clip in clips
+    ]
+
+
+def _write_clotho(
+    splits: Mapping[str, Sequence[Clip]],
+    captions: Mapping[str, list[list[Caption]]],
+    folder: Path,
+    seed: int,
+) -> None:
+    for split, texts in captions.items():
+        clips = splits[split]
+        columns = {"file_name": [clip.file_name for clip in clips]}
+        columns |= {f"caption_{i + 1}": [own[i].text for own in texts] for i in range(5)}
+        write_csv(pd.DataFrame(columns), folder / f"clotho_captions_{split}.csv")
+        _write_metadata(clips, folder / f"clotho_metadata_{split}.csv", seed)
+    labels = _labels(splits["evaluation"], captions["evaluation"])
+    write_csv(labels, folder / "metadata_eval.csv")
+    challenge = splits["challenge"]
+    queries = [own[0].text for own in _captions_of(challenge, 1, True, seed)]
+    order = keyed("query order", seed).permutation(len(queries))
+    shuffled = pd.DataFrame({"caption": [queries[i] for i in order]})
+    write_csv(shuffled, folder / "retrieval_captions.csv")
+    _write_metadata(challenge, folder / "retrieval_audio_metadata.csv", seed)
+
+
+def _write_metadata(clips: Sequence[Clip], path: Path, seed: int) -> None:
+    rows = []
+    for clip in clips:
+        generator = keyed("metadata", seed, clip.name)
+        uploader = author(generator)
+        start = 512 * int(generator.integers(0, 4000))
+        end = start + 2 * round(clip.seconds * RATE)
+        rows.append(
+            {
+                "file_name": clip.file_name,
+                "keywords": ";".join(keywords(clip.scene, generator)),
+                "sound_id": clip.sound_id,
+                "sound_link": sound_link(clip.sound_id, uploader),
+                "start_end_samples": "" if generator.uniform() < UNCUT else f"[{start}, {end}]",
+                "manufacturer": uploader,
+                "license": LICENSES[int(generator.integers(len(LICENSES)))],
+            }
+        )
+    # whatever the draws: each table has an uploader beyond ASCII and an excerpt that is unknown
+    rows[0] |= {"manufacturer": "Óscar Ñandú", "start_end_samples": ""}
+    rows[0]["sound_link"] = sound_link(clips[0].sound_id, "Óscar Ñandú")
+    _write(pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"), path, "iso-8859-1")
+
+
+def _labels(clips: Sequence[Clip], captions: Sequence[Sequence[Caption]]) -> pd.DataFrame:
+    """Every caption with all clips that it describes: the same sounds in the same relation, with
+    the attributes that it mentions."""
+    rows = []
+    for clip, own in zip(clips, captions, strict=True):
+        for caption in own:
+            right = [each for each in clips if answers(each.scene, clip.scene, caption.mentions)]
+            rows.append((caption.text, str([each.file_name for each in right])))
+    return pd.DataFrame(sorted(rows), columns=["query", "audio_filenames"])
+
+
+def _write_variations(
+    splits: Mapping[str, Sequence[Clip]],
+    captions: Mapping[str, Sequence[Sequence[Caption]]],
+    path: Path,
+    seed: int,
+) -> None:
+    known = {each.plain for texts in captions.values() for own in texts for each in own}
+    records = []
+    for split, texts in captions.items():
+        for clip, own in zip(splits[split], texts, strict=True):
+            for place, caption in enumerate(own):
+                generator = keyed("paraphrases", seed, clip.name, place)
+                records.append(
+                    {
+                        "path": f"{split}/{clip.file_name}",
+                        "caption": caption.text,
+                        "variations": paraphrases(clip.scene, caption, generator, known),
+                    }
+                )
+    _write(json.dumps(records, indent=1) + "\n", path)
+
+
+def _write_audiocaps(splits: Mapping[str, Sequence[Clip]], folder: Path, seed: int) -> None:
+    """train.csv with one caption a clip, val.csv and test.csv with five, one row a caption."""
+    number = 1
+    for split, clips in splits.items():
+        rows = []
+        told = _captions_of(clips, 1 if split == "train" else 5, False, seed)
+        for clip, own in zip(clips, told, strict=True):
+            for caption in own:
+                rows.append((number, clip.video_id, _start(clip), caption.text))
+                number += 1
+        columns = ["audiocap_id", "youtube_id", "start_time", "caption"]
+        write_csv(pd.DataFrame(rows, columns=columns), folder / f"{split}.csv")
+
+
+def _start(clip: Clip) -> int:
+    """Where the excerpt of a clip of AudioCaps begins in its video, in seconds."""
+    return 10 * int(keyed("start", clip.video_id).integers(0, 30))
+
+
+def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[str, Any]]:
+    titles = file_names([clip.scene for clip in clips], keyed("titles", seed, part))
+    records = []
+    for clip, file_name in zip(clips, titles, strict=True):
+        generator = keyed("record", seed, clip.name)
+        uploader, tags = author(generator), keywords(clip.scene, generator)
+        title, identifier = file_name.removesuffix(".wav"), clip.sound_id
+        record: dict[str, Any] = {
+            "id": f"Y{clip.video_id}.wav" if part == "AudioSet_SL" else identifier,
+            "caption": machine_caption(clip.scene, generator),
+            "audio": "wav_path",
+            "duration": clip.seconds,
+        }
+        if part == "FreeSound":
+            record |= {
+                "file_name": file_name,
+                "href": f"/people/{uploader}/sounds/{identifier}/",
+                "tags": tags,
+                "description": f"{title}. {', '.join(tags)}.",
+                "author": uploader,
+                "download_link": f"{sound_link(identifier, uploader)}/download/",
+            }
+        elif part == "BBC_Sound_Effects":
+            record |= {
+                "description": f"{title}: {', '.join(tags)}.",
+                "category": [tags[0].capitalize()],
+                "download_link": f"https://sound-effects-media.bbcrewind.co.uk/zip/{identifier}",
+            }
+        elif part == "SoundBible":
+            record |= {
+                "title": title,
+                "description": f"{title}: {', '.join(tags)}.",
+                "author": uploader,
+                "href": f"{identifier}-{title.replace(' ', '-')}.html",
+                "download_link": f"http://soundbible.com/grab.php?id={identifier}&type=wav",
+            }
+        records.append(record)
+    if part == "FreeSound":
+        records[-1]["duration"] = WRONG_DURATION
+    return records
+
+
+def _write_leak_lists(clips: Catalogue, folder: Path, seed: int) -> None:
+    """The four lists; "Not found" stands in all of them.
+
+    Of WavCaps: tested splits of Clotho and AudioCaps, and all splits. Of aac-datasets, the fullest:
+    all of Clotho, the challenge, and another challenge's test set. Of DCASE: evaluation and the
+    challenge, and nothing of validation.
+    """
+
+    def ids(*splits: str) -> list[str]:
+        return [clip.sound_id for split in splits for clip in clips.clotho[split]]
+
+    def videos(*splits: str) -> list[str]:
+        return [f"Y{clip.video_id}.wav" for split in splits for clip in clips.audiocaps[split]]
+
+    for name, of_audiocaps, of_clotho in (
+        ("test", videos("val", "test"), ids("validation", "evaluation")),
+        ("all", videos("train", "val", "test"), ids(*LABELLED)),
+    ):
+        content = {"AudioSet": of_audiocaps, "FreeSound": of_clotho}
+        _write(json.dumps(content, indent=4), folder / f"blacklist_exclude_{name}_ac.json")
+    leaked = {clip.sound_id for clip in clips.wavcaps["FreeSound"]}
+    strangers = sound_ids(2 * ELSEWHERE, keyed("strangers", seed))
+    strangers = [each for each in strangers if each not in leaked][:ELSEWHERE]
+    full = list(dict.fromkeys([*ids(*CLOTHO), *strangers]))
+    lines = ["index,id", *(f"{index},{each}" for index, each in enumerate(full))]
+    _write("\n".join(lines) + "\n", folder / "blacklist_clotho.full.v2.csv")
+    lines = ["sound_id", *dict.fromkeys(ids("evaluation", "challenge"))]
+    _write("\n".join(lines) + "\n", folder / "dcase2025_task6_excluded_freesound_ids.csv")
+
+
+def _write(text: str, path: Path, encoding: str = "utf-8") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode(encoding))
