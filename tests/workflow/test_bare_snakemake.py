@@ -28,6 +28,16 @@ main(sys.argv[1:])
 """
 
 
+CONDA = """#!/bin/sh
+case "$*" in
+  *"info --json"*) echo '{"conda_version": "25.1.0", "conda_prefix": "/opt", "platform": "linux-64"}';;
+  *--version*) echo "conda 25.1.0";;
+  *config*) echo '{"get": {"channel_priority": "strict"}}';;
+esac
+"""
+"""What Snakemake asks conda before it plans; no environment is built by a dry run."""
+
+
 def closure(name):
     """The names of a distribution and of all that it requires."""
     found, waiting = set(), [name]
@@ -51,6 +61,9 @@ def python(tmp_path_factory):
             if not (packages / top).exists():
                 (packages / top).symlink_to(distribution(name).locate_file(top))
     assert not [name for name in OURS if (packages / name).exists()]
+    conda = folder / "bin" / "conda"
+    conda.write_text(CONDA)
+    conda.chmod(0o755)
     return folder / "bin" / "python"
 
 
@@ -60,7 +73,7 @@ def planned(python, folder, *arguments, program=MEASURED):
     done = subprocess.run(
         [python, "-c", program, *map(str, (*there, *arguments))],
         cwd=folder,
-        env={"PATH": "/usr/bin:/bin", "HOME": str(folder)},
+        env={"PATH": f"{python.parent}:/usr/bin:/bin", "HOME": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -82,7 +82,7 @@ def _without_removed(value: Any, schema: Mapping[str, Any], known: Mapping[str, 
 def read_config(root: Path, overlays: Sequence[Path] = ()) -> dict[str, Any]:
     """The config that Snakemake sees in `root`: the folder's own and the overlays, in their order,
     laid over the papers' values and the demo's."""
-    source = source_of(root)
+    source = source_of(root).resolve()
     config: dict[str, Any] = {}
     own = [root / "config.yaml"] if root.resolve() != source else []
     for file in (*filter(Path.exists, own), *overlays):
