@@ -1,4 +1,4 @@
-"""Audio retrieval: training, scores, submissions, the search page, the bench."""
+"""Audio retrieval: training, scores, submissions, the search page."""
 
 
 include: "audio_inputs.smk"
@@ -81,72 +81,10 @@ rule audio_finetune:
         "../workflow_scripts/audio/finetune.py"
 
 
-rule audio_distill:
-    """Stage two: train the pretrained pair on the similarities that the ensemble found."""
-    input:
-        manifest="results/audio/corpora/{corpus}/manifest.csv",
-        captions=AUDIO_CAPTIONS,
-        queries="results/audio/data/clotho/queries.csv",
-        shards=AUDIO_SHARDS,
-        pretrained="results/audio/models/{pair}/{corpus}/pretrained",
-        teachers=AUDIO.teachers,
-    output:
-        directory("results/audio/models/{pair}/{corpus}/distilled"),
-    log:
-        "results/logs/audio_distill/{pair}-{corpus}.log",
-    benchmark:
-        "results/benchmarks/audio_distill/{pair}-{corpus}.tsv"
-    retries: RETRIES
-    conda:
-        "../envs/audio.yaml"
-    threads: 1 + AUDIO.config["stages"]["common"]["workers"]
-    resources:
-        gpu=GPU,
-    params:
-        runs=made(AUDIO.rows("distilled")),
-        teachers=made(AUDIO.teacher_models),
-        training=AUDIO.training("distillation"),
-        teacher_temperature=AUDIO.config["distillation"]["teacher_temperature"],
-        sources=AUDIO.inputs.sources,
-        device=config["device"],
-        checkpoint=made("results/checkpoints/audio_distill/{pair}-{corpus}"),
-        code=code("audio_distill"),
-    script:
-        "../workflow_scripts/audio/distill.py"
-
-
-rule audio_embed_finished:
-    """Embed what a finished model of somebody else's is judged by."""
-    input:
-        model="results/audio/finished/{finished}",
-        manifest=f"results/audio/corpora/{AUDIO.config['evaluated']}/manifest.csv",
-        captions=AUDIO_CAPTIONS,
-        shards=AUDIO_SHARDS,
-    output:
-        "results/audio/embeddings/{finished}/embeddings.npz",
-    log:
-        "results/logs/audio_embed_finished/{finished}.log",
-    benchmark:
-        "results/benchmarks/audio_embed_finished/{finished}.tsv"
-    wildcard_constraints:
-        finished="|".join(AUDIO.inputs.files["finished"]),
-    conda:
-        "../envs/audio.yaml"
-    resources:
-        gpu=GPU,
-    params:
-        longest_seconds=AUDIO.longest_seconds,
-        device=config["device"],
-        code=code("audio_embed_finished"),
-    script:
-        "../workflow_scripts/audio/embed_finished.py"
-
-
 rule audio_score:
     """Score every model, ensemble and baseline on validation and evaluation."""
     input:
         models=AUDIO.models(AUDIO.scored),
-        finished=[f"{run['folder']}/embeddings.npz" for run in AUDIO.finished],
         clips="results/audio/data/clotho/clips.csv",
         relevance="results/audio/data/clotho/relevance.csv",
         scenes=SYNTHESISED if AUDIO.inputs.synthesised else [],
@@ -164,7 +102,6 @@ rule audio_score:
         "../envs/audio.yaml"
     params:
         runs=made(AUDIO.scored),
-        finished=made(AUDIO.finished),
         members=AUDIO.config["ensemble"]["members"],
         scenes=made(f"{SYNTHESISED}/scenes.csv") if AUDIO.inputs.synthesised else None,
         seed=0,

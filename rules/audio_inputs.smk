@@ -138,28 +138,6 @@ rule audio_unpack_mp3:
         "../workflow_scripts/audio/unpack_mp3.py"
 
 
-rule audio_fetch_audiocaps:
-    """Fetch AudioCaps' recordings from YouTube by yt-dlp."""
-    input:
-        tables=AUDIO.inputs.downloads("audiocaps"),
-    output:
-        directory("results/audio/sound/audiocaps"),
-    log:
-        "results/logs/audio_fetch_audiocaps/audio_fetch_audiocaps.log",
-    benchmark:
-        "results/benchmarks/audio_fetch_audiocaps/audio_fetch_audiocaps.tsv"
-    retries: RETRIES
-    localrule: True
-    conda:
-        "../envs/audio.yaml"
-    threads: 4
-    params:
-        checkpoint=made("results/checkpoints/audio_fetch_audiocaps"),
-        code=code("audio_fetch_audiocaps"),
-    script:
-        "../workflow_scripts/audio/fetch_audiocaps.py"
-
-
 rule audio_list_clotho:
     """List Clotho's clips, captions, queries and multi-positive labels."""
     input:
@@ -362,26 +340,3 @@ rule audio_text_model:
         code=code("audio_text_model"),
     script:
         "../workflow_scripts/audio/text_model.py"
-
-
-rule audio_finished_model:
-    """Download a finished model of somebody else's, as a folder that search reads."""
-    output:
-        directory("results/audio/finished/{finished}"),
-    log:
-        "results/logs/audio_finished_model/{finished}.log",
-    benchmark:
-        "results/benchmarks/audio_finished_model/{finished}.tsv"
-    wildcard_constraints:
-        finished="|".join(AUDIO.inputs.files["finished"]),
-    retries: RETRIES
-    localrule: True
-    conda:
-        "../envs/audio.yaml"
-    params:
-        source=lambda wildcards: AUDIO.inputs.files["finished"][wildcards.finished],
-        text_models=AUDIO.inputs.files["text_models"],
-        lock="resources/locks/finished-{finished}",
-        code=code("audio_finished_model"),
-    script:
-        "../workflow_scripts/audio/finished_model.py"

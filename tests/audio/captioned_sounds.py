@@ -1,4 +1,4 @@
-"""Recordings whose captions are easily learnt, and small finished models of random weights.
+"""Recordings whose captions are easily learnt, and small models of random weights.
 
 Run as a script it adapts such a model in a process of its own, to be killed by a test.
 """

@@ -167,15 +167,3 @@ def cut(handler: Handler) -> None:
     handler.end_headers()
     handler.wfile.write(b'{"id": "chat')
     handler.close_connection = True
-
-
-def broken_json(handler: Handler) -> None:
-    handler.send(200, '{"id": "chatcmpl-1", "choices": [')
-
-
-def no_choices(handler: Handler) -> None:
-    handler.send(200, {**completion("x"), "choices": []})
-
-
-def page(handler: Handler) -> None:
-    handler.send(200, "<html>Welcome to the hotel's network</html>", kind="text/html")

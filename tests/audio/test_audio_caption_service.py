@@ -1,13 +1,11 @@
 """Asking a server: what is sent, retried, kept, paid, stopped, and never shown."""
 
-import json
-
 import pytest
 from caption_job import TABLE
 from chat_server import GOOD, KEY, cut, error, numbered, serving, silence
 
-from triptych.audio.captions.paid import Account, Answer, AnswerCache, Request
-from triptych.audio.captions.service import Asker, BudgetReached, Credentials, ServiceError
+from triptych.audio.captions.paid import Answer, AnswerCache, Request
+from triptych.audio.captions.service import Asker, BudgetReached, ServiceError, key_from_environment
 from triptych.audio.captions.settings import CaptionSettings, check_address
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
@@ -163,26 +161,15 @@ def test_the_key_is_in_no_message_log_or_file(tmp_path, caplog, capsys):
         assert KEY not in path.read_text()
 
 
-def test_a_login_is_sent_in_place_of_the_key(tmp_path, monkeypatch):
-    monkeypatch.setenv("OPENAI_LOGIN", "anna:correct-horse")
-    with serving() as server:
-        ask(server, requests(1), tmp_path)
-    assert server.authorisations == {"Basic YW5uYTpjb3JyZWN0LWhvcnNl"}
-
-
 @pytest.mark.parametrize(
-    ("variable", "value", "says"),
-    [
-        ("OPENAI_API_KEY", " ", "export OPENAI_API_KEY"),
-        ("OPENAI_API_KEY", "sk-cut\u2026short", "was it copied whole"),
-        ("OPENAI_LOGIN", "nocolon", "no user:password"),
-    ],
+    ("key", "says"),
+    [(" ", "export OPENAI_API_KEY"), ("sk-cut\u2026short", "was it copied whole")],
 )
-def test_credentials_that_are_none_are_told_and_not_shown(monkeypatch, variable, value, says):
-    monkeypatch.setenv(variable, value)
+def test_a_key_that_is_none_is_told_and_not_shown(monkeypatch, key, says):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
     with pytest.raises(InputError, match=says) as caught:
-        Credentials.from_environment()
-    assert not value.strip() or value not in str(caught.value)
+        key_from_environment()
+    assert not key.strip() or key not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -211,18 +198,6 @@ def test_an_answer_is_found_again_by_another_process_whatever_the_order_of_param
     assert cache.get(Request("m", {"a": 1, "b": 2}, "p", attempt=1)) is None
 
 
-def test_answers_of_earlier_versions_are_not_paid_for_again(tmp_path):
-    """They had a file each, named by the same key."""
-    key = "a2b8b5c23e5d8a4ffb5b4cbd31dcb68d7ae1f3a31e6e4f3f1a6b6b0a32d5a4a9"
-    request = Request("gpt-3.5-turbo", {}, "prompt 0")
-    (tmp_path / "ab").mkdir()
-    record = {"request": request.record(), "answer": vars(ANSWER)}
-    (tmp_path / "ab" / f"{key}.json").write_text(json.dumps(record, indent=1) + "\n")
-    with serving() as server:
-        assert ask(server, [request], tmp_path) == {request.key: ANSWER}
-    assert not server.prompts
-
-
 def test_half_a_line_of_a_killed_run_spoils_nothing(tmp_path):
     one, two = requests(2)
     AnswerCache(tmp_path).put(one, ANSWER)
@@ -231,11 +206,3 @@ def test_half_a_line_of_a_killed_run_spoils_nothing(tmp_path):
     AnswerCache(tmp_path).put(two, ANSWER)
     cache = AnswerCache(tmp_path)
     assert cache.get(one) == cache.get(two) == ANSWER
-
-
-def test_the_estimate_learns_from_the_answers():
-    account = Account(CaptionSettings.from_table({**TABLE, "prices": DEAR}))
-    request = Request("m", {}, "x" * 400)
-    assert account.estimate(request) == pytest.approx(0.95)  # 19 tokens a caption
-    account.charge(request, Answer("", "stop", 100, 190, "s"))
-    assert account.estimate(request) == pytest.approx(1.9)

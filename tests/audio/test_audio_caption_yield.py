@@ -56,7 +56,7 @@ WRONG = {
     "thoughts alone": ({"content": None, "reasoning_content": numbered(GOOD)}, "an empty answer"),
     "German": (
         {"content": "1. Der Hund bellt laut.\n2. Ein Hund bellt."},
-        r"not an English sentence: 'Der Hund bellt laut\.'",
+        r"not an English sentence: 'Der Hund",
     ),
     "echoes": (
         {"content": "1. Use grammatical subject-verb-object sentences."},

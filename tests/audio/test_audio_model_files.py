@@ -21,7 +21,6 @@ from triptych.audio.models.model_files import (
 )
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.sentence_encoders import BertSettings
-from triptych.audio.models.settings import read_model_table
 from triptych.audio.models.text_files import write_scratch_model
 from triptych.core.errors import InputError
 
@@ -66,18 +65,6 @@ def test_a_folder_alone_gives_the_model_back(saved, tmp_path):
         "model.safetensors",
         "tokenizer.json",
     ]
-
-
-def test_a_folder_of_the_time_when_passt_was_the_only_one_is_read(saved, tmp_path):
-    model, folder = saved
-    old = shutil.copytree(folder, tmp_path / "old")
-    table = read_model_table(folder)
-    audio = {"stride": [16, 16], "frames": 50, "dim": 24, "depth": 2, "heads": 3, "classes": 0}
-    table["settings"] |= {"audio": {**audio, "patch": 16, "mels": 128}, "patchout": [2, 1]}
-    (old / "model.json").write_text(json.dumps(table))
-    loaded = load_model(old)
-    assert loaded.settings == SMALL
-    assert torch.equal(embeddings(loaded), embeddings(model))
 
 
 def test_a_start_is_a_function_of_the_seed_and_leaves_the_global_generator_alone(text_folder):

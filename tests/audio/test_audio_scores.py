@@ -8,7 +8,6 @@ import pytest
 from retrieval_runs import CAPTIONS, CLIPS, PAIRS, clips_table, scenes_table, study, write_model
 
 from triptych.audio.embedding_files import read_embeddings, write_embeddings
-from triptych.audio.experiments import finished_run
 from triptych.audio.scoring.metrics import mean_average_precision, similarities
 from triptych.audio.scoring.scores import Scores, score_runs
 from triptych.core.errors import InputError
@@ -172,20 +171,3 @@ def test_a_model_embedded_with_other_clips_is_refused(folder, runs):
     odd = [runs[0], runs[1] | {"folder": str(folder / "odd")}, *runs[2:]]
     with pytest.raises(InputError, match="s-bert/clean/pretrained was embedded with another"):
         score_runs(odd, MEMBERS, clips_table(), NO_LABELS)
-
-
-def test_a_finished_model_of_others_is_scored_and_in_no_ensemble(runs, scores, tmp_path):
-    theirs = finished_run("salsa")
-    row = write_model(tmp_path, theirs, 0.5, 99)
-    more = score_runs([*runs, row], MEMBERS, clips_table(), labels(), scenes_table())
-    theirs_only = more.metrics["stage"] == "finished"
-    own = more.metrics[theirs_only]
-    assert set(own["audio_model"]) == {"salsa"} and set(own["corpus"]) == {""}
-    split = read_embeddings(Path(row["folder"]) / "embeddings.npz")["evaluation"]
-    true = np.repeat(np.arange(CLIPS), CAPTIONS)
-    expected = mean_average_precision(similarities(split.text, split.audio), true)
-    assert one(own, metric="map_at_10", **ALL)["value"] == pytest.approx(expected)
-    assert expected > one(scores.metrics, metric="map_at_10", **MAIN, **ALL)["value"]
-    pd.testing.assert_frame_equal(more.ensembles, scores.ensembles)
-    rest = more.metrics[~theirs_only].reset_index(drop=True)
-    pd.testing.assert_frame_equal(rest, scores.metrics)

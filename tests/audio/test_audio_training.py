@@ -12,7 +12,6 @@ import torch
 from stops import Never
 
 from triptych.audio.training.batches import Batches, Pair, caption_of, load
-from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Validation
 from triptych.core.checkpoint import Checkpoint
@@ -35,7 +34,7 @@ REPORT = Schedule(15, 1, 15, 2e-5, 1e-7)
     ],
 )
 def test_the_rate_rises_for_an_epoch_and_falls_along_a_cosine(epoch, rate):
-    assert learning_rate(epoch, REPORT) == pytest.approx(rate, rel=1e-12, abs=1e-20)
+    assert REPORT.rate(epoch) == pytest.approx(rate, rel=1e-12, abs=1e-20)
 
 
 def batches(pairs=job.PAIRS, batch=8, swap=0.3, longest=0.02, seed=3):
@@ -116,7 +115,7 @@ def test_the_update_is_adams_with_the_scheduled_rate(tmp_path):
         loss = objective(audio, text, batch.chosen)
         adam.zero_grad()
         loss.backward()
-        adam.param_groups[0]["lr"] = learning_rate(step / 3, job.SETTINGS.schedule)
+        adam.param_groups[0]["lr"] = job.SETTINGS.schedule.rate(step / 3)
         adam.step()
         losses.append(loss.item())
     for name, value in model.state_dict().items():

@@ -88,9 +88,7 @@ def plan(folder, **changes):
 
 
 def run(stage, captions="", seed=0):
-    name = {"pretrained": "pretrained", "distilled": f"distilled/seed{seed}"}.get(
-        stage, f"{stage}/{captions}-seed{seed}"
-    )
+    name = stage if stage == "pretrained" else f"{stage}/{captions}-seed{seed}"
     return {
         "run": f"a-t/clean/{name}",
         "folder": f"results/audio/models/a-t/clean/{name}",

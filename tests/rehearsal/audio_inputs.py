@@ -1,14 +1,11 @@
 """Synthetic source files of the audio study, in the archives and at the addresses of the real ones.
 
-Clotho's 7z archives, AudioCaps' tables and a yt-dlp that knows its videos, WavCaps' records and
+Clotho's 7z archives, AudioCaps' tables and MP3 copy, WavCaps' records and
 zips in parts on a hub, the lists of leaks, the authors' captions, three PaSSTs and four sentence
 encoders of true size with random weights.
 """
 
-import os
-import shlex
 import shutil
-import sys
 from pathlib import Path
 
 import py7zr
@@ -43,16 +40,16 @@ def make_audio(folder: Path, address: str) -> tuple[Sources, dict[str, str]]:
     audio = real_sources()["audio"]
     work = folder / "unpacked"
     _clotho(audio["clotho"], folder, work / "clotho")
-    audiocaps_files(work / "audiocaps", folder / "youtube")
+    audiocaps_files(work / "audiocaps", work / "mp3" / "AUDIOCAPS.zip")
     _wavcaps(audio["wavcaps"], folder, work / "wavcaps")
     leak_files(work / "leaks")
     write_json(work / "captions" / "variations.json", variations())
-    for group in ("clotho", "audiocaps", "wavcaps", "leaks", "captions"):
+    for group in ("clotho", "audiocaps", "mp3", "wavcaps", "leaks", "captions"):
         _serve(audio[group], folder, work / group, address)
     _passt(audio["passt"], folder, address)
     _encoders(audio["text_models"], folder)
     shutil.rmtree(work)
-    return {"audio": audio}, {"HF_ENDPOINT": address, "PATH": _commands(folder, address)}
+    return {"audio": audio}, {"HF_ENDPOINT": address}
 
 
 def _serve(group: Sources, folder: Path, made: Path, address: str) -> None:
@@ -106,15 +103,3 @@ def _encoders(group: Sources, folder: Path) -> None:
         for key, value in (("size", known["size"]), ("sha256", known["lfs"]["oid"])):
             if entry[key] is not None:
                 entry[key] = value
-
-
-def _commands(folder: Path, address: str) -> str:
-    """A PATH on which yt-dlp is the stand-in, and ffmpeg, which only yt-dlp calls, does nothing."""
-    commands = folder / "bin"
-    commands.mkdir(parents=True, exist_ok=True)
-    stand_ins = [sys.executable, str(Path(__file__).with_name("yt_dlp.py")), f"{address}/youtube"]
-    for name, words in {"yt-dlp": stand_ins, "ffmpeg": ["false"]}.items():
-        command = commands / name
-        command.write_text(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', encoding="utf-8")
-        command.chmod(0o755)
-    return f"{commands}{os.pathsep}{os.environ['PATH']}"

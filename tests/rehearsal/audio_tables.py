@@ -7,6 +7,7 @@ empty FLAC file, a file without record, recordings of Clotho in WavCaps. One fil
 
 import json
 import sys
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from audio_source_files import (
 )
 from sound_files import header_only
 
-CLOTHO_RATE, WAVCAPS_RATE, YOUTUBE_RATE = 44_100, 32_000, 48_000
+CLOTHO_RATE, USUAL_RATE = 44_100, 32_000
 LONGEST, USUAL = 30.0, 15.0
 """Seconds of Clotho's clips: of the first of its training, of which no table tells, and others."""
 
@@ -74,13 +75,13 @@ WITHOUT_RECORD = "2220"
 
 
 def write_sound(path: Path, seconds: float, rate: int, seed: int, channels: int = 1) -> None:
-    """A tone that comes and goes in noise, 16 bits."""
+    """A tone that comes and goes in noise, 16 bits or MP3."""
     random = np.random.default_rng(seed)
     times = np.arange(round(seconds * rate), dtype=np.float32) / rate
     tone = np.sin(2 * np.pi * (200 + 100 * (seed % 30)) * times) * np.sin(np.pi * times) ** 2
     samples = 0.3 * tone + 0.05 * random.standard_normal(len(times), dtype=np.float32)
     path.parent.mkdir(parents=True, exist_ok=True)
-    soundfile.write(path, np.stack([samples] * channels, 1), rate, subtype="PCM_16")
+    soundfile.write(path, np.stack([samples] * channels, 1), rate)
 
 
 def clotho_files(folder: Path) -> dict[str, Path]:
@@ -110,8 +111,8 @@ def clotho_files(folder: Path) -> dict[str, Path]:
     return sounds | {"retrieval_audio.7z": folder / "test"}
 
 
-def audiocaps_files(folder: Path, videos: Path) -> None:
-    """AudioCaps' tables, and the whole videos' sound, by their ids, in `videos`."""
+def audiocaps_files(folder: Path, archive: Path) -> None:
+    """AudioCaps' tables, and its MP3 copy, files by their videos' ids, in `archive`."""
     number = 0
     for split, clips in VIDEOS.items():
         rows = []
@@ -120,11 +121,13 @@ def audiocaps_files(folder: Path, videos: Path) -> None:
                 number += 1
                 rows.append([number, video, start, caption])
             if not video.startswith("gone"):
-                sound = videos / f"{video}.flac"
-                write_sound(sound, start + 20, YOUTUBE_RATE, number, channels=2)
-                sound.rename(videos / video)
+                write_sound(folder / "mp3" / f"Y{video}.mp3", 10, USUAL_RATE, number)
         header = ["audiocap_id", "youtube_id", "start_time", "caption"]
         write_rows(folder / f"{split}.csv", header, rows)
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(archive, "w") as packed:
+        for sound in sorted((folder / "mp3").iterdir()):
+            packed.write(sound, f"AUDIOCAPS/{sound.name}")
 
 
 def wavcaps_files(folder: Path) -> dict[str, dict[str, Path]]:
@@ -140,7 +143,7 @@ def wavcaps_files(folder: Path) -> dict[str, dict[str, Path]]:
         for n, (name, length) in enumerate(names.items()):
             path = sounds[part][f"{name}.flac"]
             if length:
-                write_sound(path, length, WAVCAPS_RATE, 7 * len(part) + n)
+                write_sound(path, length, USUAL_RATE, 7 * len(part) + n)
             else:
                 header_only(path)
     return sounds

@@ -19,10 +19,9 @@ AMOUNTS = {
 }
 """What rehearsal.yaml may lower, by the last part of its name."""
 
-OTHERS = {"scale", "device", "style.contact", "audio.main", "audio.distillation.seeds"}
+OTHERS = {"scale", "device", "style.contact", "audio.main"}
 OTHERS |= {"audio.corpora.as_published.precision", "rl.runs_per_job"}
-"""What it may set otherwise; the paper distils nothing, and so leaves a rule out, and no processor
-has fp16."""
+"""What it may set otherwise; no processor has fp16."""
 
 SHAPES = ("rl.widths", "rl.tasks", "rl.bcq", "style.network.", "style.backbones", "style.contents")
 SHAPES += ("style.paintings", "audio.audio_models", "audio.text_models", "audio.model.")

@@ -29,7 +29,6 @@ STRENGTH = {  # chance that a query's clip ranks high, by what a system is
     "pretrained": 0.30,
     "finetuned_human": 0.38,
     "finetuned_gpt": 0.44,
-    "distilled": 0.46,
     "ensemble_selected": 0.52,
     "ensemble_published": 0.54,
 }
@@ -101,9 +100,7 @@ def with_twin(study: dict) -> dict:
     return {**study, "audio_models": {**study["audio_models"], TWIN[0]: twin}}
 
 
-def runs(
-    *, paper: bool = False, seeds=(0, 1, 2), distilled=(), twin=False, replicated=False
-) -> pd.DataFrame:
+def runs(*, paper: bool = False, seeds=(0, 1, 2), twin=False, replicated=False) -> pd.DataFrame:
     """Keys of every scored system: models, ensembles, and the keyword baseline.
 
     twin: with a pair of non-linear projections; replicated: Table 2 a second time, "as_published".
@@ -117,7 +114,6 @@ def runs(
         if pair == main:
             kinds = [(captions, seed) for captions in ("human", "gpt") for seed in seeds]
         rows += [("finetuned", *pair, "clean", c, str(s), "model") for c, s in kinds]
-    rows += [("distilled", *main, "clean", "", str(seed), "model") for seed in distilled]
     rows.append(("pretrained", *main, "leaky", "", "0", "model"))
     rows.append(("untrained", *main, "clean", "", "0", "model"))
     rows += [("", name, "", "clean", "", "", "ensemble") for name in ("published", "selected")]
@@ -250,7 +246,7 @@ def subsets(of_ensembles: pd.DataFrame, others=("passt_s-bert_base", "passt_s-ro
 
 def history(of_runs: pd.DataFrame, *, epochs=None) -> pd.DataFrame:
     """history.csv of every trained model: human captions overfit sooner than new ones."""
-    epochs = epochs or {"pretrained": 4, "finetuned": 5, "distilled": 3}
+    epochs = epochs or {"pretrained": 4, "finetuned": 5}
     frames = []
     models = of_runs[(of_runs["system"] == "model") & (of_runs["stage"] != "untrained")]
     for _, row in models.iterrows():

@@ -6,8 +6,7 @@ from pathlib import Path
 
 SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 WITH_TORCH = {
-    *("audio_distill", "audio_download_passt", "audio_finetune", "audio_pretrain"),
-    *("audio_embed_finished", "audio_finished_model"),
+    *("audio_download_passt", "audio_finetune", "audio_pretrain"),
     *("rl_latency", "rl_prune", "rl_train"),
     *("style_download_weights", "style_export", "style_optimize", "style_quality"),
     *("style_select", "style_stylize", "style_time", "style_train"),

@@ -8,7 +8,7 @@ from triptych.core.job import job
 with job(snakemake):
     given, params, output = snakemake.input, snakemake.params, snakemake.output
     scores = score_runs(
-        [*params.runs, *params.finished],
+        params.runs,
         params.members,
         clips=read_table(given.clips),
         relevance=read_table(given.relevance),

@@ -190,7 +190,7 @@ def results(root: Path) -> None:
         ("pretrained", "n", "bert", "leaky", "", "0", "model", "validation", "0.9"),
         ("finetuned", "n", "bert", "clean", "human", "0", "model", "validation", "0.5"),
         ("finetuned", "s", "bert", "clean", "gpt", "1", "model", "validation", "0.6"),
-        ("distilled", "n", "bert", "clean", "", "0", "model", "validation", "0.7"),
+        ("finetuned", "n", "bert", "clean", "gpt", "0", "model", "validation", "0.7"),
         ("finetuned", "n", "bert", "clean", "human", "0", "model", "evaluation", "0.8"),
         ("", "published", "", "", "", "", "ensemble", "validation", "0.95"),
     ]

@@ -159,33 +159,6 @@ def test_each_published_row_of_the_report_stands_beside_its_own_model_once(cloth
     np.testing.assert_allclose(beside["difference"], beside["value"] - beside["published"])
 
 
-@pytest.mark.parametrize(
-    ("name", "label", "theirs"),
-    [("dcase2025", "DCASE 2025 baseline", 35.23), ("salsa", "Salsa (DCASE 2024)", 40.11)],
-)
-def test_a_finished_model_stands_beside_what_its_makers_say(
-    clotho, published, sources, name, label, theirs
-):
-    runs, _, scores = clotho
-    assert sources["audio"]["finished"]["files"][name]["label"] == label
-    one = (scores["stage"] == "pretrained") & (scores["audio_model"] == "passt_n")
-    one &= (scores["text_model"] == "roberta_large") & (scores["corpus"] == "clean")
-    others = dict.fromkeys(("text_model", "corpus", "captions", "seed"), "")
-    finished = scores[one].assign(stage="finished", audio_model=name, **others)
-    models = made.settings(paper=True)["audio_models"]
-    models |= {name: {"label": label, "weights": "none", "segment_seconds": 10, "overlap": None}}
-    both = pd.concat([scores, finished], ignore_index=True)
-    long = table2(runs, both, published, paper=True, audio_models=models)
-    row = long[(long["kind"] == "finished") & (long["metric"] == "map_at_10")]
-    assert row["published"].tolist() == [theirs] and row["comparable"].all()
-    shown, _ = table2_tables(long)
-    (line,) = [line for line in shown.rows if line[0] == f"{label}, finished"]
-    assert line[1:7] == ("10 s", DASH, DASH, DASH, DASH, DASH)
-    assert line[8] == f"{theirs:.2f}"
-    without = long[long["kind"] != "finished"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(without, table2(runs, scores, published, paper=True))
-
-
 def test_every_published_cell_is_printed_with_two_digits(demo, published):
     runs, _, scores = demo
     _, table = table2_tables(table2(runs, scores, published))

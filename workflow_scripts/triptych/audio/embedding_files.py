@@ -77,6 +77,6 @@ def read_embeddings(path: str | os.PathLike[str]) -> dict[str, Split]:
         }
     except Exception as error:  # numpy and zipfile raise many kinds for a damaged file
         raise InputError(
-            f"{path} cannot be read as embeddings ({error}); expected a file that audio_pretrain, "
-            f"audio_finetune or audio_distill wrote, with {', '.join(COLUMNS)} for each split"
+            f"{path} cannot be read as embeddings ({error}); expected a file that audio_pretrain "
+            f"or audio_finetune wrote, with {', '.join(COLUMNS)} for each split"
         ) from error

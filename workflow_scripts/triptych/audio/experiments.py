@@ -3,19 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-COLUMNS = (
-    *("run", "folder", "stage", "audio_model", "text_model", "pair"),
-    *("corpus", "captions", "seed", "parent", "main"),
-)
 KEYS = ("audio_model", "text_model", "corpus", "stage", "captions", "seed")
 """What names a run in every table."""
 CAPTIONS = ("human", "gpt")
 MODELS = "results/audio/models"
 """Where the folder of every model lies."""
-FINISHED = "finished"
-"""Stage of the models of others that stand beside ours."""
-EMBEDDED = "results/audio/embeddings"
-"""Where the embeddings of their test sets lie."""
 
 Pair = tuple[str, ...]
 """An audio model and a text model."""
@@ -24,7 +16,7 @@ Run = dict[str, Any]
 
 
 def audio_runs(config: Mapping[str, Any]) -> list[Run]:
-    """All trained models of the study: one row a model with COLUMNS, a parent before its children.
+    """All trained models of the study: one row a model, a parent before its children.
 
     `config` is the section `audio` of the config. `run` is a label such as
     "passt_n-bert_base/leak_free/finetuned/gpt-seed0" and the folder below MODELS; `parent` is the
@@ -33,10 +25,9 @@ def audio_runs(config: Mapping[str, Any]) -> list[Run]:
     ablation rows and of Figure 2. Pretraining takes the first seed of `finetuning`.
 
     - corpus `evaluated`: every pair pretrained, then fine-tuned with GPT captions from the first
-      seed; the main pair from every seed with both kinds of captions; the main pair distilled
-      once for each of `distillation.seeds`.
+      seed; the main pair from every seed with both kinds of captions.
     - corpus `replicated` (none where it is null): every row of Table 2 once more, so the same from
-      the first seed alone and without distillation.
+      the first seed alone.
     - corpus `leaky` (none where it is null): the main pair, pretrained.
     - corpus `submitted` (none where it is null): what Section 4 of the report submits, that is
       the ensemble's members and the main pair fine-tuned with GPT captions, and the main pair
@@ -57,8 +48,6 @@ def audio_runs(config: Mapping[str, Any]) -> list[Run]:
     seeds = config["finetuning"]["seeds"]
 
     rows = _table2(pairs, main, config["evaluated"], seeds)
-    for seed in config.get("distillation", {}).get("seeds", []):
-        rows.append(_row(main, config["evaluated"], "distilled", "", seed))
     if config.get("replicated") is not None:
         rows += _table2(pairs, main, config["replicated"], seeds[:1])
     if config.get("leaky") is not None:
@@ -79,15 +68,6 @@ def _check(key: str, given: Any, of: str, allowed: Iterable[Any]) -> None:
     if given not in allowed:
         names = ", ".join(map(str, allowed))
         raise ValueError(f"audio.{key} names {given!r}; expected one of audio.{of}: {names}")
-
-
-def finished_run(name: str) -> Run:
-    """What scoring asks of a row, for a finished model of somebody else's.
-
-    It is of no corpus of the study; its embeddings lie in `folder`.
-    """
-    own = {"run": f"finished/{name}", "folder": f"{EMBEDDED}/{name}", "stage": FINISHED}
-    return {**dict.fromkeys(COLUMNS, ""), **own, "audio_model": name}
 
 
 def pair_name(pair: Pair) -> str:
@@ -111,7 +91,7 @@ def training_of(config: Mapping[str, Any], corpus: str, stage: str) -> dict[str,
     """How a stage trains on a corpus: what all stages have in common, the stage's own values, and
     the corpus' precision where it names one.
 
-    config: the section `audio`; stage: pretraining, finetuning or distillation.
+    config: the section `audio`; stage: pretraining or finetuning.
     """
     stages = config["stages"]
     of_corpus = config["corpora"][corpus]
@@ -125,7 +105,6 @@ def _row(pair: Pair, corpus: str, stage: str, captions: str, seed: int) -> Run:
     run = {
         "pretrained": pretrained,
         "finetuned": f"{name}/{corpus}/finetuned/{captions}-seed{seed}",
-        "distilled": f"{name}/{corpus}/distilled/seed{seed}",
     }[stage]
     return {
         "run": run,

@@ -74,8 +74,6 @@ class Inputs:
             case "clotho", "download":
                 unpacked = [f"{SOUND}/clotho/{split}" for split in CLOTHO_SPLITS]
                 return Places(folder, f"{SOUND}/clotho", tables, unpacked)
-            case "audiocaps", "youtube":
-                return Places(folder, f"{SOUND}/audiocaps", tables, [f"{SOUND}/audiocaps"])
             case _, "mp3":
                 return Places(folder, f"{SOUND}/mp3/{dataset}", tables, [f"{SOUND}/mp3/{dataset}"])
             case "wavcaps", "download":

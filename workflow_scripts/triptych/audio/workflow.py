@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from triptych.audio.captions.settings import check_captions
-from triptych.audio.experiments import Run, audio_runs, finished_run, pair_name, training_of
+from triptych.audio.experiments import Run, audio_runs, pair_name, training_of
 from triptych.audio.inputs import Inputs
 from triptych.audio.models.sentence_encoders import SentenceSettings, sentence_encoder
 from triptych.audio.models.settings import ModelSettings
@@ -24,13 +24,10 @@ CHANGES_NOTHING = (
     *("audio.sources.audiocaps.path", "audio.sources.*.shards", "audio.keep_downloads"),
 )
 """Patterns of the keys whose values change no number."""
-COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "youtube")}
-"""Values of a key that make the same numbers: AudioCaps is the same recordings from YouTube or from
-a copy, and claims count what came of it."""
+COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "mp3")}
+"""Values of a key that count as the same scale: AudioCaps is the same recordings from a copy of
+one's own or from the authors' in MP3, and claims count what came of it."""
 
-
-FINISHED_MODEL = {"weights": "none", "segment_seconds": 10.0, "overlap": None}
-"""What tables say of each finished model of others, beside its label."""
 SPLITS = ("development", "validation", "evaluation")
 
 
@@ -49,13 +46,6 @@ class Workflow:
         self.config = config["audio"]
         self.inputs = Inputs(self.config, sources["audio"])
         self._audio_models, self._text_models = self._read_models()
-        known = self.inputs.files["finished"]
-        if unknown := [name for name in self.config["finished"] if name not in known]:
-            raise ConfigError(
-                f"config: audio.finished names {unknown[0]!r}; allowed are {', '.join(known)}"
-            )
-        self._finished = {name: known[name] for name in self.config["finished"]}
-        self.finished = [finished_run(name) for name in self._finished]
         try:
             check_captions(self.config["captions"], self.inputs.sources["clotho"])
             self.runs = audio_runs(self.config)
@@ -141,16 +131,6 @@ class Workflow:
                 f"results/audio/models/{run['pair']}/{run['corpus']}/{run['stage']}" for run in runs
             )
         )
-
-    def teachers(self, wildcards: Any) -> list[str]:
-        """The ensemble's members fine-tuned on the same corpus, as their rules make them."""
-        members = self.config["ensemble"]["members"]
-        return [f"results/audio/models/{a}-{t}/{wildcards.corpus}/finetuned" for a, t in members]
-
-    def teacher_models(self, wildcards: Any) -> list[str]:
-        """The folders of the ensemble's members themselves."""
-        seed = self.config["finetuning"]["seeds"][0]
-        return [f"{folder}/gpt-seed{seed}" for folder in self.teachers(wildcards)]
 
     def untrained(self, wildcards: Any) -> bool:
         """Whether the model as it begins is kept as a baseline: that of the main pair."""
@@ -244,10 +224,6 @@ class Workflow:
                     "projection_hidden": settings.projection_hidden,
                 }
                 for name, settings in self._audio_models.items()
-            }
-            | {
-                name: {"label": found["label"], **FINISHED_MODEL}
-                for name, found in self._finished.items()
             },
             "text_models": {
                 name: {

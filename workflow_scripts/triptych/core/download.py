@@ -25,7 +25,7 @@ from triptych.core.errors import InputError, public_address
 from triptych.core.files import atomic_path, sha256_of
 from triptych.core.progress import Progress
 
-__all__ = ["DownloadError", "Expected", "download", "public_address", "write_lock"]
+__all__ = ["DownloadError", "Expected", "download", "public_address"]
 
 logger = logging.getLogger(__name__)
 

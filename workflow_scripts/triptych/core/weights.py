@@ -10,19 +10,9 @@ from typing import Any, Protocol
 import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.serialization import safe_globals
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-
-STAND_INS: list[Any] = [
-    (dict, "sacred.config.custom_containers.ReadOnlyDict"),
-    (list, "sacred.config.custom_containers.ReadOnlyList"),
-    (dict, "lightning.fabric.utilities.data.AttributeDict"),
-    (dict, "lightning_fabric.utilities.data.AttributeDict"),
-    (dict, "pytorch_lightning.utilities.parsing.AttributeDict"),
-]
-"""What a Lightning file may name beside torch's own: containers of settings, read as plain ones."""
 
 
 def read_state_dict(path: str | os.PathLike[str], expected: str) -> dict[str, Tensor]:
@@ -31,21 +21,19 @@ def read_state_dict(path: str | os.PathLike[str], expected: str) -> dict[str, Te
     Nothing in the file is executed. Raises InputError, saying what was `expected`, for any file
     that is damaged or holds more than tensors.
     """
-    return _only_tensors(_loaded(path, expected), path, expected)
-
-
-def read_lightning(path: str | os.PathLike[str], expected: str) -> dict[str, Tensor]:
-    """The tensors by name in `state_dict` of a checkpoint that Lightning wrote, on the CPU.
-
-    They stay in the file until they are used, so that the optimiser's, twice as many, cost no
-    memory. Nothing in the file is executed: beside tensors and plain values it may name STAND_INS
-    alone. Raises InputError, saying what was `expected`, for any other file.
-    """
-    with safe_globals(STAND_INS):
-        whole = _loaded(path, expected, mmap=True)
-    if not isinstance(whole, dict) or "state_dict" not in whole:
-        raise InputError(f"{path}: holds no state_dict; expected {expected}")
-    return _only_tensors(whole["state_dict"], path, expected)
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except Exception as error:  # torch raises many kinds for a damaged file
+        raise InputError(
+            f"{path}: cannot be read as plain weights ({_reason(error)}); expected {expected}"
+        ) from error
+    if not isinstance(state, dict) or not all(
+        isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items()
+    ):
+        raise InputError(
+            f"{path}: holds {type(state).__name__}, not only tensors by name; expected {expected}"
+        )
+    return state
 
 
 def differences(
@@ -71,25 +59,6 @@ def differences(
 def shapes(state: Mapping[str, Tensor]) -> dict[str, tuple[int, ...]]:
     """The shapes of tensors by name."""
     return {name: tuple(tensor.shape) for name, tensor in state.items()}
-
-
-def _loaded(path: str | os.PathLike[str], expected: str, **how: Any) -> Any:
-    try:
-        return torch.load(path, map_location="cpu", weights_only=True, **how)
-    except Exception as error:  # torch raises many kinds for a damaged file
-        raise InputError(
-            f"{path}: cannot be read as plain weights ({_reason(error)}); expected {expected}"
-        ) from error
-
-
-def _only_tensors(state: Any, path: str | os.PathLike[str], expected: str) -> dict[str, Tensor]:
-    if not isinstance(state, dict) or not all(
-        isinstance(name, str) and isinstance(value, Tensor) for name, value in state.items()
-    ):
-        raise InputError(
-            f"{path}: holds {type(state).__name__}, not only tensors by name; expected {expected}"
-        )
-    return state
 
 
 def _reason(error: Exception) -> str:

@@ -51,12 +51,11 @@ index takes as --model. Stopped or killed, it goes on where it was when it is ca
 EXAMPLES = """\
 examples:
   triptych index ~/sounds
-  triptych index ~/sounds --model published
   triptych search "rain on a tin roof" --index ~/sounds
   triptych search "rain + thunder - wind" --index ~/sounds -n 3 --json
   triptych search --like bark.wav --index ~/sounds --html hits.html
   triptych serve --index ~/sounds
-  triptych adapt --model published pairs.csv ~/sounds
+  triptych adapt pairs.csv ~/sounds
   triptych index ~/sounds --model ~/sounds/triptych-model --rebuild
 """
 ADAPTED = "triptych-model"
@@ -125,8 +124,7 @@ def add_commands(commands: Any) -> None:
             "--model",
             type=Path,
             metavar="FOLDER",
-            help="a trained model; small, which the repository ships; or the name of a finished "
-            f"one that is fetched once: published (dcase2025), salsa, clap (default: {default})",
+            help=f"a trained model, or small, which the repository ships (default: {default})",
         )
         parser.add_argument(
             "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
@@ -198,8 +196,7 @@ def _index(options: argparse.Namespace) -> int:
     model, sha256 = _model_for(earlier, options.model)
     if only_synthesised(model):
         print(
-            "this model has heard only synthesised sounds: expect a modest search of recordings; "
-            "--model published fetches one that has heard recordings",
+            "this model has heard only synthesised sounds: expect a modest search of recordings",
             file=sys.stderr,
         )
     embedder = cache(lambda: _embedder(model, options.device))

@@ -9,8 +9,7 @@ among those that an item has.
 import html
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -32,7 +31,7 @@ _NUMBERED = re.compile(
 _BARE_NUMBER = re.compile(r"^(\d{1,2})\s+(?=\S)")
 _BULLETED = re.compile(rf"^[-*•·▪{_DASHES}]\s+(?=\S)")
 _FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)(?:\n```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
-_LIST_NAMES = ("captions", "variations", "sentences", "answers", "answer")
+_LIST_NAMES = ("captions", "variations", "sentences")
 _INLINE = re.compile(r"(?:(?<=\s)|^)\(?(\d{1,2})[.):]\s+")
 _INTRODUCTION = re.compile(
     r"^(?:sure|certainly|of course|okay|here(?: are| is|'s)|below (?:are|is)|the following|note:|"
@@ -121,21 +120,16 @@ def _lines(text: str) -> list[str]:
 
 
 def _listed(text: str) -> list[str] | None:
-    """The captions of a JSON answer, None where it is none: a list, or an object that holds it
-    alone or under a name that says so, beside a model's thoughts for instance."""
+    """The captions of a JSON answer: a list, or one under a name that says so; None for others."""
     try:
         data: Any = json.loads(text)
     except (ValueError, RecursionError):
         return None
     if isinstance(data, dict):
-        named = [data[name] for name in _LIST_NAMES if isinstance(data.get(name), list)]
-        others = [value for name, value in data.items() if not names_reasoning(name)]
-        data = named[0] if named else others[0] if len(others) == 1 else []
+        data = next((data[name] for name in _LIST_NAMES if name in data), [])
     if not isinstance(data, list):
         return None
-    each = [next(iter(one.values())) if isinstance(one, dict) and len(one) == 1 else one
-            for one in data]  # fmt: skip
-    return each if all(isinstance(one, str) for one in each) else None
+    return data if all(isinstance(one, str) for one in data) else []
 
 
 def _tidy(line: str) -> str:
@@ -205,94 +199,43 @@ def sift(
 
 # --- what a reasoning model thought before it answered ---
 
-_NAMES = (
-    r"(?:seed:|antml:)?(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|"
-    r"inner_monologue|planning|cot|chain_of_thought)"
+_MARK = re.compile(
+    r"[<\[◁]\|?(?P<closes>/|end_(?:of_)?)?(?:(?:begin|start)_(?:of_)?)?(?:\w+:)?"
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)\b"
+    r"[^<>\[\]▷]*[>\]▷]",
+    re.IGNORECASE,
 )
-_OPENING = rf"""
-    <{_NAMES}(?:\s[^<>]*)?> | \[{_NAMES}\] | ◁{_NAMES}▷ | <\|?{_NAMES}\|>
-  | <\|begin_of_thought\|> | <\|start_thinking\|> | <unused94>
-"""
-_CLOSING = rf"""
-    </{_NAMES}\s*> | \[/{_NAMES}\] | ◁/{_NAMES}▷ | <\|?/{_NAMES}\|>
-  | <\|end_of_thought\|> | <\|end_thinking\|> | <unused95>
-"""
-_MARK = re.compile(rf"(?P<open>{_OPENING})|(?P<close>{_CLOSING})", re.IGNORECASE | re.VERBOSE)
-_ANSWER = re.compile(
-    r"<(answer|final|final_answer|response|output|captions|solution)>(.*?)(?:</\1>|$)",
-    re.IGNORECASE | re.DOTALL,
-)
-# gpt-oss: with its special tokens, or with these taken off by the server.
-_CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>", re.IGNORECASE)
-_BARE_CHANNEL = re.compile(r"^analysis(?=[A-Z])(?:.*assistant\s*final)?", re.DOTALL)
+"""<think>, </think>, [THINK], <|end_of_thought|> and their kin."""
+_ANSWER = re.compile(r"<(answer|response|output)>(.*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
+_FINAL_CHANNEL = "<|channel|>final<|message|>"  # gpt-oss
 _SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:end|start)_of_turn>", re.IGNORECASE)
-
-_HEADING = r"^[\s#*_>-]*(?:(?:here(?:'s| is)|my|the|step \d+[.:])\s+)*"
 _THOUGHT_HEADING = re.compile(
-    _HEADING + r"(?:(?:thinking|thought|reasoning|planning)(?: process)?|thoughts|analysis|"
+    r"^[\s#*_>-]*(?:(?:here(?:'s| is)|my|the|step \d+[.:])\s+)*"
+    r"(?:(?:thinking|thought|reasoning|planning)(?: process)?|thoughts|analysis|"
     r"explanations?|rationale|notes?|drafts?|scratchpad|chain of thought|let'?s think[^:\n]*|"
     r"word counts?|self[- ]check)[\s*_]*(?::.*|[*_.\s]*)$",
-    re.IGNORECASE,
+    re.IGNORECASE | re.MULTILINE,
 )
-_ANSWER_HEADING = re.compile(
-    _HEADING + r"(?:(?:final|new|rephrased|resulting|five|5) )*"
-    r"(?:answers?|captions?|outputs?|response|list|versions?|sentences)[\s*_]*:?[\s*_]*$",
-    re.IGNORECASE,
-)
-
-
-def names_reasoning(name: str) -> bool:
-    """Whether what stands under a name in a JSON answer is thought, not said."""
-    return re.fullmatch(rf"{_NAMES}|steps|notes|plan|drafts?|rationale", name.lower()) is not None
 
 
 def without_reasoning(text: str) -> str:
-    """An answer without what was thought before, between or after; "" if it is nothing else."""
-    if "&lt;" in text:
-        text = html.unescape(text)
-    channels = list(_CHANNEL.finditer(text))
-    if channels:
-        last = channels[-1]
-        text = text[last.end() :] if last[1].lower() == "final" else ""
-    text = _BARE_CHANNEL.sub("", text) if "assistant" in text else text
-    text = _outside_blocks(text)
-    answers = _ANSWER.findall(text)
-    text = answers[-1][1] if answers else text
-    return _outside_headings(_SPECIAL.sub("\n", text)).strip()
+    """An answer without the blocks that were thought before or after it.
 
-
-def _outside_blocks(text: str) -> str:
-    """What stands in no block of thoughts.
-
-    All before an end without a beginning is thought as well, and all after a beginning without an
-    end.
+    "" if it is nothing else, or if a heading says that some of it was thought: which lines, nobody
+    can be sure.
     """
-    kept: list[str] = []
-    depth, start = 0, 0
-    for mark in _MARK.finditer(text):
-        if mark["open"]:
-            if depth == 0:
-                kept.append(text[start : mark.start()])
-            depth += 1
-        else:
-            if depth == 0:
-                kept.clear()
-            depth = max(0, depth - 1)
-            start = mark.end()
-    return "\n".join([*kept, text[start:] if depth == 0 else ""])
-
-
-def _outside_headings(text: str) -> str:
-    """What stands under no heading of thoughts: neither before the last heading of an answer nor
-    from a later heading of thoughts on."""
-    lines = text.splitlines()
-    answers = [number for number, line in enumerate(lines) if _ANSWER_HEADING.match(line)]
-    if answers and any(line.strip() for line in lines[answers[-1] + 1 :]):
-        lines = lines[answers[-1] + 1 :]
-    for number, line in enumerate(lines):
-        if _THOUGHT_HEADING.match(line):
-            return "\n".join(lines[:number])
-    return "\n".join(lines)
+    text = html.unescape(text)
+    if text.startswith("analysis") or "<unused" in text:  # channels without their marks
+        return ""
+    if "<|channel|>" in text:
+        text = text.rpartition(_FINAL_CHANNEL)[2] if _FINAL_CHANNEL in text else ""
+    if marks := list(_MARK.finditer(text)):
+        last = marks[-1]
+        behind = text[last.end() :].strip() if last["closes"] else ""
+        text = behind or text[: marks[0].start()]
+    answers = _ANSWER.findall(text)
+    text = _SPECIAL.sub("\n", answers[-1][1] if answers else text).strip()
+    return "" if _THOUGHT_HEADING.search(text) else text
 
 
 # --- whether what is paid for is worth it ---
@@ -303,18 +246,9 @@ quarters good, fewer than ten of twenty come out good in one of 250 runs; at the
 config.yaml they cost about half a cent, of the seven dollars for all of Clotho."""
 LATER_PARTS = 10
 """Each later part is so many times as large as all before it."""
-EXAMPLES = 3
+TOLD = 4
+"""Commonest faults that are told, each with an answer that has it."""
 LONGEST_EXAMPLE = 100
-
-_ADVICE = (
-    (
-        "length",
-        "Answers are cut off at their limit: give a reasoning model more room by "
-        "audio.captions.thinking_tokens, another by max_completion_tokens in "
-        "audio.captions.parameters.",
-    ),
-    ("refusal", "The model refuses: choose another audio.captions.model."),
-)
 
 
 class YieldTooLow(InputError):
@@ -338,37 +272,23 @@ def check_yield(written: Sequence[Written], wanted: int, least: float, kept_in: 
     good, total = sum(len(each.variations) for each in written), wanted * len(written)
     if good >= least * total:
         return
-    problems = [bad for each in written for bad in _worst(each)]
-    counts = Counter(_kind(bad.problem) for bad in problems)
-    told = "; ".join(f"{count} x {kind}" for kind, count in counts.most_common(6))
-    advice = [text for sign, text in _ADVICE if any(sign in bad.problem for bad in problems)]
-    if kept_in:
-        advice += [
-            "Otherwise choose another audio.captions.model, or other parameters.",
-            f"All answers are kept in {kept_in} and not paid for again; to have the same asked "
-            "anew, name another audio.captions.cache.",
-        ]
+    kinds: dict[str, list[str]] = {}
+    for each in written:
+        for bad in each.rejected[1:] or each.rejected:  # lines; where there are none, the answer
+            kind = bad.problem if " captions" in bad.problem else bad.problem.split(" (", 1)[0]
+            kinds.setdefault(kind, []).append(" ".join(bad.answer.split())[:LONGEST_EXAMPLE])
+    commonest = sorted(kinds.items(), key=lambda kind: -len(kind[1]))[:TOLD]
+    told = "; ".join(
+        f"{len(texts)} x {kind}: {repr(texts[0]) if texts[0] else 'an empty answer'}"
+        for kind, texts in commonest
+    )
+    advice = (
+        "Choose another audio.captions.model or other parameters; answers that are cut off at "
+        "their limit (length) want more audio.captions.thinking_tokens or max_completion_tokens. "
+        f"All answers are kept in {kept_in} and not paid for again."
+    )
     raise YieldTooLow(
         f"{good} of the {total} captions for the first {len(written)} are good, less than "
         f"audio.captions.least_yield ({least:.0%}) allows: the stage ends here. What was wrong: "
-        f"{told}. For example: {'; '.join(_examples(problems))}. {' '.join(advice)}".strip()
+        f"{told}. {advice if kept_in else ''}".strip()
     )
-
-
-def _worst(written: Written) -> Sequence[Rejected]:
-    """The lines that were bad; where an answer has none, the answer."""
-    return written.rejected[1:] or written.rejected
-
-
-def _kind(problem: str) -> str:
-    """ "too long (31 words)" -> "too long"; what an answer lacks says why in its brackets."""
-    return problem if " captions" in problem else problem.split(" (", 1)[0]
-
-
-def _examples(problems: Sequence[Rejected]) -> Iterator[str]:
-    """One answer for each of the commonest problems."""
-    for kind, _ in Counter(_kind(bad.problem) for bad in problems).most_common(EXAMPLES):
-        bad = next(bad for bad in problems if _kind(bad.problem) == kind)
-        text = " ".join(bad.answer.split())
-        short = text if len(text) <= LONGEST_EXAMPLE else text[:LONGEST_EXAMPLE] + "..."
-        yield f"{kind}: {short!r}" if text else f"{kind}: an empty answer"

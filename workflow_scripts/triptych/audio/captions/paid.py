@@ -51,18 +51,16 @@ class Answer:
 
 
 class AnswerCache:
-    """Answers by request, in `<folder>/answers.jsonl`; earlier versions had a file for each."""
+    """Answers by request, in `<folder>/answers.jsonl`."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)
         self._file = self.folder / "answers.jsonl"
         self._answers: dict[str, Answer] = {}
-        texts = [path.read_text("utf-8") for path in sorted(self.folder.glob("??/*.json"))]
-        if self._file.exists():
-            texts += self._file.read_text("utf-8", errors="replace").splitlines()
-        for text in texts:
+        text = self._file.read_text("utf-8", errors="replace") if self._file.exists() else ""
+        for line in text.splitlines():
             try:
-                record = json.loads(text)
+                record = json.loads(line)
                 self._answers[Request(**record["request"]).key] = Answer(**record["answer"])
             except (ValueError, KeyError, TypeError):
                 continue  # half a line of a run that was killed
@@ -97,23 +95,13 @@ class Account:
         self.spent = 0.0  # the price of all answers so far, in this run or an earlier one
         self.perhaps = 0.0  # attempts that broke off may have been charged all the same
         self.open: dict[str, float] = {}  # the worst case of each request that is open
-        self._expected = [0.0, 0.0]
 
     def estimate(self, request: Request) -> float:
-        """The expected price of one request, by the tokens of the answers so far."""
-        scales = [
-            got / expected if expected else 1.0
-            for got, expected in zip(
-                (self.input_tokens, self.output_tokens), self._expected, strict=True
-            )
-        ]
-        tokens = self._tokens(request)
-        return self.prices.of(scales[0] * tokens[0], scales[1] * tokens[1])
-
-    def _tokens(self, request: Request) -> tuple[float, float]:
+        """The expected price of one request."""
         settings = self._settings
         answer = TOKENS_PER_CAPTION * settings.variations + settings.thinking_tokens
-        return len(request.prompt) / CHARACTERS_PER_TOKEN + MESSAGE_TOKENS, answer
+        asked = len(request.prompt) / CHARACTERS_PER_TOKEN + MESSAGE_TOKENS
+        return self.prices.of(asked, answer)
 
     def worst(self, request: Request) -> float:
         """The highest price of one request: no token is shorter than a byte."""
@@ -137,5 +125,3 @@ class Account:
         self.spent += self.prices.of(answer.input_tokens, answer.output_tokens)
         self.input_tokens += answer.input_tokens
         self.output_tokens += answer.output_tokens
-        for place, tokens in enumerate(self._tokens(request)):
-            self._expected[place] += tokens

@@ -148,125 +148,38 @@ def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     return zip(*(words[start:] for start in range(LONGEST_ECHO)), strict=False)
 
 
-LEAST_ENGLISH = 0.2
-LEAST_ENGLISH_ALONE = 0.25
-"""Of a sentence's words, weak ones counting half: with a strong one, and without ("A toilet is
-flushed")."""
-
-
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-def gerund(base: str) -> str:
-    """bark -> barking, make -> making, run -> running."""
-    if base.endswith("ie"):
-        return base[:-2] + "ying"
-    if base.endswith("e") and not base.endswith(("ee", "oe", "ye")):
-        return base[:-1] + "ing"
-    return base + (base[-1] if base in _DOUBLING else "") + "ing"
-
-
-def third_person(base: str) -> str:
-    """bark -> barks, pass -> passes, fly -> flies."""
-    if base.endswith(("s", "sh", "ch", "x", "z")) or base in ("go", "do", "echo"):
-        return base + "es"
-    if base.endswith("y") and base[-2] not in "aeiou":
-        return base[:-1] + "ies"
-    return base + "s"
-
-
-_VERBS = _words("""
-    accelerate applaud approach arrive babble bang bark beep begin blare blast bleat blow boil
-    bounce break breathe brush bubble buzz cackle carry caw chant chat chatter cheep cheer chew
-    chime chink chirp chop chug circle clack clang clank clap clatter clean click clink clop
-    close cluck come continue converse coo cook cough count crack crackle crash crawl creak
-    crinkle croak crow crumple crunch crush cry cut depart dial dig ding drag draw dribble drill
-    drink drip drive drone drop eat echo empty end fall fill fizz flap flip flow flush flutter
-    fly fold fry fumble gallop giggle go grind groan growl gurgle gush gust hammer hiss hit honk
-    hoot hover howl hum idle jangle jingle jog jump kick knock land lap laugh leak lift lock
-    make march meow mix moan moo move mow mumble murmur neigh occur oink open operate pace
-    paddle pass patter pause peal peel peep ping place play pop pound pour pull pump purr push
-    put putter quack race rake rap rattle read refill resonate resound rev reverberate ride ring
-    rinse rip roar roll rotate rub ruffle rumble rummage run rush rustle saw scrape scratch
-    scream screech scrub scuff shake shout shovel shuffle shut sigh sing sip sit sizzle sketch
-    skip slam slap slice slosh slurp snap snarl sneeze snore sob sort spatter speak spill spin
-    splash splatter spray sprinkle sputter squawk squeak squeal squeeze squelch squish stack
-    stand start step stir stomp stop stream strike stroll swallow sweep swing swirl swish swoosh
-    talk tap tear throw thrum thud thump tick tinkle toll toot toss travel tread trickle trill
-    trot turn tweet twist type unlock use vibrate wail wait walk warble wash whimper whine whir
-    whisper whistle whoosh wind wipe woof work write yap yell yelp
+_SMALL = _words("""
+    an the and or but while when with without from by into onto through along across around
+    behind before after against near inside outside during until then than that which who
+    there it its they their someone something another each several some few two three in on is
+    as of at for over under are were was be has have both more up down off out like sounds noise
+    gives once twice away loud quiet somewhere dog car bird people
 """)
-_DOUBLING = _words("""
-    beg rev chat chop chug clap clip cut dig drip drop drum flap flip get grab hit hum jam jog
-    knit lap let nip pat plod pop put rap rip rub run scrub shut sip sit skid skip slam slip
-    snap snip spin spit step stir stop strum strut swat swim tap throb thrum thud tip trot tug
-    wag whip whir yap zap zip
+"""Frequent in captions. A sentence in English has one, or a word that ends like a verb."""
+_FOREIGN = _words("""
+    der das dem den des ein eine einen einem einer und oder ist sind wird nicht von im auf aus
+    bei nach durch unter während ihr zwei hund straße le de la les une du et est dans avec sur
+    sous que qui près deux chien el los las una unas con por mientras cerca dos perro del il
+    di sono nel che vicino cane um uma são com enquanto na da em het een zijn op naar terwijl
+    hond og som på med av det är och ett hund się że bir ve iki ja az egy yang dan di ang ng gør
+    vejen ketika
 """)
-
-# Frequent in captions of sounds, and in no other language a frequent word.
-_ENGLISH = (
-    _words(
-        """
-    the and while when with without from by into onto through along across around behind before
-    after against near nearby inside outside outdoors indoors between during until then than that
-    which who whose there here it its his you your they their them someone something somebody
-    another other each every several many multiple some few two three four five both very are
-    were be being been has have had does did gets get getting goes make can could will would not
-    more up down out off like several loud loudly quiet soft softly sound sounds noise noises
-    background foreground distance man men woman women people person child children kids baby
-    dog dogs cat bird birds horse animal car cars vehicle vehicles truck train engine motor water
-    rain wind thunder wave waves stream music voice voices footsteps door bell bells machine
-    metal wood wooden glass paper metallic object surface room street road floor tone tones siren
-    sirens applause laughter speech crowd give gives giving gun gunshot gunshots explosion
-    somewhere twice once away far press presses pressing computer keys
-    """
-    )
-    | _VERBS
-    | {form(verb) for verb in _VERBS for form in (gerund, third_person)}
-)
-_WEAK = _words("a an in on is as of at for to over under he she all was or but one")
-_ENGLISH_ENDINGS = ("ing", "ed", "ly")
-
-_OTHERS = {
-    "German": """der das dem den des ein eine einen einem einer eines und oder aber ist sind wird
-        werden nicht mit von im auf aus bei nach vor durch über unter während sich ihr sein zwei
-        laut neben wenn hund vögel straße wasser jemand mann frau regen zum zur""",
-    "French": """de le la les une du des et est sont dans avec sur sous pendant que qui aux ce cette
-        il elle ils tandis alors près deux chien homme femme oiseaux eau bruit fois aboie""",
-    "Spanish": """el los las una unos unas es están está con por mientras cerca dos perro hombre
-        mujer agua ladra pájaros lluvia ruido alguien sonido del""",
-    "Italian": """il lo gli una di è sono nel nella nei con mentre che alla vicino cane uomo donna
-        acqua abbaia uccelli pioggia rumore qualcuno della delle""",
-    "Portuguese": """um uma são está estão com enquanto na nos nas da das em ao cão cachorro
-        homem mulher água chuva alguém perto dois duas""",
-    "Dutch": """het een zijn wordt op bij naar terwijl dat te er aan hond vogels mensen iemand
-        langs twee straat blaft blaffen vlakbij""",
-    "Scandinavian": """og et som på med av til det att är och ett hund hunden fuglene mens medan
-        nära vej väg bjeffer skäller gøer""",
-    "Polish, Czech": "się jest są że podczas gdy przez oraz je se při když",
-    "Turkish": "bir ve ile iken çok iki kez",
-    "Finnish, Hungarian": "ja kun kanssa az egy és",
-    "Romanian": "și în pe lângă este sunt",
-    "Indonesian, Malay": "yang dengan dari sedang sebuah seekor dan di dekat",
-    "Vietnamese": "một con và đang của trong",
-    "Hindi, Urdu in Latin letters": "ek hai aur ke ka ki mein",
-    "Swahili": "na ya wa kwa katika",
-    "Tagalog": "ang ng mga sa",
-}  # fmt: skip
-_FOREIGN = frozenset(word for words in _OTHERS.values() for word in words.split())
+"""Small words of other languages, which no English caption holds."""
 
 
 def foreign_sign(words: Sequence[str]) -> str | None:
     """What shows that lower-case words are no English sentence: a word, or "" for no sign of
-    English; None if they are one."""
+    English; None if they are one. It is no dictionary, and lets other languages through, too."""
     for word in words:
         if word in _FOREIGN or not all(map(_is_latin, word)):
             return word
-    strong = sum(word in _ENGLISH for word in words)
-    weak = sum(word in _WEAK or word.endswith(_ENGLISH_ENDINGS) for word in words)
-    least = LEAST_ENGLISH if strong else LEAST_ENGLISH_ALONE
-    return None if strong + weak / 2 >= least * len(words) else ""
+    endings = ("ing", "ed", "ly", "s") if words[:1] == ["a"] else ("ing", "ed", "ly")
+    english = any(word in _SMALL or word.endswith(endings) for word in words)
+    return None if english else ""
 
 
 def _is_latin(letter: str) -> bool:

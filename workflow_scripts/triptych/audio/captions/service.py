@@ -3,14 +3,12 @@
 The openai client retries by itself (rate limits, time-outs, 5xx) and knows `Retry-After`.
 """
 
-import base64
 import logging
 import os
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from typing import Any
 
 import openai
@@ -22,7 +20,7 @@ from triptych.audio.captions.paid import (
     AnswerCache,
     Request,
 )
-from triptych.audio.captions.settings import KEY_VARIABLE, LOGIN_VARIABLE, CaptionSettings
+from triptych.audio.captions.settings import KEY_VARIABLE, CaptionSettings
 from triptych.core.errors import InputError, public_address
 from triptych.core.progress import Progress
 from triptych.core.stopping import Stopped
@@ -60,49 +58,18 @@ class BudgetReached(InputError):
     """The next request might cost more than the budget leaves."""
 
 
-@dataclass(frozen=True)
-class Credentials:
-    """A key, or a user and password, sent as HTTP's basic authentication in its place."""
-
-    key: str = field(repr=False)
-    login: str = field(default="", repr=False)
-
-    @classmethod
-    def from_environment(cls) -> "Credentials":
-        """Read them; raises InputError, which never shows them."""
-        login = os.environ.get(LOGIN_VARIABLE, "").strip()
-        key = "none" if login else os.environ.get(KEY_VARIABLE, "").strip()
-        if login and (":" not in login or not login.isprintable()):
-            raise InputError(f"{LOGIN_VARIABLE} is no user:password")
-        if not key:
-            raise InputError(
-                "audio.captions.backend openai needs a key in the environment: export "
-                f"{KEY_VARIABLE}=... (for a server that wants none, any word). It belongs in no "
-                "file of this project."
-            )
-        if not key.isascii() or not key.isprintable() or " " in key:
-            raise InputError(
-                f"{KEY_VARIABLE} holds characters that no key has; was it copied whole?"
-            )
-        return cls(key, login)
-
-    @property
-    def headers(self) -> dict[str, str] | None:
-        """What overrides the header that the client makes of the key."""
-        return {"Authorization": f"Basic {self._encoded}"} if self.login else None
-
-    @property
-    def _encoded(self) -> str:
-        return base64.b64encode(self.login.encode()).decode()
-
-    def redacted(self, text: str) -> str:
-        """The text without them, should a server send them back."""
-        password = self.login.partition(":")[2]
-        secrets = [self._encoded, self.login, password] if self.login else [self.key]
-        for secret in secrets:
-            if len(secret) >= SHORTEST_SECRET:
-                text = text.replace(secret, "[key]")
-        return text
+def key_from_environment() -> str:
+    """The key of the server. Raises InputError, which never shows it."""
+    key = os.environ.get(KEY_VARIABLE, "").strip()
+    if not key:
+        raise InputError(
+            "audio.captions.backend openai needs a key in the environment: export "
+            f"{KEY_VARIABLE}=... (for a server that wants none, any word). It belongs in no "
+            "file of this project."
+        )
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise InputError(f"{KEY_VARIABLE} holds characters that no key has; was it copied whole?")
+    return key
 
 
 class Service:
@@ -110,17 +77,16 @@ class Service:
 
     def __init__(self, settings: CaptionSettings) -> None:
         self._settings = settings
-        self._credentials = Credentials.from_environment()
+        self._key = key_from_environment()
         self.server = public_address(settings.base_url or OFFICIAL)
         self._structured = "response_format" not in settings.parameters
         limit = settings.timeout_seconds
         for name in ("openai", "httpx", "httpx2", "httpcore2"):  # whole addresses, or more
             logging.getLogger(name).setLevel(logging.WARNING)
         self._client = openai.OpenAI(
-            api_key=self._credentials.key,
+            api_key=self._key,
             base_url=settings.base_url or OFFICIAL,
             timeout=openai.Timeout(limit, connect=min(limit, 30.0), pool=None),
-            default_headers=self._credentials.headers,
             max_retries=settings.attempts - 1,
         )
 
@@ -166,37 +132,35 @@ class Service:
         if isinstance(content, list):  # of an answer in parts what is said, not what is thought
             content = "".join(part["text"] for part in content if part.get("type") == "text")
         # JSON may hold halves of characters, which no file can.
-        text = self._credentials.redacted(content.encode("utf-8", "replace").decode())
+        text = self._redacted(content.encode("utf-8", "replace").decode())
         reason = "refusal" if choice.message.refusal else choice.finish_reason or "stop"
         told = [getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens")]
         tokens = [
             number if type(number) is int and number > 0 else round(len(of) / CHARACTERS_PER_TOKEN)
             for number, of in zip(told, (request.prompt, text), strict=True)
         ]
-        reason = self._credentials.redacted(str(reason))
-        return Answer(text, reason, tokens[0], tokens[1], self.server)
+        return Answer(text, self._redacted(str(reason)), tokens[0], tokens[1], self.server)
+
+    def _redacted(self, text: str) -> str:
+        """The text without the key, should a server send it back."""
+        return text if len(self._key) < SHORTEST_SECRET else text.replace(self._key, "[key]")
 
     def _told(self, status: int, code: str) -> str:
-        """An error in our own words: what a server writes may echo the credentials."""
-        plain = re.fullmatch(r"[a-z_]{1,40}", code) and self._credentials.redacted(code) == code
+        """An error in our own words: what a server writes may echo the key."""
+        plain = re.fullmatch(r"[a-z_]{1,40}", code) and self._redacted(code) == code
         told = f"{self.server} answered {status}" + (f" ({code})" if plain else "")
         model = self._settings.model
         if code in NO_CREDIT or status == 402:
             return f"{told}: the account has no credit left. Top it up, then run again."
         if status == 401 or code == "invalid_api_key":
             return f"{told}: it does not accept the key in {KEY_VARIABLE}. Set a valid one."
-        if status == 403:
-            return f"{told}: the key in {KEY_VARIABLE} may not use the model {model}."
-        if status == 404 or code == "model_not_found":
+        if status in (403, 404) or code == "model_not_found":
             return (
-                f"{told}: it does not know the model {model}, or the address is wrong. Correct "
-                "audio.captions.model or audio.captions.base_url."
+                f"{told}: it does not know the model {model}, or not for this key, or the address "
+                "is wrong. Correct audio.captions.model or audio.captions.base_url."
             )
         if status < 500 and status not in (408, 409, 429):
-            return (
-                f"{told}: it does not accept the request. Check audio.captions.parameters against "
-                f"what the model {model} allows."
-            )
+            return f"{told}: check audio.captions.parameters against what {model} allows."
         return f"{told}, {self._settings.attempts} times in a row (audio.captions.attempts)."
 
 
@@ -239,13 +203,6 @@ class Asker:
         )
         if account.budget is not None and account.spent + expected > account.budget:
             logger.warning("this will probably stop at the budget (audio.captions.budget)")
-        others = {answer.server for answer in self.answers.values()} - {self._service.server}
-        if others:
-            logger.warning(
-                "answers of %s in the cache are used for this model too; choose another "
-                "audio.captions.cache if it is not the same model",
-                ", ".join(sorted(others)),
-            )
 
     def ask(self, requests: Sequence[Request], later: Sequence[Request] = ()) -> None:
         """Put the answers to all `requests` into `answers`; `later` will follow if all goes well.

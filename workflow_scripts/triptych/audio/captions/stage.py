@@ -8,7 +8,7 @@ import json
 import logging
 import os
 import random
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -41,12 +41,8 @@ logger = logging.getLogger(__name__)
 PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
 """What wrote the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
-_FILE = ("path", "file_name", "filename", "fname", "audio", "audio_path", "file", "name", "wav")
-_CAPTION = ("caption", "original_caption", "raw_caption", "original", "text", "sentence")
-_VARIATIONS = (
-    "variations", "gpt_captions", "captions_gpt", "gpt", "gpt_caption", "augmented",
-    "augmented_captions", "paraphrases", "rephrased", "answer", "response", "captions",
-)  # fmt: skip
+_FILE, _VARIATIONS = ("path", "file_name"), ("variations", "gpt_captions")
+"""Names in the records of a file of captions, of which the first is the authors'."""
 FEWEST_FOUND = 0.5
 """Below this share of captions that are found, the file is not the right one."""
 
@@ -251,25 +247,34 @@ def _example(pairs: Sequence[tuple[Item, Written]]) -> tuple[Item, Written]:
 def read_published(path: str | os.PathLike[str]) -> Captions:
     """New captions by (file name, caption), both reduced to what does not depend on spelling.
 
-    Raises InputError, telling what the file holds, when no record is understood.
+    The file holds records with a file's path, its caption and `variations`, a list of captions or
+    one text, as JSON or a line each. Raises InputError where no record is understood.
     """
+    text = Path(path).read_text(encoding="utf-8-sig")
     found: Captions = {}
     try:
-        data = _parsed(Path(path).read_text(encoding="utf-8-sig"))
-        for file, caption, variations in _records(data):
-            found.setdefault((_file_key(file), same_words(caption)), []).extend(variations)
-    except (ValueError, RecursionError):
-        raise InputError(
-            f"{path} is neither JSON nor JSON lines; expected is the authors' variations.json or "
-            "clotho_v2_gpt.json. Delete it and run again."
-        ) from None
+        try:
+            records = json.loads(text)
+        except ValueError:
+            records = [json.loads(line) for line in text.splitlines() if line.strip()]
+        for record in records:
+            file, variations = _named(record, _FILE), _named(record, _VARIATIONS)
+            if file and variations:
+                known = found.setdefault((_file_key(file), same_words(record["caption"])), [])
+                known += [variations] if isinstance(variations, str) else variations
+    except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
+        found = {}
     if not found:
         raise InputError(
-            f"{path} holds no records with a file name, a caption and its variations; it holds "
-            f"{_outline(data)}. Known names are {', '.join(_FILE)}; {', '.join(_CAPTION)}; "
-            f"{', '.join(_VARIATIONS)}."
+            f"{path} holds no records with path, caption and variations, in JSON or JSON lines; "
+            "expected is the authors' variations.json. Delete it and run again."
         )
     return found
+
+
+def _named(record: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """The first value that a record has under one of these names."""
+    return next((record[name] for name in names if record.get(name)), None)
 
 
 def published_captions(
@@ -303,76 +308,9 @@ def published_captions(
     return written
 
 
-def _parsed(text: str) -> Any:
-    """JSON, or a list of the lines' JSON."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-
-
-def _records(data: Any, file: str | None = None) -> Iterator[tuple[str, str, list[str]]]:
-    """(file, caption, variations) of any known nesting."""
-    if isinstance(data, Mapping):
-        name = _first(data, _FILE, str) or file
-        caption, variations = _first(data, _CAPTION, str), _variations(data)
-        if name and caption and variations:
-            yield name, caption, variations
-            return
-        for key, value in data.items():
-            # {file: ...}, {caption: [...]} within a file, or a wrapper such as {"data": [...]}
-            if name and isinstance(value, list) and value and _strings(value):
-                yield name, str(key), [str(each) for each in value]
-            elif isinstance(value, Mapping | list):
-                yield from _records(value, str(key) if _is_file(str(key)) else name)
-    elif isinstance(data, list):
-        for each in data:
-            if isinstance(each, Mapping | list):
-                yield from _records(each, file)
-
-
-def _variations(record: Mapping[str, Any]) -> list[str]:
-    """The new captions of a record: a list, a text, or a chat completion with a text in it."""
-    for name in _VARIATIONS:
-        value = record.get(name)
-        if isinstance(value, list) and value and _strings(value):
-            return [str(each) for each in value]
-        if isinstance(value, str) and value.strip():
-            return [value]
-        if isinstance(value, Mapping):
-            try:
-                return [str(value["choices"][0]["message"]["content"])]
-            except (KeyError, IndexError, TypeError):
-                continue
-    return []
-
-
-def _first(record: Mapping[str, Any], names: Sequence[str], kind: type) -> Any:
-    """The first of `names` that the record has with a value of that kind."""
-    for name in names:
-        if isinstance(record.get(name), kind) and record[name]:
-            return record[name]
-    return None
-
-
-def _strings(values: list[Any]) -> bool:
-    return all(isinstance(each, str) for each in values)
-
-
-def _is_file(name: str) -> bool:
-    return PurePosixPath(name).suffix.lower() in (".wav", ".flac", ".mp3", ".ogg")
-
-
 def _file_key(name: str) -> str:
     """A file's name without folders, case, suffix and what versions spell differently."""
     base = name.replace("\\", "/").rsplit("/", 1)[-1]
-    stem = base.rsplit(".", 1)[0] if _is_file(base) else base
+    sound = PurePosixPath(base).suffix.lower() in (".wav", ".flac", ".mp3", ".ogg")
+    stem = base.rsplit(".", 1)[0] if sound else base
     return "".join(letter for letter in stem.lower() if letter.isalnum())
-
-
-def _outline(data: Any) -> str:
-    if isinstance(data, Mapping):
-        return "an object with keys " + ", ".join(list(map(str, data))[:8])
-    if isinstance(data, list):
-        return f"a list of {len(data)}, the first {_outline(data[0]) if data else 'nothing'}"
-    return type(data).__name__

@@ -9,7 +9,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 from safetensors import SafetensorError
@@ -20,15 +20,12 @@ from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentences import SentenceEncoder
-from triptych.audio.models.settings import CLAP, ModelSettings, read_model_table
+from triptych.audio.models.settings import ModelSettings, read_model_table
 from triptych.audio.models.text_files import read_tokenizer
 from triptych.core.download import download
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, link_or_copy
 from triptych.core.weights import differences, read_state_dict, save_weights, shapes
-
-if TYPE_CHECKING:
-    from triptych.audio.models.clap import Clap
 
 StrPath = str | os.PathLike[str]
 
@@ -90,15 +87,6 @@ def load_model(folder: StrPath, device: torch.device | str = "cpu") -> Retrieval
             f"project ({type(error).__name__}: {error}). Make the model again."
         ) from error
     return model.to(device).eval()
-
-
-def open_model(folder: StrPath, device: torch.device | str = "cpu") -> "RetrievalModel | Clap":
-    """A model of any kind, in evaluation mode. Raises InputError for another folder."""
-    if read_model_table(folder).get("kind") != CLAP:
-        return load_model(folder, device)
-    from triptych.audio.models.clap import load_clap
-
-    return load_clap(folder, device)
 
 
 def download_passt(url: str, path: StrPath, variant: str, **settings: Any) -> None:

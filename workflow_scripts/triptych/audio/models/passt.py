@@ -7,7 +7,7 @@ arXiv:2110.05069). Parameters bear the names of the published checkpoints.
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Protocol
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -78,41 +78,6 @@ PUBLISHED_DIM = 768
 INITIAL_STD = 0.02  # of weights at 768 dimensions
 
 
-class Sizes(Protocol):
-    """What `audio_encoders.PasstSettings` says of a network."""
-
-    @property
-    def dim(self) -> int:
-        """Of an embedding and of every token."""
-
-    @property
-    def depth(self) -> int:
-        """Blocks."""
-
-    @property
-    def heads(self) -> int:
-        """Of each block's attention."""
-
-    @property
-    def classes(self) -> int:
-        """Of heads that nobody reads; 0: no such heads."""
-
-    @property
-    def patch(self) -> int:
-        """Bands and frames of a patch."""
-
-    @property
-    def stride(self) -> tuple[int, int]:
-        """Between patches: bands, frames."""
-
-    @property
-    def positions(self) -> tuple[int, int]:
-        """Rows and columns that have a position."""
-
-    def grid(self, frames: int) -> tuple[int, int]:
-        """Rows and columns of patches in a spectrogram of so many frames."""
-
-
 @dataclass(frozen=True)
 class Kept:
     """The rows and columns of the patch grid that structured patchout leaves, ascending."""
@@ -140,7 +105,8 @@ def draw_patchout(
 class Passt(nn.Module):
     """Spectrograms to embeddings."""
 
-    def __init__(self, settings: Sizes) -> None:
+    def __init__(self, settings: Any) -> None:
+        """settings: `audio_encoders.PasstSettings`, whose methods import this module."""
         super().__init__()
         self.settings = settings
         dim = settings.dim

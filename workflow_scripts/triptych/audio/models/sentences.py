@@ -19,9 +19,6 @@ from triptych.audio.models.sentence_networks import published_tensors
 from triptych.audio.models.text_files import clean_caption, read_config, read_tokenizer
 from triptych.core.errors import InputError
 
-KEEPS_END = "keeps_end"
-"""Key of a config: a long caption keeps the token that ends it, as transformers cuts captions."""
-
 
 class SentenceEncoder(nn.Module):
     """Captions to embeddings. Its tokenizer is part of it."""
@@ -42,10 +39,7 @@ class SentenceEncoder(nn.Module):
         self.config = dict(config)
         self.tokenizer = tokenizer
         self.model = SENTENCE_ENCODERS[kind].network(config, dropout)
-        if self.config.get(KEEPS_END):
-            tokenizer.enable_truncation(LONGEST_TOKENS)
-        else:
-            tokenizer.no_truncation()
+        tokenizer.no_truncation()
         padding = self.config["pad_token_id"]
         tokenizer.enable_padding(pad_id=padding, pad_token=tokenizer.id_to_token(padding))
 
@@ -66,7 +60,7 @@ class SentenceEncoder(nn.Module):
         """`input_ids` and `attention_mask`, [captions, tokens up to 32], on the CPU.
 
         Captions are cleaned and padded to the longest, then cut: of a long one the token that
-        ends sentences goes too, as in the report's code, unless the config says KEEPS_END.
+        ends sentences goes too, as in the report's code.
         """
         encodings = self.tokenizer.encode_batch([clean_caption(caption) for caption in captions])
         return {

@@ -3,14 +3,13 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from triptych.audio.models.audio_encoders import (
     MELS,
     AudioEncoder,
-    PasstSettings,
     audio_encoder,
     from_table,
     to_table,
@@ -101,19 +100,11 @@ class ModelSettings:
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "ModelSettings":
         """What `to_table` gave, read back from JSON."""
-        own, audio = dict(table), dict(table["audio"])
-        if "class" not in audio:  # made while PaSST was the only one
-            audio = {each.name: audio.get(each.name) for each in fields(PasstSettings)}
-            audio |= {"class": "passt", "patchout": own.pop("patchout")}
-        return cls(**{**own, "audio": from_table(audio)})
-
-
-CLAP = "clap"
-"""What `kind` of a CLAP's folder says; that of a `RetrievalModel` says nothing."""
+        return cls(**{**table, "audio": from_table(table["audio"])})
 
 
 def read_model_table(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """`model.json`: settings, text, about; of a CLAP its own settings instead of the first two.
+    """`model.json`: settings, text, about.
 
     Raises InputError where `folder` isn't a model.
     """

@@ -203,47 +203,27 @@ def write_hub_model(
     """
     folder = Path(folder)
     part = folder.with_name(f"{folder.name}-{revision}.part")
-    fetch_hub_files(repository, revision, FILES, part, {"model.safetensors": sha256})
+    if not re.fullmatch("[0-9a-f]{40}", revision):
+        raise ValueError(f"{repository}: revision {revision!r} is not a commit's 40 digits")
+    listed = {file.path: file for file in list_hub("models", repository, revision, part)}
+    if missing := [name for name in FILES if name not in listed]:
+        raise InputError(
+            f"{repository} at {revision} has no {', '.join(missing)}. Choose a revision that "
+            f"has {', '.join(FILES)}."
+        )
+    told = listed["model.safetensors"].sha256
+    if sha256 not in (None, told):
+        raise DownloadError(
+            f"{repository} at {revision}: expected model.safetensors with sha256 {sha256}, the hub "
+            f"has {told}. Check HF_ENDPOINT and resources/sources.yaml."
+        )
+    for name in FILES:
+        # `download_hub` gives a file its name when it is whole and right.
+        if not (part / name).exists():
+            download_hub(listed[name], part / name)
     found = read_config(part)["model_type"]
     if found != class_:
         raise InputError(f"{repository}: its class is {found}, the config says {class_}")
     if folder.exists():
         shutil.rmtree(folder)
     part.rename(folder)
-
-
-def fetch_hub_files(
-    repository: str,
-    revision: str,
-    names: Sequence[str],
-    folder: Path,
-    sha256: Mapping[str, str | None],
-    **settings: Any,
-) -> None:
-    """Fetch files of a model's repository at one commit into `folder`, each checked.
-
-    Those that lie there already stay. sha256: what the hub must say of some, None where that is
-    not known. settings: of `download`. Raises ValueError for a revision that is no commit's 40
-    digits, DownloadError, and InputError for a repository without these files.
-    """
-    if not re.fullmatch("[0-9a-f]{40}", revision):
-        raise ValueError(f"{repository}: revision {revision!r} is not a commit's 40 digits")
-    listed = {
-        file.path: file for file in list_hub("models", repository, revision, folder, **settings)
-    }
-    missing = [name for name in names if name not in listed]
-    if missing:
-        raise InputError(
-            f"{repository} at {revision} has no {', '.join(missing)}. Choose a revision that "
-            f"has {', '.join(names)}."
-        )
-    for name, known in sha256.items():
-        if known not in (None, listed[name].sha256):
-            raise DownloadError(
-                f"{repository} at {revision}: expected {name} with sha256 {known}, the hub has "
-                f"{listed[name].sha256}. Check HF_ENDPOINT and resources/sources.yaml."
-            )
-    for name in names:
-        # `download_hub` gives a file its name when it is whole and right.
-        if not (folder / name).exists():
-            download_hub(listed[name], folder / name, **settings)

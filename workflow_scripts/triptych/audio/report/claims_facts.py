@@ -167,7 +167,7 @@ def planned_facts(workflow: Any) -> dict[str, Any]:
     config, settings = workflow.config, workflow.claims[1]
     study = AudioStudy.read(**settings["study"])
     table = pd.DataFrame(audio_runs(config))
-    runs = table[(table["corpus"] == study.evaluated) & (table["stage"] != "distilled")]
+    runs = table[table["corpus"] == study.evaluated]
     systems = [
         (kind_of(row), (row["audio_model"], row["text_model"]), row["seed"])
         for row in records(runs.astype(str).assign(system="model"))

@@ -8,7 +8,6 @@ AUDIO_KIND_COLOURS = {
     "finetuned_gpt": "#0072b2",
     "finetuned_human": "#d55e00",
     "pretrained": "#009e73",
-    "distilled": "#aa4499",
     "ensemble_published": "#1f2933",
     "ensemble_selected": "#1f2933",
 }

@@ -29,8 +29,6 @@ KINDS = {
     "finetuned_gpt": "new captions",
     "finetuned_human": "human captions",
     "pretrained": "not fine-tuned",
-    "distilled": "distilled",
-    "finished": "finished model, as published",
     "ensemble_published": "ensemble, members as listed",
     "ensemble_selected": "ensemble, members by validation",
     "untrained": "untrained",
@@ -119,10 +117,8 @@ class AudioStudy:
         return weights, text_model if text.source == "hub" else ""
 
     def pair_label(self, audio_model: str, text_model: str) -> str:
-        """Both encoders, or a finished model, as a reader knows them."""
+        """Both encoders as a reader knows them."""
         audio, text = self.audio.get(audio_model), self.text.get(text_model)
-        if not text_model:  # a finished model has one name
-            return audio.label if audio else audio_model
         return f"{audio.label if audio else audio_model} + {text.label if text else text_model}"
 
     def captions_label(self, captions: str) -> str:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from triptych.audio.experiments import FINISHED
 from triptych.audio.report.rows import (
     CLOTHO_EVALUATION,
     KEYS,
@@ -30,8 +29,6 @@ from triptych.audio.report.tables_leaks import VALUES, interval_cell
 from triptych.report.tables import DASH, MINUS, Table, number, with_cells
 
 RUN, REPLICATED, PUBLISHED = "run", "replicated", "published"
-ITS_OWN = "its README"
-"""How the source begins of what a finished model's makers say of it."""
 YES, NO = "yes", "no"
 DIFFERENCE, MEAN = "difference", "mean"
 """The block of the presets' differences, and the system that is the mean of all."""
@@ -124,8 +121,6 @@ def _comparable(row: Mapping[str, Any], study: AudioStudy, ensembles: pd.DataFra
         pairs = [str(member).split("/")[0].split("-") for member in members]
         paper = all(study.as_published(audio, text) for audio, text in pairs)
         return row["audio_model"] == "published" and len(pairs) == PAPER_MEMBERS and paper
-    if row["stage"] == FINISHED:
-        return True
     first = row["stage"] != "finetuned" or row["seed"] == study.first_seed
     return first and study.as_published(row["audio_model"], row["text_model"])
 
@@ -144,14 +139,12 @@ def _described(row: Mapping[str, Any], study: AudioStudy, members: pd.Series) ->
     if audio := study.audio.get(name):
         overlap = {True: YES, False: NO, None: ""}[audio.overlap]
         cells |= {"segment_seconds": audio.segment_seconds, "overlap": overlap}
-    if row["stage"] == FINISHED:
-        return cells | {"audio": f"{study.pair_label(name, '')}, finished"}
     text = study.text.get(row["text_model"])
-    remark = {"untrained": ", untrained", "distilled": ", distilled"}.get(row["stage"], "")
+    remark = ", untrained" if row["stage"] == "untrained" else ""
     return cells | {
         "audio": (audio.label if audio else name) + remark,
         "text": text.label if text else str(row["text_model"]),
-        "finetuned": YES if row["stage"] in ("finetuned", "distilled") else NO,
+        "finetuned": YES if row["stage"] == "finetuned" else NO,
         "gpt": study.captions_label(str(row["captions"])),
         "shown_seed": "" if row["stage"] == "untrained" else str(row["seed"]),
     }
@@ -162,8 +155,6 @@ def _join_key(
 ) -> tuple[object, ...]:
     if row["system"] == "ensemble":
         return ("ensemble", "", "", "")
-    if row["stage"] == FINISHED:
-        return (study.pair_label(row["audio_model"], ""), FINISHED, "", "")
     if row["stage"] not in ("finetuned", "pretrained"):
         return (row["stage"], "", "", "")
     gpt = YES if row["captions"] == "gpt" and study.backend != "template" else NO
@@ -179,8 +170,6 @@ def _published_cells(published: pd.DataFrame) -> dict[tuple[object, ...], float]
         key = (row["audio_model"], row["text_model"], row["finetuned"], row["gpt_augmented"])
         if str(row["audio_model"]).startswith("ensemble of"):
             key = ("ensemble", "", "", "")
-        elif str(row["source"]).startswith(ITS_OWN):
-            key = (row["audio_model"], FINISHED, "", "")
         elif row["source"] != "this report":
             continue
         for metric in METRICS:

@@ -37,7 +37,6 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 SOURCE_LABELS = {
     "synthesised": "synthesised here",
     "download": "downloaded",
-    "youtube": "fetched from YouTube",
     "mp3": "an MP3 copy, downloaded",
     "path": "a folder of the user",
 }
@@ -299,12 +298,7 @@ def beyond_table(long: pd.DataFrame) -> Table:
 def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     """One run of each system: fine-tuned models of the first seed, the others as they are."""
     others = (rows["stage"] == "finetuned") & (rows["seed"] != study.first_seed)
-    once = rows[~others]
-    # Distilled models have seeds of their own, of which the first one given counts.
-    distilled = once[once["stage"] == "distilled"]["seed"]
-    if len(distilled):
-        once = once[(once["stage"] != "distilled") | (once["seed"] == distilled.iloc[0])]
-    return once
+    return rows[~others]
 
 
 def datasets_table(clips: pd.DataFrame, study: AudioStudy) -> Table:

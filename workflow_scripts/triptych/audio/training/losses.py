@@ -1,4 +1,4 @@
-"""Losses on the similarities of a batch: contrastive (report, Eq. 2) and distilled."""
+"""The contrastive loss on the similarities of a batch (report, Eq. 2)."""
 
 import torch
 from torch import Tensor
@@ -33,23 +33,3 @@ def nt_xent(
     if positives is None:
         return (normalisers - logits).diagonal().mean()
     return (normalisers - logits)[positives].mean()
-
-
-def distillation_loss(
-    audio: Tensor,
-    text: Tensor,
-    temperature: Tensor,
-    teacher: Tensor,
-    teacher_temperature: float,
-) -> Tensor:
-    """Cross entropy against how an ensemble thinks the batch corresponds, a scalar.
-
-    teacher: [N, N] cosines, audio by text, the mean over the ensemble's models. They become targets
-    by a softmax at `teacher_temperature` over captions and one over recordings; the loss is half
-    of either direction's cross entropy. After Primus and Widmer's second stage (arXiv:2408.11641),
-    whose one fixed temperature of 0.05 serves teacher and student.
-    """
-    logits = similarity_logits(audio, text, temperature)
-    targets = teacher.float() / teacher_temperature
-    both = [-(targets.softmax(over) * logits.log_softmax(over)).sum(over).mean() for over in (0, 1)]
-    return (both[0] + both[1]) / 2

@@ -20,7 +20,6 @@ from triptych.audio.models.retrieval import RetrievalModel, draw
 from triptych.audio.models.settings import ModelSettings, read_model_table
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.corpus import read_pairs, read_splits
-from triptych.audio.training.distillation import read_ensemble, soft_targets
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
@@ -100,8 +99,6 @@ class Plan:
 
     datasets:  those whose clips are trained on, None for all of the corpus
     targets:   which pairs of a batch match: each its own (report) or all of one clip (its code)
-    teachers:  folders of models that a distilled run learns from
-    teacher_temperature: what their similarities are divided by before a softmax
     untrained: whether the embeddings of the model as it begins are kept too
     sources:   where each data set comes from, for whoever uses the model
     """
@@ -111,8 +108,6 @@ class Plan:
     training: TrainingSettings
     datasets: Sequence[str] | None = None
     targets: Literal["identity", "same_audio"] = "identity"
-    teachers: Sequence[StrPath] = ()
-    teacher_temperature: float = 0.05
     untrained: bool = False
     sources: Mapping[str, str] = field(default_factory=dict)
 
@@ -204,7 +199,7 @@ def _train_run(
     task = Task(
         model,
         batches,
-        _objective(plan, model, pairs, store, device, stop),
+        contrastive(model, pairs, plan.targets),
         partial(draw, model.settings, settings),
         validate if "validation" in splits else None,
         settings,
@@ -223,27 +218,6 @@ def _train_run(
             _write_model(model, trained, run, plan, unfinished)
     except Interrupted as interrupted:
         raise Stopped(str(interrupted)) from None
-
-
-def _objective(
-    plan: Plan,
-    model: RetrievalModel,
-    pairs: Sequence[Pair],
-    store: ClipStore,
-    device: torch.device,
-    stop: Stop,
-) -> Objective:
-    if plan.teachers:
-
-        def interrupt() -> None:
-            if stop.reason:  # before the first step: nothing has to be saved
-                raise Stopped(stop.reason)
-
-        ensemble = partial(
-            read_ensemble, plan.teachers, pairs, store, device, plan.training, interrupt
-        )
-        return soft_targets(model, ensemble, plan.teacher_temperature)
-    return contrastive(model, pairs, plan.targets)
 
 
 def contrastive(

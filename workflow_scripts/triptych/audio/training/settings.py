@@ -1,5 +1,6 @@
 """What determines a training run, besides its model and its data."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -30,6 +31,16 @@ class Schedule:
     rampdown_epochs: float
     learning_rate: float
     final_learning_rate: float = 1e-7
+
+    def rate(self, epoch: float) -> float:
+        """The rate at a fractional epoch, counted from 0 at the first step."""
+        peak, floor = self.learning_rate, self.final_learning_rate
+        if epoch < self.warmup_epochs:
+            return peak * epoch / self.warmup_epochs
+        if epoch >= self.rampdown_epochs:
+            return floor
+        share = (epoch - self.warmup_epochs) / (self.rampdown_epochs - self.warmup_epochs)
+        return floor + (peak - floor) / 2 * (1 + math.cos(math.pi * share))
 
 
 @dataclass(frozen=True)

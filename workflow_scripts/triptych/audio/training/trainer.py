@@ -15,7 +15,6 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from triptych.audio.training.batches import Batch, Batches, load
-from triptych.audio.training.schedule import learning_rate
 from triptych.audio.training.settings import TrainingSettings
 from triptych.audio.training.update import Draw, Learner, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
@@ -169,7 +168,7 @@ class TrainingRun:
 
     def _rate(self, step: int) -> float:
         epoch = step / self._task.batches.steps_per_epoch
-        return learning_rate(epoch, self._task.settings.schedule)
+        return self._task.settings.schedule.rate(epoch)
 
     def trouble(self) -> str:
         """What is wrong with the losses of this epoch, or with the weights; "" if nothing."""

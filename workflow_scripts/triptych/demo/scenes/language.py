@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import yaml
 
-from triptych.audio.captions.rules import gerund, third_person
 from triptych.demo.scenes.foregrounds import WITH_COUNT, WITH_TEMPO
 from triptych.demo.scenes.mixing import Scene
 
@@ -62,6 +61,33 @@ class Words:
     other_subjects: tuple[str, ...]
     other_verbs: tuple[Verb, ...]
     tags: tuple[str, ...]
+
+
+_DOUBLING = (
+    "beg rev chat chop chug clap clip cut dig drip drop drum flap flip get grab hit hum jam jog "
+    "knit lap let nip pat plod pop put rap rip rub run scrub shut sip sit skid skip slam slip "
+    "snap snip spin spit step stir stop strum strut swat swim tap throb thrum thud tip trot tug "
+    "wag whip whir yap zap zip"
+)
+"""Verbs that double their last letter."""
+
+
+def gerund(base: str) -> str:
+    """bark -> barking, make -> making, run -> running."""
+    if base.endswith("ie"):
+        return base[:-2] + "ying"
+    if base.endswith("e") and not base.endswith(("ee", "oe", "ye")):
+        return base[:-1] + "ing"
+    return base + (base[-1] if base in _DOUBLING.split() else "") + "ing"
+
+
+def third_person(base: str) -> str:
+    """bark -> barks, pass -> passes, fly -> flies."""
+    if base.endswith(("s", "sh", "ch", "x", "z")) or base in ("go", "do", "echo"):
+        return base + "es"
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ies"
+    return base + "s"
 
 
 def _verb(base: str, copula: str) -> Verb:

@@ -1,4 +1,4 @@
-"""A finished model, fine-tuned on a person's own recordings with captions.
+"""A trained model, fine-tuned on a person's own recordings with captions.
 
 The training is that of the study: its loop, loss and schedule, its choice of an epoch. What is
 here is where its parts come from, and what was better or worse on recordings that it never heard.
@@ -18,13 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from triptych.apps.sounds.adapting.held_out import HeldOut
-from triptych.apps.sounds.adapting.last_blocks import (
-    ClapPart,
-    Kept,
-    KeptSounds,
-    LastBlocks,
-    has_blocks,
-)
+from triptych.apps.sounds.adapting.last_blocks import Kept, KeptSounds, LastBlocks, has_blocks
 from triptych.apps.sounds.adapting.recordings import Recording, all_captions, split
 from triptych.apps.sounds.adapting.settings import BLOCKS, LONGEST_SECONDS, Wish, training_settings
 from triptych.apps.sounds.search.index import printable
@@ -32,14 +26,13 @@ from triptych.apps.sounds.search.other_formats import stream_any
 from triptych.apps.sounds.search.trained import checked_model
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
-from triptych.audio.models.clap import Clap, save_clap
-from triptych.audio.models.model_files import open_model, save_model
-from triptych.audio.models.retrieval import Draws, RetrievalModel, draw
+from triptych.audio.models.model_files import load_model, save_model
+from triptych.audio.models.retrieval import Draws, draw
 from triptych.audio.models.settings import read_model_table
 from triptych.audio.training.batches import Batches, Pair, crop
 from triptych.audio.training.corpus import Queries
 from triptych.audio.training.losses import nt_xent, same_audio
-from triptych.audio.training.settings import MACHINE, WIDE, kind_of_work
+from triptych.audio.training.settings import MACHINE, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
 from triptych.audio.training.update import Draw, Learner, Objective
 from triptych.audio.training.validation import embed_splits, figures
@@ -163,14 +156,14 @@ class Subject:
     ) -> None:
         self._folder, self._sha256, self._parts = model, sha256, parts
         self._device, self._stop = device, stop
-        self._model = open_model(model, device)
+        self._model = load_model(model, device)
         self._table = read_model_table(model)
         blocks = wish.blocks
         if blocks == "auto":
-            has = isinstance(self._model, Clap) or has_blocks(self._model)
-            blocks = BLOCKS if device.type == "cpu" and has else None
+            in_part = device.type == "cpu" and has_blocks(self._model)
+            blocks = BLOCKS if in_part else None
         self.wish = replace(wish, blocks=blocks)
-        dim = self._table.get("settings", {}).get("audio", {}).get("dim", WIDE)
+        dim = self._table["settings"]["audio"]["dim"]
         self.settings = training_settings(
             self.wish,
             self._table["about"],
@@ -185,9 +178,7 @@ class Subject:
         self._longest = self.settings.longest_seconds
         self._draw: Draw = lambda _: Draws()
         self._learner: Learner
-        if not isinstance(self._model, RetrievalModel):
-            self._learner = ClapPart(self._model, blocks)
-        elif blocks is None:
+        if blocks is None:
             self._learner = self._model
             self._draw = partial(draw, self._model.settings, self.settings)
         else:
@@ -263,11 +254,7 @@ class Subject:
             "adapted": {**origin, "recordings": counts},
         }
         self._learner.load_state_dict(trained.weights)
-        if isinstance(self._model, RetrievalModel):
-            save_model(self._model, folder, about)
-        else:
-            table = {**self._table, "about": about}
-            save_clap(self._model, folder, table, self._folder / "tokenizer.json")
+        save_model(self._model, folder, about)
         write_csv(trained.history, folder / "history.csv")
         rows = [
             (printable(each.path), each.sha256, part, len(each.captions))

@@ -22,13 +22,12 @@ from triptych.apps.sounds.search.text_side import (
     TextSide,
 )
 from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
-from triptych.audio.models.model_files import open_model
+from triptych.audio.models.model_files import load_model
 from triptych.core.device import choose_device
 from triptych.core.errors import InputError
 from triptych.core.files import partial_prefix
 
 if TYPE_CHECKING:
-    from triptych.audio.models.clap import Clap
     from triptych.audio.models.retrieval import RetrievalModel
 
 PRECISION = "tf32"  # float32 on a CPU
@@ -56,7 +55,7 @@ class Embedder:
     def __init__(self, folder: Path, device: str) -> None:
         """device: "auto", "cpu" or "cuda"."""
         self._device = choose_device(device)
-        self._model = open_model(folder, self._device)
+        self._model = load_model(folder, self._device)
         self.batch_seconds = BATCH_SECONDS[self._device.type]
 
     def sounds(self, waveforms: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -78,7 +77,7 @@ class Embedder:
 class _Text(nn.Module):
     """Tokens to unit vectors, as a network of two inputs."""
 
-    def __init__(self, model: "RetrievalModel | Clap") -> None:
+    def __init__(self, model: "RetrievalModel") -> None:
         super().__init__()
         self.model = model
 
@@ -86,7 +85,7 @@ class _Text(nn.Module):
         return self.model.embed_text({"input_ids": ids, "attention_mask": mask})
 
 
-def write_text_side(model: "RetrievalModel | Clap", model_sha256: str, folder: Path) -> None:
+def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) -> None:
     """Write the text side of a model (on the CPU, in evaluation mode) into a folder, whole.
 
     Raises InputError where the written network says otherwise than PyTorch.
@@ -117,7 +116,7 @@ def _export(network: nn.Module, path: Path) -> None:
     program.save(path, external_data=True)
 
 
-def _compare(written: TextSide, model: "RetrievalModel | Clap") -> None:
+def _compare(written: TextSide, model: "RetrievalModel") -> None:
     for each in TRIED:
         with torch.inference_mode():
             expected = model.embed_text(model.text.tokenize([each]))[0].numpy()
