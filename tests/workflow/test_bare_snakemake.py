@@ -30,7 +30,7 @@ main(sys.argv[1:])
 
 CONDA = """#!/bin/sh
 case "$*" in
-  *"info --json"*) echo '{"conda_version": "25.1.0", "conda_prefix": "/opt", "platform": "linux-64"}';;
+  *"info --json"*) echo '{"conda_prefix": "/opt", "platform": "linux-64"}';;
   *--version*) echo "conda 25.1.0";;
   *config*) echo '{"get": {"channel_priority": "strict"}}';;
 esac
