@@ -231,11 +231,15 @@ def draw_bar(axes: Axes, x: int, values: pd.Series, colour: str) -> None:
 
 def _differences(axes: Axes, paired: pd.DataFrame) -> None:
     losses = _in_order(paired)
+    # An interval of noisy times may have no end: it is drawn to the edge.
+    found = paired[["low", "high", "value"]].replace([np.inf, -np.inf], np.nan).abs()
+    reach = 1.25 * max(float(np.nanmax(found.to_numpy(), initial=0.0)), 1.0)
     axes.axvline(0, color=MUTED, linewidth=1)
     for y, loss in enumerate(losses):
         row = paired[paired["content_loss"] == loss].iloc[0]
         colour = CONTENT_LOSS_COLOURS[loss]
-        axes.plot([row["low"], row["high"]], [y, y], color=colour, linewidth=2.2)
+        ends = np.clip([row["low"], row["high"]], -reach, reach)
+        axes.plot(ends, [y, y], color=colour, linewidth=2.2)
         axes.plot([row["value"]], [y], color=colour, marker="o", markersize=5)
         axes.annotate(
             row["verdict"],
@@ -246,7 +250,6 @@ def _differences(axes: Axes, paired: pd.DataFrame) -> None:
             fontsize=7.2,
             color=MUTED if row["verdict"] == NO_DIFFERENCE else INK,
         )
-    reach = 1.25 * max(float(np.nanmax(paired[["low", "high", "value"]].abs())), 1.0)
     axes.set_xlim(-reach, reach)
     axes.set_ylim(len(losses) - 0.5, -0.6)
     axes.set_yticks(range(len(losses)), [CONTENT_LOSS_LABELS[loss] for loss in losses])
