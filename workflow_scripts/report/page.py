@@ -24,7 +24,8 @@ def prices(scale: str, sources: dict) -> dict[str, str]:
         for claim, lacking in foreseen(shipped(larger, SOURCE), sources).items():
             how = "decides it" if lacking.decided == ON_ITS_DATA else "shows it on other data"
             if lacking.decided != NOT:
-                found.setdefault(claim, f"{FILES[larger][-1]} {how}.")
+                file = (FILES[larger] or ("config.yaml",))[-1]
+                found.setdefault(claim, f"{file} {how}.")
     return found
 
 
