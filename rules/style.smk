@@ -1,6 +1,7 @@
 """Style transfer: optimised images (Version 1), trained networks (Version 2), videos, timings."""
 
 
+include: "style_paths.smk"
 include: "style_inputs.smk"
 include: "style_report.smk"
 
@@ -12,22 +13,6 @@ rule style:
 
 
 TRAINING, FILM = STYLE.config["training"], STYLE.config["video"]
-
-
-def version1_targets(wildcards):
-    """Version 1's pictures in each of a network's styles, and their index, in turn; or none."""
-    return expand(
-        "results/style/version1_targets/{style}/{file}",
-        style=STYLE.styles(wildcards.painting),
-        file=["pictures.bin", "index.csv"],
-    ) * bool(STYLE.config["version1_targets"]["pictures"])
-
-
-def paintings_learnt(wildcards):
-    """The paintings that a network is trained for."""
-    return expand(
-        "results/style/paintings/{style}.png", style=STYLE.styles(wildcards.painting)
-    )
 
 
 wildcard_constraints:

@@ -6,25 +6,6 @@ CROPS = f"results/style/photographs/{PHOTOGRAPHS['source']}"
 """Where the training photographs lie."""
 
 
-def style_images(kind, *experiments):
-    """The contents or paintings of these experiments, or of all."""
-    names = STYLE.names(kind.removesuffix("s"), *experiments)
-    return expand("results/style/{kind}/{name}.png", kind=kind, name=names)
-
-
-def style_experiments(file, *names):
-    """A file of these experiments, or of all."""
-    names = names or STYLE.config["experiments"]
-    return expand("results/style/optimize/{name}/{file}", name=names, file=file)
-
-
-def style_source(catalogue, name):
-    """The file that a painting or a content is read from: the user's own, or a download."""
-    return (
-        STYLE.config[catalogue][name].get("path") or f"results/style/downloads/{name}"
-    )
-
-
 wildcard_constraints:
     painting="[a-z][a-z0-9_]*",
     content="[a-z][a-z0-9_]*",

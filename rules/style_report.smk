@@ -5,11 +5,6 @@ LARGE = STYLE.config["stylised"]["large"]
 SHIPPED = STYLE.config["networks"]["shipped"]
 
 
-def style_trained(file):
-    """A file of every network that this run trains."""
-    return [f"results/style/networks/{p}/{v}/{file}" for p, v in STYLE.trained]
-
-
 rule style_table1:
     """Table I: seconds an image, published beside ours."""
     input:

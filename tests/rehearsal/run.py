@@ -29,7 +29,7 @@ from triptych.scale import FILES
 COPIED = ("Snakefile", "config.yaml", "config", "rules", "workflow_scripts", "envs", "profiles")
 COPIED += ("resources", "docs")
 PAPER, REHEARSAL = "config/paper.yaml", "config/rehearsal.yaml"
-SCALES = {name: files for name, files in FILES.items() if len(files) > 1 and REHEARSAL not in files}
+SCALES = {name: files for name, files in FILES.items() if files and REHEARSAL not in files}
 """Those that may be rehearsed: all that are larger than the demo."""
 KEPT = ("scale", "device")
 """What all studies share."""
@@ -64,11 +64,11 @@ def write_inputs(served: Path, address: str, targets: list[str]) -> tuple[Source
 def amounts(scale: str, targets: list[str], folder: Path) -> list[str]:
     """The files of a scale below the rehearsal's amounts: all of them, or those of the studies
     that are the targets, where the others have other models than the papers' scale."""
-    files = list(SCALES[scale][1:])
+    files = list(SCALES[scale])
     if PAPER in files:
         return [*files, REHEARSAL]
     whole = yaml.safe_load((ROOT / REHEARSAL).read_text(encoding="utf-8"))
-    whole["rl"]["stack"] = "all"  # of so few networks the jobs' imports would take the most
+    whole["rl"]["runs_per_job"] = "all"  # of so few networks the jobs' imports would take the most
     own = folder.resolve() / "amounts.yaml"
     own.write_text(yaml.safe_dump({k: v for k, v in whole.items() if k in (*KEPT, *targets)}))
     return [*files, str(own)]
@@ -145,7 +145,7 @@ def main() -> int:
     checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
     served.mkdir(parents=True, exist_ok=True)
     copy_checkout(checkout)
-    true = [*SCALES[given.scale][1:], *given.overlay]
+    true = [*SCALES[given.scale], *given.overlay]
     expected = planned_rules(checkout, given.targets, *true)
     began = time.monotonic()
     # Addresses are among the jobs' params, so a second run keeps the port.

@@ -65,7 +65,7 @@ def test_rehearsals_of_the_scales_between_run_their_rules(
     monkeypatch.setattr("run.snakemake", lambda *arguments: [*python, *arguments])
     for scale, targets in (("evening", ["rl"]), ("overnight", ["rl", "style"])):
         rehearsed = amounts(scale, targets, tmp_path)
-        true = planned_rules(tmp_path, targets, *SCALES[scale][1:])
+        true = planned_rules(tmp_path, targets, *SCALES[scale])
         assert planned_rules(tmp_path, targets, *rehearsed) == true
 
 

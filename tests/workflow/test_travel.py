@@ -26,6 +26,7 @@ TARGET = "results/rl/hopper/narrow/measured/sizes.csv"
 """The numbers of Table 1, from shipped experts: two jobs, of which one has paths in its params."""
 SMALL = {
     "rl": {
+        "tasks": {"walker2d": None, "halfcheetah": None},
         "collect": {"transitions": 1000},
         "mask_statistics": {
             "widths": "narrow",
