@@ -61,7 +61,8 @@ test: $(DEV) ## the test suite, the longest files first (PYTEST="-m 'not slow'":
 	$(BIN)/python -m pytest -q -n auto --dist loadfile --no-loadscope-reorder $(PYTEST)
 
 faults: $(DEV) ## kills and edits at many random moments, damaged inputs by the hundred
-	TRIPTYCH_KILLS=3 TRIPTYCH_MOMENTS=30 $(BIN)/python -m pytest -q -n auto --dist loadfile -m "" tests/faults
+	TRIPTYCH_KILLS=3 TRIPTYCH_MOMENTS=30 $(BIN)/python -m pytest -q -n auto --dist loadfile tests/faults
+	$(BIN)/python -m pytest -q -m long tests
 
 rehearsal: $(DEV) ## the paper scale's every rule at full shapes, on synthetic inputs; evening, overnight
 	$(BIN)/python tests/rehearsal/run.py results/rehearsal --cores $(CORES)

@@ -19,6 +19,7 @@ def test_nothing_is_to_be_done_after_a_run(styled):
     assert styled.stale(*TARGETS) == set()
 
 
+@pytest.mark.long
 def test_a_run_again_makes_the_same_images_and_networks(styled, fresh):
     fresh.snakemake(*TARGETS, python=COLD)
     patterns = ("optimize/*/images/*.png", "networks/**/*.safetensors", "photographs/**/*.bin")
