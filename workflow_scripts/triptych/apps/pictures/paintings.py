@@ -20,7 +20,7 @@ NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 
 
 def paintings(options: argparse.Namespace) -> list[Painting]:
-    """Those of `--style`, with their weights and masks.
+    """The paintings of `--style`, with their weights and masks.
 
     Raises InputError for what is no painting, weight or mask, or for masks that don't fit.
     """

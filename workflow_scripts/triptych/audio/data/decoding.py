@@ -47,7 +47,7 @@ def read_audio(
 def stream_audio(
     path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
 ) -> Iterator[np.ndarray]:
-    """The same block by block, each float32 [n], n > 0, for files larger than memory."""
+    """Samples block by block, each float32 [n], n > 0, for files larger than memory."""
     first = round(start_seconds * SAMPLE_RATE)
     left = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     with opened(path) as sound:

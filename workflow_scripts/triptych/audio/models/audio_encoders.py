@@ -57,7 +57,7 @@ class AudioEncoder(ABC):
         return None
 
     def pretrained(self) -> "AudioEncoder":
-        """The same for published weights, which may come with layers that nobody needs."""
+        """Load published weights, which may come with layers that nobody needs."""
         return self
 
     @property
