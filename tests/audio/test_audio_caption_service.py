@@ -173,7 +173,12 @@ def test_a_key_that_is_none_is_told_and_not_shown(monkeypatch, key, says):
 
 
 @pytest.mark.parametrize(
-    "address", ["https://anna:secret@a.example/v1", "https://a.example/v1?key=secret", "ftp://x"]
+    "address",
+    [
+        "https://anna:secret@a.example/v1",  # pragma: allowlist secret
+        "https://a.example/v1?key=secret",
+        "ftp://x",
+    ],
 )
 def test_an_address_with_a_secret_is_refused_without_showing_it(address):
     with pytest.raises(ValueError, match=r"audio\.captions\.base_url") as caught:
