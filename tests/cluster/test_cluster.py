@@ -81,8 +81,7 @@ def on_slurm(root):
         *("--workflow-profile", "profiles/slurm"),
         *("--slurm-partition-config", HERE / "partitions.yaml"),
         *("--slurm-init-seconds-before-status-checks", "2"),
-        *("--set-threads", "rl_latency=1", "style_time=1"),
-        *("style_video=1"),
+        *("--set-threads", "rl_latency=1", "style_time=1", "style_video=1"),
         *("--set-resources", f"rl_train:runtime=2 if {short} else 60"),
     )
 
