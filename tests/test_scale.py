@@ -78,8 +78,8 @@ def test_the_demo_that_calls_itself_the_paper_is_refused_with_a_few_names_of_man
 
 
 def test_a_demo_with_another_value_is_custom() -> None:
-    assert scale_of(changed("demo", "rl.training.updates", 1801), ROOT) == "custom"
-    assert scale_of(changed("demo", "rl.training.updates", 1800.0), ROOT) == "demo"
+    assert scale_of(changed("demo", "rl.training.updates", 1001), ROOT) == "custom"
+    assert scale_of(changed("demo", "rl.training.updates", 1000.0), ROOT) == "demo"
 
 
 @pytest.mark.parametrize(
