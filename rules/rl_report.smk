@@ -87,12 +87,11 @@ rule rl_draw_masks:
 
 
 rule rl_inference:
-    """Time to act, with dense and sparse kernels (beyond the paper)."""
+    """A table of the time to act, with dense and sparse kernels (beyond the paper)."""
     input:
         latency=f"results/rl/{RL.timed['task']}/latency.csv",
     output:
-        figure("rl_inference", "Inference", "time to act, dense and sparse"),
-        table_files("rl_inference")[1:],
+        table("rl_inference", "Inference", "time to act, dense and sparse"),
     log:
         "results/logs/rl_inference/rl_inference.log",
     benchmark:

@@ -128,7 +128,8 @@ def test_recordings_of_the_config_are_checked_and_what_wont_work_ends_with_1(
     rows = {"observations": np.zeros((5, 3)), "actions": np.zeros((5, 2)), "rewards": np.zeros(5)}
     for name, terminals in (("good.hdf5", np.zeros(5, bool)), ("bad.hdf5", np.zeros(4, bool))):
         with h5py.File(name, "w") as file:
-            for key, values in {**rows, "terminals": terminals}.items():
+            flags = {"terminals": terminals, "timeouts": np.zeros(5, bool)}
+            for key, values in {**rows, **flags}.items():
                 file[key] = values
     entry = "{{source: path, path: {}.hdf5}}".format
     (tmp_path / "config.yaml").write_text(

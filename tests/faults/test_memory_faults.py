@@ -5,14 +5,12 @@ many rows at once with PyTorch's own error.
 """
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 import trainings as small
 from two_layers import choices, images, small_backbone
 
 from triptych.core.oom_retry import NoRoomError
-from triptych.rl.acting import evaluation
 from triptych.rl.algorithms import bcq
 from triptych.style.data.backbone import Backbone
 from triptych.style.network import stylize
@@ -137,33 +135,10 @@ def test_a_stack_ends_with_the_same_networks_and_scores(tmp_path, caplog, algori
     assert small.saved(tmp_path / "parts")["portion"] == 2
 
 
-def test_runs_act_alike_in_fewer_at_once(monkeypatch, caplog):
-    from triptych.rl.algorithms.networks import initialise
-    from triptych.rl.tasks.task import task_named
-
-    parameters = {
-        name: value.double() for name, value in initialise(small.WIDTHS, 11, 3, [0, 1, 2]).items()
-    }
-    settings = evaluation.EvaluationSettings(1, candidates=2, seed=0, task=task_named("hopper"))
-
-    def score(algorithm):
-        acting = small.algorithm(algorithm)
-        return evaluation.evaluate(acting, parameters, [0, 1, 2], settings)
-
-    for algorithm in ("BCQ", "BC"):
-        expected = score(algorithm)
-        caplog.clear()
-        with small.room_for(bcq, "decode", 1, size=rows_of_parameters):
-            found = score(algorithm)
-        assert small.halvings(caplog) == [(3, 2), (2, 1)]
-        pd.testing.assert_frame_equal(found, expected, rtol=1e-9)
-
-
 def test_a_stack_without_room_for_a_run_says_what_to_do(tmp_path, capsys):
     with small.room_for(bcq, "vae_loss", 0, size=rows_of_parameters):
         said = small.failed_job(tmp_path, capsys, lambda: small.train_stack(tmp_path))
     assert "doesn't hold one of the runs" in said and "Lower rl.runs_per_job" in said
-    assert small.saved(tmp_path)["update"] == 0
 
 
 # --- a GPU's own limit ---

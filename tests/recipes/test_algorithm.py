@@ -12,7 +12,7 @@ from recipes import BOOK, STEP, follow
 from safetensors import safe_open
 from tiny_checkout import ROOT, TINY, copy_checkout
 
-from triptych.core.config import ConfigError, check_config, merged, read_config
+from triptych.core.config import ConfigError, check_config, completed, merged
 from triptych.rl.workflow import Workflow
 
 TITLE = "An algorithm of offline RL"
@@ -102,7 +102,7 @@ def test_its_own_networks_are_pruned_and_no_others(added, algorithm):
 def test_what_no_training_gives_is_refused_by_its_key(algorithms, said):
     new = {"algorithms": algorithms, "widths": "narrow", "seeds": [0], "runs": RUNS}
     overlay = {"rl": {"sweeps": {"bc": None, "new": new}}}
-    config = merged(read_config(ROOT), overlay)
+    config = completed(overlay, ROOT)
     check_config(config, ROOT / "config" / "schema.yaml")
     sources = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text())
     with pytest.raises(ConfigError, match=re.escape(said)):

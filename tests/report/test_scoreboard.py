@@ -19,7 +19,7 @@ from triptych.report.page import PageFigure
 from triptych.report.palette import save_figure
 from triptych.report.scoreboard import LONGEST, Headline, scores
 from triptych.report.tables import DASH, MINUS
-from triptych.rl.report.headlines import headlines as rl_headlines
+from triptych.rl.report.page import headlines as rl_headlines
 from triptych.style.report.page import headlines as style_headlines
 
 

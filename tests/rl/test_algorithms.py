@@ -8,7 +8,6 @@ from other_algorithms import BCQ, CORL_IQL, IQL, TD3_BC
 from plain_algorithms import PlainIql, PlainTd3Bc
 
 from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.algorithms.sampling import DeviceData, Draws
 from triptych.rl.training.learner import Learner, StepSettings
 
@@ -127,8 +126,3 @@ def test_td3_bcs_actor_moves_at_every_second_update_alone(narrow, transitions):
         assert bool(losses["actor"].any()) == bool(update % 2)
     assert [learner.moved("actor", n) for n in range(5)] == [0, 0, 1, 1, 2]
     assert learner.moved("critic", 5) == 5
-
-
-def test_each_algorithm_has_its_own_name_colour_and_first_chain():
-    assert all(name == each.name for name, each in ALGORITHMS.items())
-    assert len({each.colour for each in ALGORITHMS.values()}) == len(ALGORITHMS)

@@ -29,17 +29,8 @@ def varied(variants, name, methods=("snip",), **others):
     ("overlay", "said"),
     [
         (varied({}, "other"), "rl.sweeps.bc.runs.varied.pruning is 'other'; allowed is default"),
-        (varied({"default": {"iterations": 2}}, "default"), "has one named default"),
         (varied(ITERATED, "iterated", ["snip", "erk"]), "changes nothing for erk: no loss"),
         (varied({"s": {"quality": "random"}}, "s"), "of hopper, collected, there are none such"),
-        (
-            varied({"s": {"quality": "poor"}}, "s", tasks={"hopper": {"source": "d4rl"}}),
-            "of hopper, d4rl, there are none such",
-        ),
-        (  # and not a complaint about the variant's data
-            varied({"s": {"quality": "medium"}}, "s", tasks={"ant": {"source": "collected"}}),
-            "config: rl.tasks.ant",
-        ),
         (
             {
                 "pruning": {"variants": ITERATED},

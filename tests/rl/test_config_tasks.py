@@ -26,7 +26,10 @@ def test_two_qualities_of_a_task_stand_in_one_config():
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ({"source": "d4rl", "quality": "best"}, "hopper_best-v2.*it has ant_medium-v2, hopper"),
+        (
+            {"source": "d4rl", "quality": "best"},
+            "hopper_best-v2; D4RL's files are ant_medium",
+        ),
         ({"source": "collected", "quality": "expert"}, "quality is of source d4rl"),
         ({"source": "path", "path": "a", "dataset": "b"}, "dataset is of source minari"),
     ],

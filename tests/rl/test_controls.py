@@ -17,7 +17,7 @@ def scores():
     return {name: torch.zeros(2, *shape) for name, shape in SIZES.items()}
 
 
-@pytest.mark.parametrize("sparsity", [10, 50, 80, 95, 99.5])
+@pytest.mark.parametrize("sparsity", [10, 95])
 def test_an_even_count_is_the_same_share_of_every_layer(sparsity):
     kept = count_kept(scores(), sparsity)
     counts = even_counts(scores(), kept)
@@ -26,7 +26,7 @@ def test_an_even_count_is_the_same_share_of_every_layer(sparsity):
         assert abs(counts[name] - inputs * outputs * (1 - sparsity / 100)) <= 1
 
 
-@pytest.mark.parametrize("sparsity", [10, 50, 80, 95, 99.5])
+@pytest.mark.parametrize("sparsity", [10, 95])
 def test_erk_shares_go_by_inputs_plus_outputs_until_a_layer_is_whole(sparsity):
     kept = count_kept(scores(), sparsity)
     counts = erk_counts(scores(), kept)

@@ -61,10 +61,11 @@ def written(path, actions):
         stream["actions"] = actions.astype("f4")
         stream["rewards"] = np.full(rows, -2, "f4")
         stream["terminals"] = np.zeros(rows, bool)
+        stream["timeouts"] = np.arange(rows) % 200 == 199
     return path
 
 
-def test_recorded_actions_are_scaled_and_time_limits_are_the_environments(tmp_path):
+def test_recorded_actions_are_scaled_to_the_environments_bounds(tmp_path):
     actions = np.linspace(-2, 2, 450)[:, None]
     path = written(tmp_path / "mine.hdf5", actions)
     prepare(path, PENDULUM, "path", tmp_path / "t.safetensors", tmp_path / "d.csv")
@@ -116,23 +117,3 @@ def test_one_of_the_papers_environments_has_its_references_under_any_name():
     assert isinstance(episodes_of(task, 1), Locomotion)
     assert task_from("mine", "Hopper-v4", [0, 1]).reference == (0, 1)
     assert task_from("mine", "Hopper-v4", options={"healthy_reward": 2.0}).reference is None
-
-
-def test_options_are_the_environments():
-    ant = {"environment": "Ant-v4", "options": {"use_contact_forces": True}}
-    assert spaces_of(task_from("ant", **ant)).observation_size == 111
-    with pytest.raises(InputError, match="no_such_option"):
-        spaces_of(task_from("ant", "Ant-v4", options={"no_such_option": 1}))
-
-
-@pytest.mark.parametrize(
-    ("keys", "message"),
-    [
-        ({"reference": [0, 1]}, "reference is of an environment: a log has none"),
-        ({"environment": "Ant-v5", "validation": 0.1}, "validation is of a log"),
-        ({"bounds": [[-1, -1], [1, 1, 1]]}, "bounds has two lengths"),
-    ],
-)
-def test_keys_that_do_not_go_together_are_named(keys, message):
-    with pytest.raises(InputError, match=rf"rl\.tasks\.mine\.{message}"):
-        task_from("mine", **keys)

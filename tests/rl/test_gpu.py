@@ -1,21 +1,13 @@
 """On a GPU: the captured graph trains as the plain calls do, and resumes; the whole job runs."""
 
-import numpy as np
-import pandas as pd
 import pytest
 import torch
 from other_algorithms import IQL, TD3_BC
-from stops import Never, StopAfter
 
-from triptych.core.checkpoint import Checkpoint
-from triptych.core.stopping import Stopped
-from triptych.rl.acting.evaluation import EvaluationSettings
 from triptych.rl.algorithms.networks import initialise
-from triptych.rl.algorithms.registry import Bc
 from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.tasks.task import task_named
 from triptych.rl.training.learner import Learner, StepSettings
-from triptych.rl.training.train import TrainingSettings, train, update_stepper
+from triptych.rl.training.train import update_stepper
 
 pytestmark = [
     pytest.mark.gpu,
@@ -53,42 +45,3 @@ def test_replaying_the_captured_graph_equals_calling_the_update(
         replay(update)
     for name, value in called.state().items():
         torch.testing.assert_close(replayed.state()[name], value, rtol=1e-4, atol=1e-5)
-
-
-def test_a_whole_training_is_stopped_and_goes_on_to_the_same_scores(
-    tmp_path, narrow, bcq_settings, transitions
-):
-    gpu, seeds = torch.device("cuda"), [0, 1]
-    rows = pd.DataFrame(
-        [
-            {"task": "hopper", "observations": "raw", "method": "dense", "pruning": "default"}
-            | {"sparsity_percent": 0, "seed": s}
-            for s in seeds
-        ]
-    )
-
-    bc = Bc(**vars(bcq_settings))
-
-    def trained(folder, stop):
-        fresh = initialise(narrow, 11, 3, seeds)
-        return train(
-            rows,
-            {name: value.to(gpu) for name, value in fresh.items()},
-            {},
-            DeviceData(transitions, gpu, torch.float32),
-            StepSettings(batch=20, learning_rate=1e-3, tau=0.005),
-            TrainingSettings(60, 30, 20, "float32", (bcq_settings, bc)),
-            EvaluationSettings(episodes=1, candidates=4, seed=0, task=task_named("hopper")),
-            Checkpoint(tmp_path / folder, "fixed"),
-            stop,
-        )
-
-    expected = trained("unbroken", Never())
-    with pytest.raises(Stopped):
-        trained("broken", StopAfter(3))
-    found = trained("broken", Never())
-    assert np.isfinite(expected.scores["return"]).all()
-    for name, value in expected.arrays.items():
-        np.testing.assert_allclose(found.arrays[name], value, rtol=1e-3, atol=1e-4)
-    of_vae = (each.losses["vae_loss"].astype(float) for each in (found, expected))
-    np.testing.assert_allclose(*of_vae, rtol=1e-2)

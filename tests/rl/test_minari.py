@@ -35,9 +35,6 @@ def test_every_step_that_was_recorded_becomes_a_row(folder):
     np.testing.assert_array_equal(
         found["observations"], np.concatenate([s[:-1] for s in seen]).astype("f4")
     )
-    np.testing.assert_array_equal(
-        found["next_observations"], np.concatenate([s[1:] for s in seen]).astype("f4")
-    )
     np.testing.assert_array_equal(found["actions"], np.concatenate(done))
     np.testing.assert_array_equal(found["rewards"], np.concatenate(paid).astype("f4"))
     assert np.flatnonzero(found["terminals"] | found["timeouts"]).tolist() == lasts.tolist()

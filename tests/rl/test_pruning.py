@@ -11,7 +11,7 @@ from triptych.rl.algorithms.bcq import vae_loss
 from triptych.rl.algorithms.networks import PAPER_WIDTHS, initialise
 from triptych.rl.algorithms.registry import Widths
 from triptych.rl.algorithms.sampling import DeviceData, Draws
-from triptych.rl.pruning.controls import count_kept, keep_count, shuffle_within_layers
+from triptych.rl.pruning.controls import count_kept, keep_count
 from triptych.rl.pruning.methods import PRUNED
 from triptych.rl.pruning.single_shot import (
     PruningSettings,
@@ -101,7 +101,7 @@ def test_grasp_score_is_minus_theta_hessian_gradient_turned_round(tiny_vae):
         torch.testing.assert_close(scores[name], expected[name].reshape(shape).detach())
 
 
-@pytest.mark.parametrize("sparsity", [0, 10, 37, 50, 95, 99.99])
+@pytest.mark.parametrize("sparsity", [0, 37, 95])
 def test_of_equal_scores_the_earlier_are_kept_as_by_a_stable_sort(sparsity):
     score = torch.randint(4, (5, 23, 17), generator=torch.Generator().manual_seed(2)).float()
     mask = keep_largest({"w": score}, sparsity)["w"].flatten(1).numpy()
@@ -109,11 +109,6 @@ def test_of_equal_scores_the_earlier_are_kept_as_by_a_stable_sort(sparsity):
     for row, values in zip(mask, score.flatten(1).numpy(), strict=True):
         first = np.argsort(-values, kind="stable")[:kept]
         assert set(np.flatnonzero(row)) == set(first)
-
-
-def test_scores_that_are_not_numbers_are_refused():
-    with pytest.raises(ValueError, match="overflowed"):
-        keep_largest({"w": torch.full((1, 3, 3), torch.nan)}, 50)
 
 
 def test_scope_part_ranks_encoder_and_decoder_apart():
@@ -179,13 +174,6 @@ def test_two_iterations_score_again_what_the_first_has_left(narrow, transitions,
     assert any(not torch.equal(masks[name][0], masks[name][1]) for name in decoder)
     grasp = [masks[name][2] for name in decoder]
     assert sum(int(mask.sum()) for mask in grasp) == round(0.25 * sum(m.numel() for m in grasp))
-
-
-def test_shuffling_keeps_each_layers_count_and_moves_the_weights():
-    mask = torch.rand(2, 30, 20, generator=torch.Generator().manual_seed(0)) > 0.9
-    shuffled = shuffle_within_layers({"w": mask}, [0, 1], "hopper")["w"]
-    assert shuffled.flatten(1).sum(1).tolist() == mask.flatten(1).sum(1).tolist()
-    assert not torch.equal(shuffled, mask)
 
 
 def test_the_batch_that_scores_is_no_batch_of_the_training(transitions, bcq_settings):

@@ -5,8 +5,8 @@ import torch
 from fake_gpu import CUDA, fake_gpu
 
 from triptych.core.device import PRECISIONS, precision_context
-from triptych.rl.algorithms.bcq import act_bcq, actor_loss, critic_loss, critic_target, vae_loss
-from triptych.rl.algorithms.networks import apply_masks, decode, initialise
+from triptych.rl.algorithms.bcq import actor_loss, critic_loss, critic_target, vae_loss
+from triptych.rl.algorithms.networks import apply_masks, initialise
 from triptych.rl.algorithms.sampling import DeviceData
 
 OBSERVATION, ACTION, BATCH = 11, 3, 20
@@ -40,10 +40,3 @@ def test_losses_stay_on_the_gpu(parameters, transitions, bcq_settings, precision
             actor_loss(masked, batch, noise, bcq_settings),
         )
     assert {loss.device.type for loss in losses} == {"cuda"}
-
-
-def test_policies_act_on_the_gpu(parameters):
-    state = torch.empty(1, 4, OBSERVATION).to(CUDA)
-    latent = torch.empty(1, 4, 7, 2 * ACTION).to(CUDA)
-    assert act_bcq(parameters, state, latent, 0.05).device.type == "cuda"
-    assert decode(parameters, state, latent[:, :, 0]).device.type == "cuda"

@@ -14,12 +14,12 @@ from triptych.report.claims import judged
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import read_run
 
-TASKS = ["hopper", "pendulum", "robot", "ant"]
+TASKS = ["hopper", "pendulum", "ant"]
 
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory):
-    """Beside Hopper Pendulum, recorded here, its file once more as a log, and Ant from Minari."""
+    """Beside Hopper Pendulum, recorded here, and Ant from Minari."""
     pytest.importorskip("minari")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MINARI_DATASETS_PATH", str(tmp_path_factory.mktemp("minari")))
@@ -43,11 +43,10 @@ def run_tasks(tmp_path_factory):
         for key, values in zip(keys, zip(*rows, strict=True), strict=True):
             stream[key] = np.array(values)
     task = {"source": "path", "path": "pendulum.hdf5", "environment": "Pendulum-v1"}
-    robot = {"source": "path", "path": "pendulum.hdf5", "bounds": [-2, 2], "validation": 0.3}
     ant = {"source": "minari", "dataset": minari_sets.NAME, "environment": "Ant-v5"}
     ant |= {"options": {"max_episode_steps": 50}, "reference": [-325.6, 3879.7]}
-    tasks = {"pendulum": task, "robot": robot, "ant": ant}
-    overlay = {"rl": {"tasks": tasks, "latency": {"task": "robot"}}}
+    tasks = {"pendulum": task, "ant": ant}
+    overlay = {"rl": {"tasks": tasks, "latency": {"task": "pendulum"}}}
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(merged(TINY, overlay)))
     checkout.snakemake("rl", config="mine.yaml")
     return checkout.root / "results"
@@ -57,22 +56,10 @@ def test_its_scores_are_returns_in_every_table_and_in_no_mean(ran):
     for name in ("rl_scores", "rl_figure1", "rl_figure1_curves", "rl_curves"):
         units = pd.read_csv(ran / "tables" / f"{name}.csv").groupby("task")["unit"].unique()
         assert units["pendulum"].tolist() == ["return"], name
-        assert units["robot"].tolist() == ["action error"], name
         assert units["hopper"].tolist() == units["ant"].tolist() == ["D4RL-normalised score"], name
     scores = pd.read_csv(ran / "tables" / "rl_scores.csv")
     assert set(scores["task"]) - {"all tasks"} == set(TASKS)
     assert (scores.loc[scores["task"] == "pendulum", "value"] < 0).all()
-    assert (scores.loc[scores["task"] == "robot", "value"] > 0).all()
-
-
-def test_a_log_is_scored_by_what_was_held_out_and_never_played(ran):
-    scores = pd.concat([pd.read_csv(path) for path in ran.glob("rl/robot/*/*/scores.csv")])
-    assert scores["return"].isna().all() and set(scores["unit"]) == {"action error"}
-    assert set(scores["steps"]) == {200} and set(scores["episode"]) == {0}
-    row = pd.read_csv(ran / "rl" / "robot" / "dataset.csv").iloc[0]
-    assert (row["episodes"], row["held_out_episodes"], row["transitions"]) == (2, 1, 398)
-    played = pd.concat([pd.read_csv(path) for path in ran.glob("rl/pendulum/*/*/scores.csv")])
-    assert played["return"].notna().all() and set(played["unit"]) == {"return"}
 
 
 def test_ant_of_a_minari_data_set_is_scored_between_its_references(ran):

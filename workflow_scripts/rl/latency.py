@@ -7,6 +7,8 @@ import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"  # read when numpy loads
 
+import torch
+
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.rl.acting.inference import ActingSettings
@@ -16,6 +18,7 @@ from triptych.rl.tasks.transitions import read_transitions
 
 with job(snakemake):
     params = snakemake.params
+    torch.set_num_threads(1)
     stored = read_transitions(snakemake.input.transitions)
     policy = pruned_policy(
         snakemake.input.masks,

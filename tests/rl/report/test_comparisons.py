@@ -6,16 +6,13 @@ import pytest
 import synthetic
 from scipy.stats import mannwhitneyu, ttest_rel
 
-from triptych.rl.report.scores import run_scores, with_data
+from triptych.rl.report.scores import run_scores
 from triptych.rl.report.tables import (
-    ALL_TASKS,
     comparisons_long,
-    comparisons_table,
     improvement,
     variants_long,
     variants_table,
 )
-from triptych.rl.tasks.task import ACTION_ERROR
 
 KEY = ("task", "algorithm", "method", "sparsity_percent")
 
@@ -48,28 +45,6 @@ def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
     )
     expected = ttest_rel(x, y).confidence_interval(0.95)
     assert (cell["low"], cell["high"]) == pytest.approx((expected.low, expected.high))
-
-
-def test_of_an_action_error_less_counts_as_better(runs):
-    """The probability turns round where every task's scores are errors; differences stay."""
-    scores, errors = (
-        comparisons_long(runs, scale="test", units=dict.fromkeys(synthetic.EXPERTS, unit))
-        for unit in ("return", ACTION_ERROR)
-    )
-    every = scores["task"] == ALL_TASKS
-    assert (errors.loc[~every, "value"] == scores.loc[~every, "value"]).all()
-    np.testing.assert_allclose(errors.loc[every, "value"], 1 - scores.loc[every, "value"])
-    assert (scores.loc[every, "value"] != 0.5).any()
-    table = comparisons_table(errors)
-    assert "less is better" in table.caption
-    assert all("action error" in header for _, header in table.columns[2:-1])
-
-
-def test_a_quality_of_d4rls_is_named_above_its_column(runs):
-    long = comparisons_long(runs, scale="test", units={})
-    data = {"hopper": "d4rl medium", "walker2d": "d4rl", "halfcheetah": "collected"}
-    headers = [header for _, header in comparisons_table(with_data(long, data)).columns[2:-1]]
-    assert headers == ["Hopper, d4rl medium", "Walker2d", "HalfCheetah"]
 
 
 def test_a_variant_stands_beside_the_default_with_scipys_interval():

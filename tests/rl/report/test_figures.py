@@ -6,8 +6,6 @@ import pytest
 import synthetic
 
 from triptych.rl.report.figures import curves_figure, curves_long, sparsity_figure
-from triptych.rl.report.inference import latency_figure, latency_long
-from triptych.rl.report.labels import ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS
 from triptych.rl.report.masks import FLOOR, layers_figure, layers_long
 from triptych.rl.report.memory import BREAK_EVEN_PERCENT, memory_figure, sizes_long
 from triptych.rl.report.scores import run_scores, summarise_scores
@@ -38,17 +36,6 @@ def test_the_score_line_goes_through_the_means_from_dense_to_the_sparsest(summar
     expert = line(figure.axes[0], "policy behind the data").get_ydata()
     assert expert[0] == synthetic.EXPERTS["hopper"]
     assert {"BCQ dense", "Random by layer"} <= {item.get_label() for item in figure.axes[0].lines}
-    with pytest.raises(ValueError, match="no run was pruned with synflow"):
-        sparsity_figure(summary, synthetic.datasets(), "synflow")
-
-
-def test_several_methods_are_told_apart_by_colour_and_place():
-    summary = summarise_scores(run_scores(synthetic.scores(), 2))
-    axes = sparsity_figure(summary, synthetic.datasets(), "snip", "grasp").axes[0]
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    snip, grasp = lines["SNIP"], lines["GraSP"]
-    assert snip.get_color() != grasp.get_color()
-    assert (snip.get_xdata() < grasp.get_xdata()).all()
 
 
 def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():
@@ -73,27 +60,6 @@ def test_memory_lines_cross_at_the_break_even():
     assert crossing == pytest.approx(BREAK_EVEN_PERCENT, abs=1)
     published = line(axes, "published")
     assert list(published.get_xdata()) == [0] and list(published.get_ydata()) == [0.5287]
-
-
-def test_latency_has_a_panel_for_each_part():
-    long = latency_long(synthetic.latency(), scale="demo")
-    figure = latency_figure(long, task="halfcheetah")
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["Actor", "BCQ policy, 100 candidates", "BC policy"]
-    np.testing.assert_allclose(line(figure.axes[0], "policy.c").get_ydata(), [6.6, 48, 420])
-
-
-def relative_luminance(colour: str) -> float:
-    """WCAG 2's relative luminance of #rrggbb."""
-    channels = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-@pytest.mark.parametrize("palette", [ALGORITHM_COLOURS, FORMAT_COLOURS, METHOD_COLOURS])
-def test_colours_stand_out_from_white(palette):
-    for colour in palette.values():
-        assert 1.05 / (relative_luminance(colour) + 0.05) > 2
 
 
 def test_learning_curves_draw_each_evaluation_of_dense_and_of_the_highest_sparsity():
@@ -122,5 +88,3 @@ def test_a_figure_as_curves_has_a_line_a_sparsity_of_its_method_alone():
     np.testing.assert_allclose(
         line(axes, "80 %").get_ydata(), own.groupby("update")["score_normalised"].mean()
     )
-    with pytest.raises(ValueError, match="no run was pruned with best"):
-        curves_long(evaluations, "demo", {}, "best")

@@ -7,18 +7,14 @@ import pytest
 import synthetic
 
 from triptych.report.tables import (
-    DASH,
     Table,
     latex,
     markdown,
-    number,
-    percent,
-    with_cells,
     write_table,
 )
-from triptych.rl.report.inference import latency_long, latency_table
+from triptych.rl.report.inference import latency_long
 from triptych.rl.report.masks import emptied_table, layers_long
-from triptych.rl.report.memory import sizes_long, table1_long, table1_table
+from triptych.rl.report.memory import table1_long, table1_table
 from triptych.rl.report.scores import run_scores
 from triptych.rl.report.tables import scores_long, scores_table
 
@@ -54,24 +50,6 @@ def test_every_published_cell_stands_beside_ours(table1):
     assert cell["difference_percent"] == pytest.approx(100 * (cell["value"] / 0.2824 - 1))
 
 
-def test_table1_is_in_decimal_megabytes_averaged_over_seeds(published):
-    sizes = synthetic.sizes(seeds=range(2))
-    chosen = (sizes["method"] == "snip") & (sizes["sparsity_percent"] == 95)
-    chosen &= (sizes["format"] == "coo") & (sizes["network"] == "actor")
-    sizes.loc[chosen & (sizes["seed"] == 0), "bytes"] = 1_000_000
-    sizes.loc[chosen & (sizes["seed"] == 1), "bytes"] = 2_000_000
-    long = table1_long(sizes, published, task="walker2d", scale="demo")
-    cell = long[(long["row"] == "SNIP (95% sparse)") & (long["column"] == "actor")]
-    assert cell["value"].tolist() == [1.5]
-
-
-def test_what_was_not_measured_is_a_dash_beside_the_published_size(published):
-    long = table1_long(synthetic.sizes(methods=("snip",)), published, task="halfcheetah", scale="x")
-    rows = {row[0]: row[1:] for row in table1_table(long).rows}
-    assert rows["GraSP (95% sparse)"][:3] == ("0.14099", DASH, DASH)
-    assert DASH not in rows["SNIP (95% sparse)"]
-
-
 def test_a_table_is_written_as_long_csv_markdown_and_latex(table1, tmp_path):
     write_table(table1, table1_table(table1), tmp_path / "rl_table1")
     long = pd.read_csv(tmp_path / "rl_table1.csv")
@@ -104,21 +82,6 @@ def test_a_row_of_the_wrong_length_is_an_error():
         Table("x", "", "", HOSTILE.columns, (("a",),))
 
 
-def test_nothing_is_rounded_away_from_what_was_measured():
-    assert percent(1.9449) == "+1.94 %"
-    assert percent(-0.0001) == "0 %"
-    assert percent(float("nan")) == number(float("nan"), 2)
-    long = with_cells(pd.DataFrame({"value": [1 / 3]}), unit="s", scale="demo")
-    assert long["value"].iloc[0] == 1 / 3
-
-
-def test_published_sizes_stand_only_beside_the_tasks_that_they_fit(published):
-    long = sizes_long(synthetic.sizes(), published, scale="demo")
-    printed = long[long["published"].notna()]
-    assert set(printed["task"]) == {"halfcheetah", "walker2d"}
-    assert len(printed) == 2 * 3 * 4
-
-
 def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
     scores = synthetic.scores()
     first = scores["seed"].min()
@@ -140,17 +103,6 @@ def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():
     assert case.at["numpy dense", "speedup"] == 1.0
     assert case.at["policy.c", "speedup"] == pytest.approx(11.6 / 6.6)
     assert case.at["torch dense", "speedup"] == pytest.approx(11.6 / 22.7)
-
-
-def test_a_dense_kernel_timed_on_the_dense_policy_is_the_baseline_too():
-    latency = synthetic.latency()
-    dense = latency["kernel"].str.endswith(" dense")
-    latency.loc[dense, ["method", "sparsity_percent"]] = ["dense", 0]
-    long = latency_long(latency, scale="demo")
-    assert long["speedup"].notna().all()
-    assert all(
-        DASH not in cell for row in latency_table(long, task="halfcheetah").rows for cell in row
-    )
 
 
 def test_layers_that_a_mask_emptied_are_listed_with_their_tasks_and_seeds():

@@ -8,10 +8,10 @@ from triptych.report.claims import Lacking, Verdict, foreseen, judged
 from triptych.report.files import Files
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
-from triptych.rl.report import headlines as numbers
+from triptych.rl.report import page
 from triptych.rl.report.claims import CLAIMS
 from triptych.rl.report.claims_facts import planned_facts, read_run
-from triptych.rl.report.page import TITLES, rl_sections
+from triptych.rl.report.page import TITLES
 
 __all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "lacking", "sections", "verdicts"]
 
@@ -34,7 +34,7 @@ def lacking(workflow: Any, on_gpu: bool) -> dict[str, Lacking]:
 
 def headlines(files: Files, settings: Mapping[str, Any]) -> list[Headline]:
     """Its published numbers, from Table 1 and the scores."""
-    return numbers.headlines(read_frames(files["table1"]), read_frames(files["scores"]))
+    return page.headlines(read_frames(files["table1"]), read_frames(files["scores"]))
 
 
 def sections(
@@ -44,4 +44,4 @@ def sections(
     frames: dict[str, Any] = {name: read_frames(paths) for name, paths in files.items()}
     # Some runs are trained and measured, and stand in two files.
     frames["layers"] = frames["layers"].drop_duplicates()
-    return rl_sections(**frames, **settings, figures=figures)
+    return page.rl_sections(**frames, **settings, figures=figures)

@@ -5,31 +5,13 @@ from typing import Any
 
 from triptych.core.config import ConfigError
 from triptych.report.files import products
-from triptych.rl.algorithms.registry import ALGORITHMS, Widths, networks_name
+from triptych.rl.algorithms.registry import ALGORITHMS, networks_name
 from triptych.rl.pruning.methods import CRITERIA, OBSERVATIONS
-from triptych.rl.tasks.config import (
-    SHOWN_PERCENT,
-    check,
-    d4rl_file,
-    data_source,
-    task_table,
-    units_of,
-    with_quality,
-)
-from triptych.rl.tasks.sweep import (
-    DEFAULT,
-    Run,
-    algorithms_of,
-    keys_of,
-    named_tasks,
-    runs_of,
-    sweeps,
-)
+from triptych.rl.tasks import config as tables
+from triptych.rl.tasks.config import SHOWN_PERCENT, with_quality
+from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of
 
-CHANGES_NOTHING = (
-    # Speed, and what a run leaves behind for resuming.
-    *("rl.runs_per_job", "rl.training.checkpoint_every"),
-)
+CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
@@ -45,24 +27,25 @@ class Workflow:
     """
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
-        self.config = {**config["rl"], "tasks": named_tasks(config["rl"])}
+        self.config = config["rl"]
         self._downloads = sources["d4rl"]["files"]
         self._runs = runs_of(self.config)
-        check(self.config, self._runs, self._downloads)
+        tables.check(self.config, self._runs, self._downloads)
         self.tasks = list(self.config["tasks"])
-        self.units = units_of(self.config["tasks"])
-        self.data = {name: data_source(table) for name, table in self.config["tasks"].items()}
+        self.units = tables.units_of(self.config["tasks"])
+        entries = self.config["tasks"].items()
+        self.data = {name: tables.data_source(entry) for name, entry in entries}
         self.timed = self._timed_run()
         self.figures = (
             *self.score_figures,
             *self.level_figures,
-            *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves", "rl_inference"),
+            *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves"),
             *(["rl_sensors"] if self.sensing else []),
         )
         self.picture = self.figures[0]
-        tables = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
+        made = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
         variants = ["rl_variants"] if self.variants else []
-        self.products = products(self.figures, (*tables, *variants))
+        self.products = products(self.figures, (*made, *variants))
 
     def _timed_run(self) -> Run:
         """The one measured run whose speed is taken."""
@@ -88,15 +71,13 @@ class Workflow:
 
     def runs(self, wildcards: Any) -> list[Run]:
         """The rows of one stack. Raises ConfigError for a stack that the config doesn't make."""
-        of_stack = [
-            keys_of(run) for run in self._runs if all(run[k] == wildcards[k] for k in STACK)
-        ]
+        wanted = {key: wildcards[key] for key in STACK}
+        of_stack = [keys_of(run) for run in self._runs if wanted.items() <= run.items()]
         if not of_stack:
             known = ", ".join(sorted({run["stack"] for run in self._runs}))
             raise ConfigError(
                 f"no runs of {wildcards['task']} with networks {wildcards['networks']} make a "
-                f"stack {wildcards['stack']!r}: with this config (rl.sweeps, rl.mask_statistics) "
-                f"stacks are {known}"
+                f"stack {wildcards['stack']!r}: with this config stacks are {known}"
             )
         return of_stack
 
@@ -136,7 +117,7 @@ class Workflow:
         BC's before BCQ's: there nothing but the decoder senses.
         """
         both: dict[str, str] = {}
-        for name, sweep in sweeps(self.config).items():
+        for name, sweep in self.config["sweeps"].items():
             runs = self._trained(sweep=name, sparsity_percent=SHOWN_PERCENT)
             kinds = {run["observations"] for run in runs if run["method"] in CRITERIA}
             if len(kinds) == len(OBSERVATIONS):
@@ -165,7 +146,7 @@ class Workflow:
     def variants(self) -> dict[str, dict[str, Any]]:
         """What those variants of the pruning say whose masks are trained."""
         known = self.config["pruning"]["variants"].items()
-        return {name: table for name, table in known if self._trained(pruning=name)}
+        return {name: values for name, values in known if self._trained(pruning=name)}
 
     @property
     def table1_task(self) -> str:
@@ -194,7 +175,7 @@ class Workflow:
             "observations": self.config["observations"],
             "networks": {
                 algorithm: networks_name(sweep["widths"], algorithm)
-                for sweep in sweeps(self.config).values()
+                for sweep in self.config["sweeps"].values()
                 for algorithm in sweep["algorithms"]
             },
         }
@@ -228,24 +209,17 @@ class Workflow:
             "Tasks": ", ".join(f"{task} ({source})" for task, source in self.data.items()),
             **{
                 f"Trained runs ({' and '.join(sweep['algorithms'])})": self._sweep_facts(name)
-                + f"; {self._units(sweep['widths'], sweep['algorithms'][0])}"
-                for name, sweep in sweeps(config).items()
+                + f"; {_units(config['widths'][sweep['widths']])}"
+                for name, sweep in config["sweeps"].items()
             },
             "Observations": f"{config['observations']} where nothing else is said",
             "Updates": f"{training['updates']:,} of batches of {training['batch']}",
-            "Hidden units when only pruned": self._units(config["mask_statistics"]["widths"]),
+            "Hidden units when only pruned": _units(
+                config["widths"][config["mask_statistics"]["widths"]]
+            ),
             "Evaluation": f"{evaluation['episodes']} episodes, mean of the last "
             f"{evaluation['last']} evaluations",
         }
-
-    def _units(self, name: str, algorithm: str = "BCQ") -> str:
-        """The hidden units of a named set of widths."""
-        widths = Widths.from_table(self.config["widths"][name])
-        networks = {each.network: each.width for each in ALGORITHMS[algorithm].chains}
-        return ", ".join(
-            f"{'VAE' if network == 'vae' else network} {one}-{two}"
-            for network, (one, two) in ((n, widths.hidden(w)) for n, w in networks.items())
-        )
 
     def _sweep_facts(self, name: str) -> str:
         runs = self._trained(sweep=name)
@@ -259,7 +233,7 @@ class Workflow:
 
     def task(self, name: str) -> dict[str, Any]:
         """What a task is, for `task_from`."""
-        return task_table(self.config["tasks"], name)
+        return tables.task_table(self.config["tasks"], name)
 
     def tasks_from(self, *sources: str) -> str:
         """A pattern for the tasks whose data come from one of these sources."""
@@ -275,13 +249,20 @@ class Workflow:
 
     def data_source(self, wildcards: Any) -> str:
         """Where data come from, with the quality that the wildcards name."""
-        return data_source(with_quality(self.config["tasks"][wildcards.task], wildcards.quality))
+        entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
+        return tables.data_source(entry)
 
     def d4rl_file(self, wildcards: Any) -> str:
         """What resources/sources.yaml calls D4RL's file of a task."""
-        table = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
-        return d4rl_file(wildcards.task, table)
+        entry = with_quality(self.config["tasks"][wildcards.task], wildcards.quality)
+        return tables.d4rl_file(wildcards.task, entry)
 
     def download(self, key: str) -> Callable[[Any], Any]:
         """Input function: a task's value of `key` in resources/sources.yaml, or None."""
         return lambda wildcards: self._downloads[self.d4rl_file(wildcards)].get(key)
+
+
+def _units(widths: Mapping[str, Any]) -> str:
+    """The hidden units of a set of widths, in words."""
+    actor, critic, vae = widths["actor"], widths["critic"], widths["vae"]
+    return f"actor {actor[0]}-{actor[1]}, critic {critic[0]}-{critic[1]}, VAE {vae}-{vae}"

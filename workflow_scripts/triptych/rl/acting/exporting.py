@@ -4,7 +4,7 @@ Arrays are a dict in torch's layout, as in `inference`.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from triptych.core.files import atomic_path
-from triptych.rl.acting.inference import LAYERS, NEEDED, ActingSettings, Arrays, Layers, networks_of
+from triptych.rl.acting.inference import LAYERS, NEEDED, ActingSettings, Arrays, networks_of
 from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.pruning.storage import Values, as_read, pack
 
@@ -24,10 +24,7 @@ OPSET = 20
 
 def what_acts(arrays: Arrays, algorithm: str) -> dict[str, np.ndarray]:
     """The arrays that acting needs: of BCQ decoder, actor and Q1, of BC the decoder, of others the
-    actor.
-
-    None acts with the encoder or Q2. Raises ValueError for an algorithm that isn't known, or where
-    one of the arrays is missing.
+    actor. Raises ValueError for an algorithm that isn't known, or where an array is missing.
     """
     if algorithm not in ALGORITHMS:
         raise ValueError(f"its algorithm is {algorithm!r}; expected one of {', '.join(ALGORITHMS)}")
@@ -76,7 +73,7 @@ def export_onnx(
     algorithm: str,
     values: Values = "fp32",
 ) -> None:
-    """Write what acts as ONNX, dense matrices of the units that act (`live_units`).
+    """Write what acts as ONNX, in dense matrices.
 
     BC: observation [B, S] and latent [B, L] to action [B, A]. BCQ: one observation [1, S] and the
     candidates' latents [n, L] to the action [1, A] of the highest Q1. Others: observation [B, S] to
@@ -94,8 +91,14 @@ def export_onnx(
     states = arrays[f"{first}.weight"].shape[1] - latents
     if states < 1:
         raise ValueError("its decoder has no inputs beside latents; expected observations too")
-    constants = _constants(arrays, values)
-    nodes = list({"BCQ": _bcq_nodes, "BC": _bc_nodes}.get(algorithm, _actor_nodes)())
+    networks_of(arrays)  # which says where shapes do not fit together
+    constants = as_read(arrays, values)
+    if algorithm == "BCQ":
+        nodes = list(_bcq_nodes())
+    elif decodes:
+        nodes = list(_squashed("decoder", ["observation", "latent"], "action"))
+    else:
+        nodes = list(_squashed("actor", ["observation"], "action"))
     used = {name for _, given, _, _ in nodes for name in given}
     rows, candidates = (1, "n") if algorithm == "BCQ" else ("B", "B")
     constants |= {
@@ -120,46 +123,6 @@ def export_onnx(
         temporary.write_bytes(model.SerializeToString(deterministic=True))
 
 
-def _constants(arrays: Arrays, values: Values) -> dict[str, np.ndarray]:
-    """Weights and biases of the units that act."""
-    return {
-        f"{name}.{kind}": array
-        for network, layers in networks_of(as_read(arrays, values)).items()
-        for name, layer in zip(LAYERS[network], live_layers(layers), strict=True)
-        for kind, array in zip(("weight", "bias"), layer, strict=True)
-    }
-
-
-def live_units(weights: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Which outputs of each layer [out] stay: those that inputs reach and that are read.
-
-    All of the last layer's do. Repeated until nothing changes, as removing a unit may isolate
-    others.
-    """
-    stays = [np.ones(len(weight), bool) for weight in weights]
-    before = -1
-    while before != (before := sum(int(each.sum()) for each in stays)):
-        for i, weight in enumerate(weights[:-1]):
-            inputs = stays[i - 1] if i else slice(None)
-            reached = (weight[:, inputs] != 0).any(axis=1)
-            read = (weights[i + 1][stays[i + 1]] != 0).any(axis=0)
-            stays[i] &= reached & read
-    return stays
-
-
-def live_layers(layers: Layers) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Layers of the same function with fewer hidden units: what units without inputs add is a
-    constant, which goes into the next bias."""
-    result = []
-    inputs = np.ones(layers[0][0].shape[1], bool)
-    constants = np.zeros(0, layers[0][1].dtype)
-    for (weight, bias), stays in zip(layers, live_units([w for w, _ in layers]), strict=True):
-        bias = bias + weight[:, ~inputs] @ constants
-        result.append((weight[stays][:, inputs], bias[stays]))
-        constants, inputs = np.maximum(bias[~stays], 0), stays
-    return result
-
-
 Node = tuple[str, list[str], str, dict[str, Any]]
 """Operator, what it is given, what it makes, attributes."""
 
@@ -175,22 +138,10 @@ def _network(network: str, given: list[str], made: str) -> Iterator[Node]:
             yield "Relu", [last], f"{network}.{i + 1}", {}
 
 
-def _decoded(observation: str, made: str) -> Iterator[Node]:
-    yield from _squashed("decoder", [observation, "latent"], made)
-
-
 def _squashed(network: str, given: list[str], made: str) -> Iterator[Node]:
     yield from _network(network, given, f"{network}.sum")
     yield "Tanh", [f"{network}.sum"], f"{network}.tanh", {}
     yield "Mul", [f"{network}.tanh", "max_action"], made, {}
-
-
-def _bc_nodes() -> Iterator[Node]:
-    yield from _decoded("observation", "action")
-
-
-def _actor_nodes() -> Iterator[Node]:
-    yield from _squashed("actor", ["observation"], "action")
 
 
 def _bcq_nodes() -> Iterator[Node]:
@@ -199,7 +150,7 @@ def _bcq_nodes() -> Iterator[Node]:
     yield "Constant", [], "one", {"value_ints": [1]}
     yield "Concat", ["candidates", "one"], "repeats", {"axis": 0}
     yield "Tile", ["observation", "repeats"], "states", {}
-    yield from _decoded("states", "proposed")
+    yield from _squashed("decoder", ["states", "latent"], "proposed")
     yield from _network("actor", ["states", "proposed"], "actor.sum")
     yield "Tanh", ["actor.sum"], "actor.tanh", {}
     yield "Mul", ["actor.tanh", "reach"], "shift", {}

@@ -8,8 +8,7 @@ kernel offers the same parts, if the arrays have their networks:
     bcq(observations, latents)      [B, S], [B, n, L] -> actions [B, A], index of the chosen [B]
     bc(observations, latents)       [B, S], [B, L] -> actions [B, A]
 
-Inputs and results are float32 numpy arrays for every kernel. The latents are given, because the
-kernels are to be compared on the same draw: `draw_latents` makes them, clipped as the policy asks.
+Inputs and results are float32 numpy arrays for every kernel. `draw_latents` makes the latents.
 """
 
 import warnings

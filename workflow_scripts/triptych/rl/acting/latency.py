@@ -1,19 +1,26 @@
 """How long one policy takes to act, in each kernel, measured so that drift hits all alike."""
 
+import ctypes
 import logging
 import os
+import shutil
+import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache, partial
+from importlib.resources import as_file, files
+from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
-from triptych.rl.acting.c_reader import PolicyC, compiled_reader
 from triptych.rl.acting.inference import (
+    LAYERS,
+    NEEDED,
     ActingSettings,
     Arrays,
     NumpyDense,
@@ -24,6 +31,7 @@ from triptych.rl.acting.inference import (
 from triptych.rl.algorithms.networks import initialise, torch_layout
 from triptych.rl.algorithms.registry import Widths
 from triptych.rl.pruning.single_shot import read_masks
+from triptych.rl.pruning.storage import pack
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +40,85 @@ ROWS_AT_ONCE = 2000  # large batches hold variety enough, and take long: two of 
 METHODS = {"actor": "actor", "BCQ policy": "bcq", "BC policy": "bc"}
 """What a kernel calls each part."""
 SLICE_SECONDS = 5e-4  # least time of one measurement, against the clock's and the call's own cost
+
+
+COMPILE = ("-std=c99", "-O2", "-shared", "-fPIC")
+NATIVE = "-march=native"
+"""Options of the compiler, as the head of policy.c says; not every one knows the last."""
+
+
+@cache
+def compiled_reader() -> ctypes.CDLL | None:
+    """readers/policy.c, compiled for this process; None, and said, where there is no `cc`."""
+    compiler = shutil.which("cc")
+    if compiler is None:
+        logger.warning("no C compiler named cc is here: no policy is timed in policy.c")
+        return None
+    readers = files("triptych.rl.acting") / "readers"
+    with tempfile.TemporaryDirectory() as folder, as_file(readers / "policy.c") as source:
+        library = Path(folder) / "libpolicy.so"
+        for options in ((*COMPILE, NATIVE), COMPILE):
+            command = [compiler, *options, source, "-o", library, "-lm"]
+            done = subprocess.run(command, capture_output=True, text=True)
+            if not done.returncode:
+                break
+        else:
+            raise RuntimeError(f"policy.c does not compile: {done.stderr}")
+        loaded = ctypes.CDLL(str(library))
+    loaded.policy_open.restype = ctypes.c_void_p
+    return loaded
+
+
+class PolicyC:
+    """A policy in policy.c, of which only the weights that pruning left are kept and multiplied.
+
+    It acts for one observation after another, on one thread.
+    """
+
+    def __init__(self, library: ctypes.CDLL, arrays: Arrays, settings: ActingSettings) -> None:
+        self._library, self._policies = library, dict[str, ctypes.c_void_p]()
+        self._actions = len(arrays["vae.d3.bias" if "vae.d3.bias" in arrays else "actor.l3.bias"])
+        for part in parts_of(arrays):
+            layers = [layer for network in NEEDED[part] for layer in LAYERS[network]]
+            own = {f"{layer}.{kind}" for layer in layers for kind in ("weight", "bias")}
+            about = asdict(settings) | {"algorithm": part.partition(" ")[0]}
+            if part == "actor":  # alone it does what a decoder does, of no latents
+                about["max_action"] = settings.phi * settings.max_action
+            self._policies[part] = self._opened({name: arrays[name] for name in own}, about)
+
+    def _opened(self, arrays: Arrays, settings: Mapping[str, Any]) -> ctypes.c_void_p:
+        """A policy in the library's memory; never closed, its kilobytes go with the process."""
+        problem = ctypes.c_char_p()
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "policy.tpk"
+            pack(path, arrays, {"settings": settings}, "fp32")
+            policy = self._library.policy_open(str(path).encode(), ctypes.byref(problem))
+        if not policy:
+            raise RuntimeError(f"policy.c cannot read what was packed: {problem.value!r}")
+        return ctypes.c_void_p(policy)
+
+    def prepared(self, part: str, *inputs: np.ndarray) -> Callable[[], Any]:
+        """A call that acts for a batch: actions [B, A], of BCQ with the candidates chosen [B].
+
+        inputs: observations [B, S], and latents [B, L] or [B, n, L], but for the actor. A call's
+        arguments are made ready, which costs as much as acting; the next call overwrites actions.
+        """
+        rows = [np.ascontiguousarray(array, np.float32) for array in inputs]
+        rows += [rows[0]] * (2 - len(rows))  # of no latents nothing is read
+        actions = np.empty((len(rows[0]), self._actions), np.float32)
+        is_bcq = part == "BCQ policy"
+        act = self._library.policy_bcq if is_bcq else self._library.policy_bc
+        calls = []
+        for state, latent, action in zip(*rows, actions, strict=True):
+            s, z, a = (ctypes.c_void_p(each.ctypes.data) for each in (state, latent, action))
+            candidates = (ctypes.c_int(latent.shape[0]),) if is_bcq else ()
+            calls.append((self._policies[part], s, z, *candidates, a))
+
+        def call(kept: list[np.ndarray] = rows) -> Any:  # whose memory the calls point to
+            chosen = [act(*each) for each in calls]
+            return (actions, np.array(chosen)) if is_bcq else actions
+
+        return call
 
 
 Kernel = NumpyDense | Torch | PolicyC
@@ -64,42 +151,36 @@ def latency_table(
     batches: Sequence[int],
     repeats: int,
 ) -> pd.DataFrame:
-    """Microseconds that each kernel takes for each part of a policy, on one thread.
+    """Microseconds that each kernel takes for each part of a policy.
 
-    arrays: one policy in torch's layout; a policy without actor and critic has only a BC part.
-    observations: float32 [N, S], from which batches are drawn. Each of `repeats` rounds times
-    all kernels one after another, in turn from another start; a timing is the mean over calls
-    with 2 to 16 different inputs. Drawing the latents is not in the time. Columns:
-    part, kernel, batch, candidates (1 where the part samples none), microseconds_median,
-    microseconds_minimum, repeats, maximum_difference from a float64
-    reference (`_difference`).
+    arrays: one policy in torch's layout. observations: float32 [N, S], from which batches are
+    drawn. Drawing the latents is not in the time. Columns: part, kernel, batch, candidates (1 where
+    the part samples none), microseconds_median, microseconds_minimum, repeats, maximum_difference
+    from a float64 reference (`_difference`).
     """
-    parts = parts_of(arrays)
     kernels = kernels_of(arrays, settings)
     reference = NumpyDense(arrays, settings, np.float64)
     generator = np.random.default_rng(0)
     records = []
-    with one_thread():
-        for part in parts:
-            for batch in batches:
-                inputs = _inputs(part, batch, arrays, settings, observations, generator)
-                calls = {
-                    name: [prepared(kernel, part, *each) for each in inputs]
-                    for name, kernel in kernels.items()
-                }
-                # Comparing the results also warms each kernel.
-                differences = {
-                    name: max(
-                        _difference(reference, part, each, call())
-                        for each, call in zip(inputs, own, strict=True)
-                    )
-                    for name, own in calls.items()
-                }
-                for name, timing in timings(calls, repeats).items():
-                    about = {"part": part, "kernel": name, "batch": batch}
-                    about["candidates"] = settings.candidates if part == "BCQ policy" else 1
-                    records.append({**about, **timing, "maximum_difference": differences[name]})
-                logger.info("timed %s at batch %d", part, batch)
+    for part, batch in product(parts_of(arrays), batches):
+        inputs = _inputs(part, batch, arrays, settings, observations, generator)
+        calls = {
+            name: [prepared(kernel, part, *each) for each in inputs]
+            for name, kernel in kernels.items()
+        }
+        # Comparing the results also warms each kernel.
+        differences = {
+            name: max(
+                _difference(reference, part, each, call())
+                for each, call in zip(inputs, own, strict=True)
+            )
+            for name, own in calls.items()
+        }
+        for name, timing in timings(calls, repeats).items():
+            about = {"part": part, "kernel": name, "batch": batch}
+            about["candidates"] = settings.candidates if part == "BCQ policy" else 1
+            records.append({**about, **timing, "maximum_difference": differences[name]})
+        logger.info("timed %s at batch %d", part, batch)
     return pd.DataFrame(records)
 
 
@@ -137,9 +218,8 @@ def _difference(
     """How far a kernel's result is from the reference's, which is in float64.
 
     Of actor and BC the largest absolute difference of an action. BCQ's argmax may fall either way
-    between two equally good candidates: there the larger of the difference of the kernel's action
-    from the reference's action of the same candidate, and by how much the reference values that
-    candidate less than its own best, relative to that value where it exceeds 1.
+    between equally good candidates: there the larger of the difference from the reference's action
+    of the same candidate, and of that candidate's regret, relative where the best exceeds 1.
     """
     if part != "BCQ policy":
         expected = getattr(reference, METHODS[part])(*inputs)
@@ -154,7 +234,7 @@ def _difference(
 def timings(
     calls: Mapping[str, Sequence[Callable[[], object]]], repeats: int
 ) -> dict[str, dict[str, float]]:
-    """How long a call takes, for several kinds of calls, each with different inputs.
+    """How long a call takes, for several kinds of calls, the mean over different inputs.
 
     Each of `repeats` rounds times all kinds, in turn from another start. By name:
     microseconds_median and microseconds_minimum over the rounds, repeats.
@@ -188,27 +268,6 @@ def _seconds(calls: Sequence[Callable[[], object]], times: int) -> float:
     return (time.perf_counter() - began) / (times * len(calls))
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Torch on one thread, and a warning if numpy's products run on several.
-
-    numpy cannot be told so after it is loaded: OPENBLAS_NUM_THREADS=1 has to stand in the
-    environment before.
-    """
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    matrix = np.ones((600, 600), dtype=np.float32)
-    began, computed = time.perf_counter(), time.process_time()
-    for _ in range(20):
-        matrix @ matrix
-    if time.process_time() - computed > 1.3 * (time.perf_counter() - began):
-        logger.warning("numpy uses several threads: set OPENBLAS_NUM_THREADS=1 for a fair table")
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
 def pruned_policy(
     masks: str | os.PathLike[str],
     runs: Sequence[Mapping[str, Any]],
@@ -219,19 +278,16 @@ def pruned_policy(
 ) -> dict[str, np.ndarray]:
     """One run's networks at initialisation times its mask, in torch's layout.
 
-    masks: what `pruning.write_masks` wrote for the stack `runs`; `run`: the method,
-    sparsity_percent and seed of one of them. How long a policy takes does not depend on
-    what it has learned, only on where its zeros are, and those stay where they are.
+    masks: what `write_masks` wrote for the stack `runs`, of which `run` is one. How long a policy
+    takes depends on where its zeros are alone, and those stay where they are.
     """
-    matches = [k for k, each in enumerate(runs) if all(each[key] == run[key] for key in run)]
-    if len(matches) != 1:
-        raise ValueError(f"{dict(run)} is {len(matches)} of the {len(runs)} runs of {masks}, not 1")
+    place = [dict(each) for each in runs].index(dict(run))
     kept = read_masks(masks, widths, observation_size, action_size)
     fresh = initialise(widths, observation_size, action_size, [int(run["seed"])])
     arrays = {name: value[0].numpy() for name, value in fresh.items()}
     return torch_layout(
         {
-            name: np.where(kept[name][matches[0]], array, np.float32(0)) if name in kept else array
+            name: np.where(kept[name][place], array, np.float32(0)) if name in kept else array
             for name, array in arrays.items()
         }
     )

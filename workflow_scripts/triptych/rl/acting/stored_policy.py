@@ -71,11 +71,6 @@ def read_policies(path: str | os.PathLike[str]) -> Policies:
     """
     with safe_open(Path(path), framework="numpy") as stored:
         metadata = stored.metadata() or {}
-        if "policies" not in metadata:
-            raise ValueError(
-                f"{path}: expected a policies file of the rule rl_train, with 'policies' in its "
-                f"metadata; found {', '.join(sorted(metadata)) or 'no metadata'}"
-            )
         arrays = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     try:
         about = json.loads(metadata["policies"])
@@ -85,12 +80,11 @@ def read_policies(path: str | os.PathLike[str]) -> Policies:
             f"{path}: its rows and settings cannot be understood ({error!r}); expected a policies "
             "file of the rule rl_train"
         ) from error
-    wrong = [name for name, array in arrays.items() if array.shape[:1] != (len(rows),)]
-    if wrong:
-        raise ValueError(
-            f"{path}: {wrong[0]} has shape {arrays[wrong[0]].shape}; expected {len(rows)} "
-            "networks, one a row"
-        )
+    for name, array in arrays.items():
+        if array.shape[:1] != (len(rows),):
+            raise ValueError(
+                f"{path}: {name} has shape {array.shape}; expected {len(rows)} networks, one a row"
+            )
     return Policies(arrays, rows, settings)
 
 
@@ -120,8 +114,7 @@ def read_policy(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
         row, settings = (packed.metadata.get(key, {}) for key in ("row", "settings"))
         if not isinstance(row, dict) or not isinstance(settings, dict):
             raise InputError(f"{path}: its metadata is not a policy's; expected a row and settings")
-        _check_only_row(path, row, filters)
-        return StoredPolicy(packed.arrays, row, settings)
+        return _only_row(path, StoredPolicy(packed.arrays, row, settings), filters)
     try:
         with safe_open(path, framework="numpy") as stored:
             if "policies" in (stored.metadata() or {}):
@@ -137,37 +130,32 @@ def read_policy(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
         ) from problem
     if not arrays:
         raise InputError(f"{path} holds no arrays")
-    _check_only_row(path, {}, filters)
-    return StoredPolicy(arrays, {}, {})
+    return _only_row(path, StoredPolicy(arrays, {}, {}), filters)
 
 
 def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
     policies = read_policies(path)
-    matches = [
-        k
-        for k, row in enumerate(policies.rows)
-        if all(row.get(key) == value for key, value in filters.items())
-    ]
+    matches = [k for k, row in enumerate(policies.rows) if filters.items() <= row.items()]
     if len(matches) != 1:
-        rows = "\n".join(
-            "  "
-            + " ".join(f"--{option} {row[key]}" for option, key in OPTIONS.items() if key in row)
+        named = (
+            [f"--{option} {row[key]}" for option, key in OPTIONS.items() if key in row]
             for row in policies.rows
         )
+        rows = "\n".join("  " + " ".join(each) for each in named)
         found = "no row is" if not matches else f"{len(matches)} rows are"
         raise InputError(f"{path}: {found} what was asked for; choose one of\n{rows}")
     (k,) = matches
     return StoredPolicy(policies.row(k), policies.rows[k], policies.settings)
 
 
-def _check_only_row(path: Path, row: Mapping[str, Any], filters: Mapping[str, Any]) -> None:
-    wrong = [key for key, value in filters.items() if row.get(key) != value]
-    if wrong:
-        held = ", ".join(f"{key} {value}" for key, value in row.items()) or "one unnamed policy"
+def _only_row(path: Path, policy: StoredPolicy, filters: Mapping[str, Any]) -> StoredPolicy:
+    if not filters.items() <= policy.row.items():
+        held = ", ".join(f"{key} {value}" for key, value in policy.row.items())
         raise InputError(
-            f"{path} holds {held}; leave --method, --observations, --sparsity and --seed away or "
-            "give its own"
+            f"{path} holds {held or 'one unnamed policy'}; leave --method, --observations, "
+            "--sparsity and --seed away or give its own"
         )
+    return policy
 
 
 def acting_settings(settings: Mapping[str, Any]) -> ActingSettings:

@@ -1,8 +1,7 @@
 """The losses of BCQ (Fujimoto et al. 2019) and of the BC that it contains, and how both act.
 
-The losses follow sfujim/BCQ (continuous_BCQ/BCQ.py) line by line. BC is what
-aviralkumar2907/BEAR trains under that name: the same VAE, acting by its decoder alone. The
-VAE's gradients depend on neither actor nor critic, so a BCQ run already contains a BC run.
+The losses follow sfujim/BCQ (continuous_BCQ/BCQ.py) line by line. BC is aviralkumar2907/BEAR's: the
+same VAE, acting by its decoder alone, so that a BCQ run already contains a BC run.
 """
 
 from functools import partial
@@ -61,8 +60,7 @@ def critic_loss(parameters: Parameters, batch: Batch, target: Tensor) -> Tensor:
 def actor_loss(parameters: Parameters, batch: Batch, noise: Tensor, settings: Bcq) -> Tensor:
     """-Q1 at the perturbed sampled action: [K].
 
-    The reference lets this gradient run into the decoder too and then throws it away; leaving
-    it out changes nothing and saves 7% of an update's arithmetic.
+    The reference lets this gradient run into the decoder too and then throws it away.
     """
     with torch.no_grad():
         latent = noise.clamp(-BCQ_LATENT_CLIP, BCQ_LATENT_CLIP)

@@ -1,8 +1,7 @@
 """Networks, K copies of each at once; which ones an algorithm has, its `registry` says.
 
-Every weight is a tensor [K, in, out] and every bias [K, 1, out], so that one batched matrix
-product serves K networks that differ in seed, mask or both; K = 1 is the ordinary network.
-Layers bear the names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py):
+Every weight is a tensor [K, in, out] and every bias [K, 1, out]. Layers
+bear the names of the reference implementation (sfujim/BCQ, continuous_BCQ/BCQ.py):
 
     actor    l1 l2 l3                  BCQ's perturbation of a sampled action, others' action
     critic   l1 l2 l3 (Q1) l4 l5 l6 (Q2)
@@ -138,8 +137,8 @@ class Batch:
 
 
 Noise = dict[str, Tensor]
-"""Every random number of one update, drawn beforehand so that the update is a function: standard
-normal [K, B * draws, size] by the names that the algorithm's losses know (`Algorithm.noise`)."""
+"""Every random number of one update: standard normal [K, B * draws, size] by the names that the
+algorithm's losses know (`Algorithm.noise`)."""
 
 Loss = Callable[[Parameters, Parameters, Batch, Noise], Tensor]
 """Losses [K] by parameters, target networks, batch and noise."""

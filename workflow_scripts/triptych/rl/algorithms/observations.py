@@ -1,9 +1,8 @@
 """Observations as a network sees them: as they were recorded, or normalised over the data set.
 
-The paper says nothing of it and sfujim/BCQ takes them as they are (`raw`); the first author's later
-code, like TD3+BC (Fujimoto and Gu 2021, section 4), takes (s - mean) / (deviation + 0.001) of the
-data set (`normalised`). Since the map is affine it goes into the first layers when training is
-over: whoever lets a policy act gives it raw observations either way.
+`raw` as sfujim/BCQ, or `normalised` to (s - mean) / (deviation + 0.001) of the data set, as TD3+BC
+(Fujimoto and Gu 2021, section 4). The map goes into the first layers when training is over: a
+stored policy acts on raw observations either way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,8 +50,7 @@ def scaling(kinds: Sequence[str], observations: Tensor) -> Scaling:
 def folded(parameters: Mapping[str, Tensor], seen: Scaling) -> dict[str, Tensor]:
     """Parameters of K networks, weights [K, in, out] and biases [K, 1, out], for raw observations.
 
-    W'[i] = scale[i] W[i] and b' = b - sum_i shift[i] W'[i] over the inputs i that are observations,
-    in float64; a weight that is zero stays zero.
+    W'[i] = scale[i] W[i] and b' = b - sum_i shift[i] W'[i] over the observations i, in float64.
     """
     changed = dict(parameters)
     size = seen.shift.shape[1]

@@ -1,7 +1,6 @@
 """The algorithms that a sweep may name, each described without PyTorch.
 
-An algorithm is three things: networks, losses, acting. Its networks are chains of layers, from
-which follow parameters, masks and tables; its losses and how it acts are functions of a module
+An algorithm's networks are chains of layers; its losses and how it acts are functions of a module
 beside this one (`losses`). The fields of its dataclass are the keys of its section in the config,
 by the names of its reference implementation.
 """
@@ -37,8 +36,8 @@ class Widths:
 class Chain:
     """Three steps of layers, one behind the other; the layers of a step read the same units.
 
-    sees: what the first reads, the observation before all else; makes: what the last gives; both
-    in the words of `layers`. group: weights that compete for being kept. width: a name of `Widths`.
+    sees: what the first reads; makes: what the last gives. group: weights that compete for being
+    kept. width: a name of `Widths`.
     """
 
     steps: tuple[tuple[str, ...], ...]
@@ -117,15 +116,6 @@ class Algorithm:
     def stored(self, candidates: int) -> dict[str, Any]:
         """What a stored policy of it says of how it acts, beside its name and range."""
         return {}
-
-    @classmethod
-    def sizes(cls, weights: Mapping[str, Any]) -> tuple[int, int]:
-        """Numbers of an observation and of an action, by its weights or masks [K, in, out]."""
-        acts = next(each for each in cls.chains if each.makes == "action")
-        first, last = (weights[f"{acts.steps[i][0]}.weight"].shape for i in (0, -1))
-        seen, action = first[1], last[2]
-        beside = sum({"action": 1, "latent": 2}[name] for name in acts.sees[1:])
-        return seen - beside * action, action
 
     @property
     def learning(self) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Random draws that depend on a row's seed and on nothing else.
 
-Rows that share a seed share every draw (batches, noise, episodes), so a mask is compared with
-the dense network on equal terms, and a row's draws don't depend on the stack it trains in.
+Rows that share a seed share every draw (batches, noise, episodes), whatever their stack.
 """
 
 import copy
@@ -65,8 +64,8 @@ class DeviceData:
 class Draws:
     """Batch indices and noise of every update of a stack, made chunk by chunk.
 
-    `at(update)` gives [K, B] indices and the update's `Noise`; the draws of an update are the
-    same whether the run arrived there unbroken or resumed. Draws of another `purpose` are others.
+    The draws of an update are the same whether the run arrived there unbroken or resumed. Draws of
+    another `purpose` are others.
     """
 
     def __init__(

@@ -16,10 +16,8 @@ ROUNDS = 100
 def keep_count(scores: Parameters, kept: int) -> Parameters:
     """Boolean masks that keep exactly the `kept` weights of the largest scores, in each row.
 
-    scores: [K, in, out] by weight name, ranked together. Ranks decide, not a threshold: among
-    equal scores the earlier weight (in the order of `scores`, then of memory) is kept. A threshold
-    would keep too many or too few where many scores are equal, as they are for weights behind dead
-    units. Raises ValueError for scores that are no numbers.
+    scores: [K, in, out] by weight name, ranked together. Among equal scores the earlier weight (in
+    the order of `scores`, then of memory) is kept. Raises ValueError for scores of NaN.
     """
     flat = torch.cat([score.flatten(1) for score in scores.values()], 1)
     if flat.isnan().any():

@@ -13,11 +13,10 @@ class Method:
     """A way to prune.
 
     batch: the key of `rl.pruning` that says how many transitions a criterion scores with. dash,
-    marker: of a control's line, as matplotlib has them. scores: whose scores rank the weights,
-    its own unless named. layers: how many weights a layer keeps: as the ranks of all layers of a
-    group say (`ranked`), the same share of each (`even`), or by Erdős-Rényi's rule (`erk`).
-    shuffled: which weights those are is then drawn anew within each layer. changes: whether the
-    mask changes while the network trains (`ChangingMasks`): `once`, from dense, or `often`.
+    marker: of a control's line. scores: whose scores rank the weights, its own unless named.
+    layers: how many weights a layer keeps: as the ranks of all layers of a group say (`ranked`),
+    the same share of each (`even`), or by Erdős-Rényi's rule (`erk`). shuffled: which those are is
+    drawn anew. changes: whether the mask changes in training: `once`, from dense, or `often`.
     """
 
     label: str

@@ -1,10 +1,9 @@
 """Single-shot pruning at initialisation: scores, exact-k masks and what a mask leaves of a layer.
 
-A mask is kept for each linear weight; biases are never pruned. Scores are computed once for
-each network from one batch and its own loss (Algorithm 1 of Arnob et al. 2021), and the k best
-weights are chosen within each group: actor, critic, encoder, decoder (`scope="part"`, as in
-Algorithm 1), or actor, critic and the whole VAE (`scope="network"`). Other algorithms' networks are
-a group each.
+Scores of each network's weights (never biases) are computed from one batch and its own loss
+(Algorithm 1 of Arnob et al. 2021), and the k best are chosen within each group: actor, critic,
+encoder, decoder (`scope="part"`, as in Algorithm 1), or actor, critic and the whole VAE
+(`scope="network"`). Other algorithms' networks are a group each.
 """
 
 import os
@@ -20,7 +19,13 @@ from torch import Tensor
 
 from triptych.core.files import atomic_path
 from triptych.rl.algorithms.losses import losses_of
-from triptych.rl.algorithms.networks import Parameters, apply_masks, initialise, network_of
+from triptych.rl.algorithms.networks import (
+    Parameters,
+    apply_masks,
+    initialise,
+    network_of,
+    select,
+)
 from triptych.rl.algorithms.registry import CHAINS, Algorithm, Widths, layer_shapes
 from triptych.rl.algorithms.sampling import DeviceData, Draws
 from triptych.rl.pruning.controls import (
@@ -45,9 +50,8 @@ Scores = dict[str, Tensor]
 class PruningSettings:
     """Batch of a shot (the paper: 100 for SNIP, 200 for GraSP), number of them, scope of the ranks.
 
-    With several iterations the share of weights kept goes down geometrically, and each is scored
-    in what the ones before have left, on a batch of its own (de Jorge et al. 2021, "Iterative
-    SNIP"); the paper has one.
+    With several iterations the share of weights kept goes down geometrically, each on a batch of
+    its own (de Jorge et al. 2021, "Iterative SNIP"); the paper has one.
     """
 
     snip_batch: int
@@ -61,14 +65,13 @@ class PruningSettings:
         return size
 
 
-def weight_names(parameters: Parameters) -> list[str]:
+def weights_of(parameters: Parameters) -> Parameters:
     """The prunable tensors: linear weights, never biases."""
-    return [name for name in parameters if name.endswith(".weight")]
+    return {name: each for name, each in parameters.items() if name.endswith(".weight")}
 
 
 def groups(names: Iterable[str], scope: str) -> dict[str, list[str]]:
     """Weight names by the group in which they compete for being kept."""
-
     grouped: dict[str, list[str]] = {}
     for name in names:
         part = GROUPS[name.removesuffix(".weight")] if scope == "part" else network_of(name)
@@ -136,12 +139,9 @@ def single_shot_scores(
     task: str,
     iteration: int = 0,
 ) -> Scores:
-    """Scores of all weights of K networks by `method`, each network from its own loss.
-
-    The batch and its noise are drawn for this purpose and this iteration: no update of the
-    training sees them.
-    """
-    weights = {name: parameters[name] for name in weight_names(parameters)}
+    """Scores of all weights of K networks by `method`, each network from its own loss, on a batch
+    and noise that no update of the training sees."""
+    weights = weights_of(parameters)
     if method == "magnitude":
         return {name: weight.abs() for name, weight in weights.items()}
     if method == "random":
@@ -151,9 +151,8 @@ def single_shot_scores(
     live = {name: value.detach().clone().requires_grad_() for name, value in parameters.items()}
     losses, scores = losses_of(algorithm), Scores()
     for network in dict.fromkeys(map(network_of, live)):
-        names = [name for name in weight_names(live) if network_of(name) == network]
         loss = partial(losses[network], live, live, batch, noise)
-        scores |= SCORES[method]({name: live[name] for name in names}, loss)
+        scores |= SCORES[method](weights_of(select(live, network)), loss)
     return scores
 
 
@@ -171,9 +170,8 @@ def prune(
     """Initial parameters and masks of a stack.
 
     `rows` has the columns of `sweep.KEYS`, task being one for all; shots: by the names in the
-    column pruning. Rows of one seed share their initial weights, and rows of one seed, method,
-    pruning and way of seeing observations their first scores. Returns parameters (all tensors) and
-    boolean masks (weights only), both stacked in the order of `rows`.
+    column pruning. Returns parameters (all tensors) and boolean masks (weights only), both stacked
+    in the order of `rows`.
     """
     data = shots[DEFAULT].data
     observation_size, action_size = data.observations.shape[1], data.actions.shape[1]
@@ -182,8 +180,8 @@ def prune(
     fresh = initialise(widths, observation_size, action_size, drawn_from, type(algorithm))
     parameters = {name: value.to(device, dtype) for name, value in fresh.items()}
     masks = {
-        name: torch.ones_like(parameters[name], dtype=torch.bool)
-        for name in weight_names(parameters)
+        name: torch.ones_like(each, dtype=torch.bool)
+        for name, each in weights_of(parameters).items()
     }
     alike = rows.reset_index(drop=True).groupby(["observations", "method", "pruning"], sort=False)
     for (kind, method, how), of_method in alike:
@@ -214,7 +212,7 @@ def _masks_by_level(
     """The masks of K networks by a method, as a function of the sparsity in percent."""
     how, settings = METHODS[method], shot.settings
     if method == "synflow":
-        weights = {name: parameters[name] for name in weight_names(parameters)}
+        weights = weights_of(parameters)
         parts = [
             {n: weights[n] for n in names} for names in groups(weights, settings.scope).values()
         ]

@@ -1,8 +1,8 @@
-"""Masks of a stack of runs, and what they leave: weights by layer and by input, paths, bytes."""
+"""Masks of a stack of runs, and what they leave: weights by layer and by input, bytes."""
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from triptych.core.files import write_csv
 from triptych.rl.algorithms.networks import Parameters, apply_masks, network_of, torch_layout
 from triptych.rl.algorithms.observations import FIRST_LAYERS
-from triptych.rl.algorithms.registry import CHAINS, Algorithm, Bcq, Widths, networks_name
+from triptych.rl.algorithms.registry import Algorithm, Widths, networks_name
 from triptych.rl.algorithms.sampling import DeviceData
 from triptych.rl.pruning.single_shot import PruningSettings, Shot, groups, prune, write_masks
 from triptych.rl.pruning.storage import coo_bytes, dense_bytes, packed_bytes
@@ -41,13 +41,13 @@ Masks = Mapping[str, NDArray[np.bool_]]
 class PrunedStack:
     """A stack's initial weights and masks, [K, in, out] by name, and what its tables say of it.
 
-    networks: the name of its widths. scope: in which weights were ranked together.
+    networks: what tables call them. names: of the inputs. scope: in which weights were ranked
+    together.
     """
 
     rows: pd.DataFrame
     networks: str
-    algorithm: Algorithm
-    task: Task
+    names: Sequence[str]
     scope: str
     initial: Parameters
     masks: dict[str, np.ndarray]
@@ -59,10 +59,10 @@ class PrunedStack:
         write_masks(masks, self.masks)
         for path, table in (
             (layers, layer_table(self.rows, self.masks, self.scope)),
-            (inputs, input_table(self.rows, self.masks, self.task, type(self.algorithm))),
+            (inputs, input_table(self.rows, self.masks, self.names)),
             (sizes, _sizes(self.rows, left)),
         ):
-            table.insert(1, "networks", networks_name(self.networks, self.algorithm.name))
+            table.insert(1, "networks", self.networks)
             write_csv(table, path)
 
 
@@ -76,9 +76,9 @@ def prune_stack(
 ) -> PrunedStack:
     """Masks of a stack at initialisation, from batches of transitions.
 
-    pruning: by name (`sweep.KEYS`) the fields of
-    PruningSettings, and as `transitions` the file to draw batches from. It is seconds of work and
-    done on a CPU, which makes the same masks on every machine.
+    pruning: by name the fields of PruningSettings, and as `transitions` the file to draw batches
+    from. It is done on a CPU, which makes the same masks on every machine. Raises ValueError where
+    config names fewer or more inputs than an observation has.
     """
     shots, cpu = {}, torch.device("cpu")
     for name, table in pruning.items():
@@ -87,48 +87,18 @@ def prune_stack(
         shots[name] = Shot(PruningSettings(**settings), data)
     initial, masks = prune(rows, widths, shots, algorithm)
     arrays = {name: mask.numpy() for name, mask in masks.items()}
-    scope = shots[DEFAULT].settings.scope
-    return PrunedStack(rows, networks, algorithm, task, scope, initial, arrays)
+    name, default = networks_name(networks, algorithm.name), shots[DEFAULT]
+    names = task.input_names(default.data.observations.shape[1])
+    return PrunedStack(rows, name, names, default.settings.scope, initial, arrays)
 
 
-def on_paths(masks: Masks) -> dict[str, NDArray[np.bool_]]:
-    """The kept weights that lie on a path of kept weights from an input to an output.
-
-    A network's other weights change nothing that depends on what it sees. Encoder and decoder
-    count by themselves.
-    """
-    found = {}
-    for chain in CHAINS:
-        steps = [[f"{layer}.weight" for layer in step] for step in chain.steps]
-        if steps[0][0] not in masks:
-            continue
-        first = masks[steps[0][0]]
-        # Units that an input reaches, by step.
-        reached: list[Any] = [np.ones(first.shape[:2], np.bool_)]
-        for (name,) in steps[:-1]:
-            reached.append((masks[name] & reached[-1][..., None]).any(1))
-        leads: Any = np.zeros_like(reached[-1])  # units that lead to an output
-        for name in steps[-1]:
-            found[name] = masks[name] & reached[-1][..., None]
-            leads |= masks[name].any(2)
-        for (name,), seen in zip(reversed(steps[:-1]), reversed(reached[:-1]), strict=True):
-            found[name] = masks[name] & seen[..., None] & leads[:, None]
-            leads = (masks[name] & leads[:, None]).any(2)
-    return {name: found[name] for name in masks}
-
-
-def input_table(
-    rows: pd.DataFrame, masks: Masks, task: Task, algorithm: type[Algorithm] = Bcq
-) -> pd.DataFrame:
+def input_table(rows: pd.DataFrame, masks: Masks, names: Sequence[str]) -> pd.DataFrame:
     """Weights kept of each observation in each layer that sees it, one row a run and input.
 
-    rows: the runs (`sweep.KEYS`), in the order of the masks; all of `task`. A cut input, of which
-    a layer keeps nothing, is logged. Raises ValueError where config names fewer or more inputs.
+    rows: the runs, in the order of the masks. names: of the numbers of an observation.
     """
-    names = task.input_names(algorithm.sizes(masks)[0])
     records = []
     for k, row in enumerate(rows.to_dict("records")):
-        cut = []
         for layer in (name for name in FIRST_LAYERS if f"{name}.weight" in masks):
             mask = masks[f"{layer}.weight"][k, : len(names)]
             kept = mask.sum(1)
@@ -137,19 +107,11 @@ def input_table(
                 | {"kept": int(kept[i])}
                 for i, name in enumerate(names)
             ]
-            if gone := [name for name, count in zip(names, kept, strict=True) if not count]:
-                cut.append(f"{layer} from {', '.join(gone)}")
-        if cut:
-            logger.warning("the mask of %s cuts %s", row, "; ".join(cut))
     return pd.DataFrame(records)
 
 
 def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str) -> pd.DataFrame:
-    """One row a layer and run: weights, those kept, their share, and whether it was emptied.
-
-    on_path: the kept ones on a path from an input to an output.
-    """
-    connected = on_paths(masks)
+    """One row a layer and run: weights, those kept, their share, and whether it was emptied."""
     group_of = {
         name: group for group, names in groups(list(masks), scope).items() for name in names
     }
@@ -162,8 +124,7 @@ def layer_table(rows: pd.DataFrame, masks: Mapping[str, np.ndarray], scope: str)
                 logger.warning("the mask of %s empties the layer %s %s", row, network, layer)
             about: dict[Any, Any] = {**row, "network": network, "group": group_of[name]}
             about |= {"layer": layer, "weights": weights, "kept": kept}
-            about |= {"share_kept": kept / weights, "on_path": int(connected[name][k].sum())}
-            records.append({**about, "emptied": kept == 0})
+            records.append({**about, "share_kept": kept / weights, "emptied": kept == 0})
     return pd.DataFrame(records)
 
 

@@ -1,10 +1,9 @@
 """How many bytes a pruned network takes: as the paper stored it, and packed.
 
 The paper's Table 1 and Figure 4 give the size of the file that `torch.save` writes, once for
-the dense arrays and once for the same arrays as COO tensors (`dense_bytes`, `coo_bytes`). A
-COO entry costs 20 bytes a weight (two int64 indices, one float32), so that format is larger
-than the dense one until 80% of the weights are gone. The packed format stores one bit a
-position and the values that are left; docs/packed-format.md specifies it byte by byte.
+the dense arrays and once for the same arrays as COO tensors (`dense_bytes`, `coo_bytes`). The
+packed format stores one bit a position and the values that are left; docs/packed-format.md
+specifies it byte by byte.
 
 A network is a dict of arrays in torch's layout: "l1.weight" [out, in], "l1.bias" [out].
 """
@@ -33,7 +32,6 @@ MAGIC = b"\x89TPK\r\n\x1a\n"  # not text, and broken by any end-of-line conversi
 VERSION = 1
 PREAMBLE = struct.Struct("<8sIIQ32s")  # magic, version, header bytes, payload bytes, SHA-256
 ALIGNMENT = 8
-LARGEST_HEADER = 1 << 20
 LARGEST_ARRAY = 1 << 28  # elements; 1 GiB of float32
 TYPES: dict[str, np.dtype[Any]] = {"fp32": np.dtype("<f4"), "fp16": np.dtype("<f2")}
 
@@ -47,13 +45,11 @@ class Packed:
     """What a packed file holds.
 
     arrays: float32 arrays by name, in the order of the file. metadata: what `pack` was given.
-    values: "fp32" or "fp16". largest_rounding_error: the largest |stored - original| over
-    all elements (0.0 for fp32).
+    largest_rounding_error: the largest |stored - original| over all elements (0.0 for fp32).
     """
 
     arrays: dict[str, np.ndarray]
     metadata: dict[str, Any]
-    values: Values
     largest_rounding_error: float
 
 
@@ -65,8 +61,7 @@ def dense_bytes(parameters: Mapping[str, np.ndarray]) -> int:
 def coo_bytes(parameters: Mapping[str, np.ndarray]) -> int:
     """Bytes that `torch.save` writes for the arrays as COO tensors, biases too (Table 1, rows 2-4).
 
-    This is what the paper's authors measured: `OrderedDict(name -> parameter.to_sparse())` with
-    torch's int64 indices. Zeros are dropped, whichever their sign.
+    Zeros are dropped, whichever their sign; indices are torch's int64.
     """
     return _saved_bytes(parameters, sparse=True)
 
@@ -90,10 +85,9 @@ def pack(
     """Write `arrays` and `metadata` to a packed file; return the largest rounding error.
 
     arrays: float32 or float16, any shape, finite. metadata: what JSON can hold. With "fp32"
-    every value comes back bit for bit, except that a zero in an array of two or more
-    dimensions comes back as +0.0 (a mask multiplied into a weight leaves -0.0 behind: that
-    is a pruned weight, not a value). With "fp16" each value is rounded once, to the nearest.
-    Raises ValueError for what cannot be stored, naming the array.
+    every value comes back bit for bit, except that -0.0 in an array of two or more dimensions
+    comes back as +0.0. With "fp16" each value is rounded once, to the nearest. Raises ValueError
+    for what cannot be stored, naming the array.
     """
     content, error = _encode(arrays, metadata, values)
     with atomic_path(path) as temporary:
@@ -113,13 +107,10 @@ def unpack(path: str | os.PathLike[str]) -> Packed:
 def _saved_bytes(parameters: Mapping[str, np.ndarray], sparse: bool) -> int:
     import torch  # seconds to import, and the packed format does without it
 
-    tensors = OrderedDict(
-        (name, torch.tensor(np.asarray(array))) for name, array in parameters.items()
-    )
+    tensors = OrderedDict((name, torch.tensor(array)) for name, array in parameters.items())
     if sparse:
         tensors = OrderedDict((name, tensor.to_sparse()) for name, tensor in tensors.items())
-    # A buffer, because torch.save writes a file's own name into each of its records.
-    buffer = io.BytesIO()
+    buffer = io.BytesIO()  # torch.save writes a file's own name into each of its records
     torch.save(tensors, buffer)
     return buffer.getbuffer().nbytes
 
@@ -127,8 +118,6 @@ def _saved_bytes(parameters: Mapping[str, np.ndarray], sparse: bool) -> int:
 def _encode(
     arrays: Mapping[str, np.ndarray], metadata: Mapping[str, Any], values: Values
 ) -> tuple[bytes, float]:
-    if values not in TYPES:
-        raise ValueError(f"values is {values!r}; expected one of {', '.join(TYPES)}")
     entries: list[dict[str, Any]] = []
     payload = bytearray()
     largest_error = 0.0
@@ -149,14 +138,9 @@ def _encode(
         entry["values"] = stored.size
         _append(payload, stored.tobytes())
         entries.append(entry)
-    header = _header_bytes(
-        {
-            "arrays": entries,
-            "values": values,
-            "largest_rounding_error": largest_error,
-            "metadata": dict(metadata),
-        }
-    )
+    about = {"arrays": entries, "values": values, "largest_rounding_error": largest_error}
+    text = json.dumps({**about, "metadata": dict(metadata)}, separators=(",", ":"), allow_nan=False)
+    header = text.encode("ascii") + b" " * (-len(text) % ALIGNMENT)
     digest = hashlib.sha256(header + payload).digest()
     preamble = PREAMBLE.pack(MAGIC, VERSION, len(header), len(payload), digest)
     return preamble + header + bytes(payload), largest_error
@@ -174,8 +158,6 @@ def _rounded(name: str, array: np.ndarray, values: Values) -> tuple[np.ndarray, 
             f"array {name!r} is {array.dtype}; the packed format holds float32 or float16: "
             "convert it first"
         )
-    if array.size > LARGEST_ARRAY:
-        raise ValueError(f"array {name!r} has {array.size} elements; at most {LARGEST_ARRAY}")
     if not np.isfinite(array).all():
         raise ValueError(f"array {name!r} holds NaN or infinity; a network must be finite")
     with np.errstate(over="ignore"):
@@ -194,64 +176,50 @@ def _append(payload: bytearray, block: bytes) -> None:
     payload += b"\0" * (-len(payload) % ALIGNMENT)
 
 
-def _header_bytes(header: dict[str, Any]) -> bytes:
-    try:
-        text = json.dumps(header, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as problem:
-        raise ValueError(f"the metadata cannot be written as JSON: {problem}") from problem
-    encoded = text.encode("ascii")
-    encoded += b" " * (-len(encoded) % ALIGNMENT)
-    if len(encoded) > LARGEST_HEADER:
-        raise ValueError(f"the header takes {len(encoded)} bytes; at most {LARGEST_HEADER}")
-    return encoded
-
-
 def _decode(content: bytes) -> Packed:
     if len(content) < PREAMBLE.size or content[: len(MAGIC)] != MAGIC:
         raise PackedFileError("not a packed network (it does not begin as one)")
     _, version, header_bytes, payload_bytes, digest = PREAMBLE.unpack_from(content)
     if version != VERSION:
         raise PackedFileError(f"version {version} of the format; this program reads {VERSION}")
-    if header_bytes > LARGEST_HEADER:
-        raise PackedFileError(f"its header claims {header_bytes} bytes; at most {LARGEST_HEADER}")
     expected = PREAMBLE.size + header_bytes + payload_bytes
     if len(content) != expected:
         raise PackedFileError(f"it has {len(content)} bytes and should have {expected}")
     if hashlib.sha256(content[PREAMBLE.size :]).digest() != digest:
         raise PackedFileError("its bytes are not those that were written (SHA-256 differs)")
-    payload = memoryview(content)[PREAMBLE.size + header_bytes :]
     # The digest proves that a file is whole, not that its writer was right: check the rest too.
     try:
         header = json.loads(content[PREAMBLE.size : PREAMBLE.size + header_bytes])
-        values = header["values"]
-        numbers = TYPES[values]
-        reader = _Blocks(payload)
-        arrays: dict[str, np.ndarray] = {}
-        for entry in header["arrays"]:
-            name = entry["name"]
-            if not isinstance(name, str) or name in arrays:
-                raise PackedFileError(f"its header names an array {name!r} twice or not by text")
-            arrays[name] = _read_array(entry, numbers, reader)
-        if reader.position != len(payload):
-            raise PackedFileError("its payload is longer than its arrays")
-        metadata, error = header["metadata"], float(header["largest_rounding_error"])
-        if not isinstance(metadata, dict):
-            raise PackedFileError("its metadata is not a JSON object")
+        return _checked(header, content[PREAMBLE.size + header_bytes :])
+    except PackedFileError:
+        raise
     except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as problem:
-        if isinstance(problem, PackedFileError):
-            raise
         raise PackedFileError(f"its header is not as specified: {problem!r}") from problem
-    return Packed(arrays, metadata, values, error)
+
+
+def _checked(header: dict[str, Any], payload: bytes) -> Packed:
+    """What a header and a payload say, if they fit together."""
+    blocks, arrays = _Blocks(payload), dict[str, np.ndarray]()
+    for entry in header["arrays"]:
+        name = entry["name"]
+        if not isinstance(name, str) or name in arrays:
+            raise PackedFileError(f"its header names an array {name!r} twice or not by text")
+        arrays[name] = _read_array(entry, TYPES[header["values"]], blocks)
+    if blocks.position != len(payload):
+        raise PackedFileError("its payload is longer than its arrays")
+    if not isinstance(header["metadata"], dict):
+        raise PackedFileError("its metadata is not a JSON object")
+    return Packed(arrays, header["metadata"], float(header["largest_rounding_error"]))
 
 
 class _Blocks:
     """The blocks of a payload, one after another, each begun at a multiple of ALIGNMENT."""
 
-    def __init__(self, payload: memoryview) -> None:
+    def __init__(self, payload: bytes) -> None:
         self.payload = payload
         self.position = 0
 
-    def take(self, length: int) -> memoryview:
+    def take(self, length: int) -> bytes:
         end = self.position + length
         if length < 0 or end > len(self.payload):
             raise PackedFileError("its payload is shorter than its arrays")
@@ -283,7 +251,7 @@ def _read_array(entry: dict[str, Any], numbers: np.dtype[Any], blocks: _Blocks) 
 
 def _read_mask(entry: dict[str, Any], elements: int, blocks: _Blocks) -> np.ndarray:
     name, size = entry["name"], -(-elements // 8)
-    block = bytes(blocks.take(entry["mask_bytes"]))
+    block = blocks.take(entry["mask_bytes"])
     if entry["mask"] == "zlib":
         inflater = zlib.decompressobj()
         try:

@@ -13,7 +13,7 @@ from triptych.rl.algorithms.registry import ALGORITHMS, Widths, layer_shapes
 from triptych.rl.report.inference import is_dense_kernel, latency_long
 from triptych.rl.report.scores import RUN, default_pruning, run_scores, seen_as
 from triptych.rl.tasks.config import data_source
-from triptych.rl.tasks.sweep import algorithms_of, runs_of, sweeps
+from triptych.rl.tasks.sweep import algorithms_of, runs_of
 
 METHODS = ("snip", "grasp")
 SHUFFLED = {"snip": "shuffled", "grasp": "shuffled_grasp"}
@@ -90,21 +90,17 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     stacks = trained["stack"].drop_duplicates()
     algorithms = [(stack, name) for stack in stacks for name in algorithms_of(config, str(stack))]
     cells = trained.merge(pd.DataFrame(algorithms, columns=["stack", "algorithm"]), on="stack")
-    tasks = {name: task for name, task in config["tasks"].items() if name in TASKS and task}
+    tasks = {name: task for name, task in config["tasks"].items() if name in TASKS}
     counts = [
         MILLION if t["source"] != "collect" else config["collect"]["transitions"]
         for t in tasks.values()
     ]
     wide = _paper_widths(config, config["mask_statistics"]["widths"], ["BCQ"])
     evaluation, timing = config["evaluation"], config["latency"]
-    sparse = measured[
-        (measured["task"] == timing["task"])
-        & (measured["method"] == timing["method"])
-        & (measured["sparsity_percent"] == timing["sparsity"])
-    ]
-    timed = 1 in timing["batches"] and timing["sparsity"] == SPARSITY and len(sparse) > 0
+    # The workflow refuses a config that doesn't measure what is to be timed.
+    timed = timing["task"] in TASKS and timing["sparsity"] == SPARSITY and 1 in timing["batches"]
     networks: dict[str, tuple[str, list[str]]] = {}
-    for sweep in sweeps(config).values():
+    for sweep in config["sweeps"].values():
         networks |= {each: (sweep["widths"], sweep["algorithms"]) for each in sweep["algorithms"]}
     facts = {
         **_data_facts({name: data_source(task) for name, task in tasks.items()}, counts),

@@ -1,4 +1,4 @@
-"""What the masks leave: weights by layer (Figure 3), layers emptied, sparsity in effect."""
+"""What the masks leave: weights by layer (Figure 3), layers emptied."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from triptych.report.palette import MUTED, STYLE, label, legend_below
-from triptych.report.tables import DASH, Table, with_cells
-from triptych.rl.pruning.methods import CONTROLS, METHODS, OBSERVATIONS
+from triptych.report.tables import Table, with_cells
+from triptych.rl.pruning.methods import METHODS
 from triptych.rl.report.figures import tasks_in_order
 from triptych.rl.report.labels import METHOD_COLOURS, METHOD_LABELS, NETWORK_LABELS, TASK_LABELS
 
@@ -24,15 +24,15 @@ def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
     """What survives of each layer's weights: a panel a task, a row a layer.
 
     long: as `layers_long` returns it. by: `share` of the layer's weights, or their `count`, which
-    the paper's figure shows. A dot is the mean over seeds, its bar one standard deviation; the axis
-    is logarithmic, because shares run from nothing to everything. A cross on the left edge marks a
-    layer of which (nearly) nothing is kept. The faint numbers at the right are the layer's dense
-    weights.
+    the paper's figure shows. A dot is the mean over seeds, its bar one standard deviation. A cross
+    on the left edge marks a layer of which (nearly) nothing is kept.
     """
     if by == "count":
         long = long.assign(value=long["kept_mean"], deviation=long["kept_deviation"])
     tasks = tasks_in_order(long)
-    layers = _layers_in_order(long)
+    order = {name: i for i, name in enumerate(GROUP_LABELS)}  # mask groups are kept together
+    seen = dict.fromkeys(zip(long["network"], long["group"], long["layer"], strict=True))
+    layers = sorted(seen, key=lambda key: order.get(key[1], len(order)))
     methods = [name for name in METHOD_LABELS if (long["method"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(
@@ -50,22 +50,13 @@ def layers_figure(long: pd.DataFrame, by: str = "share") -> Figure:
     return figure
 
 
-def _layers_in_order(long: pd.DataFrame) -> list[tuple[str, str, str]]:
-    """(network, group, layer) in the order of the file, mask groups kept together."""
-    order = {name: i for i, name in enumerate(GROUP_LABELS)}
-    seen = dict.fromkeys(zip(long["network"], long["group"], long["layer"], strict=True))
-    return sorted(seen, key=lambda key: order.get(key[1], len(order)))
-
-
 def _layer_panel(
     axes: Axes, cells: pd.DataFrame, layers: list[tuple[str, str, str]], methods: list[str], by: str
 ) -> None:
     place = {(network, layer): float(i) for i, (network, _, layer) in enumerate(layers)}
-    previous = None
-    for i, (_, group, _) in enumerate(layers):
-        if previous is not None and group != previous:
+    for i in range(1, len(layers)):
+        if layers[i][1] != layers[i - 1][1]:
             axes.axhline(i - 0.5, color="#c5ccd3", linewidth=0.8)
-        previous = group
     kept = 100 - cells["sparsity_percent"].max()
     name = f"even share, {kept:g} %"
     if by == "share":
@@ -74,12 +65,9 @@ def _layer_panel(
         each = cells.drop_duplicates(["network", "layer"])
         rows = [place[key] for key in zip(each["network"], each["layer"], strict=True)]
         axes.plot(each["weights"] * kept / 100, rows, "|", color=MUTED, markersize=9, label=name)
-    strong = [name for name in methods if name not in CONTROLS]
-    for method in [*(name for name in methods if name in CONTROLS), *strong]:
+    for number, method in enumerate(methods):
         line = cells[cells["method"] == method]
-        if line.empty:
-            continue
-        offset = (strong.index(method) - (len(strong) - 1) / 2) * 0.3 if method in strong else 0.0
+        offset = (number - (len(methods) - 1) / 2) * 0.3
         at = [place[key] + offset for key in zip(line["network"], line["layer"], strict=True)]
         _dots(axes, line, np.array(at), method, FLOOR[by])
     note: dict[str, Any] = {"textcoords": "offset points", "ha": "right"}
@@ -105,9 +93,6 @@ def _dots(axes: Axes, line: pd.DataFrame, at: np.ndarray, method: str, floor: fl
     present, colour = share >= floor, METHOD_COLOURS[method]
     left = share - np.maximum(share - deviation, floor)
     look: dict[str, Any] = {"markersize": 5, "elinewidth": 1.2, "capsize": 2, "zorder": 3}
-    if method in CONTROLS:
-        look = {"markersize": 3.2, "elinewidth": 0, "capsize": 0, "zorder": 2}
-        look["markerfacecolor"] = "white"
     look |= {"fmt": METHODS[method].marker, "color": colour, "markeredgewidth": 0.9}
     ends = [left[present], deviation[present]]
     name = label(METHOD_LABELS, method)
@@ -126,10 +111,6 @@ def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> p
     seed), kept_mean, kept_deviation (weights).
     """
     chosen = layers[layers["sparsity_percent"] == sparsity_percent]
-    if chosen.empty:
-        raise ValueError(
-            f"no mask has {sparsity_percent}% sparsity: {sorted(set(layers['sparsity_percent']))}"
-        )
     key = ["task", "networks", "method", "sparsity_percent", "network", "group", "layer", "weights"]
     frame = chosen.assign(share=100 * chosen["kept"] / chosen["weights"])
     frame = frame.groupby(key, as_index=False, sort=False).agg(
@@ -144,11 +125,7 @@ def layers_long(layers: pd.DataFrame, *, sparsity_percent: int, scale: str) -> p
 
 def emptied_table(layers: pd.DataFrame) -> Table:
     """Lay out the layers of which a mask kept nothing: a row for those of one kind of run that the
-    same tasks empty together, with how many of the seeds do. Such layers are never silent.
-
-    A network with an emptied layer passes no signal through it; its output is that of the
-    biases behind.
-    """
+    same tasks empty together, with how many of the seeds do."""
     empty = layers[layers["kept"] == 0]
     run = ["networks", "method", "sparsity_percent"]
     seeds = empty.groupby([*run, "network", "layer", "task"], sort=False)["seed"].nunique()
@@ -176,44 +153,4 @@ def emptied_table(layers: pd.DataFrame) -> Table:
         columns=tuple(("", header) for header in headers),
         rows=rows,
         keys=len(headers),
-    )
-
-
-def paths_table(layers: pd.DataFrame) -> Table:
-    """Lay out sparsity and effective sparsity: of weights kept, and of those on a path.
-
-    layers: rows of layers.csv.
-    """
-    pruned = layers[layers["method"] != "dense"]
-    run = ["networks", "observations", "method", "sparsity_percent"]
-    sums = pruned.groupby([*run, "group"], sort=False)[["weights", "kept", "on_path"]].sum()
-    share = 100 * (1 - sums[["kept", "on_path"]].div(sums["weights"], axis=0))
-    groups = list(dict.fromkeys(pruned["group"]))
-    rows = []
-    for names, cells in share.reset_index().groupby(run, sort=False):
-        networks, kind, method, _ = map(str, names)
-        by_group = cells.set_index("group")
-        rows.append(
-            (
-                networks,
-                f"{label(METHOD_LABELS, method)}, {label(OBSERVATIONS, kind)}",
-                f"{by_group['kept'].iloc[0]:.1f} %",
-                *(
-                    f"{by_group.loc[name, 'on_path']:.1f} %" if name in by_group.index else DASH
-                    for name in groups
-                ),
-            )
-        )
-    columns = ("Networks", "Method", "Weights pruned", *(f"{name} in effect" for name in groups))
-    return Table(
-        name="rl_effective_sparsity",
-        title="Sparsity in effect.",
-        caption=(
-            "A kept weight that lies on no path from an input to an output changes nothing that "
-            "depends on what the policy sees. Without these weights the networks are sparser than "
-            "their masks say; mean over tasks and seeds."
-        ),
-        columns=tuple(("", name) for name in columns),
-        rows=tuple(rows),
-        keys=2,
     )

@@ -35,12 +35,10 @@ OUR_ROWS = {
 def memory_figure(long: pd.DataFrame, *, task: str) -> Figure:
     """Megabytes of the stored file against sparsity: a panel a network, a line a format.
 
-    long: as `sizes_long` returns it. Rings are the published numbers of Table 1. SNIP and
-    GraSP keep the same number of weights; the line is the mean of the methods.
+    long: as `sizes_long` returns it. Rings are the published numbers of Table 1. Lines are means of
+    the methods, which keep the same number of weights.
     """
     cells = long[long["task"] == task]
-    if cells.empty:
-        raise ValueError(f"no sizes of task {task}: {sorted(set(long['task']))}")
     networks = [name for name in NETWORK_LABELS if (cells["network"] == name).any()]
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(1.0 + 2.75 * len(networks), 3.4), layout="constrained")
@@ -59,10 +57,7 @@ def _memory_panel(axes: Axes, cells: pd.DataFrame) -> None:
     dense, top = means["dense"].mean(), cells["sparsity_percent"].max()
     savings = [f"smaller than dense at {top} %"]
     for form, name in FORMAT_LABELS.items():
-        if form not in means:
-            continue
-        if form == "dense":
-            # Zeros are stored like any other weight: one height at every sparsity.
+        if form == "dense":  # zeros are stored like any other weight
             axes.axhline(dense, color=FORMAT_COLOURS[form], linewidth=1.8, label=name)
             continue
         width, marker = (1.8, "o") if form == "coo" else (1.5, ".")
@@ -105,15 +100,13 @@ def table1_long(
     """Table 1: megabytes (1e6 bytes) of the stored networks, mean over seeds.
 
     sizes: rows of sizes.csv at the paper's widths. published: method, actor_mb, critic_mb,
-    vae_mb under the paper's row names. Rows without a published number (packed) are ours.
-    A row that the experiment table doesn't measure has no value; criteria beyond the paper's have
-    rows of their own.
+    vae_mb under the paper's row names. A row that the experiment table doesn't measure has no
+    value; criteria beyond the paper's have rows of their own.
     """
-    beyond = [name for name in CRITERIA if name not in ("snip", "grasp")]
     rows = {**PAPER_ROWS, **OUR_ROWS} | {
         f"{CRITERIA[name].label} (95% sparse)": (name, 95, "coo")
-        for name in beyond
-        if (sizes["method"] == name).any()
+        for name in CRITERIA
+        if name not in ("snip", "grasp") and (sizes["method"] == name).any()
     }
     of_task = sizes[sizes["task"] == task].groupby([*CASE, "network"])
     means, seeds = of_task["bytes"].mean().to_dict(), of_task["seed"].nunique().to_dict()

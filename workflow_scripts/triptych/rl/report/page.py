@@ -1,6 +1,7 @@
-"""The offline-RL study's part of the page."""
+"""The offline-RL study's part of the page, and its headline numbers."""
 
 from collections.abc import Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +9,15 @@ import pandas as pd
 
 from triptych.report.page import PageFigure, Section
 from triptych.report.palette import label
-from triptych.report.tables import DASH, Table, number
+from triptych.report.scoreboard import Headline
+from triptych.report.tables import DASH, TIMES, Table, number
 from triptych.rl.report.inference import latency_table
-from triptych.rl.report.labels import TASK_LABELS
-from triptych.rl.report.masks import emptied_table, paths_table
+from triptych.rl.report.labels import NETWORK_LABELS, TASK_LABELS
+from triptych.rl.report.masks import emptied_table
 from triptych.rl.report.memory import table1_table
-from triptych.rl.report.scores import default_pruning, seen_as
+from triptych.rl.report.scores import seen_as
 from triptych.rl.report.sensors import cut_table
 from triptych.rl.report.tables import comparisons_table, scores_table, variants_table
-from triptych.rl.tasks.task import ACTION_ERROR, RETURN
 
 TITLES = {
     "rl_figure1": "Figure 1. Score against sparsity, SNIP.",
@@ -29,7 +30,6 @@ TITLES = {
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
     "rl_sensors": "What 95% pruning leaves a policy to sense.",
-    "rl_inference": "Beyond the paper: time to act.",
 }
 
 SCORE_FIGURES = (
@@ -57,9 +57,8 @@ SOURCES = {
 COLLECTED = (
     "**Data marked as collected are not D4RL's.** They were recorded in real MuJoCo physics from "
     "this project's own expert policies: networks with two hidden layers of 64 units, trained by "
-    "PPO. They are easier to clone than the larger soft actor-critic policies behind D4RL (a "
-    "linear behaviour policy would be easier still), so scores under heavy pruning say less here "
-    "than they would there."
+    "PPO. They are easier to clone than the larger soft actor-critic policies behind D4RL, so "
+    "scores under heavy pruning say less here than they would there."
 )
 
 SCORES = (
@@ -84,12 +83,6 @@ INFERENCE = (
     "with one thread; the caption says how far their outputs differ at most. policy.c is what "
     "`triptych policy export` writes for where neither PyTorch nor this project is."
 )
-NO_REFERENCE = {
-    RETURN: "no reference scores: what stands for its score is the return",
-    ACTION_ERROR: "no simulator: what stands for its score is the error of the actions on episodes "
-    "held out of the log (normalised mean squared error: 0 for the logged actions, 1 for their "
-    "mean; less is better)",
-}
 COUNTS = ("transitions", "episodes", "terminals", "timeouts")
 DATA = "Returns are those of the policy behind the data; scores are D4RL-normalised."
 
@@ -112,19 +105,17 @@ def rl_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency:
-    the long tables of results/tables. layers: every layers.csv, each row once. observations: how
-    those runs see them of which no more is said. variants: of the pruning, whose scores are in
-    `varied`. units: of the tasks whose scores aren't normalised.
+    figures: by name, as TITLES has them. table1, scores, comparisons, inputs, latency, varied:
+    the long tables of results/tables. layers: every layers.csv, each row once. units: of the tasks
+    whose scores aren't normalised.
     """
 
     def shown(*names: str) -> list[PageFigure]:
         return [figures[name] for name in names if name in figures]
 
     compared = [comparisons_table(comparisons)]
-    if varied is not None:
-        compared.append(variants_table(varied, variants))
-    masks = [emptied_table(seen_as(layers, observations)), paths_table(default_pruning(layers))]
+    compared += [] if varied is None else [variants_table(varied, variants)]
+    masks = [emptied_table(seen_as(layers, observations))]
     timed, data = [latency_table(latency, task=latency_task)], [datasets_table(datasets, units)]
     sensed, scored = [cut_table(inputs)], [scores_table(scores)]
     kept = shown("rl_figure3", "rl_figure3_counts")
@@ -135,7 +126,7 @@ def rl_sections(
         Section("comparisons", "Do the criteria matter?", COMPARED, [], compared),
         Section("layers", "Where the weights remain", LAYERS, kept, masks),
         Section("memory", "Memory", MEMORY, shown("rl_figure4"), [table1_table(table1)]),
-        Section("inference", "Inference", INFERENCE, shown("rl_inference"), timed),
+        Section("inference", "Inference", INFERENCE, [], timed),
         Section("data", "Data sets", _notes(datasets, units), [], data),
     ]
 
@@ -144,8 +135,8 @@ def _notes(datasets: pd.DataFrame, units: Mapping[str, str]) -> str:
     """What is to be known of the data and of what stands for a score."""
     notes = [DATA, COLLECTED] if (datasets["source"] == "collected").any() else [DATA]
     notes += [
-        f"{label(TASK_LABELS, task)} has {NO_REFERENCE[unit]}, and it is in no mean over tasks and "
-        "in no claim."
+        f"{label(TASK_LABELS, task)} has no reference scores: what stands for its score is the "
+        f"{unit}, and it is in no mean over tasks and in no claim."
         for task, unit in units.items()
     ]
     return "\n\n".join(notes)
@@ -183,3 +174,53 @@ def datasets_table(datasets: pd.DataFrame, units: Mapping[str, str]) -> Table:
         rows=tuple(rows),
         keys=3,
     )
+
+
+ROWS = {
+    "Dense Model": "dense",
+    "SNIP (95% sparse)": "SNIP at 95%",
+    "GraSP (95% sparse)": "GraSP at 95%",
+}
+
+
+KEEPS = {
+    "rl-bc-95": ("BC", ("hopper", "walker2d", "halfcheetah")),
+    "rl-bcq-95": ("BCQ", ("walker2d", "halfcheetah")),
+}
+"""Of each claim about scores: the algorithm, and the tasks on which it keeps them."""
+
+
+def headlines(table1: pd.DataFrame, scores: pd.DataFrame) -> list[Headline]:
+    """Megabytes of the actor and the VAE, how many times smaller pruning makes all networks, and
+    the lowest part of the dense score that 95% pruning keeps.
+
+    table1, scores: the long tables.
+    """
+    cells = {(cell["row"], cell["column"]): cell for _, cell in table1.iterrows()}
+    found = []
+    for (row, said), network in product(ROWS.items(), ("actor", "vae")):
+        cell = cells[row, network]
+        what = f"{NETWORK_LABELS[network]}, {said}: megabytes stored"
+        seeds = f"mean of {cell['seeds']:.0f} seeds" if cell["seeds"] else ""
+        unlike = "" if seeds else "No networks of the paper's widths were pruned."
+        numbers = (cell["published"], cell["value"], " MB", 3, seeds)
+        found.append(Headline(what, "Table 1", *numbers, unlike=unlike))
+    sums = table1.groupby("row")["value"].sum(min_count=len(NETWORK_LABELS))
+    ratio = sums["Dense Model"] / sums["SNIP (95% sparse)"]
+    found.append(Headline("", "", 4, ratio, f"{TIMES} smaller", 2, claim="rl-memory-4x"))
+    return found + [_lowest(claim, scores, *what) for claim, what in KEEPS.items()]
+
+
+def _lowest(claim: str, scores: pd.DataFrame, algorithm: str, tasks: tuple[str, ...]) -> Headline:
+    """The lowest ratio to dense of the tasks and both of the paper's methods, with its interval."""
+    pruned = scores[
+        (scores["algorithm"] == algorithm)
+        & scores["task"].isin(tasks)
+        & scores["method"].isin(["snip", "grasp"])
+        & (scores["sparsity_percent"] == 95)
+    ].sort_values("ratio_to_dense")
+    if pruned["ratio_to_dense"].isna().all():
+        return Headline("", "", 1, float("nan"), " of dense", 2, claim=claim)
+    least = pruned.iloc[0]
+    interval = f"[{least['ratio_low']:.2f}, {least['ratio_high']:.2f}], lowest of {len(pruned)}"
+    return Headline("", "", 1, least["ratio_to_dense"], " of dense", 2, interval, claim=claim)

@@ -1,9 +1,9 @@
 """From evaluations to scores: one number a run, then means and intervals over seeds."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from triptych.report.statistics import Interval, mean_interval, ratio_interval, stratified_interval
@@ -39,31 +39,15 @@ def seen_as(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
 def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame:
     """The score of each run: the mean over its last evaluations of the mean over episodes.
 
-    Never the best evaluation: on these tasks the two differ by as much as half the score. A run
-    that diverged before its last evaluation has no score and is left out, which is logged.
-
-    evaluations: rows of scores.csv. Returns one row a run: RUN and score (D4RL-normalised). Raises
-    ValueError where a run has fewer evaluations than asked for, or an evaluation's episode stands
-    twice.
+    evaluations: rows of scores.csv. Returns one row a run: RUN and score (D4RL-normalised); a run
+    that diverged is left out, which is logged.
     """
-    key = [*RUN, "update", "episode"]
-    twice = evaluations[evaluations.duplicated(key)]
-    if len(twice):
-        raise ValueError(
-            f"an episode stands twice in the scores: {_named(key, twice.iloc[0][key])}"
-        )
     means = evaluations.groupby([*RUN, "update"])["score_normalised"].mean().reset_index()
-    counts = means.groupby(RUN)["update"].size()
-    if (counts < last_evaluations).any():
-        short = counts[counts < last_evaluations]
-        raise ValueError(
-            f"the score is the mean of the last {last_evaluations} evaluations, but run "
-            f"({_named(RUN, short.index[0])}) has {short.iloc[0]}"
-        )
     last = means.groupby(RUN).tail(last_evaluations)
     unscored = last.loc[last["score_normalised"].isna(), RUN].drop_duplicates()
     for run in unscored.itertuples(index=False):
-        logger.warning("left out, since it diverged: run (%s)", _named(RUN, run))
+        named = ", ".join(f"{name} {value}" for name, value in zip(RUN, run, strict=True))
+        logger.warning("left out, since it diverged: run (%s)", named)
     runs = last.groupby(RUN).agg(score=("score_normalised", "mean"))
     return runs.drop(index=[tuple(run) for run in unscored.to_numpy()]).reset_index()
 
@@ -102,31 +86,18 @@ def summarise_scores(runs: pd.DataFrame) -> pd.DataFrame:
     Returns task, method, sparsity_percent, algorithm, seeds, value (mean), minimum, maximum,
     low, high, ratio_to_dense, ratio_low, ratio_high.
     """
-    rows = []
+    rows: list[tuple[Any, ...]] = []
+    key: Any
     for key, cell in runs.groupby(CELL):
-        task, method, level, algorithm = cell[CELL].iloc[0]
+        task, method, level, algorithm = key
         scores = cell["score"].to_numpy()
         interval = mean_interval(scores)
         ratio = ratio_to_dense(runs, task, method, level, algorithm)
-        rows.append(
-            {
-                **dict(zip(CELL, key, strict=True)),
-                "seeds": len(scores),
-                "value": interval.estimate,
-                "minimum": scores.min(),
-                "maximum": scores.max(),
-                "low": interval.low,
-                "high": interval.high,
-                "ratio_to_dense": ratio.estimate,
-                "ratio_low": ratio.low,
-                "ratio_high": ratio.high,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def _named(names: Sequence[str], values: Iterable[object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in zip(names, values, strict=True))
+        ends = (scores.min(), scores.max(), interval.low, interval.high)
+        ratios = (ratio.estimate, ratio.low, ratio.high)
+        rows.append((*key, len(scores), interval.estimate, *ends, *ratios))
+    columns = [*CELL, "seeds", "value", "minimum", "maximum", "low", "high"]
+    return pd.DataFrame(rows, columns=[*columns, "ratio_to_dense", "ratio_low", "ratio_high"])
 
 
 def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:
@@ -136,19 +107,12 @@ def aggregate_over_tasks(runs: pd.DataFrame) -> pd.DataFrame:
     method, sparsity_percent, algorithm, seeds (of all tasks), value, low, high.
     """
     tasks = set(runs["task"])
-    rows = []
+    rows: list[tuple[Any, ...]] = []
+    key: Any
     for key, cell in runs.groupby(CELL[1:]):
         if set(cell["task"]) != tasks:
             continue
         strata = [group["score"].to_numpy() for _, group in cell.groupby("task")]
         interval = stratified_interval(strata)
-        rows.append(
-            {
-                **dict(zip(CELL[1:], key, strict=True)),
-                "seeds": int(np.sum([len(scores) for scores in strata])),
-                "value": interval.estimate,
-                "low": interval.low,
-                "high": interval.high,
-            }
-        )
+        rows.append((*key, len(cell), interval.estimate, interval.low, interval.high))
     return pd.DataFrame(rows, columns=[*CELL[1:], "seeds", "value", "low", "high"])

@@ -43,8 +43,7 @@ def inputs_long(inputs: pd.DataFrame, *, sparsity_percent: float, scale: str) ->
 
 
 def sensing(inputs: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the layer by which a policy senses: its decoder's first, out of which BCQ's
-    actions come too, or where networks have no decoder its actor's."""
+    """The rows of the layer by which a policy senses: its decoder's first, else its actor's."""
     decoding = inputs["networks"].isin(inputs.loc[inputs["layer"] == "vae.d1", "networks"])
     return inputs[inputs["layer"] == decoding.map({True: "vae.d1", False: "actor.l1"})]
 
@@ -100,11 +99,10 @@ def sensors_long(
 ) -> pd.DataFrame:
     """Numbers of the figure: scores of the algorithm's runs, and weights kept by input (`sensing`).
 
-    networks: those it was trained with. units: of the tasks whose scores aren't normalised.
-
     runs: as `run_scores` returns them, however observations are seen. inputs: as `inputs_long`
-    returns it. Returns task, observations, method, sparsity_percent, seed (of scores), name and
-    input (of weights), cut, value, unit.
+    returns it. networks: those the algorithm was trained with. units: of the tasks whose scores
+    aren't normalised. Returns task, observations, method, sparsity_percent, seed (of scores), name
+    and input (of weights), cut, value, unit.
     """
     level = inputs["sparsity_percent"].max()
     both = runs[(runs["algorithm"] == algorithm) & runs["sparsity_percent"].isin([0, level])]
@@ -182,11 +180,10 @@ def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:
     for x, column in enumerate(columns):
         for y, name in enumerate(names):
             cut = cells.loc[(*column, name), "cut"] > 0
-            axes.text(
-                x, y, "cut" if cut else f"{grid[y, x]:.0f}", ha="center", va="center", fontsize=6.4,
-                color="#b3261e" if cut else "white" if grid[y, x] > 45 else INK,
-                fontweight="bold" if cut else "normal",
-            )  # fmt: skip
+            look: dict[str, Any] = {"color": "white" if grid[y, x] > 45 else INK}
+            look = {"color": "#b3261e", "fontweight": "bold"} if cut else look
+            text = "cut" if cut else f"{grid[y, x]:.0f}"
+            axes.text(x, y, text, ha="center", va="center", fontsize=6.4, **look)
     short = {"raw": "raw", "normalised": "norm."}
     labels = [f"{METHOD_LABELS[method]}\n{short[kind]}" for method, kind in columns]
     axes.set_xticks(range(len(columns)), labels)

@@ -20,12 +20,9 @@ from triptych.rl.report.figures import task_title, task_unit, tasks_in_order
 from triptych.rl.report.labels import ALGORITHM_COLOURS, METHOD_LABELS
 from triptych.rl.report.scores import aggregate_over_tasks, in_units, seed_scores, summarise_scores
 from triptych.rl.tasks.sweep import DEFAULT
-from triptych.rl.tasks.task import ACTION_ERROR, NORMALISED
+from triptych.rl.tasks.task import NORMALISED
 
 ALL_TASKS = "all tasks"
-LESS_IS_BETTER = " Of an action error (docs/data.md) less is better, so a ratio above 1 is worse."
-DIGITS = {ACTION_ERROR: 3}
-"""Digits that a score is shown with, where they aren't one."""
 ENOUGH_SEEDS = 3
 """Two bound nothing: intervals of hundreds of points, which tables leave to the CSV."""
 
@@ -35,14 +32,10 @@ def scores_long(
 ) -> pd.DataFrame:
     """Scores of the dense and of the pruned runs at one sparsity, each task and all tasks.
 
-    units: those of the tasks whose scores aren't normalised, which are not among all tasks.
-
-    Rows of ALL_TASKS hold the interquartile mean with an interval over seeds drawn within tasks and
-    have no ratio to dense.
+    units: those of the tasks whose scores aren't normalised, which are not among all tasks. Rows of
+    ALL_TASKS hold the interquartile mean, its interval over seeds drawn within tasks, and no ratio.
     """
     chosen = runs[(runs["sparsity_percent"] == sparsity_percent) | (runs["method"] == "dense")]
-    if chosen.empty:
-        raise ValueError(f"no run is dense or has {sparsity_percent}% sparsity")
     parts = [summarise_scores(chosen)]
     alike = chosen[~chosen["task"].isin(units)]
     if alike["task"].nunique() > 1:
@@ -77,7 +70,7 @@ def scores_table(long: pd.DataFrame) -> Table:
             line = [f"{algorithm}, {METHOD_LABELS[method]}"]
             for task in tasks:
                 cell = cells[cells["task"] == task]
-                text = interval_text(cell, ("value", "low", "high"), DIGITS.get(units[task], 1))
+                text = interval_text(cell, ("value", "low", "high"), 1)
                 seeds = most if cell.empty else int(cell["seeds"].iloc[0])
                 line.append(text if seeds == most else f"{text} ({seeds} of {most} seeds)")
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
@@ -96,7 +89,6 @@ def scores_table(long: pd.DataFrame) -> Table:
             + f"; none is shown for fewer than {ENOUGH_SEEDS}); ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "
             "seeds drawn within tasks. The paper prints no scores."
-            + (LESS_IS_BETTER if ACTION_ERROR in units.values() else "")
             + (" Runs that diverged have no score and are left out." if fewer else "")
         ),
         columns=tuple(columns),
@@ -114,7 +106,6 @@ def interval_text(cell: pd.DataFrame, columns: tuple[str, str, str], digits: int
     return Interval(estimate, low, high).text(digits)
 
 
-ERRORS = " Of an action error less is better, and it counts so in the last column."
 REGISTERED = (
     ("snip", "shuffled"),
     ("snip", "random"),
@@ -130,9 +121,8 @@ POINTS = f"points of the {NORMALISED}; all tasks: probability of improvement"
 def improvement(first: Sequence[ArrayLike], second: Sequence[ArrayLike]) -> Interval:
     """Probability that a run of the first method scores more than one of the second.
 
-    One array of scores a task each; the mean over tasks of P(X > Y) + P(X = Y) / 2, as rliable has
-    it (Agarwal et al. 2021, section 4.2), and the percentile interval of runs drawn again within
-    each task.
+    One array of scores a task each. The mean over tasks of P(X > Y) + P(X = Y) / 2 (Agarwal et al.
+    2021, section 4.2), and the percentile interval of runs drawn again within each task.
     """
     pairs = [(np.asarray(x), np.asarray(y)) for x, y in zip(first, second, strict=True)]
     generator = np.random.default_rng(0)
@@ -158,20 +148,19 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
     """Every two methods at every sparsity: a row a task with the difference of their scores (seeds
     paired) and its interval, and one of ALL_TASKS with the probability of improvement.
 
-    runs: as `run_scores` returns them. units: of the tasks whose scores aren't normalised.
-    Returns algorithm, sparsity_percent, first, second, task,
-    registered (bool), seeds, value, low, high.
+    units: of the tasks whose scores aren't normalised. Returns algorithm, sparsity_percent, first,
+    second, task, registered (bool), seeds, value, low, high.
     """
     records = []
     pruned = runs[runs["method"] != "dense"]
+    names: Any
     for names, cell in pruned.groupby(["algorithm", "sparsity_percent"], sort=True):
-        assert isinstance(names, tuple)
-        algorithm, level = str(names[0]), float(str(names[1]))
+        algorithm, level = names[0], float(names[1])
         present = [name for name in METHODS if (cell["method"] == name).any()]
         for pair in combinations(present, 2):
             key = {"algorithm": algorithm, "sparsity_percent": level}
             key |= {"first": pair[0], "second": pair[1], "registered": pair in REGISTERED}
-            rising, least = [], []
+            every, least = [], []
             for task in tasks_in_order(cell):
                 scores = [seed_scores(runs, task, each, level, algorithm) for each in pair]
                 x, y = scores[0].align(scores[1], join="inner")
@@ -179,11 +168,10 @@ def comparisons_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]
                     continue
                 gap = vars(difference_interval(x.to_numpy(), y.to_numpy()))
                 records.append({**key, "task": task, "seeds": len(x), **gap})
-                sign = -1 if units.get(task) == ACTION_ERROR else 1  # of which less is better
-                rising.append([sign * each for each in scores])
+                every.append(scores)
                 least.append(len(x))
-            if rising:
-                more = improvement(*zip(*rising, strict=True))
+            if every:
+                more = improvement(*zip(*every, strict=True))
                 records.append({**key, "task": ALL_TASKS, "seeds": min(least), **vars(more)})
     columns = ["algorithm", "sparsity_percent", "first", "second", "registered", "task", "seeds"]
     frame = pd.DataFrame(records, columns=[*columns, "estimate", "low", "high"])
@@ -202,17 +190,14 @@ def comparisons_table(long: pd.DataFrame) -> Table:
     headers = [task_title(long, task) + own.get(task, "") for task in tasks]
     rows = []
     key = ["registered", "algorithm", "sparsity_percent", "first", "second"]
+    names: Any
     for names, cells in long.groupby(key, sort=False):
-        assert isinstance(names, tuple)
         registered, algorithm, level, first, second = names
-        line = [
-            f"{algorithm}, {level:g} %",
-            f"{label(METHOD_LABELS, str(first))} - {label(METHOD_LABELS, str(second))}"
-            + ("" if registered else " *"),
-        ]
+        pair = f"{label(METHOD_LABELS, first)} - {label(METHOD_LABELS, second)}"
+        line = [f"{algorithm}, {level:g} %", pair if registered else f"{pair} *"]
         for task in tasks:
-            cell, digits = cells[cells["task"] == task], DIGITS.get(units[task], 1)
-            line.append(interval_text(cell, ("value", "low", "high"), digits))
+            cell = cells[cells["task"] == task]
+            line.append(interval_text(cell, ("value", "low", "high"), 1))
         line.append(interval_text(cells[cells["task"] == ALL_TASKS], ("value", "low", "high"), 2))
         rows.append((not registered, tuple(line)))
     columns = ("", "Pair", *headers, "First scores more")
@@ -225,7 +210,6 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             "scores more than one of the second, with a bootstrap interval that is too narrow for "
             "few seeds (docs/intervals.md). A star: a pair that was not chosen beforehand. Pairs "
             f"of fewer than {ENOUGH_SEEDS} seeds are in the CSV alone."
-            + (ERRORS if ACTION_ERROR in units.values() else "")
         ),
         columns=tuple(("", name) for name in columns),
         rows=tuple(line for _, line in sorted(rows, key=lambda row: row[0])) or ((DASH,) * 3,),
@@ -236,17 +220,16 @@ def comparisons_table(long: pd.DataFrame) -> Table:
 def variants_long(runs: pd.DataFrame, *, scale: str, units: Mapping[str, str]) -> pd.DataFrame:
     """Each variant's scores beside those of the default pruning, seeds paired.
 
-    runs: as `run_scores` returns them, of one way to see observations. units: of the tasks whose
-    scores aren't normalised. Returns algorithm,
-    sparsity_percent, method, pruning, task, seeds (shared), value (mean score), default (that of
-    the default pruning), gap (their difference), low, high (its 95% interval, Student's t).
+    runs: of one way to see observations. units: of the tasks whose scores aren't normalised.
+    Returns algorithm, sparsity_percent, method, pruning, task, seeds (shared), value (mean score),
+    default (that of the default pruning), gap (their difference), low, high (its 95% interval).
     """
     usual, records = runs[runs["pruning"] == DEFAULT], []
     varied = runs[runs["pruning"] != DEFAULT]
     key = ["algorithm", "sparsity_percent", "method", "pruning"]
+    names: Any
     for names, cell in varied.groupby(key, sort=False):
-        assert isinstance(names, tuple)
-        algorithm, level, method = str(names[0]), float(str(names[1])), str(names[2])
+        algorithm, level, method, _ = names
         for task in tasks_in_order(cell):
             scores = [seed_scores(each, task, method, level, algorithm) for each in (cell, usual)]
             own, other = scores[0].align(scores[1], join="inner")
@@ -266,22 +249,19 @@ def variants_table(long: pd.DataFrame, variants: Mapping[str, Mapping[str, Any]]
     long: as `variants_long` returns it. variants: what config says of each.
     """
     tasks, rows = tasks_in_order(long), []
+    runs: Any
     for (runs, of_runs), method, pruning in product(
         long.groupby(["algorithm", "sparsity_percent"]), METHODS, variants
     ):
         cells = of_runs[(of_runs["method"] == method) & (of_runs["pruning"] == pruning)]
         if cells.empty:
             continue
-        assert isinstance(runs, tuple)
-        line = [
-            f"{runs[0]}, {runs[1]:g} %",
-            label(METHOD_LABELS, method),
-            described(method, variants[pruning]),
-        ]
+        line = [f"{runs[0]}, {runs[1]:g} %", label(METHOD_LABELS, method)]
+        line.append(described(method, variants[pruning]))
         for task in tasks:
-            cell, digits = cells[cells["task"] == task], DIGITS.get(task_unit(long, task), 1)
-            line.append(number(cell["value"].iloc[0], digits) if len(cell) else DASH)
-            line.append(interval_text(cell, ("gap", "low", "high"), digits))
+            cell = cells[cells["task"] == task]
+            line.append(number(cell["value"].iloc[0], 1) if len(cell) else DASH)
+            line.append(interval_text(cell, ("gap", "low", "high"), 1))
         rows.append(tuple(line))
     columns = [("", "Runs"), ("", "Method"), ("", "Pruned with")]
     for task in tasks:

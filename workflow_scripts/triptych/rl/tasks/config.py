@@ -7,17 +7,18 @@ from triptych.core.config import ConfigError
 from triptych.core.errors import InputError
 from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.pruning.methods import CRITERIA, PRUNED
-from triptych.rl.tasks.sweep import DEFAULT, Run, sweeps
+from triptych.rl.tasks.sweep import DEFAULT, Run
 from triptych.rl.tasks.task import NORMALISED, PAPER, task_from
 
 SHOWN_PERCENT = 95
 """The sparsity of Figure 3, Table 1 and the claims."""
 EXPERT = "expert"
 """The quality of the paper's data."""
-OF_TASK = ("environment", "reference", "inputs", "options", "bounds", "validation")
+OF_TASK = ("environment", "reference", "inputs", "options")
 OF_SOURCE = {"path": "path", "quality": "d4rl", "dataset": "minari"}
 """Keys of an entry: those that say what it is, and those that one source has."""
-Tables = Mapping[str, Mapping[str, Any]]
+Config = Mapping[str, Any]
+Tables = Mapping[str, Config]
 
 
 def task_table(tables: Tables, name: str) -> dict[str, Any]:
@@ -64,14 +65,11 @@ def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
             raise ConfigError(str(error)) from error
         if source == "collected" and name not in PAPER:
             raise ConfigError(
-                f"{key}.source is 'collected', and there are experts of {', '.join(PAPER)} alone; "
-                "expected source path, d4rl or minari"
+                f"{key}.source is 'collected', and there are experts of {', '.join(PAPER)} alone"
             )
         if source == "d4rl" and (file := d4rl_file(name, table)) not in d4rl_files:
-            raise ConfigError(
-                f"{key} asks for D4RL's {file}, and resources/sources.yaml has no such file; it "
-                f"has {', '.join(sorted(d4rl_files))}"
-            )
+            known = ", ".join(sorted(d4rl_files))
+            raise ConfigError(f"{key} asks for {file}; D4RL's files are {known}")
         low, high = table.get("reference", (0, 1))
         if not low < high:
             raise ConfigError(
@@ -83,15 +81,10 @@ def check_tasks(tables: Tables, d4rl_files: Collection[str]) -> None:
 def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection[str]) -> None:
     """Raises ConfigError naming the first key whose value the others don't allow.
 
-    config: the section `rl`, without tasks that are null. runs: as `runs_of` returns them.
+    config: the section `rl`. runs: as `runs_of` returns them.
     """
     check_tasks(config["tasks"], d4rl_files)
-    if DEFAULT in config["pruning"]["variants"]:
-        raise ConfigError(
-            f"config: rl.pruning.variants has one named {DEFAULT}; that is what rl.pruning "
-            "itself says: choose another name"
-        )
-    trained = {f"rl.sweeps.{name}": sweep for name, sweep in sweeps(config).items()}
+    trained = {f"rl.sweeps.{name}": sweep for name, sweep in config["sweeps"].items()}
     for key, sweep in {**trained, "rl.mask_statistics": config["mask_statistics"]}.items():
         _check_sweep(config, key, sweep, key in trained, d4rl_files)
     _check_algorithms(trained)
@@ -102,12 +95,8 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
             f"config: rl.evaluation.last is {config['evaluation']['last']}; allowed is at most "
             f"{evaluations}, the evaluations that {updates} updates with one every {every} make"
         )
-    shown = {
-        "trained": False,
-        "observations": config["observations"],
-        "pruning": DEFAULT,
-        "sparsity_percent": SHOWN_PERCENT,
-    }
+    shown = {"trained": False, "observations": config["observations"], "pruning": DEFAULT}
+    shown["sparsity_percent"] = SHOWN_PERCENT
     if not any(shown.items() <= run.items() for run in runs):
         raise ConfigError(
             f"config: rl.mask_statistics.runs make no mask of {SHOWN_PERCENT}% for observations "
@@ -116,11 +105,7 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
 
 
 def _check_sweep(
-    config: Mapping[str, Any],
-    key: str,
-    sweep: Mapping[str, Any],
-    is_trained: bool,
-    d4rl_files: Collection[str],
+    config: Config, key: str, sweep: Config, is_trained: bool, d4rl_files: Collection[str]
 ) -> None:
     """Its widths and methods are known, and its variants of the pruning."""
     if sweep["widths"] not in config["widths"]:
@@ -131,8 +116,6 @@ def _check_sweep(
     # What is only measured isn't trained, so no mask can change in its training.
     allowed = [name for name in PRUNED if is_trained or not PRUNED[name].changes]
     for part, runs in sweep["runs"].items():
-        if runs is None:
-            continue
         if unknown := sorted({*runs["methods"]} - {*allowed}):
             raise ConfigError(
                 f"config: {key}.runs.{part}.methods names {', '.join(unknown)}; "
@@ -142,23 +125,20 @@ def _check_sweep(
             _check_variant(config, f"{key}.runs.{part}", runs, d4rl_files)
 
 
-def _check_variant(
-    config: Mapping[str, Any], key: str, runs: Mapping[str, Any], d4rl_files: Collection[str]
-) -> None:
+def _check_variant(config: Config, key: str, runs: Config, d4rl_files: Collection[str]) -> None:
     """A variant is known, used by methods that look at data, and its data are there."""
-    name, variants = runs["pruning"], config["pruning"]["variants"]
-    if name not in variants:
+    variants, key = config["pruning"]["variants"], f"config: {key}.pruning is {runs['pruning']!r}"
+    if runs["pruning"] not in variants:
         raise ConfigError(
-            f"config: {key}.pruning is {name!r}; allowed is {DEFAULT} or a name from "
-            f"rl.pruning.variants: {', '.join(variants) or 'there is none'}"
+            f"{key}; allowed is {DEFAULT} or a name from rl.pruning.variants: "
+            f"{', '.join(variants) or 'there is none'}"
         )
     blind = [each for each in runs["methods"] if (PRUNED[each].scores or each) not in CRITERIA]
     if blind:
         raise ConfigError(
-            f"config: {key}.pruning is {name!r}, which changes nothing for "
-            f"{', '.join(blind)}: no loss is in their masks"
+            f"{key}, which changes nothing for {', '.join(blind)}: no loss is in their masks"
         )
-    if not (quality := variants[name].get("quality")):
+    if not (quality := variants[runs["pruning"]].get("quality")):
         return
     for task, table in config["tasks"].items():
         there = {
@@ -167,18 +147,18 @@ def _check_variant(
         }
         if not there.get(table["source"]):
             raise ConfigError(
-                f"config: {key}.pruning is {name!r}, whose data have the quality {quality!r}; "
-                f"of {task}, {table['source']}, there are none such"
+                f"{key}, whose data have the quality {quality!r}; of {task}, {table['source']}, "
+                "there are none such"
             )
 
 
-def _check_algorithms(sweeps_: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_algorithms(sweeps: Tables) -> None:
     """A sweep is one training; each algorithm is of one, so that a score is of one set of widths.
 
-    sweeps_: by their keys in the config.
+    sweeps: by their keys in the config.
     """
     trained: dict[str, str] = {}
-    for key, sweep in sweeps_.items():
+    for key, sweep in sweeps.items():
         first, *others = sweep["algorithms"]
         if unknown := [name for name in (first, *others) if name not in ALGORITHMS]:
             raise ConfigError(

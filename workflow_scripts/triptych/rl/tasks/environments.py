@@ -1,6 +1,7 @@
 """Any task's episodes in lock-step, with actions in [-1, 1] whatever the environment's bounds."""
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,21 +18,18 @@ from triptych.rl.tasks.task import SIZES, Task
 
 @dataclass(frozen=True)
 class Spaces:
-    """Sizes of a task's observations and actions, the actions' bounds [A], steps of an episode.
-
-    Where a file alone says the sizes, there is none of observations, and a bound may be a number.
-    """
+    """Sizes of a task's observations and actions, the actions' bounds [A], steps of an episode."""
 
     task: str
-    observation_size: int | None
+    observation_size: int
     low: Array
     high: Array
     horizon: int = HORIZON
 
     @property
-    def action_size(self) -> int | None:
+    def action_size(self) -> int:
         """Numbers in an action."""
-        return max(self.low.size, self.high.size) if self.low.ndim or self.high.ndim else None
+        return self.low.size
 
     @property
     def scaled(self) -> bool:
@@ -52,19 +50,11 @@ class Spaces:
 
 
 def spaces_of(task: Task) -> Spaces:
-    """A task's sizes and bounds; a log's sizes are its file's.
+    """A task's sizes and bounds.
 
     Raises InputError where gymnasium knows no such environment, or observations are no vectors or
-    actions not bounded vectors, or a log's lower bound isn't below its upper.
+    actions not bounded vectors.
     """
-    if task.environment is None:
-        low, high = (np.asarray(bound, np.float64) for bound in task.bounds)
-        if not np.all(low < high):
-            raise InputError(
-                f"config: rl.tasks.{task.name}.bounds is {list(task.bounds)}; expected the lower "
-                "bound of an action, and the upper"
-            )
-        return Spaces(task.name, None, low, high)
     if task.paper:
         size, ones = SIZES[task.paper][0], np.ones(SIZES[task.paper][1])
         return Spaces(task.name, size, -ones, ones)
@@ -72,12 +62,9 @@ def spaces_of(task: Task) -> Spaces:
 
 
 def _of_environment(task: Task) -> Spaces:
-    environment = _make(task)
-    try:
+    with closing(_make(task)) as environment:
         seen, done = environment.observation_space, environment.action_space
         limit = environment.spec.max_episode_steps if environment.spec else None
-    finally:
-        environment.close()
     for space, what in ((seen, "observations"), (done, "actions")):
         if not isinstance(space, gymnasium.spaces.Box) or len(space.shape) != 1:
             raise InputError(_refused(task, f"its {what} are {space}; expected a Box of one axis"))
@@ -130,7 +117,6 @@ class GymnasiumEpisodes:
 
 
 def _make(task: Task) -> "gymnasium.Env[Any, Any]":
-    assert task.environment is not None
     try:
         return gymnasium.make(task.environment, disable_env_checker=True, **task.options)
     except (gymnasium.error.Error, ImportError, TypeError) as error:

@@ -1,10 +1,9 @@
 """Hopper, Walker2d and HalfCheetah, many episodes stepped in lock-step.
 
 The definitions are those of gymnasium's ``-v4`` environments, which are the ``-v2`` ones of D4RL's
-data: the same MuJoCo models, rewards and conditions of termination. What differs is the loop: one
-compiled model, one simulation state an episode, and observations, rewards and terminations computed
-for all episodes at once. Only `mj_step` itself is called once an episode. That is 1.5 times as
-fast as gymnasium's own vector stepping (docs/data.md, "Any task").
+data: the same MuJoCo models, rewards and conditions of termination. Observations, rewards and
+terminations are computed for all episodes at once, which is 1.5 times as fast as gymnasium's own
+vector stepping.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +31,7 @@ class Healthy:
     height: tuple[float, float]
     angle: tuple[float, float]
     state: float
-    reward: float
+    reward: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -40,42 +39,18 @@ class Dynamics:
     """One environment: what it is beside its model."""
 
     model: str
-    frame_skip: int
-    control_cost: float
-    reset_noise: float
-    reset_velocity_is_normal: bool
-    velocity_clip: float
     healthy: Healthy | None
+    frame_skip: int = 4
+    control_cost: float = 1e-3
+    reset_noise: float = 5e-3
+    reset_velocity_is_normal: bool = False
+    velocity_clip: float = 10.0
 
 
 TASKS = {
-    "hopper": Dynamics(
-        model="hopper.xml",
-        frame_skip=4,
-        control_cost=1e-3,
-        reset_noise=5e-3,
-        reset_velocity_is_normal=False,
-        velocity_clip=10.0,
-        healthy=Healthy(height=(0.7, np.inf), angle=(-0.2, 0.2), state=100.0, reward=1.0),
-    ),
-    "walker2d": Dynamics(
-        model="walker2d.xml",
-        frame_skip=4,
-        control_cost=1e-3,
-        reset_noise=5e-3,
-        reset_velocity_is_normal=False,
-        velocity_clip=10.0,
-        healthy=Healthy(height=(0.8, 2.0), angle=(-1.0, 1.0), state=np.inf, reward=1.0),
-    ),
-    "halfcheetah": Dynamics(
-        model="half_cheetah.xml",
-        frame_skip=5,
-        control_cost=0.1,
-        reset_noise=0.1,
-        reset_velocity_is_normal=True,
-        velocity_clip=np.inf,
-        healthy=None,
-    ),
+    "hopper": Dynamics("hopper.xml", Healthy((0.7, np.inf), (-0.2, 0.2), 100.0)),
+    "walker2d": Dynamics("walker2d.xml", Healthy((0.8, 2.0), (-1.0, 1.0), np.inf)),
+    "halfcheetah": Dynamics("half_cheetah.xml", None, 5, 0.1, 0.1, True, np.inf),
 }
 
 

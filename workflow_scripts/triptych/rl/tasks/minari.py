@@ -36,10 +36,11 @@ def write_minari(dataset: str, path: str | os.PathLike[str]) -> None:
                 f"the Minari data set {dataset} has {what} that are {space}; expected a Box of one "
                 "axis: make a data set of vectors of it"
             )
+    episodes = [_columns(dataset, episode) for episode in loaded]
     with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
         stream.attrs["source"] = f"minari {dataset}"
-        for episode in loaded:
-            _append(stream, _columns(dataset, episode))
+        for key in episodes[0]:
+            stream[key] = np.concatenate([each[key] for each in episodes])
     logger.info("%s: %d episodes of %s", path, loaded.total_episodes, dataset)
 
 
@@ -58,8 +59,8 @@ def _loaded(dataset: str) -> Any:
 
         raise InputError(
             f"the Minari data set {dataset} can't be read in {get_dataset_path()}, nor downloaded "
-            f"({error}); correct the name (minari list remote), or download it where there is a "
-            f"network (minari download {dataset}) and set MINARI_DATASETS_PATH to its folder"
+            f"({error}); correct the name (minari list remote), or minari download {dataset} where "
+            "there is a network and set MINARI_DATASETS_PATH"
         ) from error
 
 
@@ -77,17 +78,6 @@ def _columns(dataset: str, episode: Any) -> dict[str, np.ndarray]:
         "observations": seen[:-1],
         "actions": np.asarray(episode.actions, np.float32),
         "rewards": np.asarray(episode.rewards, np.float32),
-        "next_observations": seen[1:],
         "terminals": terminals,
         "timeouts": timeouts,
     }
-
-
-def _append(stream: h5py.File, columns: dict[str, np.ndarray]) -> None:
-    for key, rows in columns.items():
-        if key not in stream:
-            stream.create_dataset(key, data=rows, maxshape=(None, *rows.shape[1:]), chunks=True)
-        else:
-            there = stream[key]
-            there.resize(len(there) + len(rows), axis=0)
-            there[-len(rows) :] = rows

@@ -30,9 +30,9 @@ def runs_of(config: Mapping[str, Any]) -> list[Run]:
     one task. The measured runs of a task are one stack. A run that is trained and measured stands
     in both, so that what is measured waits for no training.
     """
-    tasks, usual, size = named_tasks(config), config["observations"], config["runs_per_job"]
+    tasks, usual, size = config["tasks"], config["observations"], config["runs_per_job"]
     table = []
-    for name, sweep in sweeps(config).items():
+    for name, sweep in config["sweeps"].items():
         of_sweep = _runs(tasks, name, sweep, usual)
         table += [
             {**run, "trained": True, "stack": stack}
@@ -40,16 +40,6 @@ def runs_of(config: Mapping[str, Any]) -> list[Run]:
         ]
     measured = _runs(tasks, MEASURED, config["mask_statistics"], usual)
     return table + [{**run, "trained": False, "stack": MEASURED} for run in measured]
-
-
-def named_tasks(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The config's tasks, by name; an overlay takes one away by `null`."""
-    return {name: task for name, task in config["tasks"].items() if task is not None}
-
-
-def sweeps(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The sweeps that the config trains, by name; an overlay takes one away by `null`."""
-    return {name: sweep for name, sweep in config["sweeps"].items() if sweep is not None}
 
 
 def algorithms_of(config: Mapping[str, Any], stack: str) -> dict[str, dict[str, Any]]:
@@ -62,7 +52,7 @@ def algorithms_of(config: Mapping[str, Any], stack: str) -> dict[str, dict[str, 
 def _runs(tasks: Iterable[str], name: str, sweep: Mapping[str, Any], usual: str) -> list[Run]:
     """Dense runs for each way of seeing observations, and each method at each sparsity."""
     cells: dict[tuple[str, str, str, float], None] = {}
-    for part in filter(None, sweep["runs"].values()):
+    for part in sweep["runs"].values():
         kind, how = part.get("observations", usual), part.get("pruning", DEFAULT)
         cells[kind, "dense", DEFAULT, 0] = None
         levels, methods = part["sparsities"], part["methods"]

@@ -1,8 +1,7 @@
 """Masks that change while their networks train: pruning after training, and sparse evolution.
 
-A mask changes after an update, by the weights as they then stand and by draws that are keyed by
-task, seed, update and layer. So a training that resumes makes the same masks, and a row's don't
-depend on the rows beside it.
+A mask changes by the weights as they then stand and by draws that are keyed by task, seed, update
+and layer, so that a training that resumes makes the same masks.
 """
 
 import pandas as pd
@@ -13,7 +12,7 @@ from triptych.core.device import keyed_generator
 from triptych.rl.algorithms.networks import Parameters
 from triptych.rl.pruning.controls import count_kept, keep_count
 from triptych.rl.pruning.methods import METHODS
-from triptych.rl.pruning.single_shot import groups, weight_names
+from triptych.rl.pruning.single_shot import groups, weights_of
 from triptych.rl.training.learner import Learner
 
 HALF = 0.5
@@ -57,7 +56,7 @@ class ChangingMasks:
     def _by_magnitude(self, k: int, parameters: Parameters) -> Parameters:
         """The largest weights of each group of a trained network (Han et al. 2015)."""
         masks: Parameters = {}
-        for names in groups(weight_names(parameters), self._scope).values():
+        for names in groups(weights_of(parameters), self._scope).values():
             own = {name: parameters[name].detach()[k : k + 1].abs() for name in names}
             masks |= keep_count(own, count_kept(own, self._rows[k]["sparsity_percent"]))
         return masks
@@ -67,8 +66,8 @@ class ChangingMasks:
         kept weights go, and as many others come, at random, from zero."""
         task, seed = self._rows[k]["task"], self._rows[k]["seed"]
         masks = {}
-        for name in weight_names(learner.parameters):
-            weight, kept = learner.parameters[name].detach()[k], learner.masks[name][k] > 0
+        for name, each in weights_of(learner.parameters).items():
+            weight, kept = each.detach()[k], learner.masks[name][k] > 0
             generator = keyed_generator(weight.device, "evolve", task, seed, update, name)
             drawn = torch.rand(weight.shape, generator=generator, device=weight.device)
             masks[name] = _replaced(weight, kept, drawn)[None]

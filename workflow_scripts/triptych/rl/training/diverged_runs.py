@@ -7,7 +7,6 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.core.checkpoint import Checkpoint
 from triptych.core.training_loop import EXPLODED, DivergedError
 from triptych.rl.training.learner import Learner
 
@@ -21,14 +20,12 @@ class DivergedRuns:
     """Which runs of a stack have diverged, by their place and the update at which that was seen.
 
     The rows of a stack don't see each other, so the others go on. A diverged run has no scores and
-    no losses from then on, and its weights stay those of the last checkpoint before: whatever is
-    saved or scored holds finite numbers only.
+    no losses from then on, and all its weights are zero where they are saved or scored.
     """
 
-    def __init__(self, rows: pd.DataFrame, learner: Learner, checkpoint: Checkpoint) -> None:
-        self._rows, self._learner, self._checkpoint = rows, learner, checkpoint
+    def __init__(self, rows: pd.DataFrame, learner: Learner) -> None:
+        self._rows, self._learner = rows, learner
         self.seen: dict[int, int] = {}
-        self._good: dict[int, dict[str, Tensor]] = {}
 
     def check(self, means: Tensor, first: Tensor | None, update: int) -> None:
         """Find runs whose losses [networks, K], means since the last row, are no longer good.
@@ -43,15 +40,14 @@ class DivergedRuns:
             wrong |= exploded.any(0)
         self._mark(wrong, update, "loss")
 
-    def put_back(self, update: int) -> None:
-        """Find runs whose weights aren't finite; put all that diverged back to good weights."""
+    def clear(self, update: int) -> None:
+        """Find runs whose weights aren't finite; set the weights of all that diverged to zero."""
         weights = [each.detach() for each in self._learner.parameters.values()]
         finite = [each.isfinite().flatten(1).all(1) for each in weights]
         self._mark(~torch.stack(finite).all(0), update, "weights")
-        state = self._learner.state()
-        for run in self.seen:
-            for name, good in self._good_state(run).items():
-                state[name][run].copy_(good)
+        for name, value in self._learner.state().items():
+            if value.dim() and not name.startswith("masks/"):
+                value[list(self.seen)] = 0.0
 
     def _mark(self, wrong: Tensor, update: int, what: str) -> None:
         for run in wrong.nonzero().flatten().tolist():
@@ -59,33 +55,17 @@ class DivergedRuns:
                 continue
             self.seen[run] = update
             logger.warning(
-                "%s diverged: its %s is not finite or has exploded at update %d. Its weights stay "
-                "those of the last checkpoint and it gets no scores; the stack's other runs go on",
+                "%s diverged: its %s is not finite or has exploded at update %d. It gets no scores "
+                "and weights of zero; the stack's other runs go on",
                 self._name(run),
                 what,
                 update,
             )
         if len(self.seen) == len(self._rows):
             raise DivergedError(
-                f"every run has diverged ({self._name(0)} at update {self.seen[0]}, and so on); "
-                f"the last good state is kept in {self._checkpoint.path}. Lower "
-                "rl.training.learning_rate, or look at the data set's rewards. With other settings "
-                "the training starts afresh; with these it diverges again."
+                f"every run has diverged ({self._name(0)} at update {self.seen[0]}, and so on). "
+                "Lower rl.training.learning_rate, or look at the data set's rewards."
             )
-
-    def _good_state(self, run: int) -> dict[str, Tensor]:
-        """A run's part of the last checkpoint; read once."""
-        if run not in self._good:
-            stored = self._checkpoint.load()
-            assert stored is not None  # the training saves before its first update
-            kept = stored["learner"]
-            # A run that never was good may hold NaN from the start.
-            self._good[run] = {
-                name: value[run].nan_to_num(0.0, 0.0, 0.0).clone()
-                for name, value in kept.items()
-                if value.dim()
-            }
-        return self._good[run]
 
     def _name(self, run: int) -> str:
         row: dict[Any, Any] = self._rows.iloc[run].to_dict()

@@ -47,12 +47,9 @@ class Learner:
     """Parameters, targets and optimiser moments of K networks, moved one update at a time.
 
     Gradients are computed for all of them at once, or where a GPU's memory runs out for
-    `portion.size` rows at a time; a row's own don't depend on it.
-
-    `masks` holds one boolean tensor [K, in, out] for each weight, or is empty for dense networks.
-    The masked weights are set to zero once; their gradients are masked at every update, so Adam's
-    moments, and with them the weights, stay exactly zero. `parameters` may lie in memory in any
-    order, and are copied. With `masks_change` the masks are part of `state`.
+    `portion.size` rows at a time. `masks` holds one boolean tensor [K, in, out] for each weight, or
+    is empty for dense networks; masked weights and their moments stay exactly zero. `parameters`
+    are copied. With `masks_change` the masks are part of `state`.
     """
 
     def __init__(

@@ -77,19 +77,16 @@ def train(
     `rows` names the runs (task, observations, method, sparsity_percent, seed), in the order of the
     leading dimension of `parameters` and `masks` (empty masks: all dense). A run's result does not
     depend, but for rounding, on the runs beside it. Raises `Stopped` after saving when `stop`
-    asks. A run that diverges (`DivergedRuns`) has no scores and losses from then on; the others
-    go on, and DivergedError is raised when none is left. Its weights are those of the last
-    checkpoint before, and so, alone of all results, depend on when a job was stopped.
+    asks, and DivergedError when no run is left that has not diverged (`DivergedRuns`).
     """
     device, data = data.rewards.device, data.seen_as(list(rows["observations"]))
     changing = ChangingMasks(rows, scope, training.updates)
     algorithm = training.algorithms[0]
     learner = Learner(parameters, masks, algorithm, steps, masks_change=bool(changing))
-    run = _Stack(rows, learner, data.scaling, training, evaluation, checkpoint, stop)
+    run = _Stack(rows, learner, data.scaling, training, evaluation, stop)
     rhythm = Rhythm(training.updates, ("update", "updates"), POLL, training.checkpoint_every)
     loop = TrainingLoop(run, rhythm, checkpoint, run.asked)
-    if not loop.restore(device):
-        checkpoint.save(run.state())  # what a run that diverges early goes back to
+    loop.restore(device)
     draws = Draws(run.seeds, data, steps.batch, algorithm)
     update = update_stepper(learner, data, draws, training.precision)
 
@@ -114,7 +111,6 @@ class _Stack:
         scaling: Scaling | None,
         training: TrainingSettings,
         evaluation: EvaluationSettings,
-        checkpoint: Checkpoint,
         stop: Stop,
     ) -> None:
         self._rows, self._learner, self._stop, self._scaling = rows, learner, stop, scaling
@@ -126,7 +122,7 @@ class _Stack:
         self._losses: list[dict[str, Any]] = []
         device = next(iter(learner.parameters.values())).device
         self._summed = torch.zeros(len(learner.networks), len(rows), device=device)
-        self._diverged = DivergedRuns(rows, learner, checkpoint)
+        self._diverged = DivergedRuns(rows, learner)
 
     @property
     def evaluation_due(self) -> bool:
@@ -165,7 +161,7 @@ class _Stack:
         )
 
     def evaluate(self) -> bool:
-        self._diverged.put_back(self.done)
+        self._diverged.clear(self.done)
         self._scores += self._scored()
         self._summed[:, list(self._diverged.seen)] = torch.nan
         means = self._means().tolist()
@@ -175,10 +171,8 @@ class _Stack:
         return True
 
     def _scored(self) -> list[dict[Any, Any]]:
-        """Scores of the networks as they stand, one record a policy, algorithm and episode.
-
-        Episodes of runs that have diverged count no steps and have no outcome.
-        """
+        """Scores of the networks, one record a policy, algorithm and episode; of runs that have
+        diverged without steps and outcome."""
         records: list[dict[Any, Any]] = []
         parameters = {name: value.detach() for name, value in self._learner.parameters.items()}
         if self._scaling:
@@ -199,9 +193,8 @@ class _Stack:
         return records
 
     def state(self) -> dict[str, Any]:
-        """Holds finite numbers only: those that diverged are put back to good weights."""
-        if self.done:  # before the first update there is no earlier state to go back to
-            self._diverged.put_back(self.done)
+        """All that the rest of the training depends on, in finite numbers."""
+        self._diverged.clear(self.done)
         return {
             "update": self.done,
             "scores": self._scores,
@@ -248,10 +241,9 @@ def update_stepper(
     if device.type != "cuda":
         return lambda update: perform(*draws.at(update), update)
 
-    # An update is some 300 small kernels: launched one by one they cost more than they compute.
-    # Captured once as a CUDA graph and replayed, they cost one launch. The graph reads its
-    # indices and noise from fixed tensors, which each step fills. Updates of one remainder by the
-    # algorithm's period are one graph.
+    # An update is some 300 small kernels: captured as a CUDA graph they cost one launch. The graph
+    # reads its indices and noise from fixed tensors, which each step fills. Updates of one
+    # remainder by the algorithm's period are one graph.
     index, noise = draws.at(0)
     index = index.clone()
     noise = {name: each.clone() for name, each in noise.items()}
@@ -330,7 +322,7 @@ def train_stack(
         DeviceData(stored, device, torch.float32),
         steps,
         training,
-        replace(evaluation, validation=stored.validation),
+        evaluation,
         checkpoint,
         stop,
         scope,
