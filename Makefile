@@ -40,6 +40,7 @@ $(READY): requirements.lock requirements-cpu.lock pyproject.toml
 	$(if $(filter cpu,$(TORCH)),$(BIN)/uv pip install --quiet --compile-bytecode --torch-backend cpu \
 	  $$(grep -oE '^torch(vision)?==[0-9.]*' requirements.lock) --constraints $(LOCK_cpu))
 	$(BIN)/uv pip install --quiet --no-deps --no-build-isolation --editable .
+	-$(BIN)/triptych weights
 	@touch $@
 
 $(DEV): $(READY) requirements-dev.lock

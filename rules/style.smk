@@ -52,42 +52,11 @@ rule style_optimize:
         "../workflow_scripts/style/optimize.py"
 
 
-rule style_teach:
-    """Version 1 paints some of the crops in a painting's style, for Version 2 to learn from."""
-    input:
-        crops=f"{CROPS}/crops.bin",
-        index=f"{CROPS}/index.csv",
-        painting="results/style/paintings/{painting}.png",
-        backbone=found(STYLE.backbone("loss")),
-    output:
-        pictures="results/style/version1_targets/{painting}/pictures.bin",
-        index="results/style/version1_targets/{painting}/index.csv",
-    log:
-        "results/logs/style_teach/{painting}.log",
-    benchmark:
-        "results/benchmarks/style_teach/{painting}.tsv"
-    retries: RETRIES
-    conda:
-        "../envs/style.yaml"
-    resources:
-        gpu=GPU,
-    params:
-        painting="{painting}",
-        painting_size=TRAINING["painting_size"],
-        version1_targets=STYLE.config["version1_targets"],
-        device=config["device"],
-        checkpoint=made("results/checkpoints/style_teach/{painting}"),
-        code=code("style_teach"),
-    script:
-        "../workflow_scripts/style/teach.py"
-
-
 rule style_train:
     """Version 2: train a network for one painting."""
     input:
         crops=f"{CROPS}/crops.bin",
         index=f"{CROPS}/index.csv",
-        version1_targets=version1_targets,
         paintings=paintings_learnt,
         backbone=found(STYLE.backbone("loss")),
         initial=found(
@@ -118,7 +87,6 @@ rule style_train:
         pooling=TRAINING["pooling"],
         painting_size=TRAINING["painting_size"],
         losses=lambda w: STYLE.losses(w.variant),
-        version1_targets=STYLE.config["version1_targets"],
         training=TRAINING["schedule"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),
@@ -133,7 +101,6 @@ rule style_select:
         weights="results/style/networks/{painting}/{variant}/weights.safetensors",
         crops=f"{CROPS}/crops.bin",
         index=f"{CROPS}/index.csv",
-        version1_targets=version1_targets,
         paintings=paintings_learnt,
         backbone=found(STYLE.backbone("loss")),
         content=f"results/style/contents/{STYLE.config['stylised']['contents'][0]}.png",

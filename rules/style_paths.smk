@@ -25,15 +25,6 @@ def style_trained(file):
     return [f"results/style/networks/{p}/{v}/{file}" for p, v in STYLE.trained]
 
 
-def version1_targets(wildcards):
-    """Version 1's pictures in each of a network's styles, and their index, in turn; or none."""
-    return expand(
-        "results/style/version1_targets/{style}/{file}",
-        style=STYLE.styles(wildcards.painting),
-        file=["pictures.bin", "index.csv"],
-    ) * bool(STYLE.config["version1_targets"]["pictures"])
-
-
 def paintings_learnt(wildcards):
     """The paintings that a network is trained for."""
     return expand(

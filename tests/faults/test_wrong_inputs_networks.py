@@ -60,9 +60,9 @@ def backbone_saying(path: Path, text: str) -> None:
 BACKBONES = {
     "a pickle": lambda path: trap(path.parent, path.name),
     "no JSON": lambda path: backbone_saying(path, "{"),
-    "without mean": lambda path: backbone_saying(path, '{"architecture": "narrow_vgg"}'),
+    "without mean": lambda path: backbone_saying(path, '{"architecture": "vgg16"}'),
     "a mean of one": lambda path: backbone_saying(
-        path, '{"architecture": "narrow_vgg", "mean": [1], "std": [1]}'
+        path, '{"architecture": "vgg16", "mean": [1], "std": [1]}'
     ),
     "zero bytes": lambda path: path.write_bytes(b""),
 }

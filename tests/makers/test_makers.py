@@ -12,9 +12,6 @@ ROOT = Path(__file__).parents[2]
 TINY = {
     "paintings": {"size": [32, 32]},
     "experts": {"hopper-medium": {"steps": 4096}},
-    "backbones": {
-        "narrow_vgg": {"steps": 2, "batch": 4, "view": 32, "log_every": 1, "precision": "float32"}
-    },
     "small": {
         "sounds": {"each": 1, "held_out": 1, "seconds": 0.5},
         "scenes": 128,
@@ -24,10 +21,7 @@ TINY = {
         "training": {"steps": 4, "batch": 16, "warmup": 1, "log_every": 2, "checkpoint_every": 2},
     },
 }
-MADE = (
-    *("style/paintings/ink.png", "experts/hopper-medium.json", "style/narrow_vgg.safetensors"),
-    "audio/small/model.json",
-)
+MADE = (*("style/paintings/ink.png", "experts/hopper-medium.json", "audio/small/model.json"),)
 
 
 def snakemake(snakefile, folder, config, *arguments):
@@ -42,7 +36,7 @@ def test_each_maker_makes_its_files_laid_out_as_they_are_shipped(tmp_path):
     snakemake("makers/Snakefile", tmp_path, tmp_path / "tiny.yaml", *made)
     folder = tmp_path / "results/made"
     files = [path.relative_to(folder) for path in folder.rglob("*") if path.is_file()]
-    assert len(files) == 8 + 2 + 2 + 4
+    assert len(files) == 8 + 2 + 4
     for name in files:
         assert (ROOT / "resources" / name).exists(), name
     assert json.loads((folder / "experts/hopper-medium.json").read_text())["task"] == "hopper"

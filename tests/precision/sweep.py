@@ -84,7 +84,7 @@ def style_training(width: int) -> None:
     torch.manual_seed(0)
     network = TransformationNetwork(Architecture(width, "nearest", (0,), grain=3))
     losses = LossSettings(("relu3_2",), ("relu1_2", "relu4_2"), "relative", 0.3, 1.0, 0.3)
-    backbone = load_backbone(ROOT / "resources/style/narrow_vgg.safetensors", pooling="average")
+    backbone = load_backbone(ROOT / "resources/style/vgg16.safetensors", pooling="average")
     loss = PerceptualLoss(backbone, losses, [noise(3, 32, 32).sigmoid()])
     images = noise(2, 3, 32, 32).sigmoid()
     with training_precision(CPU, "bf16"):
@@ -194,7 +194,7 @@ def sweep(with_sentences: bool) -> Found:
     yield from prepared_stages()
     for width in TRAINED_WIDTHS:
         yield from found_in(f"a style update, width {width}", partial(style_training, width))
-    for architecture in ("narrow_vgg", "narrow_alexnet"):
+    for architecture in ("vgg16", "narrow_alexnet"):
         yield from found_in(f"Version 1, {architecture}", partial(closure, architecture))
     yield from found_in("PaSST", audio)
     for widths in (NARROW, PAPER):

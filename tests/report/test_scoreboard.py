@@ -118,7 +118,7 @@ def test_every_wings_numbers_come_from_its_table():
 def test_seconds_of_other_networks_are_not_compared(comparable, value, unlike):
     table = pd.DataFrame(
         {"size": 512, "column": column, "counts": "run", "value": value, "published": 5.0}
-        | {"architecture": "narrow_vgg", "device": "CPU", "comparable": comparable}
+        | {"architecture": "vgg16", "device": "CPU", "comparable": comparable}
         | {"minimum": value, "maximum": value}
         for column in ("alexnet", "vgg", "network")
     )

@@ -35,11 +35,9 @@ def random_backbone():
     weights = {
         key: torch.randn(shape, generator=generator)
         / (9 * shape[1] if len(shape) == 4 else 9) ** 0.5
-        for key, shape in ARCHITECTURES["narrow_vgg"].shapes().items()
+        for key, shape in ARCHITECTURES["vgg16"].shapes().items()
     }
-    return Backbone(
-        ARCHITECTURES["narrow_vgg"], weights, mean=(0.4,) * 3, std=(0.3,) * 3, pooling="max"
-    )
+    return Backbone(ARCHITECTURES["vgg16"], weights, mean=(0.4,) * 3, std=(0.3,) * 3, pooling="max")
 
 
 def painting():

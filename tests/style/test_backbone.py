@@ -1,21 +1,17 @@
 """Backbones against torchvision's own networks and closed forms."""
 
 import json
-import math
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 import torchvision
 from safetensors import safe_open
 from safetensors.torch import save_file
-from skimage.filters import gabor_kernel
 from torch.nn import functional
 
+from triptych.apps.pictures.catalogue import backbone_file
 from triptych.core.errors import InputError
-from triptych.style.data import backbone as library
-from triptych.style.data.architectures import ORIENTED, ORIENTED_FILTERS
 from triptych.style.data.backbone import (
     ARCHITECTURES,
     IMAGENET_MEAN,
@@ -25,8 +21,6 @@ from triptych.style.data.backbone import (
     load_backbone,
     mean_activations,
     normalised,
-    oriented,
-    oriented_filters,
     save_backbone,
 )
 
@@ -94,7 +88,7 @@ def test_every_layer_equals_torchvisions_own_network(name):
 
 
 def test_average_pooling_averages():
-    backbone = random_backbone("narrow_vgg", "average")
+    backbone = random_backbone("vgg16", "average")
     found = backbone(random_images(1, 3, 8, 10), ["relu1_2", "conv2_1"])
     quarters = functional.unfold(found["relu1_2"].transpose(0, 1), 2, stride=2).mean(1)
     pooled = quarters.view(1, 32, 4, 5)
@@ -113,7 +107,7 @@ def test_nothing_behind_the_deepest_layer_is_computed(monkeypatch):
 
 
 def test_gradients_reach_the_image_and_not_the_weights():
-    backbone = random_backbone("narrow_vgg")
+    backbone = random_backbone("vgg16")
     images = random_images(1, 3, 16, 16).requires_grad_()
     backbone(images, ["relu3_1"])["relu3_1"].sum().backward()
     assert images.grad is not None and images.grad.abs().sum() > 0
@@ -123,14 +117,14 @@ def test_gradients_reach_the_image_and_not_the_weights():
 
 @pytest.mark.parametrize("pooling", ["max", "average"])
 def test_normalised_filters_have_a_mean_of_one(pooling):
-    weights = random_backbone("narrow_vgg", pooling, torch.float64).weights
+    weights = random_backbone("vgg16", pooling, torch.float64).weights
     for key, value in weights.items():  # filters of sum zero: none of them is dead
         if key.endswith("weight"):
             value -= value.mean((1, 2, 3), keepdim=True)
         else:
             value += 0.5
     backbone = Backbone(
-        ARCHITECTURES["narrow_vgg"], weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling=pooling
+        ARCHITECTURES["vgg16"], weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling=pooling
     )
     batches = [
         random_images(2, 3, 64, 48, dtype=torch.float64),
@@ -189,60 +183,13 @@ def test_wrong_tensors_are_told_by_name_found_and_expected(tmp_path, change, mes
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("name", ["narrow_vgg", "narrow_alexnet"])
-def test_the_shipped_backbone_loads_and_no_layer_is_dead(name):
-    path = SHIPPED / f"{name}.safetensors"
+@pytest.mark.parametrize(("name", "weights"), [("vgg16", "hed"), ("narrow_alexnet", "embedded")])
+def test_a_backbone_that_every_run_has_loads_and_no_layer_is_dead(name, weights):
+    path = backbone_file(None) if weights == "hed" else SHIPPED / f"{name}.safetensors"
     backbone = load_backbone(path, pooling="average")
     assert backbone.architecture.name == name
-    assert record_of(path)["weights"] == "embedded"
+    assert record_of(path)["weights"] == weights
     images = random_images(1, 3, 96, 96)
     for mean in mean_activations(backbone, [images]).values():
         assert mean.isfinite().all()
         assert (mean > 0).double().mean() > 0.5
-
-
-def test_oriented_filters_stand_beside_a_networks_own_layers():
-    backbone, image = random_backbone("narrow_vgg", "average"), random_images(1, 3, 48, 32)
-    found = backbone(image, ["oriented2", "relu2_1", "oriented1"])
-    assert list(found) == ["oriented2", "relu2_1", "oriented1"]
-    torch.testing.assert_close(found["relu2_1"], backbone(image, ["relu2_1"])["relu2_1"])
-    alone = oriented(image, ["oriented2"], oriented_filters().float())
-    torch.testing.assert_close(found["oriented2"], alone["oriented2"])
-    with pytest.raises(InputError, match=r"no layer oriented6; it has .*relu5_1, oriented1"):
-        backbone(image, ["oriented6"])
-
-
-"""Four directions, an even and an odd filter each; the mixture itself is number 8."""
-
-
-def of(images: torch.Tensor, layer: str = "oriented1") -> torch.Tensor:
-    return oriented(images, [layer], oriented_filters().float())[layer]
-
-
-def test_odd_filters_are_scikit_images_gabor_kernels() -> None:
-    filters = oriented_filters()
-    for turn in range(4):
-        kernel = gabor_kernel(
-            1 / library.WAVELENGTH,
-            theta=math.pi * turn / 4,
-            sigma_x=library.ACROSS,
-            sigma_y=library.ALONG,
-            n_stds=4,
-        ).imag
-        middle = kernel.shape[0] // 2, kernel.shape[1] // 2
-        kernel = kernel[middle[0] - 3 : middle[0] + 4, middle[1] - 3 : middle[1] + 4]
-        own = filters[2 * turn + 1, 1].numpy()  # of green
-        cosine = (own * kernel).sum() / np.linalg.norm(own) / np.linalg.norm(kernel)
-        assert cosine == pytest.approx(1, abs=1e-12)
-
-
-def test_a_uniform_image_is_seen_by_the_plain_channels_alone() -> None:
-    image = torch.tensor([0.8, 0.3, 0.5])[:, None, None].expand(1, 3, 32, 32)
-    r, g, b = (image[0, :, 0, 0] - library.MIDDLE).tolist()
-    values = 0.299 * r + 0.587 * g + 0.114 * b, 0.5 * (r - g), 0.5 * b - 0.25 * (r + g)
-    for layer in ORIENTED:
-        mean = of(image, layer)[0].mean((1, 2))
-        signed = mean[:ORIENTED_FILTERS] - mean[ORIENTED_FILTERS:]
-        expected = torch.zeros(ORIENTED_FILTERS)
-        expected[[8, 13, 18]] = torch.tensor(values)
-        torch.testing.assert_close(signed, expected, atol=1e-6, rtol=0)

@@ -24,7 +24,7 @@ OPTIMIZE = {
     "backbone": "vgg",
 }
 BACKBONES = {
-    "vgg": {"architecture": "narrow_vgg", "weights": "embedded"},
+    "vgg": {"architecture": "vgg16", "weights": "embedded"},
     "alexnet": {"architecture": "narrow_alexnet", "weights": "/weights/mine.safetensors"},
 }
 
@@ -62,7 +62,7 @@ def test_rows_are_the_product_of_what_varies_and_a_preset_fills_in_the_rest() ->
 
 def test_a_backbone_brings_its_architecture_and_weights() -> None:
     rows = runs(backbones={"vary": {"backbone": ["vgg", "alexnet"]}})
-    assert of(rows, "architecture") == ["narrow_vgg", "narrow_alexnet"]
+    assert of(rows, "architecture") == ["vgg16", "narrow_alexnet"]
     assert of(rows, "weights") == ["embedded", "path"]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from triptych.style.data.architectures import ARCHITECTURES, ORIENTED
+from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.optimise.presets import PRESETS, preset
 
 
@@ -10,7 +10,7 @@ from triptych.style.optimise.presets import PRESETS, preset
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_preset_names_layers_that_the_architecture_has(name: str, architecture: str) -> None:
     choices = preset(name, architecture)
-    assert set(choices.layers) - set(ORIENTED) <= set(ARCHITECTURES[architecture].layer_names)
+    assert set(choices.layers) <= set(ARCHITECTURES[architecture].layer_names)
     assert len(choices.layer_weights) == len(choices.style_layers)
 
 

@@ -37,7 +37,7 @@ def photograph(height=48, width=60, seed=0):
 
 @pytest.fixture(scope="module")
 def backbone():
-    architecture = ARCHITECTURES["narrow_vgg"]
+    architecture = ARCHITECTURES["vgg16"]
     generator = torch.Generator().manual_seed(0)
     weights = {
         key: torch.randn(shape, generator=generator) * (2 / max(1, np.prod(shape[1:]))) ** 0.5

@@ -10,7 +10,7 @@ WITH_TORCH = {
     *("rl_latency", "rl_prune", "rl_train"),
     *("style_download_weights", "style_export", "style_optimize", "style_quality"),
     *("style_select", "style_stylize", "style_time", "style_train"),
-    *("style_teach", "style_video"),
+    *("style_video"),
     # They resize as everything else does, by PyTorch's bicubic.
     *("style_cut_contents", "style_prepare_content", "style_prepare_painting"),
 }

@@ -4,10 +4,10 @@ from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.style.data.images import read_image, resize
+from triptych.style.data.shards import Shards
 from triptych.style.network.perceptual import LossSettings
 from triptych.style.network.training_files import (
     read_checkpoints,
-    read_crops,
     read_loss,
     select_network,
 )
@@ -27,7 +27,7 @@ with job(snakemake):
     select_network(
         read_checkpoints(files.weights),
         loss,
-        read_crops(files.crops, files.index, files.version1_targets),
+        Shards(files.crops, files.index),
         resize(read_image(files.content), training["sheet_size"]),
         training["schedule"]["batch"],
         choose_precision(training["schedule"]["precision"], device, "training"),

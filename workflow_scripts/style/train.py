@@ -7,12 +7,13 @@ from triptych.core.device import choose_device, choose_precision
 from triptych.core.job import job
 from triptych.core.provenance import fingerprint
 from triptych.core.stopping import StopRequest, scheduler_limit
+from triptych.style.data.shards import Shards
 from triptych.style.network.learning import begun_from
 from triptych.style.network.network import Architecture
 from triptych.style.network.perceptual import LossSettings
 from triptych.style.network.training import initial_network, train
 from triptych.style.network.training_data import TrainingSettings
-from triptych.style.network.training_files import read_crops, read_loss, write_training
+from triptych.style.network.training_files import read_loss, write_training
 
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output
@@ -35,7 +36,7 @@ with job(snakemake):
         if initial
         else initial_network(architecture, params.training["seed"]),
         loss,
-        read_crops(files.crops, files.index, files.version1_targets),
+        Shards(files.crops, files.index),
         TrainingSettings(**training),
         device,
         Checkpoint(params.checkpoint, fingerprint(given, files)),
@@ -47,8 +48,8 @@ with job(snakemake):
         {
             name: given[name]
             for name in (
-                *("painting", "variant", "styles", "origin", "losses", "version1_targets"),
-                *("training", "painting_size"),
+                *("painting", "variant", "styles", "origin", "losses", "training"),
+                *("painting_size",),
             )
         },
         weights=output.weights,

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import compare, doctor, init, plan, policy, verify
+from triptych.apps import compare, doctor, init, plan, policy, verify, weights
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError
@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.set_defaults(paint=_paint, picture=_picture)
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for app in (pictures, sounds, policy, init, plan, verify, compare, doctor):
+    for app in (pictures, sounds, policy, init, weights, plan, verify, compare, doctor):
         app.add_commands(commands)
     return parser
 

@@ -14,13 +14,13 @@ from triptych.style.data.images import read_image, write_image
 from triptych.style.optimise.presets import preset
 
 
-def sizes(painting: tuple[int, int] = (300, 400), network: str = "narrow_vgg") -> Needs:
+def sizes(painting: tuple[int, int] = (300, 400), network: str = "vgg16") -> Needs:
     return Needs(ARCHITECTURES[network], preset("tuned", network), painting)
 
 
 def test_a_telephones_photograph_fits_into_4_gb():
     """In tiles, beside the libraries' half a gigabyte."""
-    for network in ("narrow_vgg", "vgg19"):
+    for network in ("vgg16", "vgg19"):
         needs = sizes(network=network)
         assert needs.bytes((2480, 4032), (2480, 4032), Way(None, 10)) > 16e9
         plan = needs.plan((2480, 4032), 3.5e9, enlarge=False)
@@ -37,12 +37,10 @@ def test_the_fastest_way_that_fits_is_taken():
     histories = [way.history for way in ways]
     assert histories == sorted(histories) and 2 <= histories[0] < 4 <= histories[1] < 10
     assert histories[2:] == [10, 10, 10]
-    long = Needs(ARCHITECTURES["narrow_vgg"], preset("authors", "narrow_vgg"), (300, 400))
+    long = Needs(ARCHITECTURES["vgg16"], preset("authors", "vgg16"), (300, 400))
     assert long.plan(size, 1e11, enlarge=False).way == Way(None, 100)
     assert long.plan(size, 8e9, enlarge=False).way.history == 10
-    adam = Needs(
-        ARCHITECTURES["narrow_vgg"], preset("tuned", "narrow_vgg", optimizer="adam"), (300, 400)
-    )
+    adam = Needs(ARCHITECTURES["vgg16"], preset("tuned", "vgg16", optimizer="adam"), (300, 400))
     assert adam.plan(size, 2.6e9, enlarge=False).way.side
 
 
@@ -73,7 +71,7 @@ def test_where_nothing_fits_it_is_refused_whatever_was_asked_for(size):
         sizes().plan(size, 1e6, enlarge=True)
 
 
-@pytest.mark.parametrize("name", ["narrow_vgg", "narrow_alexnet", "vgg19"])
+@pytest.mark.parametrize("name", ["vgg16", "narrow_alexnet"])
 def test_the_smallest_side_is_the_one_of_which_the_network_still_makes_something(name):
     choices = preset("tuned", name)
     with torch.device("meta"):

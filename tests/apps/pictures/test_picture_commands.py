@@ -131,7 +131,7 @@ def test_a_video_keeps_its_frames_and_size(here):
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
     write_image("in/dot.png", torch.rand(3, 1, 1))
     write_image("in/line.png", torch.rand(3, 500, 3))
-    backbone = str(Path(__file__).parents[3] / "resources/style/narrow_vgg.safetensors")
+    backbone = str(Path(__file__).parents[3] / "resources/style/vgg16.safetensors")
     command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
     command += ["--backbone", backbone]
     assert main([*command, "--style", "swirls"]) == 2

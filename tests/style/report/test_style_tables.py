@@ -25,7 +25,7 @@ from triptych.style.report.tables_beyond import (
 
 PUBLISHED = Path(__file__).parents[3] / "resources" / "published"
 PAPER = {"alexnet": "alexnet", "vgg": "vgg19"}
-NARROW = {"alexnet": "narrow_alexnet", "vgg": "narrow_vgg"}
+NARROW = {"alexnet": "narrow_alexnet", "vgg": "vgg16"}
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from triptych.apps.weights import tell_of_missing
 from triptych.core.errors import InputError
 
 SNAKEFILE = '''\
@@ -86,6 +87,7 @@ def begin(folder: Path) -> list[str]:
 def _init(options: argparse.Namespace) -> int:
     written = begin(options.folder)
     print(f"Written in {options.folder}: {', '.join(written)}")
+    tell_of_missing()
     print("Edit config.yaml, or leave it as it is: then the demo is run by")
     print(f"  triptych demo {options.folder}")
     return 0

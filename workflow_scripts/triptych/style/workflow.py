@@ -106,6 +106,7 @@ class Workflow:
         return {
             "embedded": f"resources/style/{backbone['architecture']}.safetensors",
             "imagenet": f"results/style/weights/{backbone['architecture']}.safetensors",
+            "hed": f"results/style/weights/hed/{backbone['architecture']}.safetensors",
         }.get(weights, weights)
 
     def sources(self, catalogue: str, *kinds: str) -> list[str]:
@@ -117,6 +118,12 @@ class Workflow:
         """A wildcard's pattern for all other entries, which are read from a file."""
         apart = self.sources(catalogue, *kinds)
         return "|".join(name for name in self.config[catalogue] if name not in apart) or "none"
+
+    @property
+    def package(self) -> dict[str, Any]:
+        """The package of the registry that carries a VGG-16, by version and SHA-256."""
+        package: dict[str, Any] = self._sources["packages"]["files"]["vgg16"]
+        return package
 
     @property
     def coco(self) -> dict[str, Any]:

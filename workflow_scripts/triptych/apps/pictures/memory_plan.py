@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from triptych.core.errors import InputError
-from triptych.style.data.architectures import ORIENTED, Architecture, Convolution
+from triptych.style.data.architectures import Architecture, Convolution
 from triptych.style.data.images import shape_along
 from triptych.style.network.memory import readable
 from triptych.style.optimise.memory import network_bytes, state_bytes
@@ -149,8 +149,7 @@ class Needs:
 
 def smallest_side(architecture: Architecture, choices: Choices) -> int:
     """Pixels that a side must have so that every layer which is read has a position."""
-    halvings = [level for level, name in enumerate(ORIENTED) if name in choices.layers]
-    side = 2 ** max(halvings, default=0)
+    side = 1
     while _positions(architecture, choices, side) < 1:
         side += 1
     return side
@@ -158,7 +157,7 @@ def smallest_side(architecture: Architecture, choices: Choices) -> int:
 
 def _positions(architecture: Architecture, choices: Choices, side: int) -> int:
     """Positions along a side of the deepest layer that is read; less than 1 is none."""
-    left = set(choices.layers) - set(ORIENTED)
+    left = set(choices.layers)
     for layer in architecture.layers:
         padding = layer.padding if isinstance(layer, Convolution) else 0
         side = (side + 2 * padding - layer.kernel) // layer.stride + 1

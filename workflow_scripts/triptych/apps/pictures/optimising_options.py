@@ -8,8 +8,11 @@ from typing import Any, get_args
 from triptych.core.errors import InputError, positive
 from triptych.style.optimise.presets import OPTIMIZERS, Initialisation
 
-SCALES = (16.0, 4.0, 1.0)
-"""Factors of the content's weight, coarse to fine; docs/style-presets.md says what was tried."""
+SCALES = (4.0, 2.0, 1.0)
+EVALUATIONS = [80, 80, 60]
+"""Factors of the content's weight and evaluations, coarse to fine."""
+STROKES = 1.5
+"""The painting's size against the photograph's: at the photograph's own it is moire and speckle."""
 
 CHOICES = {
     "content_weight": "content_weight",

@@ -12,11 +12,12 @@ from torch import Tensor
 
 from triptych.apps.pictures.catalogue import backbone_file
 from triptych.apps.pictures.memory_plan import FIXED, MemoryPlan, Needs, Size, told
-from triptych.apps.pictures.optimising_options import SCALES, changes
+from triptych.apps.pictures.optimising_options import EVALUATIONS, SCALES, STROKES, changes
 from triptych.apps.pictures.paintings import coloured, paintings
 from triptych.apps.pictures.stylizer import Photograph, Stylizer
 from triptych.apps.pictures.unfinished import Preview, Unfinished, digest
 from triptych.apps.pictures.work_list import Item
+from triptych.core.device import choose_precision
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.memory import return_freed_memory
@@ -27,6 +28,7 @@ from triptych.style import optimise
 from triptych.style.data import enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
+from triptych.style.data.colours import by_lightness
 from triptych.style.data.enlarging import enlarged
 from triptych.style.data.images import resize_to
 from triptych.style.data.photographs import embedded_photographs
@@ -51,12 +53,20 @@ class OptimisingStylizer(Stylizer):
         limit = parse_bytes(options.memory) if options.memory else None
         self.batch = options.batch
         self.style = paintings(options)
-        self.scales = scales(options.scales or SCALES, options.evaluations)
-        self.stroke = options.style_scale
+        default = EVALUATIONS if options.scales is None else EVALUATIONS[:1]
+        self.scales = scales(options.scales or SCALES, options.evaluations or default)
+        self.stroke = options.style_scale or STROKES
         path = backbone_file(options.backbone)
         architecture = load_backbone(path, pooling="average").architecture
         # A photograph keeps its shape, whatever the preset made of the paper's squares.
-        self.choices = preset(options.preset, architecture.name, aspect="kept", **changes(options))
+        precision = choose_precision("auto", self.device, "unscaled")
+        self.choices = preset(
+            options.preset,
+            architecture.name,
+            aspect="kept",
+            precision=precision,
+            **changes(options),
+        )
         self.sizes = Needs(architecture, self.choices, _longest(self.style), self.stroke)
         for each in self.style:
             self.sizes.check(_size(each.image), f"{options.style}: a painting")
@@ -139,17 +149,20 @@ class OptimisingStylizer(Stylizer):
         )
 
     def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
-        small = resize_to(images, *plan.size)
+        small = begun = resize_to(images, *plan.size)
         style = [each.to(self.device) for each in self.style]
         styles = [style] * len(images)  # one object, which is measured once
         if self.options.keep_colours == "moments":
             styles = [coloured(style, image) for image in images]
+        elif self.options.preset == "tuned":  # else dark parts keep the photograph's colours
+            main = max(style, key=lambda each: each.weight).image
+            begun = torch.stack([by_lightness(image, main) for image in small])
         through = self._through(plan.size)
         steps = [f"{each.evaluations} at {told(each.shape(*plan.size))}" for each in through]
         several = f" and {len(images) - 1} more of its size" if len(images) > 1 else ""
         print(f"{self._source}{several}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
         run = CoarseToFine(
-            small,
+            begun,
             styles,
             self.backbone,
             replace(self.choices, history=plan.way.history),
@@ -158,7 +171,7 @@ class OptimisingStylizer(Stylizer):
             side=plan.way.side,
             seeds=[self.options.seed or 0] * len(images),
         )
-        self._run(run, small, plan)
+        self._run(run, begun, plan)
         for reason in run.reasons:
             print(f"{self._source}: stopped {reason}", file=sys.stderr)
         return run.images if small is images else enlarged(run.images, small, images)

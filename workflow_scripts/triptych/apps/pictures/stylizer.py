@@ -146,7 +146,9 @@ class NetworkStylizer(Stylizer):
         self.network = network.to(self.device)
         self.prepared: PreparedNetwork | None = None
         self.limit = None if limit is None else limit - resident_memory()
-        self.shorter = max(1, round(record.get("painting_size", PAINTING) / options.style_scale))
+        self.shorter = max(
+            1, round(record.get("painting_size", PAINTING) / (options.style_scale or 1.0))
+        )
         self.told: set[tuple[int, int]] = set()
         print(sentence, file=sys.stderr)
 
@@ -160,7 +162,7 @@ class NetworkStylizer(Stylizer):
             self.told.add((height, width))
             print(
                 f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]}, for "
-                f"strokes of --style-scale {self.options.style_scale:g}, and enlarged with the "
+                f"strokes of --style-scale {self.scale:g}, and enlarged with the "
                 "photograph's detail",
                 file=sys.stderr,
             )

@@ -1,4 +1,4 @@
-"""The convolutional parts of VGG and AlexNet, and of two narrow networks of the same shapes.
+"""The convolutional parts of VGG and AlexNet, and of a narrow network of AlexNet's shape.
 
 The layers bear the names of Simonyan and Zisserman's VGG: "conv3_2" is the second convolution of
 stage 3 before its ReLU, "relu3_2" the same after it. AlexNet's are "conv1" to "conv5".
@@ -6,18 +6,6 @@ stage 3 before its ReLU, "relu3_2" the same after it. AlexNet's are "conv1" to "
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-ORIENTED = tuple(f"oriented{level}" for level in range(1, 6))
-"""Layers that every backbone has beside its own: filters on the image halved 0 to 4 times."""
-
-ORIENTED_SIDE = 7
-"""The side of such a filter, in pixels of its level."""
-
-ORIENTED_COLOURS = ((4, (0.299, 0.587, 0.114)), (2, (0.5, -0.5, 0.0)), (2, (-0.25, -0.25, 0.5)))
-"""In how many directions each mixture of R, G and B is looked at: lightness, two differences."""
-
-ORIENTED_FILTERS = sum(2 * directions + 1 for directions, _ in ORIENTED_COLOURS)
-"""An even and an odd one a direction, and the mixture itself; a layer has both signs of each."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +96,6 @@ ARCHITECTURES = {
         _vgg("vgg16", (64, 128, 256, 512, 512), (2, 2, 3, 3, 3)),
         _vgg("vgg19", (64, 128, 256, 512, 512), (2, 2, 4, 4, 4)),
         _alexnet("alexnet", (64, 192, 384, 256, 256)),
-        _vgg("narrow_vgg", (32, 64, 96, 128, 160), (2, 2, 2, 2, 1)),
         _alexnet("narrow_alexnet", (32, 96, 128, 96, 96)),
     )
 }

@@ -1,6 +1,5 @@
 """Convolutional networks whose activations style and content are measured on."""
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -12,9 +11,6 @@ from torch.nn import functional
 from triptych.core.errors import InputError
 from triptych.style.data.architectures import (
     ARCHITECTURES,
-    ORIENTED,
-    ORIENTED_COLOURS,
-    ORIENTED_SIDE,
     Architecture,
     Convolution,
     Pooling,
@@ -40,7 +36,6 @@ class Backbone(torch.nn.Module):
 
     _mean: Tensor
     _std: Tensor
-    _oriented: Tensor
 
     def __init__(
         self,
@@ -60,7 +55,6 @@ class Backbone(torch.nn.Module):
         dtype = next(iter(weights.values())).dtype
         self.register_buffer("_mean", torch.tensor(mean, dtype=dtype).view(3, 1, 1))
         self.register_buffer("_std", torch.tensor(std, dtype=dtype).view(3, 1, 1))
-        self.register_buffer("_oriented", oriented_filters().to(dtype))
         for key in architecture.shapes():
             weight = weights[key].detach()
             layout = torch.channels_last if weight.ndim == 4 else torch.contiguous_format
@@ -75,21 +69,19 @@ class Backbone(torch.nn.Module):
     def forward(self, images: Tensor, layers: Sequence[str]) -> dict[str, Tensor]:
         """Activations [N, C, H', W'] of `layers`, by name, of images [N, 3, H, W] in [0, 1].
 
-        Computes as far as the deepest of them. The layers of ORIENTED, which look at the image
-        itself, may be asked of every network. Raises InputError for a name that there isn't.
+        Computes as far as the deepest of them. Raises InputError for a name that there isn't.
         """
-        wanted = set(layers) - set(ORIENTED)
+        wanted = set(layers)
         if unknown := wanted - set(self.architecture.layer_names):
             raise InputError(
                 f"{self.architecture.name} has no layer {', '.join(sorted(unknown))}; "
-                f"it has {', '.join((*self.architecture.layer_names, *ORIENTED))}"
+                f"it has {', '.join(self.architecture.layer_names)}"
             )
-        beside = [name for name in layers if name in ORIENTED]
-        found = oriented(images, beside, self._oriented) if beside else {}
+        found: dict[str, Tensor] = {}
         for name, activation in self._walk(images) if wanted else ():
             if name in wanted:
                 found[name] = activation
-            if len(found) == len(set(layers)):
+            if len(found) == len(wanted):
                 break
         return {name: found[name] for name in layers}
 
@@ -233,64 +225,3 @@ def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], whe
     for key, shape in expected.items():
         if found[key] != shape:
             raise InputError(f"{where}: {key} has shape {found[key]}; expected {shape}. {advice}")
-
-
-WAVELENGTH, ACROSS, ALONG = 4.5, 1.2, 1.8
-"""A Gabor filter's wave and the standard deviations of its window, in pixels."""
-
-GAIN = 3.0
-"""The filters' weight against the plain channels."""
-
-MIDDLE = 0.45
-"""What a photograph's pixels are about, in [0, 1]."""
-
-
-def oriented(images: Tensor, layers: Sequence[str], filters: Tensor) -> dict[str, Tensor]:
-    """Activations [N, C, H', W'] of `layers` (of ORIENTED), of images [N, 3, H, W] in [0, 1].
-
-    Statistics of strokes that nobody learned. Level k halves the image k-1 times by means of 2 x 2
-    pixels. There, pairs of an even and an odd Gabor filter look at lightness in four directions and
-    at two colour differences in two, and three more channels are those values themselves. Both
-    signs of each pass a ReLU, so that light on dark isn't dark on light. After Portilla and
-    Simoncelli 2000; why they stand beside the networks' own layers: docs/backbone.md.
-
-    C is 2 * ORIENTED_FILTERS; H' and W' are halves of H and W, rounded down, for each level, so
-    that the fifth needs sides of 16 pixels. `filters` are `oriented_filters`.
-    """
-    found, level = {}, images
-    for name in ORIENTED[: 1 + max(ORIENTED.index(layer) for layer in layers)]:
-        if name != ORIENTED[0]:
-            level = functional.avg_pool2d(level, 2)
-        if name in layers:
-            padded = functional.pad(level - MIDDLE, (ORIENTED_SIDE // 2,) * 4, mode="replicate")
-            responses = functional.conv2d(padded, filters)
-            found[name] = functional.relu(torch.cat([responses, -responses], 1))
-    return {name: found[name] for name in layers}
-
-
-def oriented_filters() -> Tensor:
-    """Gabor pairs of each mixture, then the mixture itself: float64 [ORIENTED_FILTERS, 3, 7, 7]."""
-    middle = ORIENTED_SIDE // 2
-    along = torch.arange(-middle, middle + 1, dtype=torch.float64)
-    y, x = torch.meshgrid(along, along, indexing="ij")
-    point = torch.zeros(ORIENTED_SIDE, ORIENTED_SIDE, dtype=torch.float64)
-    point[middle, middle] = 1 / GAIN
-    rows = []
-    for count, mixture in ORIENTED_COLOURS:
-        pairs = [_pair(x, y, math.pi * turn / count) for turn in range(count)]
-        planes = [*(plane for pair in pairs for plane in pair), point]
-        colours = torch.tensor(mixture, dtype=torch.float64)[:, None, None]
-        rows += [GAIN * plane * colours for plane in planes]
-    return torch.stack(rows)
-
-
-def _pair(x: Tensor, y: Tensor, angle: float) -> tuple[Tensor, Tensor]:
-    """An even and an odd Gabor filter of norm one and mean zero, whose wave runs along `angle`."""
-    across = x * math.cos(angle) + y * math.sin(angle)
-    along = y * math.cos(angle) - x * math.sin(angle)
-    window = torch.exp(-(across**2) / (2 * ACROSS**2) - along**2 / (2 * ALONG**2))
-    phase = 2 * math.pi * across / WAVELENGTH
-    even = window * torch.cos(phase)
-    even = even - window * even.sum() / window.sum()
-    odd = window * torch.sin(phase)
-    return even / even.norm(), odd / odd.norm()

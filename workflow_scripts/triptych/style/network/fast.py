@@ -24,6 +24,7 @@ from triptych.style.network.network import (
     InstanceNorm,
     NearestConvolution,
     Palette,
+    PixelConvolution,
     ReflectedConvolution,
     TransformationNetwork,
     TransposedConvolution,
@@ -213,19 +214,12 @@ class PreparedNetwork:
         self.precision, self.dtype, self.statistics = precision, dtype, at_least_float32(dtype)
         self.architecture = network.architecture
         self.device = next(network.parameters()).device
-        self.entry = [
-            _reflected(network.conv1, network.in1, dtype),
-            _reflected(network.conv2, network.in2, dtype),
-            _reflected(network.conv3, network.in3, dtype),
-        ]
+        self.entry = [_reflected(convolution, norm, dtype) for convolution, norm in network.entry]
         self.blocks = [
             [_stage(convolution, norm, dtype) for convolution, norm in block.branch]
             for block in network.blocks
         ]
-        self.exit = [
-            _doubled(network.deconv1, network.in4, dtype),
-            _doubled(network.deconv2, network.in5, dtype),
-        ]
+        self.exit = [_stage(convolution, norm, dtype) for convolution, norm in network.exit]
         self.last = _last(network.deconv3, network.palette, dtype)
         self._with_grain = network.with_grain
         self._offset = None if network.palette is None else network.palette.offset
@@ -289,8 +283,8 @@ def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dt
         norm=Norm.of(norm, dtype),
         border="reflect",
         before=margin,
-        # Sizes are even, so that a stride of 2 never reaches the far border.
-        after=margin if stride == 1 else 0,
+        # Sizes are even, so that a stride of 2 never reaches the last of the far border.
+        after=margin + 1 - stride,
         stride=(stride, stride),
         down=stride,
     )
@@ -332,19 +326,32 @@ def _doubled(
     )
 
 
-def _last(module: ReflectedConvolution, palette: Palette | None, dtype: torch.dtype) -> Stage:
+def _last(
+    module: ReflectedConvolution | PixelConvolution, palette: Palette | None, dtype: torch.dtype
+) -> Stage:
     """The last convolution, as one with a stride that makes several pixels of a row at once.
 
     With what follows it multiplied in: the palette (not its mean), or the division by 255.
     """
     assert module.conv2d.bias is not None
     weight, bias = module.conv2d.weight.detach().double(), module.conv2d.bias.detach().double()
-    if palette is None:
-        weight, bias = weight / FULL, bias / FULL
-    else:
+    pixels = len(bias) // 3
+    matrix = torch.eye(3, dtype=torch.float64, device=weight.device) / FULL
+    if palette is not None:
         matrix = palette.matrix.double()
-        weight = torch.einsum("oc,cikl->oikl", matrix, weight)
-        bias = matrix @ bias
+    weight = torch.einsum("oc,cpikl->poikl", matrix, weight.unflatten(0, (3, pixels))).flatten(0, 1)
+    bias = torch.einsum("oc,cp->po", matrix, bias.view(3, pixels)).flatten()
+    if isinstance(module, PixelConvolution):
+        return Stage(
+            weight=_laid_out(weight, dtype),
+            bias=bias.to(dtype),
+            norm=None,
+            border="reflect",
+            before=module.margin,
+            after=module.margin,
+            block=(2, 2),
+            up=2,
+        )
     outputs, inputs, side, _ = weight.shape
     spare = 1 if dtype == torch.bfloat16 and inputs in WRONG_ON_AMX else 0
     wide = weight.new_zeros(NEIGHBOURS, outputs, inputs, side, side + NEIGHBOURS - 1 + spare)

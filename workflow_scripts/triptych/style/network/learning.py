@@ -5,7 +5,7 @@ for another one, whose scales and shifts of the norms are then few numbers, lear
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,38 +17,19 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.errors import InputError
 from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import Stop
-from triptych.style.data.backbone import Backbone, load_backbone
+from triptych.style.data.backbone import load_backbone
 from triptych.style.data.images import resize
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import load_network, save_network, styles_of
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import train
-from triptych.style.network.training_data import Crops, TargetCrops, TrainingSettings
-from triptych.style.network.version1_targets import TargetSettings, chosen_crops, paint_targets
+from triptych.style.network.training_data import Crops, TrainingSettings
 
 BATCH, SIZE = 4, 128
 """Crops of an update, and their side in pixels."""
 
-PICTURES = 24
-"""Crops that Version 1 paints first, for a network that learnt from such pictures."""
-
 LEARNING_RATE = 0.02
 """For scales and shifts near one and zero, which take larger steps than convolutions."""
-
-
-class Painted:
-    """Pictures in memory (`training_data.Pictures`), none held out."""
-
-    validation = range(0)
-
-    def __init__(self, images: Tensor, numbers: Sequence[int]) -> None:
-        """images: uint8 [N, 3, S, S];  numbers: of the crops that they are of"""
-        self.training, self.sources = range(len(images)), [str(number) for number in numbers]
-        self._images = images
-
-    def batch(self, indices: Iterable[int]) -> Tensor:
-        """uint8 [n, 3, S, S] of the pictures with these numbers."""
-        return self._images[list(indices)]
 
 
 def learn_style(
@@ -69,24 +50,16 @@ def learn_style(
 
     painting: [3, H, W] in [0, 1];  crops: of SIZE pixels at least;  backbone: of the loss, whose
     settings are those that the network was trained with;  checkpoint: a folder
-    It begins in the middle of the network's styles. Where these learnt from Version 1, PICTURES of
-    the painting are painted first. Raises InputError for a file of one style, `Stopped` after
-    saving when `stop` asks.
+    It begins in the middle of the network's styles. Raises InputError for a file of one style,
+    `Stopped` after saving when `stop` asks.
     """
     begun, record = _middle(network)
     own = begun.of_styles()
     for parameter, value in begun.named_parameters():
         value.requires_grad_(parameter in own)
     settings = LossSettings.from_table(record["losses"])
-    judge = load_backbone(backbone, pooling="average").to(device)
+    judge = load_backbone(backbone, pooling="max").to(device)
     painting = resize(painting, record["painting_size"]).to(device)
-    # The file of the shipped network, which is older, says "lessons".
-    taught = record.get("version1_targets") or record.get("lessons") or {}
-    if taught.get("pictures"):
-        given = {"pictures": PICTURES, "validation": 0, "precision": precision}
-        taught = {key: value for key, value in taught.items() if key != "held_out"}
-        targets = TargetSettings(**{**taught, **given})
-        crops = _painted(crops, painting, judge, targets, device, checkpoint / "targets", stop)
     schedule = TrainingSettings(
         batches=batches,
         batch=BATCH,
@@ -117,26 +90,6 @@ def learn_style(
     origin = f"learnt by the norms of {network.name}"
     own_record = {"painting": name, "variant": "learned", "styles": [name], "batches": batches}
     save_network(to, begun, {**record, **own_record, "origin": origin, "training": vars(schedule)})
-
-
-def _painted(
-    crops: Crops,
-    painting: Tensor,
-    backbone: Backbone,
-    settings: TargetSettings,
-    device: torch.device,
-    checkpoint: Path,
-    stop: Stop,
-) -> TargetCrops:
-    """TargetCrops on some of the crops, painted now."""
-    numbers = chosen_crops(crops, "", settings)
-    photographs, size = crops.batch(numbers), min(painting.shape[-2:])
-    known = [_digest(each) for each in (photographs, painting)]
-    made_from = parameters_digest({"from": known, "settings": vars(settings)})
-    pictures = paint_targets(
-        photographs, painting, size, backbone, settings, device, checkpoint, made_from, stop
-    )
-    return TargetCrops(crops, [Painted(pictures, numbers)])
 
 
 def begun_from(

@@ -121,18 +121,20 @@ class _Run:
 
     def stylise(self, image: Tensor) -> Tensor:
         network, tile = self.network, self.tile
-        first, second, third = network.entry
+        *first, second, third = network.entry
         x: Source = _Pixels(image, network)
-        x = Recomputed(x, first, self._measured(x, first, tile))
+        for stage in first:
+            x = Recomputed(x, stage, self._measured(x, stage, tile))
         x = self._stored(x, second, tile // 2)
         wide = self._stored(x, third, tile // STRIDE)
         del x  # each layer's memory is given back before the next is taken
         wide = self._residual(wide)
         x = self._stored(wide, network.exit[0], tile // 2)
         del wide
-        x = Recomputed(x, network.exit[1], self._measured(x, network.exit[1], tile))
+        for stage in network.exit[1:]:
+            x = Recomputed(x, stage, self._measured(x, stage, tile))
         result = torch.empty(image.shape[1:], dtype=network.statistics, device=image.device)
-        for box in _boxes(x.height, x.width, tile):
+        for box in _boxes(*_size(x, network.last), tile):
             raw = _convolved(x, network.last, box)
             _view(result[None], box)[:] = network.leave(raw)
         return result

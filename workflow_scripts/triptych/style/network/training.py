@@ -29,7 +29,6 @@ from triptych.style.network.perceptual import TERMS, Disturbance, PerceptualLoss
 from triptych.style.network.training_data import (
     Crops,
     Prefetched,
-    TargetCrops,
     TrainingSettings,
     batch_styles,
     learning_rate,
@@ -93,9 +92,8 @@ def train(
         )
     if device.type == "cpu":
         keep_freed_memory()
-    pairs = len(crops.training) if isinstance(crops, TargetCrops) else 0
     folder = Path(checkpoint.path).parent / "kept"
-    run = TrainingRun(network, loss, settings, device, folder, pairs)
+    run = TrainingRun(network, loss, settings, device, folder)
     advice = (
         "Lower style.training.schedule.learning_rate first, then the style weight, or train in "
         "bf16 or float32."
@@ -125,10 +123,8 @@ class TrainingRun:
         settings: TrainingSettings,
         device: torch.device,
         folder: Path,
-        pairs: int = 0,
     ) -> None:
-        """pairs: how many pairs (`TargetCrops`) the batches are drawn from; 0 for crops alone."""
-        self._loss, self._settings, self._pairs = loss, settings, pairs
+        self._loss, self._settings = loss, settings
         self._device, self._folder = device, folder
         self._network = network.to(device)
         if device.type == "cuda":  # what its tensor cores read without a copy
@@ -159,10 +155,10 @@ class TrainingRun:
             self._network.palette.take([painting.cpu() for painting in self._loss.paintings])
 
     def step(self, crops: Tensor) -> None:
-        """Update the weights once on uint8 images [N, 3, S, S], or pairs [N, 6, S, S]."""
+        """Update the weights once on uint8 images [N, 3, S, S]."""
         images = crops.to(self._device).float() / 255
-        self._images = images[:, :3]
-        styles = batch_styles(len(self._loss.paintings), self._settings, self.done, self._pairs)
+        self._images = images
+        styles = batch_styles(len(self._loss.paintings), self._settings, self.done)
         self._styles = styles if styles is None else styles.to(self._device)
         for group in self._adam.param_groups:
             group["lr"] = learning_rate(self.done, self._settings) * group["times"]
@@ -175,6 +171,10 @@ class TrainingRun:
         values = self._portion.run(
             lambda size: self._gradients(images, self._styles, corners, disturbance, size)
         )
+        if self._settings.gradient_norm:
+            self._scaler.unscale_(self._adam)
+            weights = self._network.parameters()
+            torch.nn.utils.clip_grad_norm_(weights, self._settings.gradient_norm)
         self._scaler.step(self._adam)
         self._scaler.update()
         self._summed += values
@@ -193,14 +193,14 @@ class TrainingRun:
         values = torch.zeros(len(TERMS), device=self._device)
         for first in range(0, len(images), size):
             part = slice(first, first + size)
-            seen, contents = images[part, :3], images[part, -3:]
+            seen = images[part]
             own = None if styles is None else styles[part]
             with training_precision(self._device, self._settings.precision):
                 of_styles = self._network if own is None else self._network.of_each(own)
                 # Of a film's frames, too, the grain stays while what they show moves.
                 network = partial(of_styles, corners=corners[part])
                 stylised = network(seen)
-                terms = self._loss.terms(contents, stylised, own)
+                terms = self._loss.terms(seen, stylised, own)
                 if disturbance is not None:
                     moved = disturbance.of(part)
                     terms["temporal"] = self._loss.temporal(network, seen, stylised, moved)

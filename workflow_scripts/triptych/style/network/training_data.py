@@ -2,7 +2,7 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -20,56 +20,13 @@ WARM_UP = 0.25
 
 
 class Crops(Protocol):
-    """Photographs of one size, such as `triptych.style.data.shards.Shards`.
-
-    Or photographs each with the picture that a style makes of it (`TargetCrops`): then an
-    image has six channels, and number n is of style n % styles.
-    """
+    """Photographs of one size, such as `triptych.style.data.shards.Shards`."""
 
     training: range
     validation: range
 
     def batch(self, indices: Iterable[int]) -> Tensor:
-        """uint8 [n, 3 or 6, S, S]"""
-
-
-class Pictures(Crops, Protocol):
-    """Pictures of one style, and the numbers of the crops that they are of."""
-
-    sources: list[str]
-
-
-class TargetCrops:
-    """`Crops` whose batches are [n, 6, S, S]: a photograph's channels, then those of its picture.
-
-    Pair number n is of style n % styles; those held out come last.
-    """
-
-    def __init__(self, crops: Crops, pictures: Sequence[Pictures]) -> None:
-        """crops: the photographs;  pictures: of each style, as many of all.
-
-        Raises InputError where their numbers differ.
-        """
-        counts = {(len(each.training), len(each.validation)) for each in pictures}
-        if len(counts) != 1:
-            raise InputError(
-                f"the paintings have {sorted(counts)} pictures to learn from; expected as many of "
-                "each: make them anew"
-            )
-        ((training, validation),) = counts
-        self._crops, self._pictures, self.styles = crops, pictures, len(pictures)
-        self.training = range(training * self.styles)
-        self.validation = range(len(self.training), (training + validation) * self.styles)
-
-    def batch(self, indices: Iterable[int]) -> Tensor:
-        """uint8 [n, 6, S, S] of the pairs with these numbers, in this order."""
-        pairs = []
-        for index in indices:
-            number, style = divmod(int(index), self.styles)
-            pictures = self._pictures[style]
-            photograph = self._crops.batch([int(pictures.sources[number])])
-            pairs.append(torch.cat([photograph, pictures.batch([number])], 1))
-        return torch.cat(pairs)
+        """uint8 [n, 3, S, S]"""
 
 
 @dataclass(frozen=True)
@@ -78,6 +35,7 @@ class TrainingSettings:
 
     `schedule`: "constant" is the paper's and its models'; "one_cycle" rises to `learning_rate`
     in the first quarter and falls to nothing, both along a cosine, which suits short trainings.
+    `gradient_norm`: a longer gradient of all weights is shortened to this; 0 for any length.
     """
 
     batches: int
@@ -90,6 +48,7 @@ class TrainingSettings:
     log_every: int
     precision: str
     seed: int
+    gradient_norm: float = 0.0
 
 
 class Prefetched:
@@ -114,7 +73,7 @@ class Prefetched:
 
 
 def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
-    """Batch number `number` (from 0), uint8 [batch, 3 or 6, size, size]: cut, flipped at random."""
+    """Batch number `number` (from 0), uint8 [batch, 3, size, size]: cut, flipped at random."""
     chosen = batch_indices(len(crops.training), settings.batch, settings.seed, number)
     images = crops.batch(crops.training[index] for index in chosen)
     generator = keyed_generator(CPU, "crops", settings.seed, number)
@@ -135,18 +94,10 @@ def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
     )
 
 
-def batch_styles(
-    styles: int, settings: TrainingSettings, number: int, pairs: int = 0
-) -> Tensor | None:
-    """The style that each image of a batch is drawn for, [batch]; None where there is one.
-
-    pairs: how many there are of a photograph and its picture, each of a style of its own; 0: none
-    """
+def batch_styles(styles: int, settings: TrainingSettings, number: int) -> Tensor | None:
+    """The style that each image of a batch is drawn for, [batch]; None where there is one."""
     if styles == 1:
         return None
-    if pairs:
-        numbers = batch_indices(pairs, settings.batch, settings.seed, number)
-        return torch.tensor(numbers) % styles
     generator = keyed_generator(CPU, "styles", settings.seed, number)
     return torch.randint(styles, (settings.batch,), generator=generator)
 

@@ -21,13 +21,12 @@ from triptych.core.oom_retry import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import PoolingKind, load_backbone
 from triptych.style.data.images import read_image, resize
-from triptych.style.data.shards import Shards
 from triptych.style.data.tensor_files import read_tensors, write_tensors
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import save_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import ADVICE, Trained
-from triptych.style.network.training_data import Crops, TargetCrops
+from triptych.style.network.training_data import Crops
 
 Path = str | os.PathLike[str]
 
@@ -73,18 +72,6 @@ def read_loss(
     if device.type == "cuda":  # what its tensor cores read without a copy
         network.to(memory_format=torch.channels_last)
     return PerceptualLoss(network, settings, [image.to(device) for image in images])
-
-
-def read_crops(crops: Path, index: Path, targets: Sequence[Path]) -> Crops:
-    """What is trained on: the crops, or pairs of a crop and its picture where there are any.
-
-    targets: for each style the file of its pictures and their index, in turn
-    """
-    photographs = Shards(crops, index)
-    if not targets:
-        return photographs
-    pictures = [Shards(*pair) for pair in zip(targets[::2], targets[1::2], strict=True)]
-    return TargetCrops(photographs, pictures)
 
 
 def write_training(
@@ -220,21 +207,19 @@ def validation_losses(
 ) -> dict[str, float]:
     """Weighted content and style, and the total with total variation.
 
-    Means over crops and styles; of pairs with a picture each is of one style.
+    Means over crops and styles.
     """
     of_styles = network.alone()
-    step = len(of_styles) if isinstance(crops, TargetCrops) else 1
 
     def means(size: int) -> dict[str, float]:
         sums, count = {"content": 0.0, "style": 0.0, "total": 0.0}, 0
         for style, alone in enumerate(of_styles):
-            numbers = crops.validation[style % step :: step]
+            numbers = crops.validation
             for start in range(0, len(numbers), size):
                 images = crops.batch(numbers[start : start + size]).to(device).float() / 255
-                photographs, contents = images[:, :3], images[:, -3:]
                 styles = torch.full((len(images),), style, device=device)
                 with torch.no_grad(), training_precision(device, precision):
-                    terms = loss.terms(contents, alone(photographs), styles)
+                    terms = loss.terms(images, alone(images), styles)
                 values = {name: float(value) * len(images) for name, value in terms.items()}
                 sums["content"] += values["content"]
                 sums["style"] += values["style"]

@@ -16,7 +16,7 @@ REQUIRED = ("preset", "size", "evaluations", "content", "painting", "backbone")
 FROM_PRESET = ("rates", "optimizer", "content_loss", "initialisation", "precision")
 """Choices that a row may make itself; the preset makes them otherwise."""
 KEYS = (*REQUIRED, "repeats", *FROM_PRESET)
-WEIGHTS = ("embedded", "imagenet")
+WEIGHTS = ("embedded", "hed", "imagenet")
 """Any other weights are a path."""
 
 

@@ -3,7 +3,7 @@
 import math
 from functools import lru_cache
 
-from triptych.style.data.architectures import ORIENTED, ORIENTED_FILTERS, Architecture, Pooling
+from triptych.style.data.architectures import Architecture, Pooling
 from triptych.style.optimise.presets import Choices
 from triptych.style.optimise.tiles import tiling
 
@@ -40,16 +40,9 @@ def network_bytes(
         name = choices.content_layer
         content = architecture.channels(name) * math.prod(cut.shapes[name])
         height, width = cut.largest
-    own = [name for name in choices.layers if name not in ORIENTED]
-    deepest = max((architecture.layer_names.index(name) for name in own), default=-1)
+    deepest = max(architecture.layer_names.index(name) for name in choices.layers)
     wanted = architecture.layer_names[: deepest + 1]
-    # Of the oriented filters: the responses, both signs of them, and what of these is above zero.
-    kept = sum(
-        5 * ORIENTED_FILTERS * (height >> level) * (width >> level)
-        for level, name in enumerate(ORIENTED)
-        if name in choices.layers
-    )
-    widest = 0
+    kept, widest = 0, 0
     for layer in architecture.layers:
         if isinstance(layer, Pooling):
             height, width = height // layer.stride, width // layer.stride

@@ -14,8 +14,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from triptych.style.data.architectures import ORIENTED
-
 Pooling = Literal["max", "average"]
 Scaling = Literal["equation", "mean", "relative"]
 ContentLoss = Literal["mse", "l1", "smooth_l1", "huber"]
@@ -146,8 +144,6 @@ AUTHORS_LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "alexnet": ("conv5", ("conv1", "conv2", "conv3", "conv4")),
     # By analogy: the last convolution but one, and the first of each stage with the last.
     "vgg16": ("conv5_2", ("conv1_1", "conv2_1", "conv3_1", "conv4_1", "conv5_1", "conv5_3")),
-    # Stage 5 has one convolution only.
-    "narrow_vgg": ("conv5_1", ("conv1_1", "conv2_1", "conv3_1", "conv4_1", "conv5_1")),
     "narrow_alexnet": ("conv5", ("conv1", "conv2", "conv3", "conv4")),
 }
 
@@ -207,10 +203,8 @@ TUNED_LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {
     # What later work settled on for VGGs trained on ImageNet (crowsonkb/style-transfer-pytorch).
     **dict.fromkeys(("vgg16", "vgg19"), ("relu4_2", FIRST_OF_STAGES["vgg"])),
     "alexnet": ("relu4", FIRST_OF_STAGES["alexnet"]),
-    # Beside the small networks' own layers, filters that nobody learned: truer colours, broader
-    # strokes, no grain (docs/backbone.md). Their stage 3 keeps as much content as a large one's 4.
-    "narrow_vgg": ("conv3_2", (*FIRST_OF_STAGES["vgg"], *ORIENTED)),
-    "narrow_alexnet": ("conv3", (*FIRST_OF_STAGES["alexnet"], *ORIENTED)),
+    # The small network's stage 3 keeps as much content as the large one's 4.
+    "narrow_alexnet": ("conv3", FIRST_OF_STAGES["alexnet"]),
 }
 
 
@@ -222,10 +216,10 @@ def _tuned(architecture: str) -> dict[str, Any]:
         "content_layer": content,
         "style_layers": style,
         "scaling": "relative",
-        "content_weight": 0.05,
+        "content_weight": 0.025,
         "style_weight": 2.0,
         "layer_weights": (1 / len(style),) * len(style),
-        "total_variation_weight": 0.5,
+        "total_variation_weight": 10.0,
         "rates": "tuned",
         "by_pixels": True,
         "aspect": "kept",

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from triptych.style.data.architectures import ORIENTED, ORIENTED_SIDE, Architecture, Convolution
+from triptych.style.data.architectures import Architecture, Convolution
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -84,7 +84,7 @@ def tiling(
 ) -> Tiling:
     """An image cut for these layers into tiles of `side` x `side` pixels, rounded up to a multiple
     of the deepest layer's step; None: all of it as one tile."""
-    rows, columns = (_chains(architecture, layers, length) for length in (height, width))
+    rows, columns = (_levels(architecture, layers, length) for length in (height, width))
     return Tiling(
         [
             Tile(row, column)
@@ -93,90 +93,63 @@ def tiling(
         ],
         {
             name: (row.length, column.length)
-            for across, along in zip(rows, columns, strict=True)
-            for row, column in zip(across, along, strict=True)
+            for row, column in zip(rows, columns, strict=True)
             for name in row.names
         },
     )
 
 
-def _chains(architecture: Architecture, layers: Sequence[str], length: int) -> list[list[_Level]]:
-    """The image and layers above one another, along an axis of `length` pixels: the network's as
-    far as they are read, and below each oriented layer its halvings of the image."""
-    own = _Chain(length)
-    left = set(layers) - set(ORIENTED)
+def _levels(architecture: Architecture, layers: Sequence[str], length: int) -> list[_Level]:
+    """The image and the layers above it as far as they are read, along `length` pixels."""
+    levels = [_Level((PIXELS,), 1, 1, 0, length, 1)]
+    left = set(layers)
     for layer in architecture.layers:
         if not left:
             break
         names = (layer.name, layer.relu) if isinstance(layer, Convolution) else ()
         padding = layer.padding if isinstance(layer, Convolution) else 0
-        own.add(names, layer.kernel, layer.stride, padding)
+        below = levels[-1]
+        positions = (below.length + 2 * padding - layer.kernel) // layer.stride + 1
+        reduced = below.reduced * layer.stride
+        levels.append(_Level(names, layer.kernel, layer.stride, padding, positions, reduced))
         left -= set(names)
-    chains = [own.levels]
-    for halvings, name in enumerate(ORIENTED):
-        if name in layers:
-            chain = _Chain(length)
-            for _ in range(halvings):
-                chain.add((), 2, 2, 0)
-            chain.add((name,), ORIENTED_SIDE, 1, ORIENTED_SIDE // 2)
-            chains.append(chain.levels)
-    return chains
+    return levels
 
 
-class _Chain:
-    """Levels above one another, the image being the first."""
-
-    def __init__(self, length: int) -> None:
-        self.levels = [_Level((PIXELS,), 1, 1, 0, length, 1)]
-
-    def add(self, names: tuple[str, ...], kernel: int, stride: int, padding: int) -> None:
-        """A level upon the last one."""
-        below = self.levels[-1]
-        positions = (below.length + 2 * padding - kernel) // stride + 1
-        reduced = below.reduced * stride
-        self.levels.append(_Level(names, kernel, stride, padding, positions, reduced))
-
-
-def _stretches(chains: list[list[_Level]], side: int | None) -> list[Stretch]:
-    # Where steps are equal, the level of fewer positions.
-    deepest = max((chain[-1] for chain in chains), key=lambda level: (level.reduced, -level.length))
-    wanted = chains[0][0].length if side is None else side
+def _stretches(levels: list[_Level], side: int | None) -> list[Stretch]:
+    deepest = levels[-1]
+    wanted = levels[0].length if side is None else side
     # Each tile has a position of the deepest layer: what is left at the end goes with the last.
     cuts = list(
         range(0, deepest.length * deepest.reduced, -(-wanted // deepest.reduced) * deepest.reduced)
     )
     return [
-        _stretch(chains, deepest.reduced, *ends)
+        _stretch(levels, deepest.reduced, *ends)
         for ends in zip(cuts, [*cuts[1:], None], strict=True)
     ]
 
 
-def _stretch(chains: list[list[_Level]], step: int, first: int, last: int | None) -> Stretch:
+def _stretch(levels: list[_Level], step: int, first: int, last: int | None) -> Stretch:
     """The tile of pixels [first, last), or to the end; reading begins at a multiple of `step`."""
-    pixels = chains[0][0]
+    pixels = levels[0]
     parts = [
-        [
-            slice(first // level.reduced, level.length if last is None else last // level.reduced)
-            for level in chain
-        ]
-        for chain in chains
+        slice(first // level.reduced, level.length if last is None else last // level.reduced)
+        for level in levels
     ]
     read = [
-        _looked_at(chain, number, part.start, part.stop)
-        for chain, own in zip(chains, parts, strict=True)
-        for number, part in enumerate(own)
-        if chain[number].names
+        _looked_at(levels, number, part.start, part.stop)
+        for number, part in enumerate(parts)
+        if levels[number].names
     ]
     start = min(each[0] for each in read) // step * step
     # Total variation compares a pixel with the next one.
-    stop = max(min(parts[0][0].stop + 1, pixels.length), *(each[1] for each in read))
+    stop = max(min(parts[0].stop + 1, pixels.length), *(each[1] for each in read))
     owned, within = {}, {}
-    for chain, own in zip(chains, parts, strict=True):
-        for level, part in zip(chain, own, strict=True):
-            offset = start // level.reduced
-            for name in level.names:
-                owned[name] = part
-                within[name] = slice(part.start - offset, part.stop - offset)
+    for level, part in zip(levels, parts, strict=True):
+        offset = start // level.reduced
+        for name in level.names:
+            owned[name] = part
+            within[name] = slice(part.start - offset, part.stop - offset)
     return Stretch(slice(start, stop), owned, within)
 
 

@@ -11,7 +11,6 @@ ARCHITECTURE_LABELS = {
     "vgg16": "VGG-16",
     "vgg19": "VGG-19",
     "alexnet": "AlexNet",
-    "narrow_vgg": "narrow VGG",
     "narrow_alexnet": "narrow AlexNet",
 }
 BACKBONE_COLOURS = {"vgg": "#0072b2", "alexnet": "#d55e00", "network": "#009e73"}

@@ -71,11 +71,11 @@ def smoothed(line: pd.Series) -> pd.Series:
 
 
 def backbone_name(architecture: str, weights: str) -> str:
-    """`VGG-19`, or with its weights where they are not ImageNet's: `narrow VGG (embedded)`."""
+    """`VGG-19`, or with its weights where they are not ImageNet's: `VGG-16 (hed)`."""
     name = label(ARCHITECTURE_LABELS, str(architecture))
     if weights == "imagenet":
         return name
-    return f"{name} ({weights if weights == 'embedded' else 'own weights'})"
+    return f"{name} ({weights if weights in ('embedded', 'hed') else 'own weights'})"
 
 
 def results_long(

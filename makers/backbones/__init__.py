@@ -1,1 +1,0 @@
-"""Backbones trained on photographs without labels."""
