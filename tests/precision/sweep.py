@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from products import DTYPES, Call, allowed, errors, named, recorded, relative
 
+from triptych.apps.pictures.catalogue import backbone_file
 from triptych.audio.models.audio_encoders import PasstSettings
 from triptych.audio.models.mel import LogMel
 from triptych.audio.models.passt import Kept, Passt
@@ -84,7 +85,7 @@ def style_training(width: int) -> None:
     torch.manual_seed(0)
     network = TransformationNetwork(Architecture(width, "nearest", (0,), grain=3))
     losses = LossSettings(("relu3_2",), ("relu1_2", "relu4_2"), "relative", 0.3, 1.0, 0.3)
-    backbone = load_backbone(ROOT / "resources/style/vgg16.safetensors", pooling="average")
+    backbone = load_backbone(backbone_file(None), pooling="average")
     loss = PerceptualLoss(backbone, losses, [noise(3, 32, 32).sigmoid()])
     images = noise(2, 3, 32, 32).sigmoid()
     with training_precision(CPU, "bf16"):

@@ -76,13 +76,15 @@ def _run_row(
         **{"content_loss": "mse", "initialisation": "content", **change},
     }
     alexnet = row["backbone"] == "alexnet"
-    named = ("alexnet" if alexnet else "vgg19") if paper else f"narrow_{row['backbone']}"
+    named = (
+        ("alexnet" if alexnet else "vgg19") if paper else ("narrow_alexnet" if alexnet else "vgg16")
+    )
     status = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][1]
     if experiment != "optimizers":
         status = "diverged" if alexnet and change.get("size") == 1024 else "finished"
     return row | {
         "architecture": named,
-        "weights": "imagenet" if paper else "embedded",
+        "weights": "imagenet" if paper else "embedded" if alexnet else "hed",
         "size": change.get("size", 512 if paper else 128),
         "height": 512 if paper else 96,
         "width": 512 if paper else 128,

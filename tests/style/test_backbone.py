@@ -91,7 +91,7 @@ def test_average_pooling_averages():
     backbone = random_backbone("vgg16", "average")
     found = backbone(random_images(1, 3, 8, 10), ["relu1_2", "conv2_1"])
     quarters = functional.unfold(found["relu1_2"].transpose(0, 1), 2, stride=2).mean(1)
-    pooled = quarters.view(1, 32, 4, 5)
+    pooled = quarters.view(1, 64, 4, 5)
     weight, bias = backbone.weights["conv2_1.weight"], backbone.weights["conv2_1.bias"]
     torch.testing.assert_close(found["conv2_1"], functional.conv2d(pooled, weight, bias, padding=1))
 
@@ -117,18 +117,18 @@ def test_gradients_reach_the_image_and_not_the_weights():
 
 @pytest.mark.parametrize("pooling", ["max", "average"])
 def test_normalised_filters_have_a_mean_of_one(pooling):
-    weights = random_backbone("vgg16", pooling, torch.float64).weights
+    weights = random_backbone("narrow_alexnet", pooling, torch.float64).weights
     for key, value in weights.items():  # filters of sum zero: none of them is dead
         if key.endswith("weight"):
             value -= value.mean((1, 2, 3), keepdim=True)
         else:
             value += 0.5
     backbone = Backbone(
-        ARCHITECTURES["vgg16"], weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling=pooling
+        ARCHITECTURES["narrow_alexnet"], weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling=pooling
     )
     batches = [
-        random_images(2, 3, 64, 48, dtype=torch.float64),
-        random_images(1, 3, 65, 64, dtype=torch.float64, seed=2),
+        random_images(2, 3, 96, 80, dtype=torch.float64),
+        random_images(1, 3, 97, 96, dtype=torch.float64, seed=2),
     ]
     before = mean_activations(backbone, batches)
     assert all(mean.min() > 1e-4 * mean.mean() for mean in before.values()), "none is dead"
@@ -136,8 +136,8 @@ def test_normalised_filters_have_a_mean_of_one(pooling):
     for mean in mean_activations(rescaled, batches).values():
         assert (mean - 1).abs().max() < 1e-6
     # The function of the network is the former one, but for a factor a filter.
-    images = random_images(1, 3, 40, 40, dtype=torch.float64, seed=3)
-    for layer in ("relu1_1", "relu3_2", "relu5_1"):
+    images = random_images(1, 3, 80, 80, dtype=torch.float64, seed=3)
+    for layer in ("relu1", "relu3", "relu5"):
         torch.testing.assert_close(
             rescaled(images, [layer])[layer] * before[layer][:, None, None],
             backbone(images, [layer])[layer],
@@ -192,4 +192,4 @@ def test_a_backbone_that_every_run_has_loads_and_no_layer_is_dead(name, weights)
     images = random_images(1, 3, 96, 96)
     for mean in mean_activations(backbone, [images]).values():
         assert mean.isfinite().all()
-        assert (mean > 0).double().mean() > 0.5
+        assert (mean > 0).double().mean() > 0.2

@@ -2,8 +2,7 @@
 
 import torch
 
-from triptych.style.data.enlarging import enlarged
-from triptych.style.data.images import resize_to
+from triptych.style.data.images import enlarged, resize_to
 
 
 def grey(height: int, width: int) -> torch.Tensor:

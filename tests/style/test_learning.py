@@ -7,7 +7,6 @@ import pytest
 import style_training_job as job
 import torch
 from PIL import Image
-from safetensors.torch import load_file
 from stops import Never, StopAfter
 
 from triptych import cli
@@ -94,27 +93,6 @@ def test_one_that_was_stopped_goes_on_to_the_same_bytes(files):
         learn(files, "broken", stop=StopAfter(4))
     assert not (files / "broken.safetensors").exists()
     assert learn(files, "broken").read_bytes() == unbroken
-
-
-def test_beside_a_network_of_lessons_a_style_is_learnt_from_lessons(files, monkeypatch):
-    monkeypatch.setattr(learning, "PICTURES", 5)
-    plain = learn(files, "plain").read_bytes()
-    network, record = load_network(files / "hands.safetensors", "ink+tiles")
-    assert "lessons" not in record
-    taught = {
-        **{"pictures": 9, "validation": 1, "scales": [1.0], "evaluations": 2},
-        **{"content_weight": 0.2, "batch": 2, "precision": "float32", "seed": 0},
-    }
-    conditional = TransformationNetwork(replace(network.architecture, styles=2))
-    conditional.load_state_dict(load_file(files / "hands.safetensors"))
-    record = {"styles": ["ink", "tiles"], "losses": asdict(LOSSES), "painting_size": 24}
-    save_network(files / "hands.safetensors", conditional, {**record, "lessons": taught})
-    with pytest.raises(Stopped):
-        learn(files, "lessons", stop=StopAfter(3))  # while they are painted
-    with pytest.raises(Stopped):
-        learn(files, "lessons", stop=StopAfter(6))
-    broken = learn(files, "lessons").read_bytes()
-    assert broken == learn(files, "unbroken").read_bytes() != plain
 
 
 @pytest.mark.parametrize("styles", [1, 2])

@@ -7,8 +7,7 @@ import torch
 from two_layers import choices, images, small_backbone
 
 from triptych.core.errors import InputError
-from triptych.style.data.enlarging import enlarged
-from triptych.style.data.images import resize_to
+from triptych.style.data.images import enlarged, resize_to
 from triptych.style.optimise.gatys import optimise
 from triptych.style.optimise.scales import CoarseToFine, Scale, scales
 from triptych.style.optimise.styles import Painting

@@ -160,7 +160,7 @@ def test_loss_curves_draw_the_relative_totals(files):
     assert axes.get_yscale() == "log"
     drawn = {line.get_label(): np.asarray(line.get_ydata()) for line in axes.lines}
     totals = history[history["run"] == "vgg"]["total"].to_numpy()
-    np.testing.assert_allclose(drawn["narrow VGG (embedded)"], totals / totals[0])
+    np.testing.assert_allclose(drawn["VGG-16 (hed)"], totals / totals[0])
 
 
 def test_a_run_that_diverged_ends_in_a_cross(files):

@@ -75,7 +75,7 @@ def test_what_was_run_or_timed_otherwise_shows_no_difference_to_the_published(pu
     shown = table1_table(long)
     assert "difference" not in {header for _, header in shown.columns}
     assert "No difference is shown" in shown.caption
-    assert "narrow VGG" in shown.caption and made.CPU in shown.caption
+    assert "VGG-16" in shown.caption and made.CPU in shown.caption
     at_256 = next(row for row in shown.rows if row[0].startswith("256"))
     assert "9.15" in at_256 and "23" in at_256
     assert np.isnan(cell(long, 1024, "vgg")["value"])

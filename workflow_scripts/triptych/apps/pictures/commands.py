@@ -219,18 +219,30 @@ def _stylize(options: argparse.Namespace) -> int:
         raise InputError("--optimize is for images: a video would take days, and flicker")
     if options.size and any(item.kind == "video" for item in items):
         raise InputError("--size is for images; videos keep their size")
-    from triptych.apps.pictures.optimising_stylizer import OptimisingStylizer
-    from triptych.apps.pictures.stylizer import NetworkStylizer
-    from triptych.core.memory import keep_freed_memory
-
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
-    keep_freed_memory()
-    stylizer = OptimisingStylizer(options) if options.optimize else NetworkStylizer(options)
-    failures = stylizer.work(items)
+    from triptych.apps.pictures import quick
+
+    failures, count = list[tuple[Path, str]](), len(items)
+    if quick.suits(options, items):
+        first = quick.QuickStylizer(options)
+        failures, items = first.work(items), first.left
+    if items:
+        failures += _slowly(options, items)
     for source, problem in failures:
         message = problem if problem.startswith(str(source)) else f"{source}: {problem}"
         print(f"triptych stylize: {message}", file=sys.stderr)
     if failures:
-        done = len(items) - len(failures)
+        done = count - len(failures)
         print(f"triptych stylize: {done} of {len(items)} inputs done", file=sys.stderr)
     return 2 if failures else 0
+
+
+def _slowly(options: argparse.Namespace, items: list[Any]) -> list[tuple[Path, str]]:
+    """By PyTorch: videos, tiles, GPUs, half precision, and --optimize."""
+    from triptych.apps.pictures.optimising_stylizer import OptimisingStylizer
+    from triptych.apps.pictures.stylizer import NetworkStylizer
+    from triptych.core.memory import keep_freed_memory
+
+    keep_freed_memory()
+    stylizer = OptimisingStylizer(options) if options.optimize else NetworkStylizer(options)
+    return stylizer.work(items)

@@ -29,8 +29,7 @@ from triptych.style.data import enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.colours import by_lightness
-from triptych.style.data.enlarging import enlarged
-from triptych.style.data.images import resize_to
+from triptych.style.data.images import enlarged, resize_to
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.prepare import bundled, fitted
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory

@@ -12,7 +12,7 @@ from torch import Tensor
 from triptych.core.errors import InputError
 from triptych.style.data.colours import matched
 from triptych.style.data.images import luma, read_image, resize_to, shape_along
-from triptych.style.network.network_files import weighted
+from triptych.style.network.mixtures import weighted
 from triptych.style.optimise.styles import Painting
 
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}

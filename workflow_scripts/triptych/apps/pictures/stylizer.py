@@ -10,14 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from triptych.apps.pictures.catalogue import network_named
+from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.steadying import Steadied
 from triptych.apps.pictures.work_list import Item
 from triptych.core.device import choose_device, chosen_precisions
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
-from triptych.style.data.enlarging import enlarged
 from triptych.style.data.images import (
+    enlarged,
     read_image_alpha,
     resize,
     resize_to,
@@ -26,6 +26,7 @@ from triptych.style.data.images import (
 )
 from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.memory import parse_bytes, resident_memory
+from triptych.style.network.network_files import load_network
 from triptych.style.network.stylize import (
     checked_precision,
     keep_colours,
@@ -141,14 +142,14 @@ class NetworkStylizer(Stylizer):
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
-        network, record, sentence = network_named(options.style)
+        path, style, sentence = find_network(options.style)
+        network, record = load_network(path, style)
         self.batch = options.batch
         self.network = network.to(self.device)
         self.prepared: PreparedNetwork | None = None
         self.limit = None if limit is None else limit - resident_memory()
-        self.shorter = max(
-            1, round(record.get("painting_size", PAINTING) / (options.style_scale or 1.0))
-        )
+        self.scale = options.style_scale or 1.0
+        self.shorter = max(1, round(record.get("painting_size", PAINTING) / self.scale))
         self.told: set[tuple[int, int]] = set()
         print(sentence, file=sys.stderr)
 

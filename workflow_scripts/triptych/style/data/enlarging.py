@@ -3,13 +3,13 @@
 The guide is the photograph's luma, as of a guided filter (He, Sun and Tang 2013), which itself
 would smooth away the strokes; so the image is enlarged as it is, and what detail the photograph has
 beyond its own reduction is added, as strongly as the stylised image follows the photograph there.
+No PyTorch.
 """
 
-import torch
-from torch import Tensor
-from torch.nn import functional
+import numpy as np
+from PIL import Image
 
-from triptych.style.data.images import LUMA, resize_to
+from triptych.style.data.image_files import LUMA, Planes
 
 RADIUS = 3
 """Pixels of the small image on each side, within which it is compared with the photograph."""
@@ -17,30 +17,39 @@ FLAT = 1e-3
 """Variance of luma beneath which the photograph guides little: it would amplify noise."""
 
 
-def _luma(images: Tensor) -> Tensor:
-    """[..., 1, H, W] of [..., 3, H, W]."""
-    red, green, blue = (images[..., channel : channel + 1, :, :] for channel in range(3))
-    return red * LUMA[0] + green * LUMA[1] + blue * LUMA[2]
+def reduced(planes: Planes, height: int, width: int) -> Planes:
+    """[C, H, W] at height x width: bicubic, antialiased when shrinking; not clamped."""
+    return np.stack([_resized(plane, height, width) for plane in planes])
 
 
-def enlarged(stylised: Tensor, small: Tensor, photograph: Tensor) -> Tensor:
-    """Stylised images [N, 3, h, w] at the size of `photograph` [N, 3, H, W], in [0, 1].
+def enlarged(stylised: Planes, small: Planes, photograph: Planes) -> Planes:
+    """A stylised image [3, h, w] at the size of `photograph` [3, H, W], in [0, 1].
 
-    `small` [N, 3, h, w] is what was stylised: the photograph, reduced.
+    `small` [3, h, w] is what was stylised: the photograph, reduced.
     """
     height, width = photograph.shape[-2:]
     guide = _luma(small)
-    detail = _luma(photograph) - resize_to(guide, height, width)
-    large = torch.empty_like(photograph)
-    for channel in range(3):  # one at a time: these are planes of the full size
-        plane = stylised[:, channel : channel + 1]
-        gain = resize_to(_gain(guide, plane), height, width)
-        large[:, channel : channel + 1] = gain.mul_(detail).add_(resize_to(plane, height, width))
-    return large.clamp_(0, 1)
+    detail = _luma(photograph) - _resized(guide, height, width)
+    large = np.empty_like(photograph)
+    for channel, plane in enumerate(stylised):
+        gain = _resized(_gain(guide, plane), height, width)
+        large[channel] = gain * detail + _resized(plane, height, width)
+    return np.clip(large, 0, 1, out=large)
 
 
-def _gain(guide: Tensor, plane: Tensor) -> Tensor:
-    """The slope of `plane` over `guide` around each pixel, [N, 1, h, w], in [0, 1].
+def _luma(planes: Planes) -> np.ndarray:
+    red, green, blue = planes
+    luma: np.ndarray = red * np.float32(LUMA[0]) + green * np.float32(LUMA[1])
+    return luma + blue * np.float32(LUMA[2])
+
+
+def _resized(plane: np.ndarray, height: int, width: int) -> np.ndarray:
+    image = Image.fromarray(np.ascontiguousarray(plane, np.float32))
+    return np.asarray(image.resize((width, height), Image.Resampling.BICUBIC))
+
+
+def _gain(guide: np.ndarray, plane: np.ndarray) -> np.ndarray:
+    """The slope of `plane` over `guide` around each pixel, [h, w], in [0, 1].
 
     Detail is never stronger than in the photograph, and where a style inverts light and dark there
     is none.
@@ -48,11 +57,18 @@ def _gain(guide: Tensor, plane: Tensor) -> Tensor:
     mean = _mean(guide)
     covariance = _mean(guide * plane) - mean * _mean(plane)
     variance = _mean(guide * guide) - mean * mean
-    return _mean((covariance / (variance.clamp_min(0) + FLAT)).clamp(0, 1))
+    return _mean(np.clip(covariance / (np.maximum(variance, 0) + FLAT), 0, 1))
 
 
-def _mean(values: Tensor) -> Tensor:
-    """Over a square around each pixel, as much of it as lies in the image."""
-    return functional.avg_pool2d(
-        values, 2 * RADIUS + 1, stride=1, padding=RADIUS, count_include_pad=False
-    )
+def _mean(values: np.ndarray) -> np.ndarray:
+    """Over a square around each pixel, as much of it as lies in the image; float32."""
+    sums = values.astype(np.float64)
+    for axis in (0, 1):
+        length = sums.shape[axis]
+        whole = np.cumsum(sums, axis)
+        whole = np.concatenate([np.zeros_like(whole.take([0], axis)), whole], axis)
+        last = np.minimum(np.arange(length) + RADIUS + 1, length)
+        first = np.maximum(np.arange(length) - RADIUS, 0)
+        counts = (last - first).reshape((-1, 1) if axis == 0 else (1, -1))
+        sums = (whole.take(last, axis) - whole.take(first, axis)) / counts
+    return sums.astype(np.float32)

@@ -4,13 +4,13 @@ import io
 import logging
 import os
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from PIL import Image, ImageCms, ImageOps
 
 from triptych.core.errors import InputError
-from triptych.core.files import not_a_file
+from triptych.core.files import atomic_path, not_a_file
 
 logger = logging.getLogger(__name__)
 
@@ -174,3 +174,75 @@ def srgb(image: Image.Image) -> Image.Image:
 def bytes_of(pixels: np.ndarray) -> np.ndarray:
     """Floats in [0, 1] as uint8 of the same shape: clamped, times 255, rounded to the nearest."""
     return np.rint(np.clip(pixels, 0, 1) * np.float32(255)).astype(np.uint8)
+
+
+LUMA = (0.299, 0.587, 0.114)
+"""ITU-R BT.601, of which JPEG's and video's colours are made."""
+
+QUALITY = 95
+"""Of JPEG and WebP, of 100."""
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    # Chroma at full resolution: coloured brush strokes are what these images are about.
+    "JPEG": {"quality": QUALITY, "subsampling": 0},
+    "WEBP": {"quality": QUALITY},
+    "TIFF": {"compression": "tiff_lzw"},
+}
+
+Planes = np.ndarray
+"""float32, [3, H, W] (RGB) or [1, H, W] (opacity), in [0, 1]."""
+
+
+def planes(image: Image.Image) -> tuple[Planes, Planes | None]:
+    """Pillow's image, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None."""
+    if image.mode in DEEP:
+        return _deep_grey(image)
+    if image.has_transparency_data:
+        image = image.convert("RGBA")
+        alpha = _scaled(np.asarray(image.getchannel("A"))[:, :, None])
+        rgb = _scaled(np.asarray(srgb(image.convert("RGB"))))
+        return np.where(alpha > 0, rgb, np.float32(1)), alpha
+    return _scaled(np.asarray(srgb(image))), None
+
+
+def _deep_grey(image: Image.Image) -> tuple[Planes, Planes | None]:
+    """Grey of 16 bits, which Pillow would clip to 8, or of floats in [0, 1]."""
+    values = np.asarray(image)
+    grey = values.astype(np.float32) / np.float32(1 if image.mode == "F" else 65535)
+    rgb = np.repeat(np.clip(grey, 0, 1)[None], 3, 0)
+    key = image.info.get("transparency")
+    if not isinstance(key, int):
+        return rgb, None
+    alpha = (values != key).astype(np.float32)[None]
+    return np.where(alpha > 0, rgb, np.float32(1)), alpha
+
+
+def _scaled(pixels: np.ndarray) -> Planes:
+    """uint8 [H, W, C] as float32 [C, H, W] in [0, 1]."""
+    return pixels.transpose(2, 0, 1).astype(np.float32, order="C") / np.float32(255)
+
+
+def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None = None) -> None:
+    """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
+
+    Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
+    JPEG, which has none and shows white there. The file appears whole or not at all. Raises
+    InputError for another suffix, shape or NaN.
+    """
+    target = Path(path)
+    form = FORMATS.get(target.suffix.lower())
+    if form is None:
+        raise InputError(
+            f"{target}: the suffix {target.suffix or '(none)'} names no format that is written; "
+            f"expected {', '.join(FORMATS)}"
+        )
+    if rgb.ndim != 3 or rgb.shape[0] != 3:
+        raise InputError(f"{target}: an image of shape {list(rgb.shape)}; expected [3, H, W]")
+    if alpha is not None and form == "JPEG":
+        rgb, alpha = rgb * alpha + (1 - alpha), None
+    whole = rgb if alpha is None else np.concatenate([rgb, alpha])
+    if not np.isfinite(whole).all():
+        raise InputError(f"{target}: the image holds NaN or infinity; expected numbers in [0, 1]")
+    pixels = np.ascontiguousarray(bytes_of(whole).transpose(1, 2, 0))
+    with atomic_path(target) as temporary:
+        Image.fromarray(pixels).save(temporary, format=form, **OPTIONS.get(form, {}))

@@ -4,33 +4,18 @@ Everywhere in the style study an image is float32, [3, H, W] or [N, 3, H, W], RG
 """
 
 import os
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-import numpy as np
 import torch
 from PIL import Image
 from torch import Tensor
 from torch.nn import functional
 
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path
-from triptych.style.data.image_files import DEEP, FORMATS, open_image, srgb
+from triptych.style.data import enlarging
+from triptych.style.data.image_files import LUMA, open_image, planes, write_planes
 
 Aspect = Literal["kept", "squashed"]
-
-LUMA = (0.299, 0.587, 0.114)
-"""ITU-R BT.601, of which JPEG's and video's colours are made."""
-
-QUALITY = 95
-"""Of JPEG and WebP, of 100."""
-
-OPTIONS: dict[str, dict[str, Any]] = {
-    # Chroma at full resolution: coloured brush strokes are what these images are about.
-    "JPEG": {"quality": QUALITY, "subsampling": 0},
-    "WEBP": {"quality": QUALITY},
-    "TIFF": {"compression": "tiff_lzw"},
-}
 
 
 def luma(image: Tensor) -> Tensor:
@@ -60,37 +45,13 @@ def read_image_alpha(path: str | os.PathLike[str]) -> tuple[Tensor, Tensor | Non
 
 def image_tensors(image: Image.Image) -> tuple[Tensor, Tensor | None]:
     """Pillow's image, of any mode, as RGB [3, H, W] and opacity [1, H, W] or None."""
-    if image.mode in DEEP:
-        return _deep_grey(image)
-    if image.has_transparency_data:
-        image = image.convert("RGBA")
-        alpha = _scaled(np.asarray(image.getchannel("A"))[:, :, None])
-        rgb = _scaled(np.asarray(srgb(image.convert("RGB"))))
-        return torch.where(alpha > 0, rgb, torch.ones(())), alpha
-    return _scaled(np.asarray(srgb(image))), None
+    rgb, alpha = planes(image)
+    return torch.from_numpy(rgb), None if alpha is None else torch.from_numpy(alpha)
 
 
 def on_white(rgb: Tensor, alpha: Tensor) -> Tensor:
     """[..., 3, H, W] laid over white with opacity [..., 1, H, W]."""
     return rgb * alpha + (1 - alpha)
-
-
-def _deep_grey(image: Image.Image) -> tuple[Tensor, Tensor | None]:
-    """Grey of 16 bits, which Pillow would clip to 8, or of floats in [0, 1]."""
-    values = np.asarray(image)
-    grey = values.astype(np.float32) / np.float32(1 if image.mode == "F" else 65535)
-    rgb = torch.from_numpy(np.clip(grey, 0, 1)).expand(3, -1, -1)
-    key = image.info.get("transparency")
-    if not isinstance(key, int):
-        return rgb.contiguous(), None
-    alpha = torch.from_numpy((values != key).astype(np.float32))[None]
-    return torch.where(alpha > 0, rgb, torch.ones(())), alpha
-
-
-def _scaled(pixels: np.ndarray) -> Tensor:
-    """uint8 [H, W, C] as float32 [C, H, W] in [0, 1]."""
-    planes = torch.from_numpy(np.array(pixels.transpose(2, 0, 1), order="C"))
-    return planes.float().div_(255)
 
 
 def to_bytes(images: Tensor) -> Tensor:
@@ -110,25 +71,9 @@ def pil_image(image: Tensor, alpha: Tensor | None = None) -> Image.Image:
 
 
 def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | None = None) -> None:
-    """Write [3, H, W] in [0, 1] as PNG, JPEG, WebP or TIFF, whichever the suffix says.
-
-    Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
-    JPEG, which has none and shows white there. The file appears whole or not at all. Raises
-    InputError for another suffix, shape or NaN.
-    """
-    target = Path(path)
-    form = FORMATS.get(target.suffix.lower())
-    if form is None:
-        raise InputError(
-            f"{target}: the suffix {target.suffix or '(none)'} names no format that is written; "
-            f"expected {', '.join(FORMATS)}"
-        )
-    if image.dim() != 3 or image.shape[0] != 3:
-        raise InputError(f"{target}: an image of shape {list(image.shape)}; expected [3, H, W]")
-    if alpha is not None and form == "JPEG":
-        image, alpha = on_white(image, alpha.to(image)), None
-    with atomic_path(target) as temporary:
-        pil_image(image, alpha).save(temporary, format=form, **OPTIONS.get(form, {}))
+    """Write [3, H, W], with opacity [1, H, W] if there is one, as `write_planes` does."""
+    opacity = None if alpha is None else alpha.cpu().numpy()
+    write_planes(path, image.detach().cpu().float().numpy(), opacity)
 
 
 def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
@@ -162,3 +107,13 @@ def resize_to(image: Tensor, height: int, width: int) -> Tensor:
         batch, (height, width), mode="bicubic", align_corners=False, antialias=True
     ).clamp_(0, 1)
     return resized if image.dim() == 4 else resized[0]
+
+
+def enlarged(stylised: Tensor, small: Tensor, photographs: Tensor) -> Tensor:
+    """Stylised images [N, 3, h, w] at the size of `photographs` [N, 3, H, W]: `data.enlarging`.
+
+    `small` [N, 3, h, w] are what was stylised: the photographs, reduced.
+    """
+    images = zip(*(each.cpu().numpy() for each in (stylised, small, photographs)), strict=True)
+    results = [torch.from_numpy(enlarging.enlarged(*each)) for each in images]
+    return torch.stack(results).to(photographs)

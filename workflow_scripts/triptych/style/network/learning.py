@@ -19,8 +19,9 @@ from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import Stop
 from triptych.style.data.backbone import load_backbone
 from triptych.style.data.images import resize
+from triptych.style.network.mixtures import styles_of
 from triptych.style.network.network import Architecture, TransformationNetwork
-from triptych.style.network.network_files import load_network, save_network, styles_of
+from triptych.style.network.network_files import load_network, save_network
 from triptych.style.network.perceptual import LossSettings, PerceptualLoss
 from triptych.style.network.training import train
 from triptych.style.network.training_data import Crops, TrainingSettings

@@ -1,20 +1,18 @@
 """Networks as files: this project's, and checkpoints of the PyTorch examples."""
 
-import json
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from triptych.core.errors import InputError
 from triptych.core.weights import read_state_dict
 from triptych.style.data.tensor_files import read_tensors, write_tensors
+from triptych.style.network.mixtures import mixture
 from triptych.style.network.network import Architecture, Styled, TransformationNetwork
 
 
@@ -32,17 +30,6 @@ def save_network(
     tensors = {name: value.to("cpu", kept) for name, value in network.state_dict().items()}
     tensors = {name: value.contiguous() for name, value in tensors.items()}
     write_tensors(path, tensors, "network", header)
-
-
-def styles_of(path: Path) -> list[str]:
-    """The styles that a conditional network has; none for any other file."""
-    try:
-        with safe_open(path, "numpy") as file:
-            header = json.loads((file.metadata() or {}).get("network", "{}"))
-        several = header["architecture"].get("styles", 1) > 1
-        return list(header["record"]["styles"]) if several else []
-    except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []  # what is wrong with it, its reader says
 
 
 def load_network(
@@ -88,37 +75,6 @@ def load_network(
         weights = mixture(style, record["styles"], str(path))
         return Styled(network, torch.tensor(weights)).alone(), {**record, "style": style}
     return network.eval().requires_grad_(False), record
-
-
-def mixture(style: str, styles: Sequence[str], where: str) -> list[float]:
-    """The weight of each of `styles`, adding up to one, in "swirls" or "swirls:2+ink:1".
-
-    A weight that isn't given is 1. Raises InputError for another name or weight; where: whose
-    styles they are.
-    """
-    weights = dict.fromkeys(styles, 0.0)
-    for name, weight in weighted(style):
-        if name not in weights or weight is None:
-            raise InputError(
-                f"{style!r} is no style of {where}; expected one of {', '.join(styles)}, or "
-                f"several with weights above 0, such as {styles[0]}:2+{styles[-1]}:1"
-            )
-        weights[name] += weight
-    total = sum(weights.values())
-    return [value / total for value in weights.values()]
-
-
-def weighted(text: str) -> list[tuple[str, float | None]]:
-    """Names and weights of "swirls:2+ink:1": 1 where none is given, None for none above 0."""
-    found = []
-    for part in text.split("+"):
-        name, _, weight = part.partition(":")
-        try:
-            value = float(weight or 1)
-        except ValueError:
-            value = -1.0
-        found.append((name, value if 0 < value < math.inf else None))
-    return found
 
 
 def infer_architecture(state: Mapping[str, Tensor], where: str) -> Architecture:

