@@ -76,14 +76,12 @@ def _run_row(
         **{"content_loss": "mse", "initialisation": "content", **change},
     }
     alexnet = row["backbone"] == "alexnet"
-    named = (
-        ("alexnet" if alexnet else "vgg19") if paper else ("narrow_alexnet" if alexnet else "vgg16")
-    )
+    of_vgg, of_alexnet = ("vgg19", "alexnet") if paper else ("vgg16", "narrow_alexnet")
     status = OPTIMIZERS[str(row["optimizer"]), str(row["rates"])][1]
     if experiment != "optimizers":
         status = "diverged" if alexnet and change.get("size") == 1024 else "finished"
     return row | {
-        "architecture": named,
+        "architecture": of_alexnet if alexnet else of_vgg,
         "weights": "imagenet" if paper else "embedded" if alexnet else "hed",
         "size": change.get("size", 512 if paper else 128),
         "height": 512 if paper else 96,

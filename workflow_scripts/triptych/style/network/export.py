@@ -6,6 +6,7 @@ network takes: float32 [N, 3, H, W] in [0, 1], of `Architecture.smallest` pixels
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,9 +16,9 @@ from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.weights import exported
-from triptych.style.network.network import TransformationNetwork
+from triptych.style.network.network import Styled, TransformationNetwork
 
-INPUT, OUTPUT = "photograph", "stylised"
+INPUT, MIXTURE, OUTPUT = "photograph", "mixture", "stylised"
 
 TOLERANCE = 1e-3
 """Largest allowed difference to PyTorch's float32 output, images in [0, 1]: a quarter level."""
@@ -28,11 +29,47 @@ PARITY_SIZES = ((1, 64, 64), (2, 97, 131), (1, 203, 160))
 
 def export_onnx(path: str | os.PathLike[str], network: TransformationNetwork) -> None:
     """Write `network` as an ONNX file whose three sizes are free."""
-    network = network.cpu().eval()
     example = torch.rand(2, 3, 70, 93)  # no size of which is special: 1 or a multiple of 4
-    sizes = {0: torch.export.Dim.DYNAMIC, 2: torch.export.Dim.DYNAMIC, 3: torch.export.Dim.DYNAMIC}
-    program = exported(network, (example,), [INPUT], OUTPUT, (sizes,))
-    model = program.model_proto
+    free = torch.export.Dim.DYNAMIC
+    sizes = ({0: free, 2: free, 3: free},)
+    _write(path, exported(network.cpu().eval(), (example,), [INPUT], OUTPUT, sizes).model_proto)
+
+
+def export_styles(path: str | os.PathLike[str], network: TransformationNetwork) -> None:
+    """Write a conditional network of S styles, of one photograph and a mixture [S] that sums to 1.
+
+    Weights are kept in half precision, as in `save_network`'s file, and computed with in float32.
+    """
+    from onnx import TensorProto, helper, numpy_helper
+
+    count, free = network.architecture.styles, torch.export.Dim.DYNAMIC
+    example = torch.rand(1, 3, 71, 93), torch.full((count,), 1 / count)
+    names, sizes = [INPUT, MIXTURE], ({2: free, 3: free}, {})
+    model = exported(_Mixed(network.cpu().eval()), example, names, OUTPUT, sizes).model_proto
+    casts = []
+    for weight in model.graph.initializer:
+        values, name = numpy_helper.to_array(weight), weight.name
+        if values.dtype == np.float32 and values.size > 1:
+            casts.append(helper.make_node("Cast", [f"{name}_half"], [name], to=TensorProto.FLOAT))
+            weight.CopyFrom(numpy_helper.from_array(values.astype(np.float16), f"{name}_half"))
+    nodes = [*casts, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    _write(path, model)
+
+
+class _Mixed(torch.nn.Module):
+    """A conditional network as a function of the photograph and the mixture of its styles."""
+
+    def __init__(self, network: TransformationNetwork) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, images: torch.Tensor, mixture: torch.Tensor) -> torch.Tensor:
+        return Styled(self.network, mixture)(images)
+
+
+def _write(path: str | os.PathLike[str], model: Any) -> None:
     graph = model.graph
     # The exporter's stack traces name this machine's folders, and differ from export to export.
     parts = (graph.node, graph.value_info, graph.initializer, graph.input, graph.output, [graph])
