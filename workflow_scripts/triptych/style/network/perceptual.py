@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from triptych.style.data.backbone import Backbone
+from triptych.style.data.colours import recoloured, scale_of
 from triptych.style.optimise.losses import content_term, position_gram, style_term, total_variation
 from triptych.style.optimise.presets import Scaling
 
@@ -76,6 +77,7 @@ class PerceptualLoss:
     ) -> None:
         """paintings: one [3, H, W] a style, in [0, 1], on the backbone's device, of any size."""
         self._backbone, self.settings, self.paintings = backbone, settings, paintings
+        self._scales: list[Tensor] = []
         self._layers = list(dict.fromkeys((*settings.style_layers, *settings.content_layers)))
         with torch.no_grad():
             features = [backbone(each[None], settings.style_layers) for each in paintings]
@@ -118,6 +120,16 @@ class PerceptualLoss:
             "total_variation": settings.total_variation_weight * total_variation(stylised).mean(),
             **terms,
         }
+
+    def copy_error(self, images: Tensor, stylised: Tensor, styles: Tensor | None) -> Tensor:
+        """Mean square from the images in their paintings' colours; arguments as of `terms`."""
+        if not self._scales:
+            self._scales = [scale_of(each) for each in self.paintings]
+        numbers = [0] * len(images) if styles is None else styles.tolist()
+        with torch.no_grad():
+            pairs = zip(images, numbers, strict=True)
+            copies = torch.stack([recoloured(image, self._scales[n]) for image, n in pairs])
+        return (stylised.float() - copies).square().mean()
 
     def disturbance(self, images: Tensor, generator: torch.Generator) -> Disturbance:
         """What the temporal term does to images [N, 3, H, W]; drawn on the generator's device."""

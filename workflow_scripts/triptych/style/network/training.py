@@ -34,6 +34,9 @@ from triptych.style.network.training_data import (
     learning_rate,
 )
 
+COPY = 100.0
+"""Weight of the mean square by which a copy errs, images in [0, 1], while a network warms up."""
+
 POLL = 10
 """Batches between two looks at whether losses and weights are good, which make a GPU wait."""
 
@@ -200,7 +203,10 @@ class TrainingRun:
                 # Of a film's frames, too, the grain stays while what they show moves.
                 network = partial(of_styles, corners=corners[part])
                 stylised = network(seen)
-                terms = self._loss.terms(seen, stylised, own)
+                if self.done < self._settings.warm_up:
+                    terms = {"content": COPY * self._loss.copy_error(seen, stylised, own)}
+                else:
+                    terms = self._loss.terms(seen, stylised, own)
                 if disturbance is not None:
                     moved = disturbance.of(part)
                     terms["temporal"] = self._loss.temporal(network, seen, stylised, moved)

@@ -35,6 +35,8 @@ class TrainingSettings:
 
     `schedule`: "constant" is the paper's and its models'; "one_cycle" rises to `learning_rate`
     in the first quarter and falls to nothing, both along a cosine, which suits short trainings.
+    In the first `warm_up` batches the network learns, at `learning_rate`, to copy photographs in
+    the paintings' colours: what begins from chance paints patterns over them otherwise.
     `gradient_norm`: a longer gradient of all weights is shortened to this; 0 for any length.
     """
 
@@ -49,6 +51,7 @@ class TrainingSettings:
     precision: str
     seed: int
     gradient_norm: float = 0.0
+    warm_up: int = 0
 
 
 class Prefetched:
@@ -115,7 +118,7 @@ def _order(count: int, seed: int, epoch: int) -> Tensor:
 
 def learning_rate(number: int, settings: TrainingSettings) -> float:
     """Adam's rate for batch `number` (from 0)."""
-    if settings.schedule == "constant":
+    if settings.schedule == "constant" or number < settings.warm_up:
         return settings.learning_rate
     share = (number + 1) / settings.batches
     if share < WARM_UP:
