@@ -18,7 +18,9 @@ def entry(tmp_path, monkeypatch):
         archive.writestr("made_weights/weights.bin", b"seven")
         archive.writestr("made_weights/__init__.py", "raise RuntimeError('imported')")
         about = "made_weights-1.0.dist-info"
-        archive.writestr(f"{about}/METADATA", "Metadata-Version: 2.1\nName: made-weights\n")
+        archive.writestr(
+            f"{about}/METADATA", "Metadata-Version: 2.1\nName: made-weights\nVersion: 1.0\n"
+        )
         archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("PIP_NO_INDEX", "1")

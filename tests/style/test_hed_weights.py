@@ -23,7 +23,9 @@ def wheel(tmp_path):
             stage, number = name.removeprefix("conv").split("_")
             place = f"block{stage}/layers/conv2d" + ("" if number == "1" else f"_{int(number) - 1}")
             size = (3, 3, layer.inputs, layer.outputs)
-            kernel = generator.standard_normal(size, np.float32) / np.sqrt(9 * layer.inputs)
+            kernel = generator.standard_normal(size, np.float32) * np.float32(
+                (9 * layer.inputs) ** -0.5
+            )
             bias = generator.standard_normal(layer.outputs, np.float32)
             file[f"{place}/vars/0"], file[f"{place}/vars/1"] = kernel, bias
             layers[name] = kernel, bias

@@ -75,7 +75,7 @@ def test_the_norms_alone_are_learnt_and_the_loss_falls(files):
         assert torch.equal(value, before[name]) == (name not in own), name
     assert (record["painting"], record["variant"], record["styles"]) == ("oil", "learned", ["oil"])
     painting = resize(job.painting(), 24)
-    loss = PerceptualLoss(job.random_backbone(), LOSSES, [painting])
+    loss = PerceptualLoss(job.random_backbone(), learning.LOSSES, [painting])
     images = Noise().batch(range(100, 104)).float() / 255
 
     def total(network):
@@ -129,7 +129,7 @@ def test_a_network_of_one_style_is_refused(files):
 def test_the_command_makes_a_style_that_has_a_name(files, monkeypatch, capsys):
     monkeypatch.chdir(files)
     Image.fromarray(np.uint8(255 * np.random.default_rng(0).random((40, 50, 3)))).save("My Oil.png")
-    given = ["--network", "hands.safetensors", "--backbone", "judge.safetensors", "--batches", "2"]
+    given = ["--network", "hands.safetensors", "--batches", "2"]
     assert cli.main(["learn-style", "My Oil.png", *given]) == 0
     assert "results/style/networks/my_oil/learned/network.safetensors" in capsys.readouterr().out
     assert [each.name for each in (files / "results").rglob("*") if each.is_file()] == [

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
@@ -151,7 +151,7 @@ def test_the_papers_three_paintings_and_two_photographs_come_from_wikimedia() ->
         assert (parts.scheme, parts.netloc) == ("https", "upload.wikimedia.org")
         folders = parts.path.removeprefix("/wikipedia/commons/").removeprefix("thumb/").split("/")
         # Commons keeps a file under the first digits of the MD5 of its name.
-        digest = hashlib.md5(folders[2].encode()).hexdigest()
+        digest = hashlib.md5(unquote(folders[2]).encode()).hexdigest()
         assert folders[:2] == [digest[0], digest[:2]]
         if "thumb" in parts.path:
             assert folders[3] == f"1280px-{folders[2]}"

@@ -19,6 +19,7 @@ from triptych.style.network.network_files import save_network
 from triptych.style.network.stylize import keep_colours, stylise
 
 EXACT = ["--precision", "float32"]
+BACKBONE = str(catalogue.backbone_file(None))
 
 
 @pytest.fixture
@@ -131,9 +132,8 @@ def test_a_video_keeps_its_frames_and_size(here):
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
     write_image("in/dot.png", torch.rand(3, 1, 1))
     write_image("in/line.png", torch.rand(3, 500, 3))
-    backbone = str(Path(__file__).parents[3] / "resources/style/narrow_alexnet.safetensors")
     command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
-    command += ["--backbone", backbone, "--scales", "1"]
+    command += ["--backbone", BACKBONE, "--scales", "1"]
     assert main([*command, "--style", "swirls"]) == 2
     said = capsys.readouterr().err
     assert "in/dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both" in said

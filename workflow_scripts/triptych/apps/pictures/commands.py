@@ -233,7 +233,7 @@ def _stylize(options: argparse.Namespace) -> int:
         print(f"triptych stylize: {message}", file=sys.stderr)
     if failures:
         done = count - len(failures)
-        print(f"triptych stylize: {done} of {len(items)} inputs done", file=sys.stderr)
+        print(f"triptych stylize: {done} of {count} inputs done", file=sys.stderr)
     return 2 if failures else 0
 
 

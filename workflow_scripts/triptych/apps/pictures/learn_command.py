@@ -55,13 +55,6 @@ def add_command(commands: Any) -> None:
         help="of 4 crops of 128 pixels; more are better (default: %(default)s)",
     )
     parser.add_argument(
-        "--backbone",
-        type=Path,
-        metavar="FILE",
-        help="of the loss, the one that the network was trained with (default: the narrow VGG "
-        "that Triptych ships)",
-    )
-    parser.add_argument(
         "-o",
         "--output",
         type=Path,
@@ -88,7 +81,7 @@ def _learn(options: argparse.Namespace) -> int:
 
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     network = options.network or catalogue.several()
-    backbone = catalogue.backbone_file(options.backbone)
+    backbone = catalogue.backbone_file(None)
     for path in (options.painting, network, backbone):
         if not path.is_file():
             raise InputError(f"{path}: there is no such file")

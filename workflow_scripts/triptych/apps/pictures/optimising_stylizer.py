@@ -153,9 +153,9 @@ class OptimisingStylizer(Stylizer):
         styles = [style] * len(images)  # one object, which is measured once
         if self.options.keep_colours == "moments":
             styles = [coloured(style, image) for image in images]
-        elif self.options.preset == "tuned":  # else dark parts keep the photograph's colours
-            main = max(style, key=lambda each: each.weight).image
-            begun = torch.stack([by_lightness(image, main) for image in small])
+        if self.options.preset == "tuned":  # else dark parts keep the photograph's colours
+            main = [max(each, key=lambda painting: painting.weight).image for each in styles]
+            begun = torch.stack([by_lightness(*pair) for pair in zip(small, main, strict=True)])
         through = self._through(plan.size)
         steps = [f"{each.evaluations} at {told(each.shape(*plan.size))}" for each in through]
         several = f" and {len(images) - 1} more of its size" if len(images) > 1 else ""

@@ -44,8 +44,9 @@ def export_styles(path: str | os.PathLike[str], network: TransformationNetwork) 
 
     count, free = network.architecture.styles, torch.export.Dim.DYNAMIC
     example = torch.rand(1, 3, 71, 93), torch.full((count,), 1 / count)
-    names, sizes = [INPUT, MIXTURE], ({2: free, 3: free}, {})
-    model = exported(_Mixed(network.cpu().eval()), example, names, OUTPUT, sizes).model_proto
+    sizes: Any = ({2: free, 3: free}, {})
+    mixed = _Mixed(network.cpu().eval())
+    model = exported(mixed, example, [INPUT, MIXTURE], OUTPUT, sizes).model_proto
     casts = []
     for weight in model.graph.initializer:
         values, name = numpy_helper.to_array(weight), weight.name

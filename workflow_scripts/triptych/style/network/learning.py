@@ -29,6 +29,17 @@ from triptych.style.network.training_data import Crops, TrainingSettings
 BATCH, SIZE = 4, 128
 """Crops of an update, and their side in pixels."""
 
+LOSSES = LossSettings(
+    content_layers=("relu2_2", "relu3_3"),
+    style_layers=("relu1_2", "relu2_2", "relu3_3", "relu4_3"),
+    scaling="relative",
+    content_weight=0.8,
+    style_weight=2.0,
+    total_variation_weight=1.0,
+    gamut_weight=5.0,
+)
+"""Of VGG-16, as makers/networks.yaml has them, whatever the network was trained with."""
+
 LEARNING_RATE = 0.02
 """For scales and shifts near one and zero, which take larger steps than convolutions."""
 
@@ -58,7 +69,6 @@ def learn_style(
     own = begun.of_styles()
     for parameter, value in begun.named_parameters():
         value.requires_grad_(parameter in own)
-    settings = LossSettings.from_table(record["losses"])
     judge = load_backbone(backbone, pooling="max").to(device)
     painting = resize(painting, record["painting_size"]).to(device)
     schedule = TrainingSettings(
@@ -80,7 +90,7 @@ def learn_style(
     }
     trained = train(
         begun,
-        PerceptualLoss(judge, settings, [painting]),
+        PerceptualLoss(judge, LOSSES, [painting]),
         crops,
         schedule,
         device,

@@ -1,0 +1,71 @@
+"""`triptych stylize` by ONNX Runtime, against the same command by PyTorch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from triptych.apps.pictures import catalogue
+from triptych.cli import main
+from triptych.style.data.images import read_image, write_image
+from triptych.style.network.export import export_styles
+from triptych.style.network.network import Architecture, TransformationNetwork
+from triptych.style.network.network_files import save_network
+
+BY_PYTORCH = ["--memory", "4GB", "--precision", "float32"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A network of two styles with its ONNX file, and a photograph with opacity."""
+    folder = tmp_path_factory.mktemp("quick")
+    networks = folder / catalogue.SHIPPED
+    networks.mkdir(parents=True)
+    torch.manual_seed(0)
+    shape = Architecture(4, "nearest", (0, 1), palette=True, grain=2, styles=2, halved=True)
+    network = TransformationNetwork(shape)
+    for value in network.of_styles().values():
+        value.data += 0.3 * torch.randn_like(value)
+    network.load_state_dict({k: v.half().float() for k, v in network.state_dict().items()})
+    record = {"origin": "shipped", "styles": ["oil", "chalk"], "painting_size": 48}
+    save_network(networks / "two.safetensors", network, record)
+    export_styles(networks / "two.onnx", network)
+    write_image(folder / "photo.png", torch.rand(3, 61, 83), torch.rand(1, 61, 83))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--style", "oil"],
+        ["--style", "oil:2+chalk", "--style-scale", "0.5", "--strength", "0.4"],
+        ["--style", "chalk", "--size", "40", "--keep-colours"],
+    ],
+)
+def test_it_paints_what_pytorch_paints(folder, monkeypatch, options):
+    monkeypatch.chdir(folder)
+    assert main(["stylize", "photo.png", "-o", "quick.png", *options]) == 0
+    assert main(["stylize", "photo.png", "-o", "slow.png", *options, *BY_PYTORCH]) == 0
+    quick, slow = read_image("quick.png"), read_image("slow.png")
+    assert quick.std() > 0.05
+    # Pillow and PyTorch resize alike but for rounding.
+    torch.testing.assert_close(quick, slow, rtol=0, atol=2.01 / 255)
+
+
+def test_a_picture_needs_no_pytorch(folder):
+    code = "import sys; from triptych.cli import main; code = main(sys.argv[1:]); "
+    code += "sys.exit(code or 'torch' in sys.modules)"
+    command = [sys.executable, "-c", code, "stylize", "photo.png", "--style", "oil", "-o", "x.jpg"]
+    assert subprocess.run(command, cwd=folder).returncode == 0
+    assert (folder / "x.jpg").is_file()
+
+
+def test_what_fails_is_told_and_the_others_are_done(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    (folder / "no.png").write_text("no image")
+    assert main(["stylize", "no.png", "photo.png", "--style", "oil", "-o", "out"]) == 2
+    said = capsys.readouterr()
+    assert "no.png cannot be read as an image" in said.err and "1 of 2 inputs done" in said.err
+    assert (folder / "out/photo.png").is_file()
