@@ -17,7 +17,7 @@ unexport VIRTUAL_ENV
 # Some images forbid Python to keep what it compiled; each job would compile all of PyTorch again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench config wheel docs paintings experts backbones networks small lock envs clean
+.PHONY: help setup demo test faults rehearsal clotho cluster lint format bench config wheel docs paintings experts networks small lock envs clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z ]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 12
@@ -105,7 +105,7 @@ config: $(READY) ## config/README.md from the schema: every key, type, range, de
 wheel: $(READY) ## dist/triptych-*.whl: the library with the workflow inside
 	$(BIN)/uv build --quiet --wheel --no-build-isolation --out-dir dist .
 
-paintings experts backbones networks small: $(READY) ## make what resources/ ships anew (makers/README.md)
+paintings experts networks small: $(READY) ## make what resources/ ships anew (makers/README.md)
 	$(BIN)/snakemake --snakefile makers/Snakefile --cores $(CORES) $@
 	cp -r results/made/. resources/
 
