@@ -145,7 +145,7 @@ def test_a_process_under_a_limit_plans_for_what_is_left_of_it(photograph):
     assert done.returncode == 0, done.stderr
     assert "worked in tiles" in done.stderr and "optimised at" not in done.stderr
     assert read_image("painted.png").shape == (3, 600, 800)
-    done = run(0.8e9, *photograph, "--memory", "8GB")  # which isn't there
+    done = run(0.65e9, *photograph, "--memory", "8GB")  # which isn't there
     assert done.returncode == 0 and "the memory ran out, less is tried" in done.stderr
     done = run(1e9, "large.png", *PAINTED, "--on-large", "refuse")
     assert done.returncode == 2 and "large.png: 2000x1500 pixels take" in done.stderr
