@@ -15,11 +15,11 @@ import torch
 sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
 
 from stops import Never
+from triptych.apps.sounds.adapting.settings import Wish
 
 from triptych.apps.sounds.adapting import settings
 from triptych.apps.sounds.adapting.adapting import adapt
 from triptych.apps.sounds.adapting.recordings import read_recordings
-from triptych.apps.sounds.adapting.settings import Wish
 from triptych.audio.models.model_files import build_model, save_model
 from triptych.audio.models.sentence_encoders import BertSettings
 from triptych.audio.models.settings import ModelSettings

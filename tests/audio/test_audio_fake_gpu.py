@@ -8,8 +8,8 @@ import torch
 from fake_gpu import CUDA, fake_gpu, moved
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
-
 from triptych.apps.sounds.adapting.last_blocks import LastBlocks
+
 from triptych.audio.models import mel
 from triptych.audio.models.audio_encoders import PasstSettings
 from triptych.audio.models.passt import Kept, Passt

@@ -8,8 +8,6 @@ import io
 import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
-from typing import Any
 
 from triptych.apps import compare, doctor, init, plan, policy, verify, weights
 from triptych.apps.pictures import commands as pictures
@@ -35,9 +33,6 @@ examples:
 """
 
 
-PAINTINGS = Path(__file__).resolve().parents[2] / "resources" / "style" / "paintings"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (2 for input that cannot be used)."""
     options = _parser().parse_args(arguments)
@@ -57,34 +52,11 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(paint=_paint, picture=_picture)
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for app in (pictures, sounds, policy, init, weights, plan, verify, compare, doctor):
         app.add_commands(commands)
     return parser
-
-
-def _paint(name: str) -> Any:
-    """The painting of that name which the repository ships, RGB in [0, 1], [512, 512, 3].
-
-    Raises InputError where there is none.
-    """
-    from triptych.style.data.images import read_image
-
-    shipped = {path.stem: path for path in sorted(PAINTINGS.glob("*.png"))}
-    if name not in shipped:
-        raise InputError(
-            f"{name} is no file; with --optimize give a painting's, or {', '.join(shipped)}"
-        )
-    return read_image(shipped[name]).permute(1, 2, 0).numpy()
-
-
-def _picture(size: int, *key: int) -> Any:
-    """The demo's picture by chance, uint8 [size, size, 3]."""
-    from triptych.demo.pictures import picture
-
-    return picture(size, *key)
 
 
 def _version() -> str:

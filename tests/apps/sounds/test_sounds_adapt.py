@@ -14,11 +14,11 @@ from broken_runs import start
 from safetensors.torch import load_file
 from small_sounds import write_sound
 from stops import StopAfter
+from triptych.apps.sounds.adapting.last_blocks import Kept, KeptSounds, LastBlocks
+from triptych.apps.sounds.adapting.settings import Wish, training_settings
 
 from triptych.apps.sounds.adapting.held_out import HeldOut, as_text, verdict
-from triptych.apps.sounds.adapting.last_blocks import Kept, KeptSounds, LastBlocks
 from triptych.apps.sounds.adapting.recordings import Recording, read_recordings, split
-from triptych.apps.sounds.adapting.settings import Wish, training_settings
 from triptych.apps.sounds.search.query import Searcher
 from triptych.audio.models.model_files import load_model
 from triptych.audio.training.losses import nt_xent

@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from triptych.apps import command
+
 DESCRIPTION = """\
 Compare the tables and claims of two results folders, cell by cell: numbers with their difference,
 and whether it goes beyond the intervals; claims with another verdict; rows of one run alone.
@@ -12,16 +14,11 @@ and whether it goes beyond the intervals; claims with another verdict; rows of o
 
 def add_commands(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
-    parser = commands.add_parser(
-        "compare",
-        help="what changed between two runs, cell by cell",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "what changed between two runs, cell by cell"
+    parser = command(commands, "compare", _compare, summary, DESCRIPTION)
     parser.add_argument("first", type=Path, metavar="A", help="a results folder")
     parser.add_argument("second", type=Path, metavar="B", help="another")
     parser.add_argument("--html", type=Path, metavar="PAGE", help="write it as a page, drawn")
-    parser.set_defaults(run=_compare)
 
 
 def _compare(options: argparse.Namespace) -> int:

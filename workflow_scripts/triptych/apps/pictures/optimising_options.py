@@ -2,11 +2,9 @@
 
 import argparse
 import math
-from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from triptych.core.errors import InputError, positive
-from triptych.style.optimise.presets import OPTIMIZERS, Initialisation
 
 SCALES = (4.0, 2.0, 1.0)
 EVALUATIONS = [80, 80, 60]
@@ -18,12 +16,10 @@ CHOICES = {
     "content_weight": "content_weight",
     "style_weight": "style_weight",
     "tv_weight": "total_variation_weight",
-    "initialisation": "initialisation",
-    "optimizer": "optimizer",
 }
 """Options that replace a choice of the preset, with its name."""
 
-ONLY = (*CHOICES, "scales", "style_masks", "preview", "seed")
+ONLY = (*CHOICES, "scales", "style_masks")
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -38,7 +34,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--style-masks",
-        type=_files,
+        type=lambda text: text.split("+"),
         metavar="FILE+FILE",
         help="what of each painting is looked at: a greyscale image for each, white there",
     )
@@ -46,17 +42,6 @@ def add_options(group: argparse._ArgumentGroup) -> None:
         group.add_argument(
             f"--{name}-weight", type=_weight, metavar="W", help=f"of {what} (default: the preset's)"
         )
-    group.add_argument(
-        "--initialisation", choices=get_args(Initialisation), help="default: content"
-    )
-    group.add_argument("--optimizer", choices=tuple(OPTIMIZERS), help="default: lbfgs")
-    group.add_argument("--seed", type=int, help="of the noise to begin from (default: 0)")
-    group.add_argument(
-        "--preview",
-        type=Path,
-        metavar="FILE",
-        help="an image that shows how far it is, written anew every two seconds",
-    )
 
 
 def changes(options: argparse.Namespace) -> dict[str, Any]:
@@ -68,8 +53,6 @@ def changes(options: argparse.Namespace) -> dict[str, Any]:
 def refuse_without_optimize(options: argparse.Namespace) -> None:
     """Raise InputError for an option that would do nothing."""
     given = [name for name in ONLY if getattr(options, name) is not None]
-    if options.keep_colours == "moments":
-        given.append("keep_colours moments")
     if given and not options.optimize:
         raise InputError(
             f"--{given[0].replace('_', '-')} is for --optimize; a network has learned what it does"
@@ -97,10 +80,6 @@ def amount(text: str) -> float:
 
 def _amounts(text: str) -> list[float]:
     return [_weight(each) for each in text.split(",")]
-
-
-def _files(text: str) -> list[str]:
-    return text.split("+")
 
 
 def counts(text: str) -> list[int]:

@@ -2,8 +2,10 @@
 
 import argparse
 import gc
+import hashlib
+import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,10 +15,10 @@ from torch import Tensor
 from triptych.apps.pictures.catalogue import backbone_file
 from triptych.apps.pictures.memory_plan import FIXED, MemoryPlan, Needs, Size, told
 from triptych.apps.pictures.optimising_options import EVALUATIONS, SCALES, STROKES, changes
-from triptych.apps.pictures.paintings import coloured, paintings
-from triptych.apps.pictures.stylizer import Photograph, Stylizer
-from triptych.apps.pictures.unfinished import Preview, Unfinished, digest
+from triptych.apps.pictures.paintings import paintings
+from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.work_list import Item
+from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
@@ -44,13 +46,37 @@ SAVE_EVERY_SECONDS = 60.0
 """What a kill may cost."""
 
 
+class Unfinished:
+    """The states of one call's images, in a folder beside its result or folder of results.
+
+    Each is named by a digest of all that its result follows from, and goes when the call ends.
+    """
+
+    def __init__(self, output: Path) -> None:
+        whole = output.resolve()
+        self.folder = whole.with_name(f"{whole.name}.unfinished")
+        self._used: list[Path] = []
+
+    def checkpoint(self, fingerprint: str) -> Checkpoint:
+        """Where a batch's state is kept."""
+        folder = self.folder / fingerprint[:16]
+        self._used.append(folder)
+        return Checkpoint(folder, fingerprint)
+
+    def remove(self) -> None:
+        """What this call made; another's states stay, and the folder with them."""
+        for folder in self._used:
+            shutil.rmtree(folder, ignore_errors=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+
 class OptimisingStylizer(Stylizer):
     """Version 1: each image is optimised towards a painting, or several, coarse to fine."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
-        self.batch = options.batch
         self.style = paintings(options)
         default = EVALUATIONS if options.scales is None else EVALUATIONS[:1]
         self.scales = scales(options.scales or SCALES, options.evaluations or default)
@@ -77,7 +103,6 @@ class OptimisingStylizer(Stylizer):
                 f"--memory {options.memory}: the program alone takes "
                 f"{readable(resident_memory())}, before any image. Give it more."
             )
-        self.preview = Preview(options.preview)
         self.unfinished = Unfinished(options.output)
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
@@ -86,7 +111,6 @@ class OptimisingStylizer(Stylizer):
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """As `Stylizer.work`; raises Stopped by a signal, after saving what was done."""
-        self.preview.check(path for item in items for path in (item.source, item.target))
         with listening() as self._stop:
             try:
                 failures = super().work(items)
@@ -100,32 +124,32 @@ class OptimisingStylizer(Stylizer):
         self.unfinished.remove()
         return failures
 
-    def _finish(self, group: list[Photograph], failures: list[tuple[Path, str]]) -> None:
-        self._source = group[0].item.source  # what messages name
-        super()._finish(group, failures)
+    def paint(self, item: Item) -> None:
+        """As `Stylizer.paint`."""
+        self._source = item.source  # what messages name
+        super().paint(item)
 
     def render(self, images: Tensor) -> Tensor:
-        """Images [N, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.
+        """An image [1, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.
 
-        As many side by side as the memory holds. Where it runs out all the same, half as much is
-        tried; raises InputError where that is too little, or where images may not be enlarged.
+        Where it runs out all the same, half as much is tried; raises InputError where that is too
+        little.
         """
         size = _size(images)
         self.sizes.check(size, "an image")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
         while True:
-            plan = self.sizes.plan(size, at_hand, enlarge=self.options.on_large == "enlarge")
-            together = max(1, min(len(images), int(at_hand / plan.bytes)))
+            plan = self.sizes.plan(size, at_hand)
             self._tell(size, plan, at_hand)
             try:
-                return torch.cat([self._optimised(part, plan) for part in images.split(together)])
+                return self._optimised(images, plan)
             except (RuntimeError, MemoryError, NoRoomError) as problem:
                 if not _memory_ran_out(problem):
                     raise
             # Behind the handler: the error held what had been computed.
             gc.collect()
             return_freed_memory()
-            at_hand = together * plan.bytes / 2
+            at_hand = plan.bytes / 2
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
 
     def _tell(self, size: Size, plan: MemoryPlan, at_hand: float) -> None:
@@ -150,25 +174,21 @@ class OptimisingStylizer(Stylizer):
     def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
         small = begun = resize_to(images, *plan.size)
         style = [each.to(self.device) for each in self.style]
-        styles = [style] * len(images)  # one object, which is measured once
-        if self.options.keep_colours == "moments":
-            styles = [coloured(style, image) for image in images]
         if self.options.preset == "tuned":  # else dark parts keep the photograph's colours
-            main = [max(each, key=lambda painting: painting.weight).image for each in styles]
-            begun = torch.stack([by_lightness(*pair) for pair in zip(small, main, strict=True)])
+            main = max(style, key=lambda painting: painting.weight).image
+            begun = torch.stack([by_lightness(image, main) for image in small])
         through = self._through(plan.size)
         steps = [f"{each.evaluations} at {told(each.shape(*plan.size))}" for each in through]
-        several = f" and {len(images) - 1} more of its size" if len(images) > 1 else ""
-        print(f"{self._source}{several}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
+        print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
         run = CoarseToFine(
             begun,
-            styles,
+            [style],
             self.backbone,
             replace(self.choices, history=plan.way.history),
             through,
             stroke=self.stroke,
             side=plan.way.side,
-            seeds=[self.options.seed or 0] * len(images),
+            seeds=[0],
         )
         self._run(run, begun, plan)
         for reason in run.reasons:
@@ -195,23 +215,17 @@ class OptimisingStylizer(Stylizer):
         for each in self.style:
             tensors += [each.image, *([] if each.mask is None else [each.mask])]
         texts = [
-            *(self._origin, self.choices, plan.way, run.scales, self.stroke, self.options.seed),
-            *(self.options.keep_colours == "moments", [each.weight for each in self.style]),
-            str(self.device),
+            *(self._origin, self.choices, plan.way, run.scales, self.stroke, str(self.device)),
+            [each.weight for each in self.style],
         ]
         loop = TrainingLoop(
             run,
             Rhythm(run.evaluations, ("evaluation", "evaluations"), seconds=SAVE_EVERY_SECONDS),
-            self.unfinished.checkpoint(digest(texts, tensors)),
+            self.unfinished.checkpoint(_digest(texts, tensors)),
             lambda: stop.reason,
         )
         loop.restore(self.device)
-
-        def step() -> None:
-            run.step()
-            self.preview.show(lambda: run.images, last=run.done == run.evaluations)
-
-        loop.run(str(self._source), step)
+        loop.run(str(self._source), run.step)
 
 
 def _longest(style: Sequence[Painting]) -> Size:
@@ -240,3 +254,14 @@ def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:
     """The backbone normalised to mean activation one on the bundled photographs."""
     images = [fitted(bundled(name), 256, 256)[None] for name in embedded_photographs()]
     return normalised(backbone, (image.to(device) for image in images))
+
+
+def _digest(texts: Iterable[object], tensors: Iterable[Tensor]) -> str:
+    """Of what a result follows from: reprs and values."""
+    found = hashlib.sha256()
+    for text in texts:
+        found.update(f"{text!r}\n".encode())
+    for tensor in tensors:
+        found.update(f"{tensor.dtype}{list(tensor.shape)}".encode())
+        found.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return found.hexdigest()

@@ -1,20 +1,17 @@
 """What `triptych stylize --optimize` paints towards: files of paintings and masks."""
 
 import argparse
-from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import torch
 from torch import Tensor
 
+from triptych.apps.pictures.catalogue import CHECKOUT
 from triptych.core.errors import InputError
-from triptych.style.data.colours import matched
 from triptych.style.data.images import luma, read_image, resize_to, shape_along
 from triptych.style.network.mixtures import weighted
 from triptych.style.optimise.styles import Painting
 
+PAINTINGS = "resources/style/paintings"
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of files that no painting bears."""
 
@@ -39,20 +36,20 @@ def paintings(options: argparse.Namespace) -> list[Painting]:
             raise InputError(
                 f"--style {style}: {name} has no weight above 0; expected such as {name}:2"
             )
-        image = _painting(name, options.paint)
+        image = _painting(name)
         found.append(Painting(image, weight, None if mask is None else _mask(mask, image)))
     return found
 
 
-def coloured(style: Sequence[Painting], photograph: Tensor) -> list[Painting]:
-    """Paintings in the colours of a photograph [3, H, W]."""
-    return [replace(each, image=matched(each.image, photograph)) for each in style]
-
-
-def _painting(name: str, paint: Callable[[str], Any]) -> Tensor:
-    """The painting of a file, or one that the command paints itself by that name."""
+def _painting(name: str) -> Tensor:
+    """The painting of a file, or the one of that name which the repository ships."""
     if not Path(name).is_file():
-        return torch.from_numpy(paint(name)).permute(2, 0, 1)
+        shipped = {path.stem: path for path in sorted((CHECKOUT / PAINTINGS).glob("*.png"))}
+        if name not in shipped:
+            raise InputError(
+                f"{name} is no file; with --optimize give a painting's, or {', '.join(shipped)}"
+            )
+        return read_image(shipped[name])
     if Path(name).suffix.lower() in NETWORKS:
         raise InputError(
             f"{name} is a network, where a painting is expected: leave --optimize out to use it"

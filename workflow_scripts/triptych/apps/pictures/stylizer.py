@@ -2,8 +2,6 @@
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +9,6 @@ import torch
 from torch import Tensor
 
 from triptych.apps.pictures.catalogue import find_network
-from triptych.apps.pictures.steadying import Steadied
 from triptych.apps.pictures.work_list import Item
 from triptych.core.device import choose_device, chosen_precisions
 from triptych.core.errors import InputError
@@ -34,25 +31,25 @@ from triptych.style.network.stylize import (
     precision_error,
     stylise,
 )
-from triptych.style.video.transfer import stylise_to_mp4
+from triptych.style.video.flicker import (
+    LEAST_VALID_PERCENT,
+    Flow,
+    flow_between,
+    limited,
+    on_one_thread,
+)
+from triptych.style.video.transfer import Stylist, stylise_to_mp4
 
 PAINTING = 512
 """Pixels along the shorter side of the painting of a network that doesn't say it."""
 
 
-@dataclass(frozen=True)
-class Photograph:
-    """An image that was read, and resized if that was asked for."""
-
-    item: Item
-    rgb: Tensor
-    alpha: Tensor | None
+FEATHER = 5
+"""Pixels over which trust in the flow falls off, so that no edge of it shows."""
 
 
 class Stylizer:
     """Takes images through `render`; what fails is kept for the end."""
-
-    batch = 1
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -62,7 +59,7 @@ class Stylizer:
             raise InputError(str(problem)) from problem
 
     def render(self, images: Tensor) -> Tensor:
-        """Stylised images of images [N, 3, H, W] in [0, 1], of one size."""
+        """A batch of images [N, 3, H, W] in [0, 1], stylised."""
         raise NotImplementedError
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
@@ -77,57 +74,37 @@ class Stylizer:
         images = [item for item in items if item.kind == "image"]
         if images:
             with Progress("stylised", len(images), "images") as progress:
-                for group in _alike(self._read(images, failures), self.batch):
-                    self._finish(group, failures)
-                    progress.advance(len(group))
+                for item in images:
+                    try:
+                        self.paint(item)
+                        print(f"{item.source} -> {item.target}", flush=True)
+                    except Exception as problem:
+                        failures.append((item.source, _said(problem)))
+                    progress.advance()
         return failures
+
+    def paint(self, item: Item) -> None:
+        """Stylise an image from its source to its target, in the size that was asked for."""
+        rgb, alpha = read_image_alpha(item.source)
+        if self.options.size:
+            rgb = resize(rgb, self.options.size)
+            if alpha is not None:
+                alpha = resize_to(alpha, *rgb.shape[-2:])
+        write_image(item.target, self.finished(rgb[None])[0], alpha)
 
     def film(self, item: Item) -> None:
         """Stylise a video from its source to its target."""
         raise NotImplementedError
 
-    def _finish(self, group: list[Photograph], failures: list[tuple[Path, str]]) -> None:
-        """Stylise photographs of one size together and write them; where that fails, each alone."""
-        try:
-            results = self.finished(_stacked([each.rgb for each in group]))
-        except Exception as problem:
-            if len(group) == 1:
-                failures.append((group[0].item.source, _said(problem)))
-            else:
-                for each in group:
-                    self._finish([each], failures)
-            return
-        for each, result in zip(group, results, strict=True):
-            try:
-                write_image(each.item.target, result, each.alpha)
-                print(f"{each.item.source} -> {each.item.target}", flush=True)
-            except Exception as problem:
-                failures.append((each.item.source, _said(problem)))
-
     def finished(self, originals: Tensor) -> Tensor:
         """Rendered images with the colours and in the strength that were asked for."""
         originals = originals.to(self.device)
         results = self.render(originals)
-        if self.options.keep_colours == "luma":
+        if self.options.keep_colours:
             results = keep_colours(originals, results)
         if self.options.strength < 1:
             results = originals.lerp(results, self.options.strength)
         return results.cpu()
-
-    def _read(
-        self, items: Iterable[Item], failures: list[tuple[Path, str]]
-    ) -> Iterator[Photograph]:
-        """The images that can be read, in the size that was asked for."""
-        for item in items:
-            try:
-                rgb, alpha = read_image_alpha(item.source)
-                if self.options.size:
-                    rgb = resize(rgb, self.options.size)
-                    if alpha is not None:
-                        alpha = resize_to(alpha, *rgb.shape[-2:])
-                yield Photograph(item, rgb, alpha)
-            except Exception as problem:
-                failures.append((item.source, _said(problem)))
 
 
 def _said(problem: Exception) -> str:
@@ -144,7 +121,6 @@ class NetworkStylizer(Stylizer):
         limit = parse_bytes(options.memory) if options.memory else None
         path, style, sentence = find_network(options.style)
         network, record = load_network(path, style)
-        self.batch = options.batch
         self.network = network.to(self.device)
         self.prepared: PreparedNetwork | None = None
         self.limit = None if limit is None else limit - resident_memory()
@@ -187,7 +163,7 @@ class NetworkStylizer(Stylizer):
 
         share = self.options.steady
         steadied = Steadied(stylist, share) if share else stylist
-        stylise_to_mp4(item.source, item.target, steadied, self.batch)
+        stylise_to_mp4(item.source, item.target, steadied)
 
     def _prepare(self, image: Tensor) -> PreparedNetwork:
         """Once, on the first image: choose the precision, and say what half precision costs."""
@@ -201,21 +177,46 @@ class NetworkStylizer(Stylizer):
         return self.prepared
 
 
-def _alike(photographs: Iterable[Photograph], most: int) -> Iterator[list[Photograph]]:
-    """Neighbours of one size together, at most so many; a full group waits for no other image."""
-    group: list[Photograph] = []
-    for photograph in photographs:
-        if group and photograph.rgb.shape != group[0].rgb.shape:
-            yield group
-            group = []
-        group.append(photograph)
-        if len(group) == most:
-            yield group
-            group = []
-    if group:
-        yield group
+class Steadied:
+    """A stylist of one video's frames, in their order, that steadies another one's.
 
+    A frame is `share` of the result before it, warped along the source's optical flow where that
+    can be trusted, and the rest its own: what flickers falls to about (1 - share) of what it was,
+    or less, and what moved or was covered is painted anew. After a cut nothing is kept.
+    """
 
-def _stacked(images: list[Tensor]) -> Tensor:
-    """[N, 3, H, W]; of one image, which may be large, no copy."""
-    return images[0][None] if len(images) == 1 else torch.stack(images)
+    def __init__(self, stylist: Stylist, share: float) -> None:
+        """share: of the frame before, from 0 to 1"""
+        self._stylist, self._share = stylist, share
+        self._before: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __call__(self, frames: np.ndarray) -> np.ndarray:
+        """As Stylist: uint8 [n, H, W, 3] RGB to as many."""
+        results = self._stylist(frames).astype(np.float32)
+        with on_one_thread():
+            for source, result in zip(frames, results, strict=True):
+                seen = limited(source)
+                if self._before is not None:
+                    self._blend(result, seen, *self._before)
+                self._before = seen, result
+        return results.round().clip(0, 255).astype(np.uint8)
+
+    def _blend(
+        self, result: np.ndarray, seen: np.ndarray, before: np.ndarray, kept: np.ndarray
+    ) -> None:
+        """Mix the result before, `kept`, into `result`, both float32 [H, W, 3]."""
+        import cv2
+
+        flow = flow_between(before, seen)
+        if 100 * flow.valid.mean() < LEAST_VALID_PERCENT:
+            return
+        trust = flow.valid.astype(np.float32)
+        trust = np.minimum(trust, cv2.blur(trust, (FEATHER, FEATHER)))
+        height, width = result.shape[:2]
+        offsets = flow.offsets
+        if offsets.shape[:2] != (height, width):  # flow is of the frame averaged down
+            larger = width / offsets.shape[1]
+            offsets = np.asarray(larger * cv2.resize(offsets, (width, height)), np.float32)
+            trust = np.asarray(cv2.resize(trust, (width, height)), np.float32)
+        moved = Flow(offsets, flow.valid).warp(kept)
+        result += self._share * trust[..., None] * (moved - result)

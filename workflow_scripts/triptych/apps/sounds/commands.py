@@ -3,20 +3,18 @@
 import argparse
 import json
 import logging
-import os
 import sys
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.apps.sounds.adapting.settings import BLOCKS, EPOCHS, Wish
+from triptych.apps import add_device, command
 from triptych.core.errors import InputError, positive
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from triptych.apps.sounds.adapting.adapting import Adapted
     from triptych.apps.sounds.search.embedder import Embedder
     from triptych.apps.sounds.search.index import Index
 
@@ -53,18 +51,21 @@ examples:
   triptych index ~/sounds
   triptych search "rain on a tin roof" --index ~/sounds
   triptych search "rain + thunder - wind" --index ~/sounds -n 3 --json
-  triptych search --like bark.wav --index ~/sounds --html hits.html
+  triptych search --like bark.wav --index ~/sounds
   triptych serve --index ~/sounds
   triptych adapt pairs.csv ~/sounds
   triptych index ~/sounds --model ~/sounds/triptych-model --rebuild
 """
+ANEW = "run triptych index FOLDER with --model where it is now, or with --rebuild for another one"
 ADAPTED = "triptych-model"
 """The result, in the folder of recordings, unless another place is given."""
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to the subparsers of `triptych`."""
-    index = _parser(commands, "index", "make a folder of sounds searchable by text", INDEX)
+    index = command(
+        commands, "index", _index, "make a folder of sounds searchable by text", INDEX, EXAMPLES
+    )
     index.add_argument("folder", type=Path, metavar="FOLDER")
     index.add_argument(
         "--index",
@@ -75,9 +76,10 @@ def add_commands(commands: Any) -> None:
     index.add_argument(
         "--rebuild", action="store_true", help="embed everything anew, with another model say"
     )
-    index.set_defaults(run=_index)
 
-    search = _parser(commands, "search", "find sounds in an indexed folder", SEARCH)
+    search = command(
+        commands, "search", _search, "find sounds in an indexed folder", SEARCH, EXAMPLES
+    )
     search.add_argument(
         "text",
         metavar="TEXT",
@@ -95,20 +97,14 @@ def add_commands(commands: Any) -> None:
     search.add_argument(
         "-n", type=positive, default=10, metavar="N", dest="count", help="hits (default: 10)"
     )
-    search.add_argument(
-        "--each", type=positive, default=3, metavar="N", help="hits in one file (default: 3)"
-    )
     search.add_argument("--json", action="store_true", help="write the hits as JSON")
-    search.add_argument(
-        "--html", type=Path, metavar="FILE", help="write a page on which they are seen and heard"
-    )
-    search.set_defaults(run=_search)
 
-    serve = _parser(commands, "serve", "search an indexed folder in a browser", SERVE)
+    serve = command(
+        commands, "serve", _serve, "search an indexed folder in a browser", SERVE, EXAMPLES
+    )
     serve.add_argument(
         "--port", type=int, default=8765, help="default: %(default)s; 0 takes a free one"
     )
-    serve.set_defaults(run=_serve)
 
     adapt = _add_adapt(commands)
     for parser in (search, serve):
@@ -118,7 +114,6 @@ def add_commands(commands: Any) -> None:
     for parser, default in (
         (index, "the index's own, at first the best one trained here on recordings, or else small"),
         (adapt, "the best one trained here on recordings, or else small"),
-        (search, "the one that made the index; only --like needs it"),
     ):
         parser.add_argument(
             "--model",
@@ -126,13 +121,12 @@ def add_commands(commands: Any) -> None:
             metavar="FOLDER",
             help=f"a trained model, or small, which the repository ships (default: {default})",
         )
-        parser.add_argument(
-            "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
-        )
+        add_device(parser)
 
 
 def _add_adapt(commands: Any) -> Any:
-    adapt = _parser(commands, "adapt", "fine-tune a model on your own captioned recordings", ADAPT)
+    summary = "fine-tune a model on your own captioned recordings"
+    adapt = command(commands, "adapt", _adapt, summary, ADAPT, EXAMPLES)
     adapt.add_argument("pairs", type=Path, metavar="PAIRS", help="a table, *.csv: file, caption")
     adapt.add_argument("folder", type=Path, metavar="FOLDER", help="where the recordings lie")
     adapt.add_argument(
@@ -142,16 +136,7 @@ def _add_adapt(commands: Any) -> Any:
         help=f"where the adapted model goes (default: {ADAPTED} in the folder of recordings)",
     )
     adapt.add_argument(
-        "--blocks",
-        type=lambda text: text if text in ("all", "auto") else positive(text),
-        default="auto",
-        metavar="N",
-        help="blocks of either encoder that are trained, the last ones, with the projections; or "
-        f"all, the whole model (default: {BLOCKS} on a processor, all on a GPU and of small, which "
-        "has no blocks)",
-    )
-    adapt.add_argument(
-        "--epochs", type=positive, default=EPOCHS, help="of which the best is taken (%(default)s)"
+        "--epochs", type=positive, default=20, help="of which the best is taken (%(default)s)"
     )
     adapt.add_argument(
         "--learning-rate",
@@ -159,18 +144,7 @@ def _add_adapt(commands: Any) -> Any:
         metavar="RATE",
         help="its peak (default: the one that the model was last trained with, or 2e-5)",
     )
-    adapt.set_defaults(run=_adapt)
     return adapt
-
-
-def _parser(commands: Any, name: str, summary: str, description: str) -> Any:
-    return commands.add_parser(
-        name,
-        help=summary,
-        description=description,
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
 
 
 def _index(options: argparse.Namespace) -> int:
@@ -215,8 +189,7 @@ def _index(options: argparse.Namespace) -> int:
         f"{path}: {len(index.entries) - len(index.problems)} files in "
         f"{index.firsts[-1]} segments of {index.segment_seconds:g} s "
         f"({update.new} new, {update.moved} moved or copied, {update.kept} as before, "
-        f"{update.removed} removed, {len(index.problems)} skipped); listed in "
-        f"{path.with_suffix('.csv')}"
+        f"{update.removed} removed, {len(index.problems)} skipped)"
     )
     if update.stopped:
         print(f"stopped by {update.stopped}; run it again to go on", file=sys.stderr)
@@ -231,8 +204,6 @@ def _search(options: argparse.Namespace) -> int:
 
     text = " ".join(options.text)
     searcher = Searcher(options.index)
-    if options.model:
-        _model_for(searcher.index, options.model)
     asked = searcher.texts(text) if text.strip() or not options.like else []
 
     def embed(path: Path, seconds: float) -> "NDArray[np.float32]":
@@ -242,16 +213,11 @@ def _search(options: argparse.Namespace) -> int:
         cut = [waveform for _, waveform in segments(stream_any(path), seconds)]
         if not cut:
             raise InputError(f"{path}: holds no samples")
-        model, _ = _model_for(searcher.index, options.model)
-        return _embedder(model, options.device).sounds(cut)
+        model, _ = _model_for(searcher.index, None)
+        return _embedder(model, "auto").sounds(cut)
 
     asked += [searcher.sound(path, embed) for path in options.like]
-    hits = searcher.best(asked, options.count, options.each)
-    if options.html:
-        from triptych.apps.sounds.search.hits_page import write_page
-
-        query = " ".join([text, *(f"like {path.name}" for path in options.like)]).strip()
-        write_page(options.html, searcher.index, query, hits)
+    hits = searcher.best(asked, options.count)
     print(json.dumps(as_records(hits), indent=1) if options.json else table(hits))
     return 0
 
@@ -264,8 +230,7 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _embedder(model: Path, device: str) -> "Embedder":
-    """PyTorch is imported here and nowhere before: it takes seconds."""
-    from triptych.apps.sounds.search.embedder import Embedder
+    from triptych.apps.sounds.search.embedder import Embedder  # which imports PyTorch
 
     return Embedder(model, device)
 
@@ -273,28 +238,23 @@ def _embedder(model: Path, device: str) -> "Embedder":
 def _model_for(index: "Index | None", wanted: Path | None) -> tuple[Path, str]:
     """The model's folder and digest: the one asked for, or the index's, or the best one.
 
-    Raises InputError where the index was made by another one: its scores would mean nothing.
+    Raises InputError where the index was made by another one.
     """
     from triptych.apps.sounds.search.trained import checked_model, chosen_model
 
-    if wanted is not None or index is None:
-        wanted = chosen_model(wanted, partial(print, file=sys.stderr))
+    if wanted is None and index is not None:
+        given = Path(index.model)
+    else:
+        given = chosen_model(wanted, partial(print, file=sys.stderr))
     if index is None:
-        assert wanted is not None
-        return checked_model(wanted)
-    given = wanted or Path(index.model)
-    anew = "run triptych index FOLDER --rebuild to embed the folder anew"
-    if wanted is None and not given.is_dir():
-        raise InputError(
-            f"the index was made by the model in {given}, which is gone: give the folder where it "
-            f"is now by --model, or {anew}"
-        )
+        return checked_model(given)
+    if not given.is_dir():
+        raise InputError(f"the index was made by the model in {given}, which is gone: {ANEW}")
     folder, sha256 = checked_model(given)
     if sha256 != index.model_sha256:
         raise InputError(
-            "the index was made by another model "
-            + (f"than {folder}, by {index.model}" if wanted else f"than what lies in {folder} now")
-            + f"; {anew}"
+            f"the index was made by another model, {index.model}, than what lies in {folder} now: "
+            f"{ANEW}"
         )
     return folder, sha256
 
@@ -306,22 +266,20 @@ def _adapt(options: argparse.Namespace) -> int:
     to = options.output or options.folder / ADAPTED
     if to.exists():
         raise InputError(f"{to} is there already: give another place with -o, or remove it")
-    if to.absolute().parent.is_dir() and not os.access(to.absolute().parent, os.W_OK):
-        raise InputError(f"{to.absolute().parent} cannot be written to: give another place with -o")
     if options.learning_rate is not None and not 0 < options.learning_rate < 1:
         raise InputError(f"--learning-rate {options.learning_rate}: expected between 0 and 1")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     from triptych.apps.sounds.adapting.recordings import read_recordings, split
+    from triptych.apps.sounds.search.trained import chosen_model
 
     recordings = read_recordings(options.pairs, options.folder)
     counts = [f"{len(each)} {part}" for part, each in split(recordings).items()]
     captions = sum(len(each.captions) for each in recordings)
     say(f"{len(recordings)} recordings with {captions} captions: {', '.join(counts)}")
-    from triptych.apps.sounds.search.trained import chosen_model
-
     model = chosen_model(options.model, say)
 
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
+    from triptych.apps.sounds.adapting.held_out import as_text, verdict
     from triptych.core.device import choose_device
     from triptych.core.stopping import Stopped, StopRequest
     from triptych.core.training_loop import DivergedError
@@ -330,29 +288,22 @@ def _adapt(options: argparse.Namespace) -> int:
         device = choose_device(options.device)
     except ValueError as problem:
         raise InputError(str(problem)) from problem
-    blocks = None if options.blocks == "all" else options.blocks
-    wish = Wish(blocks, options.epochs, options.learning_rate)
     try:
         done = adapt(
-            model, options.folder.resolve(), recordings, to.absolute(), wish, device, StopRequest()
+            *(model, options.folder.resolve(), recordings, to.absolute()),
+            *(options.epochs, options.learning_rate, device, StopRequest()),
         )
     except Stopped as stopped:
         say(f"stopped by {stopped.reason}; run it again to go on")
         return 130
     except DivergedError as problem:
         raise InputError(f"{problem} Here that is --learning-rate.") from problem
-    _tell(done, options.epochs)
-    print(f"{to}: triptych index FOLDER --model {to} --rebuild")
-    return 0
-
-
-def _tell(done: "Adapted", epochs: int) -> None:
-    from triptych.apps.sounds.adapting.held_out import as_text, verdict
-
     print(as_text(done.scores))
     print(verdict(done.scores))
     before, after = done.validation
-    chosen = f"epoch {done.epoch} of {epochs}, by the validation part"
+    chosen = f"epoch {done.epoch} of {options.epochs}, by the validation part"
     print(f"{chosen}: mAP@10 {after:.3f}, before {before:.3f}")
     if after <= before:
         print("No epoch was better there than the model as it was: rather keep that one.")
+    print(f"{to}: triptych index FOLDER --model {to} --rebuild")
+    return 0

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from triptych.apps.sounds.adapting.recordings import Recording
 from triptych.apps.sounds.search.embedder import Embedder
-from triptych.apps.sounds.search.index import Index, read_index, write_index
 from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.query import similarities
 from triptych.apps.sounds.search.trained import checked_model, segment_seconds
@@ -54,40 +53,25 @@ class HeldOut:
         own = [set(each.captions) for each in self._recordings]
         self.relevant = np.array([[c in some for some in own] for c in self.captions])
 
-    def scores(
-        self, model: Path, device: str, kept: Path, stop: Callable[[], str | None]
-    ) -> Floats:
+    def scores(self, model: Path, device: str, stop: Callable[[], str | None]) -> Floats:
         """How well each recording fits each caption to a model, [Q, C].
 
-        kept: a file *.npz, where the index lies when it is whole, and from where it is read again.
         Raises Stopped where `stop` gives a reason, and InputError for a file that has changed.
         """
         folder, sha256 = checked_model(model)
         embedder = Embedder(folder, device)
-        index = self._kept(kept, sha256)
-        if index is None:
-            paths = [each.path for each in self._recordings]
-            named = (str(folder), sha256, segment_seconds(folder))
-            index, update = update_index(
-                self._folder, None, named, lambda: embedder, lambda _: None, stop, paths
-            )
-            if update.stopped:
-                raise Stopped(update.stopped)
-            if not self._matches(index):
-                raise InputError(f"{self._folder}: recordings have changed meanwhile; run it again")
-            write_index(index, kept)
+        wanted = [(each.path, each.sha256) for each in self._recordings]
+        named = (str(folder), sha256, segment_seconds(folder))
+        index, update = update_index(
+            *(self._folder, None, named, lambda: embedder, lambda _: None, stop),
+            only=[path for path, _ in wanted],
+        )
+        if update.stopped:
+            raise Stopped(update.stopped)
+        if [(each.path, each.sha256) for each in index.entries] != wanted:
+            raise InputError(f"{self._folder}: recordings have changed meanwhile; run it again")
         rows = [similarities(index.embeddings, embedder.text(c)) for c in self.captions]
         return np.maximum.reduceat(np.stack(rows).astype(np.float64), index.firsts[:-1], axis=1)
-
-    def _kept(self, path: Path, sha256: str) -> Index | None:
-        if not path.exists():
-            return None
-        index = read_index(path)
-        return index if index.model_sha256 == sha256 and self._matches(index) else None
-
-    def _matches(self, index: Index) -> bool:
-        wanted = [(each.path, each.sha256) for each in self._recordings]
-        return [(each.path, each.sha256) for each in index.entries] == wanted
 
     def compare(self, before: Floats, after: Floats) -> pd.DataFrame:
         """A row a metric, COLUMNS: its mean over captions with both models, and the gain.

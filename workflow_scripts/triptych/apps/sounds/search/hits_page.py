@@ -1,7 +1,6 @@
-"""Hits of a search as a page, to be seen and heard: a file that stands alone, or served."""
+"""The page of `triptych serve`: a search box, and hits to be seen and heard."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from triptych.apps.sounds.search.index import Index, printable
 from triptych.apps.sounds.search.other_formats import stream_any
 from triptych.apps.sounds.search.query import Hit, clock
 from triptych.audio.data.decoding import AudioProblem
-from triptych.audio.search.pictures import addresses, render
+from triptych.audio.search.pictures import render
 from triptych.core.errors import InputError
-from triptych.core.files import atomic_path, not_a_file
+from triptych.core.files import not_a_file
 
 LONGEST_QUERY = 1000
 """Characters."""
@@ -31,12 +30,11 @@ def hits_page(
     told: str,
     text: str = "",
     problem: str = "",
-    served: bool = False,
 ) -> str:
     """The page's HTML.
 
-    query: its heading; told: a sentence below it; text: what stands in the search box, which a
-    served page has; problem: what went wrong, or "".
+    query: its heading; told: a sentence below it; text: what stands in the search box; problem:
+    what went wrong, or "".
     """
     return render(
         "hits.html.j2",
@@ -46,25 +44,8 @@ def hits_page(
         text=text,
         longest=LONGEST_QUERY,
         problem=problem,
-        served=served,
         shown=[_shown(index, hit, media) for hit in hits],
     )
-
-
-def write_page(path: Path, index: Index, query: str, hits: Sequence[Hit]) -> None:
-    """Write a page that needs nothing but itself: pictures and sounds are embedded."""
-    html = hits_page(
-        *(index, hits, lambda row: addresses(heard(index, row))),
-        query=query,
-        told=counted(index, len(hits)),
-    )
-    with atomic_path(path) as temporary:
-        temporary.write_text(html, encoding="utf-8")
-
-
-def counted(index: Index, hits: int) -> str:
-    """How many hits of how many segments."""
-    return f"The {hits} best of {index.firsts[-1]:,} segments of {index.segment_seconds:g} s."
 
 
 def heard(index: Index, row: int) -> NDArray[np.float32]:

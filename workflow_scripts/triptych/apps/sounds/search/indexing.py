@@ -2,9 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -48,26 +49,21 @@ class Update:
 def sound_files(folder: Path) -> list[str]:
     """All sound files below a folder, by their paths with /, sorted; nothing hidden.
 
-    Each folder is walked once, however many links lead to it, and by its own path if it has one
-    below `folder`; so no sound is found twice and no circle is walked for ever.
+    Linked folders are followed; each folder is walked once, however many links lead to it.
     """
     found: list[str] = []
-    waiting, seen = [folder], set()
-    while waiting:
-        links = []
-        for where, folders, names in os.walk(waiting.pop(0)):
-            about = os.stat(where)
-            if (about.st_dev, about.st_ino) in seen:
-                folders.clear()
-                continue
-            seen.add((about.st_dev, about.st_ino))
-            below = [Path(where, name) for name in sorted(folders) if not name.startswith(".")]
-            links += [path for path in below if path.is_symlink()]  # os.walk doesn't enter them
-            folders[:] = [path.name for path in below if not path.is_symlink()]
-            for name in names:
-                if Path(name).suffix.lower() in (*READ, *SUFFIXES) and not name.startswith("."):
-                    found.append(Path(where, name).relative_to(folder).as_posix())
-        waiting += links
+    seen = set()
+    for where, folders, names in os.walk(folder, followlinks=True):
+        about = os.stat(where)
+        if (about.st_dev, about.st_ino) in seen:
+            folders.clear()
+            continue
+        seen.add((about.st_dev, about.st_ino))
+        own = [name for name in folders if not name.startswith(".")]
+        folders[:] = sorted(own, key=lambda name: (os.path.islink(os.path.join(where, name)), name))
+        for name in names:
+            if Path(name).suffix.lower() in (*READ, *SUFFIXES) and not name.startswith("."):
+                found.append(Path(where, name).relative_to(folder).as_posix())
     return sorted(found)
 
 
@@ -99,48 +95,6 @@ def segments(blocks: Iterable[Waveform], seconds: float) -> Iterator[tuple[float
         yield (start - overlap) / SAMPLE_RATE, np.concatenate([before[-overlap:], rest])
 
 
-class _Batches:
-    """Gathers segments of several files into batches; a file is done when all of it is embedded."""
-
-    def __init__(self, load: Callable[[], Model]) -> None:
-        self._load = cache(load)  # loading takes seconds, and often nothing is to be embedded
-        self._waiting: list[tuple[str, Waveform]] = []
-        self._rows: dict[str, list[NDArray[np.float16]]] = {}
-        self._whole: dict[str, tuple[Entry, int]] = {}
-
-    def add(self, path: str, waveform: Waveform) -> None:
-        self._waiting.append((path, waveform))
-        held = sum(len(waveform) for _, waveform in self._waiting)
-        if held >= self._load().batch_seconds * SAMPLE_RATE:
-            self.flush()
-
-    def finish(self, entry: Entry, segments: int) -> None:
-        self._whole[entry.path] = entry, segments
-
-    def drop(self, path: str) -> None:
-        self._waiting = [(p, waveform) for p, waveform in self._waiting if p != path]
-        self._rows.pop(path, None)
-
-    def flush(self) -> None:
-        if self._waiting:
-            embedded = self._load().sounds([waveform for _, waveform in self._waiting])
-            for (path, _), row in zip(self._waiting, embedded, strict=True):
-                self._rows.setdefault(path, []).append(np.asarray(row, np.float16))
-            self._waiting = []
-
-    def done(self) -> list[Entry]:
-        """The entries that have become whole since this was last asked."""
-        ready = [
-            path
-            for path, (_, segments) in self._whole.items()
-            if len(self._rows.get(path, ())) == segments
-        ]
-        return [
-            replace(self._whole.pop(path)[0], embeddings=np.stack(self._rows.pop(path)))
-            for path in ready
-        ]
-
-
 def update_index(
     folder: Path,
     earlier: Index | None,
@@ -156,9 +110,10 @@ def update_index(
     is taken over from it; so is one of the same content, wherever it was. Files that could not be
     read are tried again. model: its folder, the SHA-256 of its weights and the seconds of its
     segments; `load` is called when the first sound is to be embedded. `stop` is asked between
-    files and segments; a reason ends the work, and what was done is saved. only: paths below the
+    files and batches; a reason ends the work, and what was done is saved. only: paths below the
     folder, where not all of its sounds are wanted.
     """
+    load = cache(load)  # it takes seconds, and often nothing is to be embedded
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
     by_content = {entry.sha256: entry for entry in known.values() if entry.sha256}
     paths = sound_files(folder) if only is None else sorted(only)
@@ -166,47 +121,31 @@ def update_index(
     fresh: list[Entry] = []
     for path in paths:
         was, entry = known.get(path), _looked_at(folder, path)
-        same = was and (was.size, was.modified_ns) == (entry.size, entry.modified_ns)
-        if was and same and not was.problem:
+        if was and not was.problem and was.same_file(entry):
             entries[path] = was
         else:
             fresh.append(entry)
     kept, moved, stopped = len(entries), 0, None
 
     def current() -> Index:
-        ordered = [entries[path] for path in sorted(entries)]
-        return Index(folder, *model, ordered)
+        return Index(folder, *model, [entries[path] for path in sorted(entries)])
 
-    batches = _Batches(load)
-    saved, pause = time.monotonic(), SAVE_SECONDS
+    saved = time.monotonic()
     with Progress("index", len(fresh), "files") as progress:
         for entry in fresh:
+            made = _heard(folder, entry, model[2], by_content, load, stop)
             if stopped := stop():
                 break
-            done, same = _read(folder, entry, model[2], by_content, batches, stop)
-            moved += same
-            for one in [*done, *batches.done()]:
-                entries[one.path] = one
-                progress.advance()
-            if time.monotonic() - saved > pause:
-                began = time.monotonic()
+            entries[entry.path] = made
+            moved += made.sha256 in by_content
+            progress.advance()
+            if time.monotonic() - saved > SAVE_SECONDS:
                 save(current())
                 saved = time.monotonic()
-                pause = max(SAVE_SECONDS, 10 * (saved - began))
-        stopped = stopped or stop()
-        batches.flush()
-        for one in batches.done():
-            entries[one.path] = one
-            progress.advance()
     index = current()
     save(index)
-    return index, Update(
-        new=len(entries) - kept - moved - len(index.problems),
-        kept=kept,
-        moved=moved,
-        removed=len(set(known) - set(paths)),
-        stopped=stopped if len(entries) < len(paths) else None,
-    )
+    new = len(entries) - kept - moved - len(index.problems)
+    return index, Update(new, kept, moved, len(set(known) - set(paths)), stopped)
 
 
 def _looked_at(folder: Path, path: str) -> Entry:
@@ -219,37 +158,35 @@ def _looked_at(folder: Path, path: str) -> Entry:
     return Entry(path, about.st_size, about.st_mtime_ns)
 
 
-def _read(
+def _heard(
     folder: Path,
     entry: Entry,
     segment_seconds: float,
-    by_content: dict[str, Entry],
-    batches: _Batches,
+    by_content: Mapping[str, Entry],
+    load: Callable[[], Model],
     stop: Callable[[], str | None],
-) -> tuple[list[Entry], bool]:
-    """Entries that need no embedding: the file's own if its content is known or unreadable."""
+) -> Entry:
+    """The entry with the file's embeddings, or with why it could not be read."""
     path = folder / entry.path
     try:
         if entry.problem:
             raise AudioProblem(entry.problem)
         entry = replace(entry, sha256=sha256_of(path))
-        same = by_content.get(entry.sha256)
-        if same:
-            return [replace(entry, seconds=same.seconds, embeddings=same.embeddings)], True
-        count, end = 0, 0.0
-        for start, waveform in segments(stream_any(path), segment_seconds):
+        if same := by_content.get(entry.sha256):
+            return replace(entry, seconds=same.seconds, embeddings=same.embeddings)
+        parts, end = [], 0.0
+        several = max(1, round(load().batch_seconds / segment_seconds))
+        cut = segments(stream_any(path), segment_seconds)
+        while batch := list(islice(cut, several)):
             if stop():
-                batches.drop(entry.path)
-                return [], False
-            batches.add(entry.path, waveform)
-            count, end = count + 1, start + len(waveform) / SAMPLE_RATE
-        if not count:
+                return entry
+            parts.append(load().sounds([waveform for _, waveform in batch]).astype(np.float16))
+            end = batch[-1][0] + len(batch[-1][1]) / SAMPLE_RATE
+        if not parts:
             raise AudioProblem(f"{path}: holds no samples")
-    except (AudioProblem, OSError, UnicodeEncodeError) as problem:
-        batches.drop(entry.path)
-        message = str(problem).removeprefix(f"{path}: ")
-        if isinstance(problem, UnicodeEncodeError):
-            message = "its name is not valid in this system's encoding; rename it"
-        return [replace(entry, sha256="", problem=message)], False
-    batches.finish(replace(entry, seconds=end), count)
-    return [], False
+        return replace(entry, seconds=end, embeddings=np.concatenate(parts))
+    except UnicodeEncodeError:
+        told = "its name is not valid in this system's encoding; rename it"
+    except (AudioProblem, OSError) as problem:
+        told = str(problem).removeprefix(f"{path}: ")
+    return replace(entry, sha256="", problem=told)

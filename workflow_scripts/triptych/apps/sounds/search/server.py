@@ -11,7 +11,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
-from triptych.apps.sounds.search.hits_page import LONGEST_QUERY, counted, heard, hits_page
+from triptych.apps.sounds.search.hits_page import LONGEST_QUERY, heard, hits_page
 from triptych.apps.sounds.search.index import printable
 from triptych.apps.sounds.search.query import Hit, Searcher, Weighted
 from triptych.audio.search.pictures import mp3, spectrogram_png
@@ -68,7 +68,7 @@ class SearchServer(ThreadingHTTPServer):
             if asked:
                 hits = searcher.best(asked, HITS)
             milliseconds = 1000 * (time.perf_counter() - began)
-            told = f"{counted(searcher.index, len(hits))} Found in {milliseconds:.0f} ms."
+            told = f"The {len(hits)} best segments, found in {milliseconds:.0f} ms."
         except InputError as error:
             problem = str(error)
         if not (query or problem):
@@ -81,7 +81,6 @@ class SearchServer(ThreadingHTTPServer):
             told=told,
             text=text,
             problem=problem,
-            served=True,
         )
 
     def _media(self, row: int) -> tuple[bytes, bytes]:

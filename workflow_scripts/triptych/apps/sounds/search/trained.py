@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
@@ -22,33 +21,30 @@ _HOW = (
 )
 
 
-def best_model() -> tuple[Path, str]:
+def best_model() -> tuple[Path, str] | None:
     """Folder of the trained model with the highest validation mAP@10, and a sentence about it.
 
     Looked for in the working directory, then in the library's own checkout. Fine-tuned models go
-    before those that are only pretrained, whose scores may rest on leaked clips. Raises InputError,
-    saying what to run, where there is none.
+    before those that are only pretrained, whose scores may rest on leaked clips.
     """
     for root in dict.fromkeys((Path.cwd(), CHECKOUT)):
         if (root / SCORES).exists():
             found = _best(root, read_table(root / SCORES))
             if found:
                 return found
-    raise InputError(f"there is no trained model yet ({SCORES} names none): {_HOW}")
+    return None
 
 
 def chosen_model(wanted: Path | None, say: Callable[[str], None]) -> Path:
-    """The folder of the model that is asked for: a folder, or "small".
+    """The folder of the model that is asked for: a folder, "small", or None for the default one.
 
-    None asks for the default one. say: is told which that is. Raises InputError.
+    say: is told which that is. Raises InputError.
     """
-    if wanted is None:
-        folder, description = default_model()
-        say(description)
-        return folder
-    if wanted.exists():
-        return wanted
-    return shipped(str(wanted)) or wanted
+    if wanted is not None:
+        return wanted if wanted.exists() else shipped(str(wanted)) or wanted
+    folder, description = default_model()
+    say(description)
+    return folder
 
 
 def default_model() -> tuple[Path, str]:
@@ -57,16 +53,12 @@ def default_model() -> tuple[Path, str]:
     Models that have heard nothing but the demo's scenes know fewer sounds than the small one.
     Raises InputError where there is neither.
     """
-    try:
-        folder, said = best_model()
-    except InputError:
-        if not shipped(SMALL):
-            raise
-    else:
-        if not only_synthesised(folder):
-            return folder, said
-    small = shipped(SMALL)
-    return (small, "model small, which the repository ships") if small else (folder, said)
+    best, small = best_model(), shipped(SMALL)
+    if small and not (best and not only_synthesised(best[0])):
+        best = small, "model small, which the repository ships"
+    if not best:
+        raise InputError(f"there is no trained model yet ({SCORES} names none): {_HOW}")
+    return best
 
 
 def shipped(name: str) -> Path | None:
@@ -103,23 +95,18 @@ def segment_seconds(folder: Path) -> float:
 
 
 def _best(root: Path, metrics: pd.DataFrame) -> tuple[Path, str] | None:
-    def wanted(row: Any) -> bool:
-        asked = ("model", "validation", "all", "single", "map_at_10")
-        told = tuple(row[key] for key in ("system", "split", "subset", "relevance", "metric"))
-        return told == asked and row["stage"] in ("pretrained", "finetuned")
-
-    rows = [row for row in metrics.to_dict("records") if wanted(row)]
-    rows.sort(key=lambda row: (row["stage"] != "pretrained", float(row["value"])), reverse=True)
-    for row in rows:
-        stage = {
-            "pretrained": "pretrained",
-            "finetuned": f"finetuned/{row['captions']}-seed{row['seed']}",
-        }[row["stage"]]
-        pair = f"{row['audio_model']}-{row['text_model']}"
-        folder = root / MODELS / pair / row["corpus"] / stage
-        if (folder / "model.safetensors").is_file():
-            score = float(row["value"])
-            return folder, (
-                f"model {os.path.relpath(folder)} (best on validation, mAP@10 {score:.3f})"
-            )
+    asked = {"system": "model", "split": "validation", "subset": "all", "relevance": "single"}
+    asked |= {"metric": "map_at_10"}
+    rows = metrics[(metrics[list(asked)] == list(asked.values())).all(axis=1)]
+    rows = rows.assign(value=rows["value"].astype(float)).sort_values(
+        "value", ascending=False, kind="stable"
+    )
+    for stage in ("finetuned", "pretrained"):
+        for row in rows[rows["stage"] == stage].to_dict("records"):
+            run = f"{row['captions']}-seed{row['seed']}" if stage == "finetuned" else ""
+            pair = f"{row['audio_model']}-{row['text_model']}"
+            folder = root / MODELS / pair / row["corpus"] / stage / run
+            if (folder / "model.safetensors").is_file():
+                where = os.path.relpath(folder)
+                return folder, f"model {where} (best on validation, mAP@10 {row['value']:.3f})"
     return None
