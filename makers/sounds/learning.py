@@ -69,6 +69,7 @@ class Learned:
     model: RetrievalModel
     log: pd.DataFrame  # step, loss, held_out_map, seconds
     step: int
+    matched_map: float | None = None  # on the held-out scenes, where a text is matched by MiniLM
 
 
 def new_model(entry: Mapping[str, Any], seed: int) -> RetrievalModel:
@@ -126,6 +127,25 @@ def average_precision(scores: np.ndarray, relevant: np.ndarray) -> float:
     return float(((precision * hits).sum(0) / hits.sum(0)).mean())
 
 
+HeldOut = list[tuple[Tensor, list[list[int]]]]
+"""What `measure` says of batches of held-out scenes, and the kinds in each scene."""
+
+
+def measured(held_out: Sequence[Scenes]) -> HeldOut:
+    """Held-out scenes as `held_out_map` takes them."""
+    return [(measure(each.mel), each.kinds) for each in held_out]
+
+
+@torch.inference_mode()
+def held_out_map(model: RetrievalModel, held_out: HeldOut, device: torch.device) -> float:
+    """Mean average precision of the kinds' plainest phrases on held-out scenes."""
+    queries = [plain(place) for place in range(len(KINDS))]
+    text = model.embed_text(model.text.tokenize([c.text for c in queries]))
+    audio = torch.cat([embed_measured(model, each.to(device)) for each, _ in held_out])
+    kinds = [scene for _, many in held_out for scene in many]
+    return average_precision((audio.float() @ text.T).cpu().numpy(), fits(queries, kinds))
+
+
 def learn(
     entry: Mapping[str, Any],
     scenes: Measured,
@@ -142,7 +162,7 @@ def learn(
     Raises Stopped after saving when `stop` asks, DivergedError when a loss or a weight is not
     finite or the loss explodes. The log's seconds count all attempts.
     """
-    run = _Learning(entry, scenes, held_out, settings, device)
+    run = _Learning(entry, scenes, measured(held_out), settings, device)
     rhythm = Rhythm(
         settings.steps,
         ("step", "steps"),
@@ -163,7 +183,7 @@ class _Learning:
         self,
         entry: Mapping[str, Any],
         scenes: Measured,
-        held_out: Sequence[Scenes],
+        held_out: HeldOut,
         settings: LearningSettings,
         device: torch.device,
     ) -> None:
@@ -177,7 +197,7 @@ class _Learning:
         self._optimiser = torch.optim.AdamW(
             [*learnt, self._anchors], lr=settings.learning_rate, weight_decay=settings.weight_decay
         )
-        self._held_out = [(measure(each.mel), each.kinds) for each in held_out]
+        self._held_out = held_out
         self.done = 0
         self._rows: list[dict[str, float]] = []
         self._summed = torch.zeros((), device=device)
@@ -248,7 +268,9 @@ class _Learning:
 
     def evaluate(self) -> bool:
         """Append a row to the log, and keep the weights if none were better."""
-        score = self._score()
+        self._model.eval()
+        with precision_context(self._device, self._settings.precision):
+            score = held_out_map(self._model, self._held_out, self._device)
         loss = float(self._summed) / self._since_row()
         seconds = round(time.monotonic() - self._began, 1)
         self._rows.append(
@@ -260,19 +282,6 @@ class _Learning:
             self._best_row = (self.done, score)
             self._best = {k: v.detach().clone() for k, v in self._model.state_dict().items()}
         return False
-
-    @torch.inference_mode()
-    def _score(self) -> float:
-        """Mean average precision of the kinds' plainest phrases on the held-out scenes."""
-        self._model.eval()
-        queries = [plain(place) for place in range(len(KINDS))]
-        with precision_context(self._device, self._settings.precision):
-            text = self._model.embed_text(self._model.text.tokenize([c.text for c in queries]))
-            audio = torch.cat(
-                [embed_measured(self._model, each.to(self._device)) for each, _ in self._held_out]
-            )
-        kinds = [scene for _, many in self._held_out for scene in many]
-        return average_precision((audio.float() @ text.T).cpu().numpy(), fits(queries, kinds))
 
     def state(self) -> dict[str, Any]:
         return {
@@ -331,6 +340,7 @@ def write_learned(
         "kinds": len(KINDS),
         "step": learned.step,
         "held_out_map": float(best),
+        "matched_held_out_map": learned.matched_map,
         "settings": dict(settings),
         "training": {
             **UNHIDDEN,

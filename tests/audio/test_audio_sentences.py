@@ -201,7 +201,7 @@ def test_the_rule_makes_a_tokenizer_from_what_is_trained_on_alone(tmp_path):
     assert read_config(tmp_path / "model")["num_hidden_layers"] == 2
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         assert (tmp_path / "model" / name).read_bytes() == (alone / name).read_bytes()
-    with pytest.raises(InputError, match="expected scratch or hub"):
+    with pytest.raises(InputError, match="expected scratch, hub, package"):
         write_text_model(tmp_path / "other", {"source": "elsewhere"})
 
 

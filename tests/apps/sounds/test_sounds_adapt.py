@@ -203,11 +203,17 @@ def test_the_scores_before_are_those_of_an_index(tmp_path):
         places = [hit.rank for hit in hits if Path(hit.file).name in right]
         assert len(hits) == len(held_out) and len(places) == len(right)
         firsts.append(places[0])
-        within = [(n, rank) for n, rank in enumerate(places, 1) if rank <= 10]
-        precisions.append(sum(n / rank for n, rank in within) / len(right))
-    expected = [np.mean(precisions), *(np.mean(np.array(firsts) <= k) for k in (1, 5, 10))]
+        precisions.append(
+            [
+                sum(n / rank for n, rank in enumerate(places, 1) if rank <= cutoff) / len(right)
+                for cutoff in (10, 16)
+            ]
+        )
+    expected = [*np.mean(precisions, axis=0), *(np.mean(np.array(firsts) <= k) for k in (1, 5, 10))]
     assert done.scores["before"].tolist() == pytest.approx(expected, abs=1e-9)
-    assert done.scores["metric"].tolist() == ["map_at_10", "r_at_1", "r_at_5", "r_at_10"]
+    assert done.scores["metric"].tolist() == [
+        *("map_at_10", "map_at_16", "r_at_1", "r_at_5", "r_at_10")
+    ]
 
 
 @pytest.mark.slow

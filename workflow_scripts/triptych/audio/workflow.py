@@ -161,11 +161,13 @@ class Workflow:
         )
 
     def text_settings(self, wildcards: Any) -> dict[str, Any]:
-        """What a text model is made of, or its repository and revision if the hub has it."""
+        """What a text model is made of, or where it comes from."""
         name = wildcards.text_model
         entry, made = self.config["text_models"][name], self._text_models[name]
         if entry["source"] == "scratch":
             return {"source": "scratch", "config": made.config(), "pieces": made.pieces}
+        if entry["source"] == "package":
+            return {"source": "package"}
         if name not in self.inputs.files["text_models"]:
             raise ConfigError(
                 f"config: audio.text_models.{name} comes from the hub, but "

@@ -5,6 +5,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 import torch
@@ -97,6 +98,21 @@ def exported(
         )
     assert program is not None
     return program
+
+
+def quantise(path: Path) -> None:
+    """Make the weights of an ONNX file 8 bits wide and keep them inside it.
+
+    By ONNX Runtime's dynamic quantisation; activations are quantised as they come.
+    """
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    model = onnx.load(path)
+    del model.graph.value_info[:]  # shapes of before the exporter folded transposes
+    with _quiet():
+        quantize_dynamic(model, path, weight_type=QuantType.QUInt8)
+    path.with_name(f"{path.name}.data").unlink()
 
 
 @contextlib.contextmanager

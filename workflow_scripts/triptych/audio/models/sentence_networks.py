@@ -1,8 +1,8 @@
 """The networks of the text side: BERT and RoBERTa of the transformers library, and a mean of words.
 
 BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) serve a caption's embedding alone, the last
-layer's first token, so that their last layer computes no other. Tensors have the names of the
-published files.
+layer's first token, so that their last layer computes no other; a config whose `pooling` is "mean"
+has the mean over tokens instead. Tensors have the names of the published files.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ CONFIG_KEYS = (
 
 
 class Encoder(nn.Module):
-    """Token ids to the embedding of the first token, with random weights as published.
+    """Token ids to a caption's embedding, with random weights as published.
 
     config: what `config.json` holds (vocab_size, hidden_size, num_hidden_layers, ...).
     dropout: of hidden states and of attention, in training. Raises InputError for a config that
@@ -45,6 +45,7 @@ class Encoder(nn.Module):
             self.embeddings, self.encoder = _modules(config, dropout)
         self._padding = config["pad_token_id"]
         self._from_padding = config["model_type"] == "roberta"
+        self._mean = config.get("pooling") == "mean"
         parts = self.embeddings
         tables = parts.word_embeddings, parts.position_embeddings, parts.token_type_embeddings
         learnt = [
@@ -75,6 +76,11 @@ class Encoder(nn.Module):
 
     def upper(self, x: Tensor, mask: Tensor, layers: int) -> Tensor:
         """What `lower` gave to embeddings [N, hidden_size], by the other layers."""
+        if self._mean:
+            for layer in self.encoder.layer[layers:]:
+                x = layer(x, _seen(mask))
+            seen = mask[:, :, None].to(x.dtype)
+            return (x * seen).sum(1) / seen.sum(1)
         *others, last = self.encoder.layer[layers:]
         for layer in others:
             x = layer(x, _seen(mask))

@@ -14,6 +14,7 @@ from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
+from triptych.audio.models.minilm import Phrases
 from triptych.audio.models.sentence_encoders import LONGEST_TOKENS, SENTENCE_ENCODERS
 from triptych.audio.models.sentence_networks import published_tensors
 from triptych.audio.models.text_files import clean_caption, read_config, read_tokenizer
@@ -33,12 +34,15 @@ class SentenceEncoder(nn.Module):
         """
         super().__init__()
         kind = config["model_type"]
-        if kind not in SENTENCE_ENCODERS:
+        if kind not in (*SENTENCE_ENCODERS, "phrases"):
             allowed = " or ".join(SENTENCE_ENCODERS)
             raise InputError(f"config.json: model_type is {kind!r}, expected {allowed}")
         self.config = dict(config)
         self.tokenizer = tokenizer
-        self.model = SENTENCE_ENCODERS[kind].network(config, dropout)
+        if kind == "phrases":
+            self.model: nn.Module = Phrases(config)
+        else:
+            self.model = SENTENCE_ENCODERS[kind].network(config, dropout)
         tokenizer.no_truncation()
         padding = self.config["pad_token_id"]
         tokenizer.enable_padding(pad_id=padding, pad_token=tokenizer.id_to_token(padding))

@@ -159,11 +159,11 @@ def write_text_model(
 ) -> None:
     """Make the text model that a config's entry describes.
 
-    settings: `source`; for "scratch" also `config` and `pieces` as `write_scratch_model` takes
-    them, and the captions (tables with `clip` and `caption`) of the clips that the corpus of
-    `manifest` trains on make the tokenizer, so that it sees no caption it is tested with; for "hub"
-    also class, repository, revision and perhaps sha256. Raises DownloadError, and InputError or
-    ValueError for other settings.
+    settings: `source`; for "package" nothing else, it is MiniLM; for "scratch" also `config` and
+    `pieces` as `write_scratch_model` takes them, and the captions (tables with `clip` and
+    `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer, so that it
+    sees no caption it is tested with; for "hub" also class, repository, revision and perhaps
+    sha256. Raises DownloadError, and InputError or ValueError for other settings.
     """
     if settings["source"] == "hub":
         write_hub_model(
@@ -187,8 +187,13 @@ def write_text_model(
             for caption in table[table["clip"].isin(trained)]["caption"]
         ]
         write_scratch_model(folder, settings["config"], settings["pieces"], texts)
+    elif settings["source"] == "package":
+        # Imported here: it brings PyTorch.
+        from triptych.audio.models.minilm import minilm_folder
+
+        shutil.copytree(minilm_folder(), folder, dirs_exist_ok=True)
     else:
-        raise InputError(f"text model from {settings['source']!r}: expected scratch or hub")
+        raise InputError(f"text model from {settings['source']!r}: expected scratch, hub, package")
 
 
 def write_hub_model(

@@ -274,7 +274,7 @@ def unlike(pairs: Iterable[Pair], study: AudioStudy) -> list[str]:
     text = [study.text[name] for name in dict.fromkeys(pair[1] for pair in every)]
     return [
         *(f"{each.label} from scratch" for each in audio if each.weights == "none"),
-        *(f"{each.label} from scratch" for each in text if each.source != "hub"),
+        *(f"{each.label} from scratch" for each in text if each.source == "scratch"),
         *(
             f"{each.label}, which cuts recordings otherwise"
             for each in audio

@@ -28,7 +28,8 @@ from triptych.audio.scoring.metrics import (
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 
-CUTOFF = 10
+CUTOFFS = (10, 16)
+"""Of the mean average precision: that of the challenges of 2023 and of 2025."""
 RECALLS = (1, 5, 10)
 COLUMNS = (
     *("metric", "chance", "before", "before_low", "before_high", "after", "after_low"),
@@ -98,7 +99,7 @@ class HeldOut:
         best = np.where(self.relevant, scores, -np.inf).argmax(1)
         of_ranks = ranks(scores, best)
         return {
-            f"map_at_{CUTOFF}": average_precisions(scores, self.relevant, CUTOFF),
+            **{f"map_at_{k}": average_precisions(scores, self.relevant, k) for k in CUTOFFS},
             **{f"r_at_{cutoff}": hits(of_ranks, cutoff) for cutoff in RECALLS},
         }
 
@@ -110,14 +111,21 @@ class HeldOut:
             cutoff = min(cutoff, clips)
             return math.comb(clips - relevant, cutoff) / math.comb(clips, cutoff)
 
-        precision = [chance_average_precision(clips, CUTOFF, n) for n in right]
         return {
-            f"map_at_{CUTOFF}": float(np.mean(precision)),
+            **{
+                f"map_at_{k}": float(
+                    np.mean([chance_average_precision(clips, k, n) for n in right])
+                )
+                for k in CUTOFFS
+            },
             **{f"r_at_{k}": 1 - float(np.mean([missed(k, n) for n in right])) for k in RECALLS},
         }
 
 
-NAMES = {f"map_at_{CUTOFF}": f"mAP@{CUTOFF}", **{f"r_at_{k}": f"R@{k}" for k in RECALLS}}
+NAMES = {
+    **{f"map_at_{k}": f"mAP@{k}" for k in CUTOFFS},
+    **{f"r_at_{k}": f"R@{k}" for k in RECALLS},
+}
 
 
 def as_text(table: pd.DataFrame) -> str:

@@ -19,6 +19,7 @@ from triptych.apps.sounds.search.text_side import (
     TABLE,
     TOKENIZER,
     TOLERANCE,
+    TOLERANCE_8_BITS,
     TextSide,
 )
 from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
@@ -99,7 +100,12 @@ def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) ->
         text.tokenizer.save(str(written / TOKENIZER), pretty=False)
         table = {"model_sha256": model_sha256, "cleans": text.cleans, "longest": text.longest}
         (written / TABLE).write_text(json.dumps(table) + "\n", encoding="utf-8")
-        _compare(TextSide(written), model)
+        _compare(TextSide(written), model, TOLERANCE)
+        if text.config["model_type"] == "phrases":
+            from triptych.core.weights import quantise
+
+            quantise(written / NETWORK)
+            _compare(TextSide(written), model, TOLERANCE_8_BITS)
         if folder.exists():
             shutil.rmtree(folder)
         written.rename(folder)
@@ -116,13 +122,13 @@ def _export(network: nn.Module, path: Path) -> None:
     program.save(path, external_data=True)
 
 
-def _compare(written: TextSide, model: "RetrievalModel") -> None:
+def _compare(written: TextSide, model: "RetrievalModel", tolerance: float) -> None:
     for each in TRIED:
         with torch.inference_mode():
             expected = model.embed_text(model.text.tokenize([each]))[0].numpy()
         apart = float(np.abs(written.text(each) - expected).max())
-        if not apart <= TOLERANCE:
+        if not apart <= tolerance:
             raise InputError(
                 f"the text side as ONNX differs from PyTorch's by {apart:.1e} for {each[:40]!r}, "
-                f"at most {TOLERANCE:.0e} is allowed: report this with the model's name"
+                f"at most {tolerance:.0e} is allowed: report this with the model's name"
             )

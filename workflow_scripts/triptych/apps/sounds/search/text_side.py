@@ -1,8 +1,8 @@
 """A model's text side, kept beside an index: texts to embeddings without PyTorch.
 
 Importing PyTorch takes seconds, ONNX Runtime a fraction of one. The folder holds the network
-(`text.onnx`, its weights in `text.onnx.data`, which are mapped and not read), `tokenizer.json`, and
-`text.json`, which says how a text is prepared and whose text side it is.
+(`text.onnx`; weights of more than 8 bits in `text.onnx.data`, which are mapped and not read),
+`tokenizer.json`, and `text.json`, which says how a text is prepared and whose text side it is.
 """
 
 import json
@@ -20,6 +20,8 @@ NETWORK, TOKENIZER, TABLE = "text.onnx", "tokenizer.json", "text.json"
 INPUTS, OUTPUT = ("ids", "mask"), "unit_vectors"
 TOLERANCE = 1e-4
 """Largest difference of an embedding's numbers from PyTorch's."""
+TOLERANCE_8_BITS = 0.1
+"""Largest difference where MiniLM's weights have 8 bits; unit vectors of 256 numbers."""
 
 
 def text_folder(index: Path) -> Path:
