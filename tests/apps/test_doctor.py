@@ -1,6 +1,5 @@
 """`triptych doctor`, with fake programs on PATH: what works, what won't, what to do."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -15,7 +14,7 @@ from triptych.apps import doctor
 from triptych.apps.doctor import FAILS, LIMITED, WORKS
 from triptych.cli import main
 
-NEW, OLD = "NVIDIA A100, 40960 MiB, 580.65.06", "NVIDIA A100, 40960 MiB, 470.57.02"
+GPU = "name, memory.total [MiB], driver_version\nNVIDIA A100, 40960 MiB, 580.65.06"
 
 
 @pytest.fixture
@@ -49,31 +48,17 @@ def test_room_on_the_disk_is_measured_by_what_needs_it(monkeypatch, gigabytes, s
     assert ("the demo takes" in found.do) == (gigabytes == 1)
 
 
-def test_a_limit_on_instructions_is_told(monkeypatch):
-    monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", "AVX2")
-    assert f"{len(os.sched_getaffinity(0))} cores" in doctor.processor().found
-    assert "kept to AVX2" in doctor.processor().found
-
-
 def test_without_nvidia_smi_there_is_no_gpu(program):
     assert doctor.gpu().status == LIMITED
-
-
-def test_a_driver_that_is_too_old_for_the_wheels_is_told(program, monkeypatch):
-    monkeypatch.setattr(doctor, "_wheels_cuda", lambda: "13.2")
-    program("nvidia-smi", OLD)
-    found = doctor.gpu()
-    assert found.status == FAILS and "driver 580" in found.do and "A100" in found.found
 
 
 @pytest.mark.parametrize(
     ("says", "code", "status"), [("the sum is 2.0", 0, WORKS), ("no kernel image", 1, FAILS)]
 )
 def test_a_gpu_works_when_pytorch_computes_on_it(program, monkeypatch, says, code, status):
-    monkeypatch.setattr(doctor, "_wheels_cuda", lambda: "13.2")
-    program("nvidia-smi", NEW)
+    program("nvidia-smi", GPU)
     monkeypatch.setattr(doctor.sys, "executable", program("python", says, code))
-    assert doctor.gpu().status == status
+    assert doctor.gpu().status == status and doctor.gpu().found.startswith("NVIDIA A100")
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -96,28 +81,6 @@ def test_silent_hosts_are_named_and_a_proxys_password_is_not(monkeypatch):
     server.shutdown()
     assert found.status == LIMITED and found.found.startswith("127.0.0.1:1 don't answer")
     assert "proxy:3128" in found.found and "secret" not in found.found
-
-
-def test_partitions_are_compared_with_the_profile(program, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert doctor.slurm().status == WORKS  # no sinfo: jobs run here
-    program("sinfo", "long 5-00:00:00 (null)\ngpu 1-00:00:00 gpu:a100:4")
-    program("sacctmgr", "physics")
-    found = doctor.slurm()
-    assert found.status == LIMITED and "gpu:a100:4" in found.found and "physics" in found.found
-    doctor.PARTITIONS.parent.mkdir(parents=True)
-    doctor.PARTITIONS.write_text("partitions:\n  long: {max_runtime: 7200}\n")
-    assert doctor.slurm().status == WORKS
-    doctor.PARTITIONS.write_text("partitions:\n  short: {max_runtime: 60}\n  long: {}\n")
-    assert doctor.slurm().status == FAILS and "names short:" in doctor.slurm().do
-
-
-def test_conda_must_be_new_enough_and_apptainer_does_as_well(program):
-    assert doctor.environments().status == LIMITED
-    program("conda", "conda 23.1.0")
-    assert doctor.environments().status == FAILS
-    program("singularity", "singularity-ce version 4.1.1")
-    assert doctor.environments().status == WORKS
 
 
 def test_recordings_of_the_config_are_checked_and_what_wont_work_ends_with_1(

@@ -1,30 +1,19 @@
-"""Recordings whose captions are easily learnt, and small models of random weights.
+"""Recordings whose captions are easily learnt, and small models of random weights."""
 
-Run as a script it adapts such a model in a process of its own, to be killed by a test.
-"""
-
-import logging
-import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import soundfile
 import torch
-
-sys.path.append(str(Path(__file__).parents[1]))  # when it is a script
-
 from stops import Never
-from triptych.apps.sounds.adapting.settings import Wish
 
-from triptych.apps.sounds.adapting import settings
 from triptych.apps.sounds.adapting.adapting import adapt
 from triptych.apps.sounds.adapting.recordings import read_recordings
 from triptych.audio.models.model_files import build_model, save_model
 from triptych.audio.models.sentence_encoders import BertSettings
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_files import write_scratch_model
-from triptych.core.stopping import StopRequest
 
 KINDS = {
     "a deep hum": 150.0,
@@ -78,17 +67,9 @@ def write_model(folder: Path, **about: object) -> Path:
     return folder
 
 
-def run(folder: Path, to: str = "adapted", stop=None, **wish: object):
+def run(folder: Path, to: str = "adapted", stop=None, epochs: int = 6):
     """Adapt `folder`/model with `folder`'s recordings."""
-    wanted = Wish(**{"blocks": 2, "epochs": 6, "learning_rate": 1e-3, **wish})
     recordings = read_recordings(folder / "pairs.csv", folder / "sounds")
     device = torch.device("cpu")
     places = folder / "model", folder / "sounds"
-    return adapt(*places, recordings, folder / to, wanted, device, stop or Never())
-
-
-if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO)
-    torch.set_num_threads(1)
-    settings.CHECKPOINT_MINUTES = 0
-    run(Path(sys.argv[1]), sys.argv[2], StopRequest())
+    return adapt(*places, recordings, folder / to, epochs, 1e-3, device, stop or Never())

@@ -8,7 +8,6 @@ import torch
 from fake_gpu import CUDA, fake_gpu, moved
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
-from triptych.apps.sounds.adapting.last_blocks import LastBlocks
 
 from triptych.audio.models import mel
 from triptych.audio.models.audio_encoders import PasstSettings
@@ -83,19 +82,3 @@ def test_recordings_sentences_and_their_loss_stay_on_the_gpu(gpu, precision):
         text = model.embed_text({"input_ids": tokens, "attention_mask": torch.ones_like(tokens)})
     loss = nt_xent(audio, text, model.temperature)
     assert {audio.device.type, text.device.type, loss.device.type} == {"cuda"}
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-def test_the_last_blocks_take_what_was_kept_from_the_cpu(gpu, precision):
-    settings = small.SMALL
-    model = moved(lambda: RetrievalModel(settings, Passt(settings.audio), encoder("bert")))
-    learner = LastBlocks(model, 1)
-    tokens = torch.zeros(3, 7, 48)
-    with training_precision(CUDA, precision):
-        heard = learner.hear(torch.rand(16_000).to(CUDA))
-        size = heard[0].numel()
-        audio = learner.embed_audio(torch.rand(3, size).to(CUDA), [size] * 3)
-        text = learner.embed_text({"tokens": tokens, "mask": torch.ones(3, 7).long()})
-    loss = nt_xent(audio, text, learner.temperature)
-    assert heard.device.type == loss.device.type == "cuda"
-    assert audio.shape == text.shape == (3, 16)

@@ -1,14 +1,13 @@
 """The scale of a run: which of the shipped configs its values are, whatever `scale:` says.
 
 A run is of a scale when every value that can change a number equals the shipped one. The digest of
-those values is kept here and not in a config, since an edit of config/paper.yaml must not go on
-being called the paper's. tests/test_scale.py says what to write here after the shipped files
-themselves have changed.
+those values is kept here, since an edit of config/paper.yaml must not go on being called the
+paper's. tests/test_scale.py says what to write here after the shipped files have changed.
 """
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
@@ -39,9 +38,6 @@ DIGESTS = {
 SHARED = ("base", "scale", "device")
 """Keys of no study whose values change no number; each study's stand in its `workflow`."""
 
-NAMED = 4
-"""Values that a refusal names; there may be hundreds."""
-
 
 def scale_of(config: Mapping[str, Any], root: Path) -> str:
     """The scale that this config's values are; CUSTOM where they are no shipped one's.
@@ -50,12 +46,11 @@ def scale_of(config: Mapping[str, Any], root: Path) -> str:
     it only weakens what is said of a run. Raises ConfigError for a config that says PAPER and is
     not, naming values that differ from those of the files in `root`.
     """
-    declared = config["scale"]
-    if declared == REHEARSAL:
+    if config["scale"] == REHEARSAL:
         return REHEARSAL
     digest = values_digest(config)
     found = next((name for name, known in DIGESTS.items() if known == digest), CUSTOM)
-    if declared == PAPER != found:
+    if config["scale"] == PAPER != found:
         raise ConfigError(_refusal(config, root))
     return found
 
@@ -79,7 +74,8 @@ def larger_than(scale: str) -> list[str]:
 
 def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     """Each value that can change a number, by its key with dots."""
-    neutral, alike = changes_nothing(), count_as_one()
+    neutral = changes_nothing()
+    alike = {key: same for each in _workflows() for key, same in each.COUNT_AS_ONE.items()}
     return {
         key: min(alike[key]) if value in alike.get(key, ()) else value
         for key, value in _leaves(config, "")
@@ -90,11 +86,6 @@ def _values(config: Mapping[str, Any]) -> dict[str, Any]:
 def changes_nothing() -> list[str]:
     """Patterns of the keys whose values change no number, of all studies."""
     return [*SHARED, *(key for each in _workflows() for key in each.CHANGES_NOTHING)]
-
-
-def count_as_one() -> dict[str, Collection[str]]:
-    """Values of a key that make the same numbers, of all studies."""
-    return {key: same for each in _workflows() for key, same in each.COUNT_AS_ONE.items()}
 
 
 def _workflows() -> list[Any]:
@@ -120,21 +111,15 @@ def _plain(value: Any) -> Any:
 
 def _refusal(config: Mapping[str, Any], root: Path) -> str:
     given, papers = _values(config), _values(shipped(PAPER, root))
-    missing = object()
     parts = [
-        f"{key} is not in config/paper.yaml"
-        if key not in papers
-        else f"{key} is missing"
-        if key not in given
-        else f"{key} is {given[key]!r}, there {papers[key]!r}"
+        f"{key} is {given.get(key, 'missing')!r}, there {papers.get(key, 'missing')!r}"
         for key in sorted(given.keys() | papers.keys())
-        if given.get(key, missing) != papers.get(key, missing)
+        if (key in given, given.get(key)) != (key in papers, papers.get(key))
     ]
-    if len(parts) > NAMED:
-        parts[NAMED:] = [f"and {len(parts) - NAMED} more"]
-    if not parts:
-        parts = ["config.yaml or config/paper.yaml itself was edited (git diff shows where)"]
+    if len(parts) > 4:
+        parts[4:] = [f"and {len(parts) - 4} more"]
+    told = "; ".join(parts) or "config/paper.yaml itself was edited"
     return (
-        f"config: scale is 'paper', but the values are not the paper's: {'; '.join(parts)}. "
+        f"config: scale is 'paper', but the values are not those of config/paper.yaml: {told}. "
         "Say scale: custom (--config scale=custom)"
     )

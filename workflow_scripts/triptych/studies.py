@@ -1,8 +1,7 @@
 """The papers: the one list through which rules, page, claims, plan and command line reach them.
 
-Each is a wing, the package of its name, with the same few modules for all others to ask:
-`workflow` (what its rules ask, from config), `study` (its claims and its part of the page) and
-`commands`. Its rules stand in rules/<name>.smk.
+Each has the same few modules for all others to ask: `workflow` (what its rules ask, from config)
+and `study` (its claims and its part of the page). Its rules stand in rules/<name>.smk.
 """
 
 from collections.abc import Mapping, Sequence

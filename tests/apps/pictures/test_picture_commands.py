@@ -1,6 +1,5 @@
 """`triptych stylize`, as a person would type it."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -57,16 +56,6 @@ def test_a_folder_becomes_a_folder_and_opacity_is_kept(here):
     assert rgb.shape == (3, 24, 40) and torch.equal(before, after)
 
 
-def test_one_bad_input_does_not_stop_the_others(here, capsys):
-    Path("in/0.jpg").write_text("no image")
-    arguments = ["stylize", "in", "gone.png", "--style", "net.safetensors", "-o", "out"]
-    assert main([*arguments, *EXACT]) == 2
-    assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png"]
-    said = capsys.readouterr().err
-    assert "stylize: in/0.jpg cannot be read as an image" in said
-    assert "gone.png: no such file" in said and "2 of 4 inputs done" in said
-
-
 def test_size_colours_strength_and_precision_are_options(here, capsys):
     options = ["--size", "20", "--keep-colours", "--strength", "0.5"]
     command = ["stylize", "in/a.png", "--style", "net.safetensors", "-o", "x.webp", *EXACT]
@@ -105,14 +94,6 @@ def test_strokes_are_as_large_against_the_photograph_as_in_the_painting(here, ca
     assert "painted at" not in capsys.readouterr().err
 
 
-def test_memory_that_is_too_little_is_told_and_nothing_written(here, capsys):
-    command = ["stylize", "in/a.png", "--style", "net.safetensors", "-o", "x.png", *EXACT]
-    assert main([*command, "--memory", "1MB"]) == 2
-    assert "21x30 pixels takes" in capsys.readouterr().err
-    assert not Path("x.png").exists()
-    assert main([*command, "--memory", "8GB"]) == 0
-
-
 def test_a_video_keeps_its_frames_and_size(here):
     av = pytest.importorskip("av")
     with av.open("clip.mp4", "w") as container:
@@ -131,26 +112,12 @@ def test_a_video_keeps_its_frames_and_size(here):
 
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
     write_image("in/dot.png", torch.rand(3, 1, 1))
-    write_image("in/line.png", torch.rand(3, 500, 3))
     command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
     command += ["--backbone", BACKBONE, "--scales", "1"]
-    assert main([*command, "--style", "swirls"]) == 2
+    assert main([*command, "--style", "in/a.png"]) == 2
     said = capsys.readouterr().err
     assert "in/dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both" in said
-    assert "in/line.png: an image of 3x500 pixels" in said and "2 of 4 inputs done" in said
     assert sorted(path.name for path in Path("out").iterdir()) == ["a.png", "b.png"]
-    assert main([*command, "--style", "in/line.png"]) == 2
-    assert "in/line.png: a painting of 3x500 pixels" in capsys.readouterr().err
-
-
-def test_of_a_folder_pipes_and_heic_photographs_are_told_and_the_others_done(here, capsys):
-    os.mkfifo("in/p.png")
-    os.mkfifo("in/v.mp4")
-    Path("in/h.heic").write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
-    assert main(["stylize", "in", "--style", "net.safetensors", "-o", "out", *EXACT]) == 2
-    said = capsys.readouterr().err
-    assert "in/p.png is a pipe" in said and "in/v.mp4 is a pipe" in said
-    assert "in/h.heic is a HEIC photograph" in said and "2 of 5 inputs done" in said
 
 
 @pytest.mark.parametrize(
@@ -160,18 +127,9 @@ def test_of_a_folder_pipes_and_heic_photographs_are_told_and_the_others_done(her
         (["--style", "net.safetensors", "-o", "x.png"], "an INPUT is missing"),
         (["in/a.png", "--style", "net.safetensors"], "-o is missing"),
         (["in/a.png", "--style", "none", "-o", "x.png"], "neither a file nor a network's name"),
-        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "in/b.png is an image, where a netw"),
         (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "add --optimize to paint towards it"),
-        (["in/a.png", "--style", "net.safetensors", "-o", "x.png", "--optimize"], "is a network"),
-        (["in/a.png", "--style", "net.safetensors", "-o", "x.bmp"], ".bmp cannot be written"),
         (["in/a.png", "--style", "net.safetensors", "-o", "in/a.png"], "in/a.png is an input"),
-        (["in", "--style", "net.safetensors", "-o", "in"], "is an input"),
-        (["in", "--style", "net.safetensors", "-o", "net.safetensors"], "give a folder"),
         (["empty", "--style", "net.safetensors", "-o", "out"], "no image or video in empty"),
-        (["v.mp4", "--style", "x", "-o", "out", "--size", "9"], "videos keep their size"),
-        (["v.mp4", "--style", "x", "-o", "out", "--optimize"], "--optimize is for images"),
-        (["in/a.png", "--style", "none", "-o", "x.png", "--optimize"], "ink, marbling, mosaic"),
-        (["in/a.png", "--style", "net.safetensors", "-o", "x", "--memory", "lots"], "such as 2GB"),
     ],
 )
 def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, message):

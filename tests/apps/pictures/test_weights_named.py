@@ -79,32 +79,6 @@ def test_weights_are_fetched_once_to_where_the_workflow_keeps_them(checkout: Pat
     assert Image.open("out.png").size == (70, 60)
 
 
-def test_of_a_checkout_that_cannot_be_written_they_go_to_the_cache(
-    checkout: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Permissions don't stop root, as whom tests may run.
-    monkeypatch.setattr("os.access", lambda path, mode: False)
-    behaviour = Behaviour(content=CONTENT)
-    with serving(behaviour) as address:
-        source(checkout, address)
-        assert painted() == 0
-        assert painted() == 0
-    assert len(behaviour.requests) == 1
-    assert Path("cache/triptych/alexnet.safetensors").is_file()
-    assert not (checkout / "results").exists()
-
-
-def test_other_bytes_than_were_published_are_refused(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serving(Behaviour(content=CONTENT)) as address:
-        source(checkout, address, sha256_start="01234567")
-        assert painted() == 2
-    said = capsys.readouterr().err
-    assert "expected sha256_start 01234567, found" in said and "Traceback" not in said
-    assert not any((checkout / FOLDER).iterdir())
-
-
 def test_without_a_connection_it_says_what_can_be_done(
     checkout: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,17 +93,12 @@ def test_without_a_connection_it_says_what_can_be_done(
     assert not Path("out.png").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("vgg20", "vgg20 is neither a file nor a network that can be fetched"),
-        ("none.safetensors", "none.safetensors: there is no such backbone"),
-        ("some/vgg19", "some/vgg19: there is no such backbone"),
-    ],
-)
 def test_a_name_that_nothing_bears_is_refused(
-    checkout: Path, capsys: pytest.CaptureFixture[str], name: str, said: str
+    checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source(checkout, "http://127.0.0.1:1")
-    assert painted(name) == 2
-    assert said in capsys.readouterr().err
+    for name in ("vgg20", "none.safetensors"):
+        assert painted(name) == 2
+    said = capsys.readouterr().err
+    assert "vgg20 is neither a file nor a network that can be fetched" in said
+    assert "none.safetensors: there is no such backbone" in said

@@ -9,27 +9,17 @@ from sound_files import tone
 from triptych.apps.sounds.search.other_formats import stream_any, stream_other
 from triptych.audio.data.decoding import AudioProblem
 
-CODECS = {
-    "a.m4a": "aac",
-    "a.mp4": "aac",
-    "a.mov": "aac",
-    "a.aac": "aac",
-    "a.wma": "wmav2",
-    "a.mka": "aac",
-    "a.ac3": "ac3",
-    "a.wv": "wavpack",
-    "a.tta": "tta",
-}
+CODECS = {"a.m4a": "aac", "a.aac": "aac", "a.wma": "wmav2", "a.wv": "wavpack"}
 
 
 def encode(path, samples: np.ndarray, rate: int, codec: str) -> None:
     """Channels [C, frames], one or two of them."""
     layout = {1: "mono", 2: "stereo"}[len(samples)]
-    form = {".wma": "asf", ".m4a": "ipod", ".aac": "adts", ".mka": "matroska"}.get(path.suffix)
+    form = {".wma": "asf", ".m4a": "ipod", ".aac": "adts"}.get(path.suffix)
     with av.open(str(path), "w", format=form) as container:
         stream = container.add_stream(codec, rate=rate, layout=layout)
-        if codec in ("wavpack", "tta"):
-            stream.format = {"wavpack": "s16p", "tta": "s16"}[codec]
+        if codec == "wavpack":
+            stream.format = "s16p"
         else:
             stream.bit_rate = 192_000
         frame = av.AudioFrame.from_ndarray(samples.astype(np.float32), "fltp", layout)
@@ -44,7 +34,7 @@ def decoded(path) -> np.ndarray:
     return np.concatenate(list(stream_other(path)))
 
 
-@pytest.mark.parametrize("name", CODECS)
+@pytest.mark.parametrize("name", ["a.m4a", "a.wma", "a.wv"])
 def test_what_was_encoded_comes_back_mono_at_32_khz(tmp_path, name):
     left, right = tone(2.0, 48_000), tone(2.0, 48_000, hertz=660.0)
     encode(tmp_path / name, np.stack([left, right]), 48_000, CODECS[name])
@@ -59,7 +49,7 @@ def test_what_was_encoded_comes_back_mono_at_32_khz(tmp_path, name):
     assert min(errors) < 0.03
 
 
-@pytest.mark.parametrize("name", ["a.m4a", "a.mka", "a.wma", "a.aac", "a.wv", "a.flac"])
+@pytest.mark.parametrize("name", ["a.m4a", "a.aac", "a.flac"])
 @pytest.mark.parametrize("start", [0.5, 12.0])
 def test_a_window_is_where_the_whole_file_has_it(tmp_path, name, start):
     """The pitch rises by 10 Hz a second, so that a place is known by its pitch."""
@@ -101,13 +91,9 @@ def playlist(path, tmp_path):
     [
         ("a.mp4", video, "holds no sound"),
         ("a.wma", truncated, "damaged after 9"),
-        ("a.mka", truncated, "truncated, .* s of 20.. s are there"),
         ("a.m4a", truncated, "not sound"),  # its table stood at the end
         ("a.m4a", playlist, "not sound"),
         ("b.m4a", lambda path, _: path.write_bytes(b""), "an empty file"),
-        ("c.m4a", lambda path, _: path.write_bytes(b"\0\0\0\x20ftypM4A "), "not sound"),
-        ("d.aac", lambda path, _: path.write_text("<html>" * 99), "not sound"),
-        ("e.mp4", lambda path, _: None, "not sound that can be read .No such file"),
     ],
 )
 def test_what_cannot_be_used_is_told_with_the_reason(tmp_path, name, made, said):

@@ -11,7 +11,6 @@ from browser import CHROMIUM, WITHOUT, browsing
 from PIL import Image
 from small_sounds import PitchModel, tone, write_sound, write_words
 
-from triptych.apps.sounds.search.hits_page import write_page
 from triptych.apps.sounds.search.index import NAME, write_index
 from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.query import Searcher
@@ -63,11 +62,11 @@ def test_it_listens_on_loopback_alone(server):
 
 
 def test_a_query_is_answered_with_hits_and_times(server):
-    status, headers, content = ask(server, "/?q=high+-+low")
+    status, headers, content = ask(server, "/?q=high")
     html = content.decode()
     assert status == 200 and "default-src 'none'" in headers["Content-Security-Policy"]
     assert html.index("00:00:20 to 00:00:30") < html.index("odd")
-    assert 'value="high - low"' in html and "<script" not in html
+    assert 'value="high"' in html and "<script" not in html
     assert "&lt;i&gt;&amp;amp; &#39;odd&#39;.wav" in html and "<i>" not in html
 
 
@@ -82,17 +81,11 @@ def test_a_sound_and_its_picture_are_those_of_the_segment(server):
     assert headers["Content-Type"] == "image/png" and Image.open(io.BytesIO(picture)).size[0] == 160
 
 
-@pytest.mark.parametrize(
-    ("asked", "status", "span"),
-    [("bytes=10-19", 206, (10, 20)), ("bytes=5-", 206, (5, None)), ("bytes=-5", 200, (0, None))],
-)
-def test_a_player_may_ask_for_a_part(server, asked, status, span):
+def test_a_player_may_ask_for_a_part(server):
     whole = ask(server, "/sound/0")[2]
-    found, headers, content = ask(server, "/sound/0", Range=asked)
-    assert found == status and content == whole[span[0] : span[1]]
-    if found == 206:
-        last = span[0] + len(content) - 1
-        assert headers["Content-Range"] == f"bytes {span[0]}-{last}/{len(whole)}"
+    status, headers, content = ask(server, "/sound/0", Range="bytes=10-19")
+    assert status == 206 and content == whole[10:20]
+    assert headers["Content-Range"] == f"bytes 10-19/{len(whole)}"
 
 
 def test_more_like_this_finds_the_segment_itself_first(server):
@@ -100,36 +93,19 @@ def test_more_like_this_finds_the_segment_itself_first(server):
     assert "like walk.wav" in html and html.index("00:00:20 to") < html.index("00:00:00 to")
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("/?q=high+-+high", "cancel out"),
-        ("/?q=+%2B+", "TEXT is empty"),
-        ("/?like=99", "there is no segment 99"),
-        ("/?like=../etc", "there is no segment"),
-    ],
-)
-def test_what_cannot_be_searched_for_is_said_on_the_page(server, path, said):
-    status, _, content = ask(server, path)
-    assert status == 200 and said in content.decode()
+def test_what_cannot_be_searched_for_is_said_on_the_page(server):
+    status, _, content = ask(server, "/?like=99")
+    assert status == 200 and "there is no segment 99" in content.decode()
 
 
-@pytest.mark.parametrize(
-    "path", ["/sound/99", "/sound/-1", "/sound/walk.wav", "/picture/", "/../walk.wav", "/walk.wav"]
-)
+@pytest.mark.parametrize("path", ["/sound/99", "/sound/walk.wav", "/../walk.wav"])
 def test_nothing_is_served_but_segments_by_number(server, path):
     assert ask(server, path)[0] == 404
 
 
-@pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", ""])
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", ""])
 def test_another_host_is_refused(server, host):
     assert ask(server, "/", Host=host)[0] == 421
-    assert ask(server, "/sound/0", Host=host)[0] == 421
-
-
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])
-def test_nothing_can_be_sent(server, method):
-    assert ask(server, "/", method)[0] == 501
 
 
 def test_a_port_that_is_taken_is_refused_with_what_to_do(server, searcher):
@@ -167,26 +143,7 @@ def test_in_a_browser_a_query_is_typed_and_its_hit_is_seen_and_heard(server, tmp
         assert widths[0] <= widths[1]
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason=WITHOUT)
-def test_in_a_browser_a_page_of_hits_needs_nothing_but_itself(searcher, tmp_path):
-    query = "middle + middle + high"
-    hits = searcher.best(searcher.texts(query), 2)
-    write_page(tmp_path / "hits.html", searcher.index, query, hits)
-    for path in searcher.index.root.glob("*.wav"):
-        path.unlink()
-    with browsing(tmp_path / "profile") as browser:
-        browser.open((tmp_path / "hits.html").as_uri())
-        expected = [f"{ODD} 2.0 s", "walk.wav 00:00:20 to 00:00:30"]
-        assert browser.value(NAMES) == expected
-        browser.wait(LOADED)
-        assert browser.value(PLAYED)[0] == pytest.approx(2, abs=0.2)
-        assert browser.value("performance.getEntriesByType('resource').length") == 0
-
-
-def test_a_page_of_hits_names_files_that_have_gone(searcher, tmp_path):
+def test_files_that_have_gone_are_told(server, searcher):
     (searcher.index.root / ODD).unlink()
-    hits = searcher.best(searcher.texts("middle"), 2)
-    write_page(tmp_path / "hits.html", searcher.index, "middle", hits)
-    html = (tmp_path / "hits.html").read_text()
-    assert "no such file" in html and html.count("<audio") == 1
+    html = ask(server, "/?q=middle")[2].decode()
+    assert "has gone since" in html and html.count("<audio") == 3

@@ -2,7 +2,12 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from triptych.core.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
 
 
 def command(
@@ -30,3 +35,13 @@ def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--device", choices=("auto", "cpu", "cuda"), default="auto", help="default: %(default)s"
     )
+
+
+def chosen_device(options: argparse.Namespace) -> "torch.device":
+    """The device that --device names. Raises InputError for one that isn't there."""
+    from triptych.core.device import choose_device
+
+    try:
+        return choose_device(options.device)
+    except ValueError as problem:
+        raise InputError(str(problem)) from problem

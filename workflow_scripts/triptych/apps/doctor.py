@@ -29,8 +29,8 @@ WORKS, LIMITED, FAILS = "works", "limited", "won't"
 """Nothing to do; some of it works; something that is asked for will fail."""
 
 DESCRIPTION = """\
-Look at this machine: Python, cores, memory, disk, GPU, network, SLURM, and the recordings that the
-config names. What works, what won't, and what to do. Ends with 1 where something won't.
+Look at this machine: Python, cores, memory, disk, GPU, network, and the recordings that the config
+names. What works, what won't, and what to do. Ends with 1 where something won't.
 """
 DISK_GB = {"the environment": 7, "the demo": 3, "config/paper.yaml": 2000}
 MEMORY_GB = {"the demo": 4, "config/paper.yaml": 32}
@@ -40,7 +40,6 @@ HOSTS = (
 )
 """Where most of resources/sources.yaml comes from."""
 NETWORK_SECONDS, PROGRAM_SECONDS = 5, 60
-PARTITIONS = Path("profiles/slurm/partitions.yaml")
 
 
 class Finding(NamedTuple):
@@ -126,21 +125,6 @@ def _answers(address: str) -> bool:
     return True
 
 
-def slurm() -> Finding:
-    """Partitions, and whether the profile knows them."""
-    rows = _output("sinfo", "--noheader", "--format=%R %l %G").splitlines()
-    if not rows:
-        return Finding("SLURM", WORKS, "none here: jobs run on this machine")
-    profile = PARTITIONS.read_text(encoding="utf-8") if PARTITIONS.exists() else ""
-    known = re.findall(r"^  (\w[\w.-]*):", profile, re.MULTILINE)
-    found = f"partitions {', '.join(dict.fromkeys(rows))}"
-    if known and {row.split()[0] for row in rows}.issuperset(known):
-        return Finding("SLURM", WORKS, found)
-    status = FAILS if known else LIMITED
-    do = f"write {PARTITIONS} by generate-slurm-partition-config (docs/cluster.md)"
-    return Finding("SLURM", status, f"{found}; the profile names {', '.join(known) or 'none'}", do)
-
-
 def _output(*program: str) -> str:
     """What a program prints; nothing where it isn't there, fails or hangs."""
     try:
@@ -154,7 +138,7 @@ def findings(root: Path, overlays: list[Path]) -> Iterator[Finding]:
     """All checks', then those of the config's recordings, each as soon as it is there."""
     from triptych.core.config import read_config
 
-    for check in (python, memory, disk, gpu, network, slurm):
+    for check in (python, memory, disk, gpu, network):
         yield check()
     if (root / "config.yaml").exists():
         yield from recordings(read_config(root, overlays))

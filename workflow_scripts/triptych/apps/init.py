@@ -44,11 +44,7 @@ def add_commands(commands: Any) -> None:
     )
     parser = command(commands, "init", _init, "begin a study in a folder of your own", what)
     parser.add_argument("folder", type=Path, help="is made where it isn't there")
-    what = (
-        "Run Snakemake in a folder that `triptych init` has written, or in a checkout. What is up\n"
-        "to date already is kept. As config.yaml is written, that is the demo: offline, about 9\n"
-        "minutes on 2 cores."
-    )
+    what = "Run Snakemake in a folder that `triptych init` has written, or in a checkout."
     summary = "run everything as a folder's config.yaml says: results/report.html"
     parser = command(commands, "demo", _demo, summary, what)
     parser.add_argument("folder", type=Path, nargs="?", default=Path(), help="default: this one")

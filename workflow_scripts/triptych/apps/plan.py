@@ -21,10 +21,9 @@ from triptych.apps import command
 from triptych.core.errors import InputError
 
 DESCRIPTION = """\
-What a run of the workflow will take, before it starts: jobs, core and GPU hours, memory, downloads,
-disk. Snakemake counts the jobs; resources/costs.csv says what one of each rule takes, measured or
-estimated; jobs that have finished here with this config count by their own benchmark files. Run it
-in the folder of the workflow.
+What a run of the workflow will take, before it starts. Snakemake counts the jobs;
+resources/costs.csv says what one of each rule takes, measured or estimated; jobs that have finished
+here with this config count by their own benchmark files. Run it in the folder of the workflow.
 """
 
 EXAMPLES = """\

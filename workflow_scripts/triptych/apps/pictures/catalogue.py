@@ -59,10 +59,7 @@ def several() -> Path:
     for entry in catalogue():
         if entry.kind == "shipped" and styles_of(entry.path):
             return entry.path
-    raise InputError(
-        "there is no shipped network of several styles; give --network FILE, or call this in a "
-        "checkout of Triptych"
-    )
+    raise InputError("there is no shipped network of several styles; give --network FILE")
 
 
 def find_network(style: str) -> tuple[Path, str, str]:
@@ -103,11 +100,8 @@ def _mixture(style: str, entries: list[Entry]) -> tuple[Path, str, str]:
     for path in dict.fromkeys(entry.path for entry in entries):
         if names <= set(styles_of(path)):
             return path, style, f"styles {style} of the network {path}"
-    several = {entry.painting for entry in entries if styles_of(entry.path)}
-    raise InputError(
-        f"no network has the styles {', '.join(sorted(names))}; those that can be mixed are "
-        f"{', '.join(sorted(several)) or 'none yet'}, of one network each"
-    )
+    mixed = sorted({entry.painting for entry in entries if styles_of(entry.path)})
+    raise InputError(f"no network has all styles of {style}; those that mix are {', '.join(mixed)}")
 
 
 def described(entry: Entry) -> dict[str, Any]:

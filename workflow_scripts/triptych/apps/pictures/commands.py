@@ -36,11 +36,9 @@ examples:
   triptych stylize photo.jpg --optimize --style wave.jpg --style-masks foam.png -o painted.png
   triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
---optimize keeps what it has done beside the result (painted.png.unfinished) until it ends: after
-Ctrl-C or a kill the same command goes on from there, to the same bytes.
-
-A result may replace an earlier one, but never an input. An input that cannot be used is
-reported at the end, with exit code 2; the others are done all the same.
+--optimize keeps what it has done beside the result (painted.png.unfinished) until it ends: after a
+kill the same command goes on from there. An input that cannot be used is reported at the end, with
+exit code 2; the others are done all the same.
 """
 
 
@@ -72,9 +70,8 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--memory",
         metavar="BYTES",
-        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly; "
-        "where that is too little, --optimize works smaller and enlarges the result with the "
-        "photograph's detail (default: what is free)",
+        help="for the whole process, such as 2GB: larger images are worked in tiles, exactly "
+        "(default: what is free)",
     )
     _add_network_options(parser.add_argument_group("with a network"))
     _add_optimisation_options(parser.add_argument_group("with --optimize"))
@@ -171,18 +168,16 @@ class _Networks(argparse.Action):
 
 
 def _part(text: str) -> float:
-    number = float(text)
-    if not 0 <= number <= 1:
+    if not 0 <= (number := float(text)) <= 1:
         raise argparse.ArgumentTypeError(f"{text} is not between 0 and 1")
     return number
 
 
 def _stylize(options: argparse.Namespace) -> int:
-    for given, name in ((options.inputs, "an INPUT"), (options.style, "--style")):
-        if not given:
+    given = {"an INPUT": options.inputs, "--style": options.style, "-o": options.output}
+    for name, value in given.items():
+        if not value:
             raise InputError(f"{name} is missing; see triptych stylize --help")
-    if options.output is None:
-        raise InputError("-o is missing: where shall the result go?")
     refuse_without_optimize(options)
     from triptych.apps.pictures.work_list import work_list
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import add_device, command
+from triptych.apps import add_device, chosen_device, command
 from triptych.core.errors import InputError, positive
 
 DESCRIPTION = """\
@@ -65,7 +65,7 @@ def _learn(options: argparse.Namespace) -> int:
         raise InputError(f"{name!r} can't be a style's name: give --name of letters, digits and _")
     from triptych.apps.pictures import catalogue
     from triptych.apps.pictures.crops import CropsByChance
-    from triptych.core.device import choose_device, choose_precision
+    from triptych.core.device import choose_precision
     from triptych.core.stopping import StopRequest
     from triptych.style.data.images import read_image
     from triptych.style.network.learning import SIZE, learn_style
@@ -78,10 +78,7 @@ def _learn(options: argparse.Namespace) -> int:
             raise InputError(f"{path}: there is no such file")
     to = options.output or catalogue.TRAINED / name / "learned" / "network.safetensors"
     to.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        device = choose_device(options.device)
-    except ValueError as problem:
-        raise InputError(str(problem)) from problem
+    device = chosen_device(options)
     checkpoint = to.parent / ".learning"
     learn_style(
         network,

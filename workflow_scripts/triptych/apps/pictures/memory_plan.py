@@ -15,14 +15,11 @@ copies in another layout, and bytes. Up to 1.21 and 46e6 were seen, with 256 to 
 STATE_OVERHEAD = 1.3
 """Of the optimiser: features of tiles leave holes too small for its tensors."""
 
-LARGE_PLANES = 14
-"""Planes of float32 that enlarging an image, keeping its colours or writing it take at their peak,
+PLANES = 14
+"""Planes of float32 that reading an image, keeping its colours or writing it take at their peak,
 the photograph's own three and the result's included."""
 KEPT_PLANES = 4
 """Those of the photograph and its opacity, which wait while an image is optimised."""
-
-LEAST = 64
-"""Pixels along the shorter side, beneath which nothing worth enlarging comes out."""
 
 Size = tuple[int, int]
 
@@ -31,8 +28,8 @@ SIDES, SMALLEST_SIDE = (1024, 512), 256
 """Pixels of a tile. Around each as much is computed besides as its layers look at: of the narrow
 VGG 61 pixels, which is half the work again at 512, and at 256 more than the tile itself."""
 MOST_HISTORY, FEW, LEAST_HISTORY = 10, 4, 2
-"""Pairs that L-BFGS remembers where memory lacks for those that were chosen: as many as `tuned`
-has at most; less than a few only when the smallest tiles don't help; one is no history."""
+"""Pairs that L-BFGS remembers where memory lacks; less than a few only when the smallest tiles
+don't help."""
 
 
 @dataclass(frozen=True)
@@ -41,15 +38,6 @@ class Way:
 
     side: int | None
     history: int
-
-
-@dataclass(frozen=True)
-class MemoryPlan:
-    """The size at which an image is optimised, how, and the bytes that it takes all in all."""
-
-    size: Size
-    way: Way
-    bytes: float
 
 
 @dataclass(frozen=True)
@@ -69,51 +57,27 @@ class Needs:
         """Pixels that a side must have so that the deepest layer sees something."""
         return smallest_side(self.architecture, self.choices)
 
-    def bytes(self, large: Size, small: Size, way: Way) -> float:
-        """What an image of `large` takes that is optimised at `small`, beside the painting."""
-        plane = 4.0 * large[0] * large[1]
-        painting = shape_along(*self.painting, max(1, round(self.stroke * min(small))))
-        network = max(
-            network_bytes(self.architecture, self.choices, *size, way.side)
-            for size in (small, painting)
-        )
+    def bytes(self, size: Size, way: Way) -> float:
+        """What an image takes to be optimised, beside the painting."""
+        plane = 4.0 * size[0] * size[1]
+        painting = shape_along(*self.painting, max(1, round(self.stroke * min(size))))
+        sizes = (self.architecture, self.choices)
+        network = max(network_bytes(*sizes, *each, way.side) for each in (size, painting))
         choices = replace(self.choices, history=way.history)
-        state = max(state_bytes(choices, *small), 12.0 * painting[0] * painting[1])
+        state = max(state_bytes(choices, *size), 12.0 * painting[0] * painting[1])
         at_work = OVERHEAD * network + STATE_OVERHEAD * state
-        return max(LARGE_PLANES * plane, KEPT_PLANES * plane + at_work + FIXED)
+        return max(PLANES * plane, KEPT_PLANES * plane + at_work + FIXED)
 
-    def plan(self, size: Size, memory_bytes: float) -> MemoryPlan:
-        """The size itself where it fits, as one or in tiles, or else, to be enlarged, the largest
-        one that does. Raises InputError where neither does.
-        """
-        if found := self._fitting(size, size, memory_bytes):
-            return found
-        frugal = self._ways()[-1]
-        # Each pixel more takes more: the largest shorter side that fits, by bisection.
-        least = min(LEAST, *size)
-        fits, too_large = least - 1, min(size)
-        while too_large - fits > 1:
-            middle = (fits + too_large) // 2
-            if self.bytes(size, shape_along(*size, middle), frugal) <= memory_bytes:
-                fits = middle
-            else:
-                too_large = middle
-        found = self._fitting(size, shape_along(*size, fits), memory_bytes)
-        if fits < least or not found:
-            raise InputError(
-                f"{told(size)} pixels take {readable(self.bytes(size, size, frugal))} to be "
-                f"optimised, even in tiles, and {readable(memory_bytes)} may be used: too little "
-                f"even for {told(shape_along(*size, least))}, to be enlarged afterwards. Give it "
-                "more memory (--memory), or make it smaller (--size)."
-            )
-        return found
-
-    def _fitting(self, large: Size, small: Size, memory_bytes: float) -> MemoryPlan | None:
-        """The first of the ways that fits."""
-        for way in self._ways():
-            if (needed := self.bytes(large, small, way)) <= memory_bytes:
-                return MemoryPlan(small, way, needed)
-        return None
+    def plan(self, size: Size, memory_bytes: float) -> Way:
+        """The best way that fits the memory. Raises InputError where none does."""
+        ways = self._ways()
+        for way in ways:
+            if self.bytes(size, way) <= memory_bytes:
+                return way
+        raise InputError(
+            f"{told(size)} pixels take {readable(self.bytes(size, ways[-1]))} even in tiles, and "
+            f"{readable(memory_bytes)} may be used: give more --memory, or a smaller --size"
+        )
 
     def _ways(self) -> list[Way]:
         """From the best to the most frugal."""

@@ -59,7 +59,7 @@ def refuse_without_optimize(options: argparse.Namespace) -> None:
         )
 
 
-def _number(text: str, least: float) -> float:
+def _weight(text: str, least: float = 0.0) -> float:
     try:
         number = float(text)
     except ValueError:
@@ -69,13 +69,9 @@ def _number(text: str, least: float) -> float:
     return number
 
 
-def _weight(text: str) -> float:
-    return _number(text, 0)
-
-
 def amount(text: str) -> float:
     """A number of at least a hundredth, as argparse's `type`."""
-    return _number(text, 0.01)
+    return _weight(text, 0.01)
 
 
 def _amounts(text: str) -> list[float]:

@@ -13,14 +13,13 @@ import torch
 from torch import Tensor
 
 from triptych.apps.pictures.catalogue import backbone_file
-from triptych.apps.pictures.memory_plan import FIXED, MemoryPlan, Needs, Size, told
+from triptych.apps.pictures.memory_plan import Needs, Size, Way, told
 from triptych.apps.pictures.optimising_options import EVALUATIONS, SCALES, STROKES, changes
 from triptych.apps.pictures.paintings import paintings
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.work_list import Item
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
-from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.memory import return_freed_memory
 from triptych.core.oom_retry import NoRoomError
@@ -31,7 +30,6 @@ from triptych.style.data import enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.colours import by_lightness
-from triptych.style.data.images import enlarged, resize_to
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.prepare import bundled, fitted
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
@@ -98,11 +96,6 @@ class OptimisingStylizer(Stylizer):
         backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
         self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
         self.limit = None if limit is None else limit - resident_memory()
-        if self.limit is not None and self.limit < FIXED:
-            raise InputError(
-                f"--memory {options.memory}: the program alone takes "
-                f"{readable(resident_memory())}, before any image. Give it more."
-            )
         self.unfinished = Unfinished(options.output)
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
@@ -130,70 +123,56 @@ class OptimisingStylizer(Stylizer):
         super().paint(item)
 
     def render(self, images: Tensor) -> Tensor:
-        """An image [1, 3, H, W] optimised at H x W, or smaller and enlarged where memory lacks.
+        """An image [1, 3, H, W] optimised, in tiles where memory lacks.
 
-        Where it runs out all the same, half as much is tried; raises InputError where that is too
-        little.
+        Where it runs out all the same, it is tried with three quarters of what that took; raises
+        InputError where that is too little.
         """
         size = _size(images)
         self.sizes.check(size, "an image")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
         while True:
-            plan = self.sizes.plan(size, at_hand)
-            self._tell(size, plan, at_hand)
+            way = self.sizes.plan(size, at_hand)
+            if way.side:
+                print(
+                    f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)} as one "
+                    f"image: worked in tiles of {way.side} pixels, exactly, and L-BFGS remembers "
+                    f"{way.history} steps",
+                    file=sys.stderr,
+                )
             try:
-                return self._optimised(images, plan)
+                return self._optimised(images, way)
             except (RuntimeError, MemoryError, NoRoomError) as problem:
                 if not _memory_ran_out(problem):
                     raise
             # Behind the handler: the error held what had been computed.
             gc.collect()
             return_freed_memory()
-            at_hand = plan.bytes / 2
+            at_hand = 0.75 * self.sizes.bytes(size, way)
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
 
-    def _tell(self, size: Size, plan: MemoryPlan, at_hand: float) -> None:
-        """What the plan does to keep to the memory, if anything."""
-        if plan.size == size and plan.way.side is None:
-            return
-        measures = []
-        if plan.way.side:
-            measures.append(f"worked in tiles of {plan.way.side} pixels, exactly")
-        if plan.way.history < self.choices.history:
-            measures.append(f"L-BFGS remembers {plan.way.history} steps")
-        if plan.size != size:
-            measures.append(
-                f"optimised at {told(plan.size)}, then enlarged with the photograph's detail"
-            )
-        print(
-            f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)} as one image: "
-            f"{'; '.join(measures)}",
-            file=sys.stderr,
-        )
-
-    def _optimised(self, images: Tensor, plan: MemoryPlan) -> Tensor:
-        small = begun = resize_to(images, *plan.size)
+    def _optimised(self, images: Tensor, way: Way) -> Tensor:
         style = [each.to(self.device) for each in self.style]
         if self.options.preset == "tuned":  # else dark parts keep the photograph's colours
             main = max(style, key=lambda painting: painting.weight).image
-            begun = torch.stack([by_lightness(image, main) for image in small])
-        through = self._through(plan.size)
-        steps = [f"{each.evaluations} at {told(each.shape(*plan.size))}" for each in through]
+            images = torch.stack([by_lightness(image, main) for image in images])
+        through = self._through(_size(images))
+        steps = [f"{each.evaluations} at {told(each.shape(*_size(images)))}" for each in through]
         print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
         run = CoarseToFine(
-            begun,
+            images,
             [style],
             self.backbone,
-            replace(self.choices, history=plan.way.history),
+            replace(self.choices, history=way.history),
             through,
             stroke=self.stroke,
-            side=plan.way.side,
+            side=way.side,
             seeds=[0],
         )
-        self._run(run, begun, plan)
+        self._run(run, images, way)
         for reason in run.reasons:
             print(f"{self._source}: stopped {reason}", file=sys.stderr)
-        return run.images if small is images else enlarged(run.images, small, images)
+        return run.images
 
     def _through(self, size: Size) -> list[Scale]:
         """The scales of which the network sees something; raises InputError for the last one's
@@ -208,14 +187,14 @@ class OptimisingStylizer(Stylizer):
             self.sizes.check((painting, painting), f"--style-scale {self.stroke:g}: a painting")
         return seen
 
-    def _run(self, run: CoarseToFine, images: Tensor, plan: MemoryPlan) -> None:
+    def _run(self, run: CoarseToFine, images: Tensor, way: Way) -> None:
         """To its end, from where an earlier call of the same was killed."""
         assert self._stop is not None
         stop, tensors = self._stop, [images]
         for each in self.style:
             tensors += [each.image, *([] if each.mask is None else [each.mask])]
         texts = [
-            *(self._origin, self.choices, plan.way, run.scales, self.stroke, str(self.device)),
+            *(self._origin, self.choices, way, run.scales, self.stroke, str(self.device)),
             [each.weight for each in self.style],
         ]
         loop = TrainingLoop(

@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.work_list import Item
-from triptych.core.device import choose_device, chosen_precisions
+from triptych.core.device import chosen_precisions
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
 from triptych.style.data.images import (
@@ -53,10 +54,7 @@ class Stylizer:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
-        try:
-            self.device = choose_device(options.device)
-        except ValueError as problem:
-            raise InputError(str(problem)) from problem
+        self.device = chosen_device(options)
 
     def render(self, images: Tensor) -> Tensor:
         """A batch of images [N, 3, H, W] in [0, 1], stylised."""
@@ -65,22 +63,17 @@ class Stylizer:
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """Stylise and write every item; the sources that failed, and why."""
         failures: list[tuple[Path, str]] = []
-        for item in (item for item in items if item.kind == "video"):
-            try:
-                self.film(item)
-                print(f"{item.source} -> {item.target}", flush=True)
-            except Exception as problem:  # it ends this input's work, not the others'
-                failures.append((item.source, _said(problem)))
-        images = [item for item in items if item.kind == "image"]
-        if images:
-            with Progress("stylised", len(images), "images") as progress:
-                for item in images:
-                    try:
-                        self.paint(item)
-                        print(f"{item.source} -> {item.target}", flush=True)
-                    except Exception as problem:
-                        failures.append((item.source, _said(problem)))
-                    progress.advance()
+        with Progress("stylised", len(items), "inputs") as progress:
+            for item in items:
+                try:
+                    (self.film if item.kind == "video" else self.paint)(item)
+                    print(f"{item.source} -> {item.target}", flush=True)
+                except Exception as problem:  # it ends this input's work, not the others'
+                    # A message for people as it is, any other with its kind.
+                    told = isinstance(problem, InputError | OSError)
+                    kind = "" if told else f"{type(problem).__name__}: "
+                    failures.append((item.source, f"{kind}{problem}"))
+                progress.advance()
         return failures
 
     def paint(self, item: Item) -> None:
@@ -107,12 +100,6 @@ class Stylizer:
         return results.cpu()
 
 
-def _said(problem: Exception) -> str:
-    """A message for people as it is, any other with its kind."""
-    told = isinstance(problem, InputError | OSError)
-    return str(problem) if told else f"{type(problem).__name__}: {problem}"
-
-
 class NetworkStylizer(Stylizer):
     """A trained network: one pass an image."""
 
@@ -126,7 +113,6 @@ class NetworkStylizer(Stylizer):
         self.limit = None if limit is None else limit - resident_memory()
         self.scale = options.style_scale or 1.0
         self.shorter = max(1, round(record.get("painting_size", PAINTING) / self.scale))
-        self.told: set[tuple[int, int]] = set()
         print(sentence, file=sys.stderr)
 
     def render(self, images: Tensor) -> Tensor:
@@ -135,14 +121,12 @@ class NetworkStylizer(Stylizer):
         if min(height, width) <= self.shorter:
             return self._stylised(images, images.nbytes)
         small = resize(images, self.shorter)
-        if (height, width) not in self.told:
-            self.told.add((height, width))
-            print(
-                f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]}, for "
-                f"strokes of --style-scale {self.scale:g}, and enlarged with the "
-                "photograph's detail",
-                file=sys.stderr,
-            )
+        print(
+            f"{width}x{height} pixels: painted at {small.shape[-1]}x{small.shape[-2]} and enlarged "
+            f"with the photograph's detail, for strokes of --style-scale "
+            f"{self.scale:g}",
+            file=sys.stderr,
+        )
         return enlarged(self._stylised(small, images.nbytes), small, images)
 
     def _stylised(self, images: Tensor, whole: int) -> Tensor:

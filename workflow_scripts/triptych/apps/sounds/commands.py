@@ -8,7 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.apps import add_device, command
+from triptych.apps import add_device, chosen_device, command
 from triptych.core.errors import InputError, positive
 
 if TYPE_CHECKING:
@@ -21,20 +21,16 @@ if TYPE_CHECKING:
 INDEX = """\
 Make a folder of sounds searchable by text.
 
-Every sound file below the folder (wav, flac, mp3, ogg, opus, aiff, m4a, wma and others, and the
-sound of videos) is embedded by a trained model, in segments of the length that the model hears at
-once. Run it again after a change: files that are the same are not embedded again, removed ones are
-dropped. What cannot be read is listed and skipped; linked folders are followed, each once.
+Every sound file below the folder, and the sound of videos, is embedded by a trained model, in
+segments of the length that the model hears at once. Run it again after a change: only what is new
+is embedded. What cannot be read is listed and skipped.
 """
 
-SEARCH = """\
-Find sounds in a folder that triptych index has indexed, by a text, by a sound, or by several: what
-stands behind a + counts for a sound, what stands behind a - against it.
-"""
+SEARCH = "Find sounds in a folder that triptych index has indexed, by a text or by a sound."
 
 SERVE = """\
 The same search as a page with a search box, players and spectrograms, at an address that only this
-machine can open. It reads the index once, takes no uploads, and stops with Ctrl-C.
+machine can open. It takes no uploads, and stops with Ctrl-C.
 """
 
 ADAPT = """\
@@ -50,7 +46,7 @@ EXAMPLES = """\
 examples:
   triptych index ~/sounds
   triptych search "rain on a tin roof" --index ~/sounds
-  triptych search "rain + thunder - wind" --index ~/sounds -n 3 --json
+  triptych search "rain and thunder" --index ~/sounds -n 3 --json
   triptych search --like bark.wav --index ~/sounds
   triptych serve --index ~/sounds
   triptych adapt pairs.csv ~/sounds
@@ -81,18 +77,10 @@ def add_commands(commands: Any) -> None:
         commands, "search", _search, "find sounds in an indexed folder", SEARCH, EXAMPLES
     )
     search.add_argument(
-        "text",
-        metavar="TEXT",
-        nargs="*",
-        help="what is to be heard, in plain English; several with + and - between them",
+        "text", metavar="TEXT", nargs="?", default="", help="what is to be heard, in English"
     )
     search.add_argument(
-        "--like",
-        type=Path,
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="a sound that hits resemble; may be given several times, and beside a TEXT",
+        "--like", type=Path, metavar="FILE", help="in place of TEXT, a sound that hits resemble"
     )
     search.add_argument(
         "-n", type=positive, default=10, metavar="N", dest="count", help="hits (default: 10)"
@@ -111,10 +99,7 @@ def add_commands(commands: Any) -> None:
         parser.add_argument(
             "--index", type=Path, required=True, metavar="FILE", help="the index, or its folder"
         )
-    for parser, default in (
-        (index, "the index's own, at first the best one trained here on recordings, or else small"),
-        (adapt, "the best one trained here on recordings, or else small"),
-    ):
+    for parser, default in ((index, "the index's own, at first small"), (adapt, "small")):
         parser.add_argument(
             "--model",
             type=Path,
@@ -200,11 +185,9 @@ def _index(options: argparse.Namespace) -> int:
 
 
 def _search(options: argparse.Namespace) -> int:
-    from triptych.apps.sounds.search.query import Searcher, as_records, table
+    from triptych.apps.sounds.search.query import Searcher, as_records, best_hits, table
 
-    text = " ".join(options.text)
     searcher = Searcher(options.index)
-    asked = searcher.texts(text) if text.strip() or not options.like else []
 
     def embed(path: Path, seconds: float) -> "NDArray[np.float32]":
         from triptych.apps.sounds.search.indexing import segments
@@ -216,8 +199,8 @@ def _search(options: argparse.Namespace) -> int:
         model, _ = _model_for(searcher.index, None)
         return _embedder(model, "auto").sounds(cut)
 
-    asked += [searcher.sound(path, embed) for path in options.like]
-    hits = searcher.best(asked, options.count)
+    asked = searcher.sound(options.like, embed) if options.like else searcher.text(options.text)
+    hits = best_hits(searcher.index, asked, options.count)
     print(json.dumps(as_records(hits), indent=1) if options.json else table(hits))
     return 0
 
@@ -240,12 +223,9 @@ def _model_for(index: "Index | None", wanted: Path | None) -> tuple[Path, str]:
 
     Raises InputError where the index was made by another one.
     """
-    from triptych.apps.sounds.search.trained import checked_model, chosen_model
+    from triptych.apps.sounds.search.trained import checked_model, named_model
 
-    if wanted is None and index is not None:
-        given = Path(index.model)
-    else:
-        given = chosen_model(wanted, partial(print, file=sys.stderr))
+    given = Path(index.model) if index and wanted is None else named_model(wanted)
     if index is None:
         return checked_model(given)
     if not given.is_dir():
@@ -270,28 +250,22 @@ def _adapt(options: argparse.Namespace) -> int:
         raise InputError(f"--learning-rate {options.learning_rate}: expected between 0 and 1")
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     from triptych.apps.sounds.adapting.recordings import read_recordings, split
-    from triptych.apps.sounds.search.trained import chosen_model
+    from triptych.apps.sounds.search.trained import named_model
 
     recordings = read_recordings(options.pairs, options.folder)
     counts = [f"{len(each)} {part}" for part, each in split(recordings).items()]
     captions = sum(len(each.captions) for each in recordings)
     say(f"{len(recordings)} recordings with {captions} captions: {', '.join(counts)}")
-    model = chosen_model(options.model, say)
 
     from triptych.apps.sounds.adapting.adapting import adapt  # imports PyTorch
     from triptych.apps.sounds.adapting.held_out import as_text, verdict
-    from triptych.core.device import choose_device
     from triptych.core.stopping import Stopped, StopRequest
     from triptych.core.training_loop import DivergedError
 
     try:
-        device = choose_device(options.device)
-    except ValueError as problem:
-        raise InputError(str(problem)) from problem
-    try:
         done = adapt(
-            *(model, options.folder.resolve(), recordings, to.absolute()),
-            *(options.epochs, options.learning_rate, device, StopRequest()),
+            *(named_model(options.model), options.folder.resolve(), recordings, to.absolute()),
+            *(options.epochs, options.learning_rate, chosen_device(options), StopRequest()),
         )
     except Stopped as stopped:
         say(f"stopped by {stopped.reason}; run it again to go on")
@@ -299,11 +273,6 @@ def _adapt(options: argparse.Namespace) -> int:
     except DivergedError as problem:
         raise InputError(f"{problem} Here that is --learning-rate.") from problem
     print(as_text(done.scores))
-    print(verdict(done.scores))
-    before, after = done.validation
-    chosen = f"epoch {done.epoch} of {options.epochs}, by the validation part"
-    print(f"{chosen}: mAP@10 {after:.3f}, before {before:.3f}")
-    if after <= before:
-        print("No epoch was better there than the model as it was: rather keep that one.")
+    print(f"{verdict(done.scores)} Epoch {done.epoch} of {options.epochs} was the best.")
     print(f"{to}: triptych index FOLDER --model {to} --rebuild")
     return 0

@@ -1,7 +1,6 @@
 """A trained model, fine-tuned on a person's own recordings with captions.
 
-The training is that of the study: its loop, loss and schedule, its choice of an epoch. What is
-here is where its parts come from, and what was better or worse on recordings that it never heard.
+The training is that of the study: its loop, loss and schedule, its choice of an epoch.
 """
 
 import shutil
@@ -39,7 +38,7 @@ from triptych.core.errors import InputError
 from triptych.core.files import write_csv
 from triptych.core.job_lock import owning
 from triptych.core.provenance import parameters_digest
-from triptych.core.stopping import Stop, Stopped
+from triptych.core.stopping import Stop
 
 READERS = {"cpu": 0, "cuda": 4}
 SEED = 0
@@ -56,11 +55,10 @@ LEARNING_RATE = 2e-5
 class Adapted:
     """What came of it.
 
-    scores: `HeldOut.compare`'s table;  validation: mAP@10 before, and of the epoch that was chosen
+    scores: `HeldOut.compare`'s table;  epoch: the one that was chosen
     """
 
     scores: pd.DataFrame
-    validation: tuple[float, float]
     epoch: int
 
 
@@ -125,12 +123,6 @@ def adapt(
             "device": device.type,
         }
 
-        def interrupt() -> None:
-            if stop.reason:
-                raise Stopped(stop.reason)
-
-        assert task.validate is not None
-        first = task.validate(interrupt)
         checkpoint = Checkpoint(work, parameters_digest(made_of))
         trained = train(task, "adapt", device, checkpoint, stop)
         chosen = trained.history[trained.history["chosen"] == 1].iloc[0]
@@ -156,8 +148,7 @@ def adapt(
         write_csv(compared, work / "model" / "scores.csv")
         (work / "model").rename(to)
     shutil.rmtree(work)
-    validation = (first.map_at_10, float(chosen["validation_map_at_10"]))
-    return Adapted(compared, validation, int(chosen["epoch"]))
+    return Adapted(compared, int(chosen["epoch"]))
 
 
 def _refuse(to: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from triptych.apps.sounds.search.index import printable
@@ -56,16 +56,20 @@ def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
     table = read_strings(pairs, ("file", "caption"))
     captions: dict[str, list[str]] = {}
     problems = []
-    for row, (file, caption) in enumerate(
-        zip(table["file"], table["caption"], strict=True), start=2
-    ):
-        path, problem = _below(folder, file)
-        if problem:
-            problems.append(f"row {row}: {printable(file)!r} {problem}")
-        if not clean_caption(caption).strip():
-            problems.append(f"row {row}: {printable(file)!r} has an empty caption")
-        if not problem:
-            captions.setdefault(path, []).append(caption.strip())
+    asked = zip(table["file"], table["caption"], strict=True)
+    for row, (file, caption) in enumerate(asked, start=2):
+        path = os.path.relpath(os.path.join(folder.absolute(), file), folder.absolute())
+        said = ""
+        if path.split(os.sep)[0] == os.pardir:
+            said = f"lies outside {folder}"
+        elif Path(path).suffix.lower() not in (*READ, *SUFFIXES):
+            said = "is no sound file by its name's end"
+        elif not clean_caption(caption).strip():
+            said = "has an empty caption"
+        if said:
+            problems.append(f"row {row}: {printable(file)!r} {said}")
+        else:
+            captions.setdefault(Path(path).as_posix(), []).append(caption.strip())
     recordings: dict[str, Recording] = {}
     with Progress("check", len(captions), "files") as progress:
         for path in sorted(captions):
@@ -75,7 +79,9 @@ def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
                 told = str(problem).removeprefix(f"{folder / path}: ")
                 problems.append(f"{printable(path)}: {printable(told)}")
             else:
-                _add(recordings, found)
+                same = recordings.get(found.sha256, found)
+                both = tuple(dict.fromkeys((*same.captions, *found.captions)))
+                recordings[found.sha256] = replace(same, captions=both)
             progress.advance()
     if problems:
         raise InputError(
@@ -85,20 +91,6 @@ def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
     return list(recordings.values())
 
 
-def _below(folder: Path, file: str) -> tuple[str, str]:
-    """A file's path below the folder with /, and what is wrong with that."""
-    if not file.strip():
-        return "", "names no file"
-    path = os.path.normpath(file)
-    if os.path.isabs(path):
-        path = os.path.relpath(path, os.path.abspath(folder))
-    if path == os.pardir or path.startswith(os.pardir + os.sep):
-        return path, f"lies outside {folder}"
-    if Path(path).suffix.lower() not in (*READ, *SUFFIXES):
-        return path, "is no sound file by its name's end"
-    return Path(path).as_posix(), ""
-
-
 def _read(folder: Path, path: str, captions: Sequence[str]) -> Recording:
     if odd := not_a_file(folder / path):
         raise AudioProblem(odd)
@@ -106,13 +98,6 @@ def _read(folder: Path, path: str, captions: Sequence[str]) -> Recording:
     if not frames:
         raise AudioProblem("holds no samples")
     return Recording(path, sha256_of(folder / path), frames, tuple(dict.fromkeys(captions)))
-
-
-def _add(recordings: dict[str, Recording], found: Recording) -> None:
-    """Add a recording, to the one of the same content if there is one."""
-    same = recordings.get(found.sha256, found)
-    captions = tuple(dict.fromkeys((*same.captions, *found.captions)))
-    recordings[found.sha256] = Recording(same.path, same.sha256, same.frames, captions)
 
 
 def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:

@@ -65,7 +65,7 @@ class Embedder:
         return embed_clips(self._model, _Waveforms(waveforms), names, self._device, PRECISION)
 
     def text(self, text: str) -> NDArray[np.float32]:
-        """Normalised embedding [D] of a text, as the text side beside an index gives it, too."""
+        """Normalised embedding [D] of a text."""
         return embed_captions(self._model, [text], self._device, PRECISION)[0]
 
     def write_text(self, model_sha256: str, folder: Path) -> None:

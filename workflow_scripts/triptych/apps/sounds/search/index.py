@@ -69,16 +69,12 @@ class Index:
         return np.concatenate(parts) if parts else np.zeros((0, 0), np.float16)
 
     def segment(self, row: int) -> tuple[Entry, float, float]:
-        """The entry of a segment, and its start and end in seconds."""
+        """The entry of a segment, and its start and end in seconds; the last ends with the file."""
         owner = int(np.searchsorted(self.firsts, row, side="right")) - 1
-        entry = self.entries[owner]
-        return entry, *self.times(entry, row - int(self.firsts[owner]))
-
-    def times(self, entry: Entry, segment: int) -> tuple[float, float]:
-        """Start and end in seconds of an entry's segment, of which the last ends with the file."""
-        length = self.segment_seconds
-        start = max(0.0, min(segment * length, entry.seconds - length))
-        return start, min(start + length, entry.seconds)
+        entry, length = self.entries[owner], self.segment_seconds
+        number = row - int(self.firsts[owner])
+        start = max(0.0, min(number * length, entry.seconds - length))
+        return entry, start, min(start + length, entry.seconds)
 
     @property
     def problems(self) -> list[Entry]:
@@ -95,9 +91,11 @@ def index_path(given: str | os.PathLike[str]) -> Path:
 def write_index(index: Index, path: str | os.PathLike[str]) -> None:
     """Write the index, a file *.npz."""
     target = Path(path)
+    root, home = index.root.resolve(), target.absolute().parent.resolve()
+    inside = home.is_relative_to(root)  # then both may be moved
     record = {
         "version": VERSION,
-        "root": _stored_root(index.root, target),
+        "root": os.path.relpath(root, home) if inside else os.fspath(root),
         "model": index.model,
         "model_sha256": index.model_sha256,
         "segment_seconds": index.segment_seconds,
@@ -138,13 +136,6 @@ def read_index(path: str | os.PathLike[str]) -> Index:
 def printable(path: str) -> str:
     """A path as text that can be written anywhere, also where it is not valid Unicode."""
     return path.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _stored_root(root: Path, target: Path) -> str:
-    """The folder as seen from the index where that lies inside it: both may then be moved."""
-    resolved, home = root.resolve(), target.absolute().parent.resolve()
-    inside = home == resolved or resolved in home.parents
-    return os.path.relpath(resolved, home) if inside else os.fspath(resolved)
 
 
 def _entries(files: list[list[Any]], embeddings: NDArray[np.float16]) -> list[Entry]:

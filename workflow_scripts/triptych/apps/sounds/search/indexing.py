@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +18,15 @@ from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem
 from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 
+if TYPE_CHECKING:
+    from triptych.apps.sounds.search.embedder import Embedder
+
 SHORTEST_SECONDS = 1.0
 """What is left behind the last whole segment is not heard when it is shorter than this."""
 SAVE_SECONDS = 30.0
 """How much work a kill may cost, beside that of the file at hand."""
 
 Waveform = NDArray[np.float32]
-
-
-class Model(Protocol):
-    """What embeds sounds (`embedder.Embedder`)."""
-
-    batch_seconds: float  # of sound that it is best given at once
-
-    def sounds(self, waveforms: Sequence[Waveform]) -> NDArray[np.float32]:
-        """Waveforms, each [frames] at 32 kHz, to embeddings [W, D]."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +93,7 @@ def update_index(
     folder: Path,
     earlier: Index | None,
     model: tuple[str, str, float],
-    load: Callable[[], Model],
+    load: Callable[[], "Embedder"],
     save: Callable[[Index], None],
     stop: Callable[[], str | None] = lambda: None,
     only: Sequence[str] | None = None,
@@ -163,7 +157,7 @@ def _heard(
     entry: Entry,
     segment_seconds: float,
     by_content: Mapping[str, Entry],
-    load: Callable[[], Model],
+    load: Callable[[], "Embedder"],
     stop: Callable[[], str | None],
 ) -> Entry:
     """The entry with the file's embeddings, or with why it could not be read."""

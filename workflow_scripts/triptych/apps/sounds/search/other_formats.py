@@ -54,10 +54,8 @@ def stream_any(
 def stream_other(
     path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
 ) -> Iterator[np.ndarray]:
-    """A file's first sound, decoded by PyAV, as `stream_any` gives it.
-
-    A window begins where the file's own times say, to about a frame of its codec.
-    """
+    """A file's first sound, decoded by PyAV, as `stream_any` gives it; a window is where the file's
+    own times say, to about a frame of its codec."""
     import av
     import av.error
 

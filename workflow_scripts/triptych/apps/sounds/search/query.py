@@ -1,7 +1,7 @@
 """The best segments of an index for a query."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,8 +16,6 @@ from triptych.core.files import not_a_file, sha256_of
 
 BLOCK_ROWS = 256
 """Rows that are widened to float32 at a time: 1 MB at 1024 dimensions."""
-EACH = 3
-"""Places in one file, at most, unless more are asked for."""
 
 
 @dataclass(frozen=True)
@@ -36,31 +34,6 @@ class Hit:
     row: int
 
 
-def parts(text: str) -> list[tuple[float, str]]:
-    """What a query asks for and what it asks against: "rain + thunder - wind".
-
-    A + or - that stands by itself is a sign. Returns 1 or -1 with each text, in order.
-    """
-    found: list[tuple[float, list[str]]] = [(1.0, [])]
-    for word in text.split():
-        if word in ("+", "-"):
-            found.append((1.0 if word == "+" else -1.0, []))
-        else:
-            found[-1][1].append(word)
-    return [(sign, " ".join(words)) for sign, words in found if words]
-
-
-def combined(vectors: Sequence[tuple[float, ArrayLike]]) -> NDArray[np.float32]:
-    """One unit vector [D] of several, each with its weight: what is alike to those above 0 and not
-    to those below. Raises ValueError where they cancel out.
-    """
-    total = np.sum([weight * np.asarray(vector) for weight, vector in vectors], axis=0)
-    length = float(np.linalg.norm(total))
-    if length < 1e-6:
-        raise ValueError("the parts of the query cancel out")
-    return np.asarray(total / length, np.float32)
-
-
 def similarities(embeddings: NDArray[np.float16], query: ArrayLike) -> NDArray[np.float32]:
     """Cosine similarities [R] of all rows [R, D], unit vectors, with a query [D], in float32."""
     vector, scores = np.asarray(query, np.float32), np.empty(len(embeddings), np.float32)
@@ -70,11 +43,10 @@ def similarities(embeddings: NDArray[np.float16], query: ArrayLike) -> NDArray[n
     return scores
 
 
-def best_hits(index: Index, query: ArrayLike, count: int, each: int = EACH) -> list[Hit]:
+def best_hits(index: Index, query: ArrayLike, count: int, each: int = 3) -> list[Hit]:
     """The segments that are most similar to a query, best first, `each` of one file at most.
 
     query: [D], of length one. Of two segments of a file that touch only the better one is a hit.
-    Equal scores stand in the order of the paths.
     """
     if not len(index.embeddings):
         return []
@@ -120,7 +92,6 @@ def clock(seconds: float) -> str:
 
 
 Vector = NDArray[np.float32]
-Weighted = tuple[float, Vector]
 
 
 class Searcher:
@@ -143,15 +114,14 @@ class Searcher:
             )
         return TextSide(folder)
 
-    def texts(self, query: str) -> list[Weighted]:
-        """The parts of a query such as "rain + thunder - wind". Raises InputError for none."""
-        asked = parts(query)
-        if not asked:
+    def text(self, query: str) -> Vector:
+        """The embedding [D] of a text. Raises InputError for none."""
+        if not query.strip():
             raise InputError("the TEXT is empty: what shall be searched for?")
-        return [(weight, self._text_side.text(text)) for weight, text in asked]
+        return self._text_side.text(query)
 
-    def sound(self, path: Path, embed: Callable[[Path, float], Vector]) -> Weighted:
-        """A sound file as a part of a query: the mean over its segments.
+    def sound(self, path: Path, embed: Callable[[Path, float], Vector]) -> Vector:
+        """The embedding [D] of a sound file: the mean over its segments, of length one.
 
         embed: makes embeddings [S, D] of a file's segments of so many seconds; not asked for a
         file that is in the index. Raises InputError for what can't be read.
@@ -163,17 +133,11 @@ class Searcher:
         digest = sha256_of(path)
         known = [entry.embeddings for entry in self.index.entries if entry.sha256 == digest]
         rows = known[0].astype(np.float32) if known else embed(path, self.index.segment_seconds)
-        return 1.0, combined([(1.0, row) for row in rows])
+        mean = rows.mean(axis=0)
+        return np.asarray(mean / np.linalg.norm(mean), np.float32)
 
-    def segment(self, row: int) -> Weighted:
-        """A segment of the index as a part of a query. Raises InputError for a wrong number."""
+    def segment(self, row: int) -> Vector:
+        """The embedding [D] of a segment of the index. Raises InputError for a wrong number."""
         if not 0 <= row < len(self.index.embeddings):
             raise InputError(f"there is no segment {row}: {len(self.index.embeddings)} are indexed")
-        return 1.0, np.asarray(self.index.embeddings[row], np.float32)
-
-    def best(self, asked: list[Weighted], count: int, each: int = EACH) -> list[Hit]:
-        """The best segments for the parts of a query together. Raises InputError."""
-        try:
-            return best_hits(self.index, combined(asked), count, each)
-        except ValueError as problem:
-            raise InputError(f"nothing can be searched for: {problem}") from problem
+        return np.asarray(self.index.embeddings[row], np.float32)

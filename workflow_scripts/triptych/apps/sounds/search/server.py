@@ -1,24 +1,32 @@
 """A local page with a search box, by the standard library: nobody but this machine is answered.
 
-There are no uploads and no paths in addresses: a sound is asked for by its segment's number. Other
-sites' pages, which a browser here may have open as well, can neither read what is served (another
-Host is refused, so that no name of theirs can be pointed here) nor put it on their pages.
+There are no uploads and no paths in addresses: a sound is asked for by its segment's number.
+Another Host is refused, so that no site's name can be pointed here and its pages read this one.
 """
 
 import time
 from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from triptych.apps.sounds.search.hits_page import LONGEST_QUERY, heard, hits_page
-from triptych.apps.sounds.search.index import printable
-from triptych.apps.sounds.search.query import Hit, Searcher, Weighted
-from triptych.audio.search.pictures import mp3, spectrogram_png
+import numpy as np
+from numpy.typing import NDArray
+
+from triptych.apps.sounds.search.index import Index, printable
+from triptych.apps.sounds.search.other_formats import stream_any
+from triptych.apps.sounds.search.query import Hit, Searcher, best_hits, clock
+from triptych.audio.data.decoding import AudioProblem
+from triptych.audio.search.pictures import mp3, render, spectrogram_png
 from triptych.core.errors import InputError
+from triptych.core.files import not_a_file
 
 LOOPBACK = "127.0.0.1"
 HITS = 20
+LONGEST_QUERY = 1000
+"""Characters."""
 KEPT = 256
 """Sounds and spectrograms that are remembered: at most 30 MB."""
 HEADERS = {
@@ -57,31 +65,38 @@ class SearchServer(ThreadingHTTPServer):
         query, problem = text, ""
         began = time.perf_counter()
         try:
-            asked: list[Weighted] = []
             if like:
-                row = _number(like)
-                asked.append(searcher.segment(row))
-                entry, *_ = searcher.index.segment(row)
-                query = f"like {printable(entry.path)}"
+                vector = searcher.segment(row := _number(like))
+                query = f"like {printable(searcher.index.segment(row)[0].path)}"
+                hits = best_hits(searcher.index, vector, HITS)
             elif text:
-                asked += searcher.texts(text)
-            if asked:
-                hits = searcher.best(asked, HITS)
+                hits = best_hits(searcher.index, searcher.text(text), HITS)
             milliseconds = 1000 * (time.perf_counter() - began)
             told = f"The {len(hits)} best segments, found in {milliseconds:.0f} ms."
         except InputError as error:
             problem = str(error)
         if not (query or problem):
             told = f"{searcher.index.firsts[-1]:,} segments can be searched."
-        return hits_page(
-            searcher.index,
-            hits,
-            lambda row: (f"/picture/{row}", f"/sound/{row}"),
+        return render(
+            "hits.html.j2",
+            folder=printable(str(searcher.index.root)),
             query=query,
             told=told,
             text=text,
+            longest=LONGEST_QUERY,
             problem=problem,
+            shown=[self._shown(hit) for hit in hits],
         )
+
+    def _shown(self, hit: Hit) -> dict[str, Any]:
+        """A hit as the page shows it; problem: why there is no player, or ""."""
+        entry, start, end = self.searcher.index.segment(hit.row)
+        when = f"{end - start:.1f} s" if hit.whole else f"{clock(start)} to {clock(end)}"
+        shown = {"rank": hit.rank, "score": hit.score, "row": hit.row, "when": when}
+        shown |= {"name": printable(entry.path), "problem": ""}
+        if not Path(hit.file).is_file():
+            return shown | {"problem": "It has gone since it was indexed."}
+        return shown | {"spectrogram": f"/picture/{hit.row}", "sound": f"/sound/{hit.row}"}
 
     def _media(self, row: int) -> tuple[bytes, bytes]:
         """PNG and MP3 of a segment. Raises InputError."""
@@ -141,6 +156,18 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *said: object) -> None:
         """Nothing: the terminal is for the address and for errors."""
+
+
+def heard(index: Index, row: int) -> NDArray[np.float32]:
+    """The sound of a segment, float32 [n] at 32 kHz. Raises InputError where it is gone."""
+    entry, start, end = index.segment(row)
+    path = index.root / entry.path
+    if odd := not_a_file(path):
+        raise AudioProblem(f"{path}: {odd}")
+    blocks = list(stream_any(path, start, end - start))
+    if not blocks:
+        raise AudioProblem(f"{path}: ends before {clock(start)}; run triptych index again")
+    return np.concatenate(blocks)
 
 
 def serve(searcher: Searcher, port: int) -> int:
