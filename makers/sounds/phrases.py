@@ -7,14 +7,14 @@ computed scenes differ most from all others, relative to how they differ among t
 
 import torch
 from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from makers.sounds.catalogue import KINDS
 from makers.sounds.learning import embed_measured
 from makers.sounds.mixing import Measured
 from makers.sounds.wording import meanings, present
-from triptych.audio.models.minilm import minilm_folder
+from triptych.audio.models.minilm import Phrases, minilm_folder
 from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.models.sentences import SentenceEncoder
 from triptych.audio.models.text_files import read_config
@@ -54,10 +54,14 @@ def matched(
     kinds = torch.tensor([scenes.kinds[row][0] for row in alone])
     of_kinds = discriminants(heard, kinds, len(KINDS), ridge)
     means = torch.from_numpy(present([sorted(each) for each in phrases.values()])).float()
-    text.model.keys.copy_(_sentences(text, list(phrases)))
-    weights, bias = made.project_sentence[0].weight, made.project_sentence[0].bias
-    weights.copy_((means / means.sum(1, keepdim=True) @ of_kinds).T)
-    bias.zero_()
+    matching, last = text.model, made.project_sentence[-1]
+    assert isinstance(matching, Phrases) and isinstance(last, nn.Linear)
+    for at in range(0, len(phrases), 256):
+        tokens = text.tokenize(list(phrases)[at : at + 256])
+        found = matching.sentence(tokens["input_ids"], tokens["attention_mask"])
+        matching.keys[at : at + 256] = found
+    last.weight.copy_((means / means.sum(1, keepdim=True) @ of_kinds).T)
+    last.bias.zero_()
     return made.eval()
 
 
@@ -76,11 +80,3 @@ def discriminants(vectors: Tensor, kinds: Tensor, many: int, ridge: float) -> Te
     within = torch.cov((vectors - means[kinds]).T) + ridge * torch.eye(vectors.shape[1])
     towards = torch.linalg.solve(within, (means - means.mean(0)).T).T
     return functional.normalize(towards, dim=1)
-
-
-def _sentences(text: SentenceEncoder, phrases: list[str]) -> Tensor:
-    parts = []
-    for at in range(0, len(phrases), 256):
-        tokens = text.tokenize(phrases[at : at + 256])
-        parts.append(text.model.sentence(tokens["input_ids"], tokens["attention_mask"]))
-    return torch.cat(parts)

@@ -2,9 +2,11 @@
 
 import argparse
 import json
+import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 import yaml
@@ -15,12 +17,17 @@ from makers.sounds.catalogue import KINDS
 from makers.sounds.pool import PoolSettings, sound
 from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search import trained
+from triptych.apps.sounds.search.embedder import Embedder
+from triptych.apps.sounds.search.indexing import segments
+from triptych.apps.sounds.search.other_formats import stream_any
 from triptych.audio.data.shard_files import write_sound as write_samples
 from triptych.audio.models.model_files import load_model
+from triptych.audio.scoring.metrics import average_precisions
 from triptych.core.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "resources/audio/small"
+RECORDINGS = Path(os.environ.get("TRIPTYCH_REAL_FILES", "nowhere")) / "sounds"
 MOST_BYTES = 16 * 2**20
 
 
@@ -90,12 +97,46 @@ def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
     assert right >= 5
 
 
-def test_it_is_the_default():
-    assert trained.named_model(None) == SMALL
+def test_without_a_model_trained_on_recordings_it_is_the_default(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder, said = trained.default_model()
+    assert folder == SMALL and "small" in said
+
+
+@pytest.mark.parametrize("source", ["synthesised", "download"])
+def test_a_model_that_has_heard_recordings_goes_before_it(source, tmp_path, monkeypatch):
+    about = {"about": {"sources": {"clotho": source}}}
+    (tmp_path / "model.json").write_text(json.dumps(about))
+    monkeypatch.setattr(trained, "best_model", lambda: (tmp_path, "the best"))
+    found, _ = trained.default_model()
+    assert found == (SMALL if source == "synthesised" else tmp_path)
 
 
 def test_another_name_is_no_shipped_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    assert trained.shipped("large") is None
     write_sound(tmp_path / "sounds" / "low.wav", "low")
     with pytest.raises(InputError, match="no trained model"):
         triptych("index", tmp_path / "sounds", "--model", "smal")
+
+
+@pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings aren't here")
+def test_recordings_are_found_by_names_and_by_a_persons_own_words():
+    """Mean average precision over 400 recordings that nothing was trained on."""
+    embedder = Embedder(SMALL, "cpu")
+    asked = pd.read_csv(Path(__file__).with_name("own_words.csv"))
+    paths = sorted(RECORDINGS.glob("*/*.ogg"))
+    heard = []
+    for path in paths:
+        cut = [waveform for _, waveform in segments(stream_any(path), 3.0)]
+        heard.append(embedder.sounds(cut))
+    right = asked["class"].to_numpy()[:, None] == [path.parent.name for path in paths]
+
+    def precision(queries) -> float:
+        text = [embedder.text(query) for query in queries]
+        scores = np.array([[(rows @ query).max() for rows in heard] for query in text])
+        return float(average_precisions(scores, right, len(paths)).mean())
+
+    assert precision(asked["class"].str.replace("_", " ")) == pytest.approx(0.432, abs=0.01)
+    assert precision(asked["development"]) == pytest.approx(0.378, abs=0.01)
+    assert precision(asked["aside"]) == pytest.approx(0.357, abs=0.01)

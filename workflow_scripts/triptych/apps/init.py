@@ -86,11 +86,6 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    if not (options.folder / "Snakefile").is_file():
-        raise InputError(
-            f"there is no Snakefile in {options.folder.resolve()}: "
-            "run `triptych init my-study`, then `triptych demo my-study`"
-        )
     command = [sys.executable, "-m", "snakemake", "--cores", options.cores]
     done = subprocess.run(
         [*command, "--quiet", "host", "reason", "rules"], cwd=options.folder, check=False

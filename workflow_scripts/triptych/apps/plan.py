@@ -79,9 +79,6 @@ def _plan(options: argparse.Namespace) -> int:
     from triptych.core.provenance import source_of
     from triptych.scale import scale_of
 
-    for file in options.configfile:
-        if not file.exists():
-            raise InputError(f"--configfile {file}: there is no such file")
     root = Path.cwd()
     jobs = read_jobs(dry_run(root, options.configfile))
     config = read_config(root, options.configfile)
@@ -115,8 +112,6 @@ def dry_run(root: Path, overlays: Sequence[Path], everything: bool = True) -> st
     """
     from triptych.core.provenance import python_path
 
-    if not (root / "Snakefile").exists():
-        raise InputError(f"there is no Snakefile in {root}: run this in the folder of the workflow")
     command = [sys.executable, "-m", "snakemake", "--dry-run", "--cores", str(ALL_CORES)]
     command += ["--forceall"] * everything
     if overlays:

@@ -12,14 +12,8 @@ EVALUATIONS = [80, 80, 60]
 STROKES = 1.5
 """The painting's size against the photograph's: at the photograph's own it is moire and speckle."""
 
-CHOICES = {
-    "content_weight": "content_weight",
-    "style_weight": "style_weight",
-    "tv_weight": "total_variation_weight",
-}
-"""Options that replace a choice of the preset, with its name."""
-
-ONLY = (*CHOICES, "scales", "style_masks")
+WEIGHTS = ("content_weight", "style_weight", "tv_weight")
+ONLY = (*WEIGHTS, "scales", "style_masks")
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:
@@ -46,7 +40,7 @@ def add_options(group: argparse._ArgumentGroup) -> None:
 
 def changes(options: argparse.Namespace) -> dict[str, Any]:
     """The preset's choices that options replace, by the choices' names."""
-    given = {choice: getattr(options, option) for option, choice in CHOICES.items()}
+    given = {name.replace("tv", "total_variation"): getattr(options, name) for name in WEIGHTS}
     return {choice: value for choice, value in given.items() if value is not None}
 
 

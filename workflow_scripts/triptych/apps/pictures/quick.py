@@ -92,7 +92,7 @@ class QuickStylizer:
             raise InputError("the network gave NaN or infinity: its training has failed")
         if small is not photograph:
             result = enlarged(result, small, photograph)
-        if options.keep_colours == "luma":
+        if options.keep_colours:
             result = keep_colours(photograph, result)
         if options.strength < 1:
             result = photograph + np.float32(options.strength) * (result - photograph)

@@ -11,7 +11,6 @@ from torch import Tensor
 from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.work_list import Item
-from triptych.core.device import chosen_precisions
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
 from triptych.style.data.images import (
@@ -155,8 +154,6 @@ class NetworkStylizer(Stylizer):
         if precision != "float32":
             error = precision_error(self.network, middle(image, 512), precision)
             print(f"precision {precision}: {error}", file=sys.stderr)
-        elif self.options.precision == "auto":
-            print(f"precision float32: {chosen_precisions()[-1]['why']}", file=sys.stderr)
         self.prepared = PreparedNetwork(self.network, precision)
         return self.prepared
 

@@ -51,10 +51,9 @@ class _Waveforms:
 
 
 class Embedder:
-    """A model from its folder, on a device."""
+    """A model from its folder, on a device: "auto", "cpu" or "cuda"."""
 
     def __init__(self, folder: Path, device: str) -> None:
-        """device: "auto", "cpu" or "cuda"."""
         self._device = choose_device(device)
         self._model = load_model(folder, self._device)
         self.batch_seconds = BATCH_SECONDS[self._device.type]
