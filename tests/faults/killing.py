@@ -38,7 +38,6 @@ SHORT = {
         "contents": {"china": {"size": [64, 96]}, "large": {"size": [64, 96]}},
         "stylised": {"contents": ["china"]},
         "optimize": {"evaluations": 12},
-        "version1_targets": {"batch": 1, "evaluations": 8},
         "experiments": {"paintings": {"size": 64, "evaluations": 4}},
         "timing": {
             **{"sizes": [64], "photographs": 2, "evaluations": 3, "repeats": 1},

@@ -7,7 +7,6 @@ SLOW_RULES = {
     "style_cut_contents": "results/style/contents/china.png",
     "style_prepare_photographs": "results/style/photographs/embedded/crops.bin",
     "style_optimize": "results/style/optimize/losses/runs.csv",
-    "style_teach": "results/style/version1_targets/mosaic/pictures.bin",
     "style_train": "results/style/networks/mosaic/temporal/weights.safetensors",
     "style_select": "results/style/networks/mosaic/temporal/network.safetensors",
     "style_export": "results/style/networks/waves/shipped/network.onnx",
@@ -28,7 +27,6 @@ SLOW_RULES = {
 
 RESUMING = (
     "style_optimize",
-    "style_teach",
     "style_train",
     "audio_pretrain",
     "audio_finetune",
