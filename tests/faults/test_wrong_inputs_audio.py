@@ -220,11 +220,9 @@ INDICES = {
 @pytest.mark.parametrize("kind", INDICES)
 def test_a_wrong_index_is_refused_by_both_commands(sandbox, sounds, model, kind):
     INDICES[kind](sandbox.here / "i.npz")
-    for arguments in (["index", "sounds"], ["search", "rain"]):
+    for arguments in (["index", "sounds", "--model", model], ["search", "rain"]):
         if kind != "a folder" or arguments[0] == "index":
-            sandbox.command_refuses(
-                *arguments, "--index", "i.npz", "--model", model, said=("i.npz", "--rebuild")
-            )
+            sandbox.command_refuses(*arguments, "--index", "i.npz", said=("i.npz", "--rebuild"))
     assert not list(sandbox.around.rglob("sprung*"))
     sandbox.check()
 

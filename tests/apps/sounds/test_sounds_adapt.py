@@ -53,12 +53,12 @@ def test_everything_that_is_wrong_is_named_at_once_and_nothing_computed(tmp_path
             ("../elsewhere.wav", "a tone"),
             ("notes.txt", "a tone"),
             ("", "a tone"),
-            ("empty.wav", ""),
+            ("empty.wav", "a tone"),
         ],
     )
     code = main(["adapt", str(pairs), str(sounds), "--model", str(tmp_path / "model")])
     told = capsys.readouterr().err
-    assert code == 2 and "8 problems; nothing was computed" in told
+    assert code == 2 and "7 problems; nothing was computed" in told
     for said in (
         "missing.wav: there is no such file",
         "row 4: 'good.wav' has an empty caption",
@@ -66,7 +66,6 @@ def test_everything_that_is_wrong_is_named_at_once_and_nothing_computed(tmp_path
         "row 6: '../elsewhere.wav' lies outside",
         "row 7: 'notes.txt' is no sound file",
         "row 8: '' is no sound file",
-        "row 9: 'empty.wav' has an empty caption",
         "empty.wav: an empty file",
     ):
         assert said in told
@@ -151,7 +150,8 @@ def test_the_scores_before_are_those_of_an_index(tmp_path):
 @pytest.mark.slow
 def test_on_recordings_that_are_easily_learnt_held_out_ones_are_found_better(tmp_path):
     made.write_recordings(tmp_path, 40)
-    made.write_model(tmp_path / "model")
+    plain = {"frequency_mask": 0, "time_mask": 0, "band_jitter": False, "patchout": False}
+    made.write_model(tmp_path / "model", training=plain)
     done = made.run(tmp_path, epochs=20)
     row = done.scores.set_index("metric").loc["map_at_10"]
     assert row["gain_low"] > 0.05 and row["after"] > 2 * row["chance"]

@@ -49,7 +49,7 @@ def triptych(*arguments: object) -> int:
     try:
         parser = argparse.ArgumentParser()
         add_commands(parser.add_subparsers())
-        options = parser.parse_args([*map(str, arguments), "--device", "cpu"])
+        options = parser.parse_args([*map(str, arguments)])
         return options.run(options)
     finally:
         for number, handler in kept:
@@ -63,7 +63,7 @@ def test_what_is_indexed_and_found_is_what_the_model_says(model, tmp_path, capsy
     sounds = tmp_path / "sounds"
     for pitch, seconds in (("low", 0.005), ("middle", 1.5), ("high", 4.0)):
         write_sound(sounds / f"{pitch}.wav", pitch, seconds)
-    assert triptych("index", sounds, "--model", model) == 0
+    assert triptych("index", sounds, "--model", model, "--device", "cpu") == 0
     capsys.readouterr()
     search = ("search", "Rain falls on a ROOF!", "--index", sounds, "--json")
     assert triptych(*search) == 0

@@ -146,4 +146,4 @@ def test_in_a_browser_a_query_is_typed_and_its_hit_is_seen_and_heard(server, tmp
 def test_files_that_have_gone_are_told(server, searcher):
     (searcher.index.root / ODD).unlink()
     html = ask(server, "/?q=middle")[2].decode()
-    assert "has gone since" in html and html.count("<audio") == 3
+    assert "has gone since" in html and html.count("<audio") == 2

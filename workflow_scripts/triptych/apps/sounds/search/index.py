@@ -39,10 +39,6 @@ class Entry:
     seconds: float = 0.0
     embeddings: NDArray[np.float16] = field(default_factory=lambda: np.zeros((0, 0), np.float16))
 
-    def same_file(self, other: "Entry") -> bool:
-        """Whether another entry of the path tells of the same size and time of change."""
-        return (self.size, self.modified_ns) == (other.size, other.modified_ns)
-
 
 @dataclass(frozen=True)
 class Index:

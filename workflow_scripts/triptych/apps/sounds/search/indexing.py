@@ -115,7 +115,8 @@ def update_index(
     fresh: list[Entry] = []
     for path in paths:
         was, entry = known.get(path), _looked_at(folder, path)
-        if was and not was.problem and was.same_file(entry):
+        same = was and (was.size, was.modified_ns) == (entry.size, entry.modified_ns)
+        if was and same and not was.problem:
             entries[path] = was
         else:
             fresh.append(entry)

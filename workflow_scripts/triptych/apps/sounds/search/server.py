@@ -4,7 +4,6 @@ There are no uploads and no paths in addresses: a sound is asked for by its segm
 Another Host is refused, so that no site's name can be pointed here and its pages read this one.
 """
 
-import time
 from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -61,9 +60,8 @@ class SearchServer(ThreadingHTTPServer):
 
     def page(self, text: str, like: str) -> str:
         """What is found for a text, or for a segment's number. Raises InputError."""
-        searcher, hits, told = self.searcher, list[Hit](), ""
-        query, problem = text, ""
-        began = time.perf_counter()
+        searcher, hits = self.searcher, list[Hit]()
+        query, told, problem = text, "", ""
         try:
             if like:
                 vector = searcher.segment(row := _number(like))
@@ -71,12 +69,9 @@ class SearchServer(ThreadingHTTPServer):
                 hits = best_hits(searcher.index, vector, HITS)
             elif text:
                 hits = best_hits(searcher.index, searcher.text(text), HITS)
-            milliseconds = 1000 * (time.perf_counter() - began)
-            told = f"The {len(hits)} best segments, found in {milliseconds:.0f} ms."
+            told = f"The {len(hits)} best of {searcher.index.firsts[-1]:,} segments."
         except InputError as error:
             problem = str(error)
-        if not (query or problem):
-            told = f"{searcher.index.firsts[-1]:,} segments can be searched."
         return render(
             "hits.html.j2",
             folder=printable(str(searcher.index.root)),
