@@ -49,6 +49,7 @@ PACKAGES = {
     ],
     "style": [
         "av",
+        "h5py",
         "numpy",
         "onnx",
         "onnxruntime",

@@ -97,24 +97,13 @@ def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
     assert right >= 5
 
 
-def test_without_a_model_trained_on_recordings_it_is_the_default(tmp_path, monkeypatch):
+def test_it_is_the_default(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    folder, said = trained.default_model()
-    assert folder == SMALL and "small" in said
-
-
-@pytest.mark.parametrize("source", ["synthesised", "download"])
-def test_a_model_that_has_heard_recordings_goes_before_it(source, tmp_path, monkeypatch):
-    about = {"about": {"sources": {"clotho": source}}}
-    (tmp_path / "model.json").write_text(json.dumps(about))
-    monkeypatch.setattr(trained, "best_model", lambda: (tmp_path, "the best"))
-    found, _ = trained.default_model()
-    assert found == (SMALL if source == "synthesised" else tmp_path)
+    assert trained.named_model(None) == SMALL == trained.named_model(Path("small"))
 
 
 def test_another_name_is_no_shipped_model(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert trained.shipped("large") is None
     write_sound(tmp_path / "sounds" / "low.wav", "low")
     with pytest.raises(InputError, match="no trained model"):
         triptych("index", tmp_path / "sounds", "--model", "smal")

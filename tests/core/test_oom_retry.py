@@ -5,7 +5,7 @@ import weakref
 import pytest
 import torch
 
-from triptych.core.oom_retry import NoRoomError, OomRetry
+from triptych.core.memory import NoRoomError, OomRetry
 
 FULL = "CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 8.00 GiB"
 

@@ -140,19 +140,22 @@ def test_a_right_recording_passes(sandbox):
     sandbox.check()
 
 
-def actor(**changes):
-    shapes = {"l1.weight": (4, 5), "l1.bias": (4,), "l2.weight": (4, 4), "l2.bias": (4,)}
-    shapes |= {"l3.weight": (2, 4), "l3.bias": (2,)}
-    arrays = {f"actor.{name}": np.full(shape, 0.5, np.float32) for name, shape in shapes.items()}
-    return arrays | {f"actor.{name.replace('_', '.')}": value for name, value in changes.items()}
+def decoder(**changes):
+    """What acts of BC: observations of 5, latents of 4, actions of 2."""
+    shapes = {"d1.weight": (4, 9), "d1.bias": (4,), "d2.weight": (4, 4), "d2.bias": (4,)}
+    shapes |= {"d3.weight": (2, 4), "d3.bias": (2,)}
+    arrays = {f"vae.{name}": np.full(shape, 0.5, np.float32) for name, shape in shapes.items()}
+    return arrays | {f"vae.{name.replace('_', '.')}": value for name, value in changes.items()}
 
 
 def packed(path, metadata):
-    pack(path, actor(), metadata, "fp32")
+    pack(path, decoder(), metadata, "fp32")
 
 
 def policies(path, metadata):
-    save_file({name: array[None] for name, array in actor().items()}, path, {"policies": metadata})
+    save_file(
+        {name: array[None] for name, array in decoder().items()}, path, {"policies": metadata}
+    )
 
 
 POLICIES = {
@@ -164,12 +167,12 @@ POLICIES = {
         "float32 arrays",
     ),
     "NaN": (
-        lambda path: save_file(actor(l1_bias=np.full(4, np.nan, np.float32)), path),
-        "actor.l1.bias",
+        lambda path: save_file(decoder(d1_bias=np.full(4, np.nan, np.float32)), path),
+        "vae.d1.bias",
     ),
     "whole numbers": (
-        lambda path: save_file({n: a.astype(np.int32) for n, a in actor().items()}, path),
-        "actor.l1.bias",
+        lambda path: save_file({n: a.astype(np.int32) for n, a in decoder().items()}, path),
+        "vae.d1.bias",
     ),
     "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be understood"),
     "rows without keys": (lambda path: policies(path, '{"rows": [{}, {}], "settings": {}}'), ""),

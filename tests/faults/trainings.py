@@ -145,7 +145,7 @@ def halvings(caplog):
     return [
         (record.args[1], record.args[3])
         for record in caplog.records
-        if record.name == "triptych.core.oom_retry"
+        if record.name == "triptych.core.memory"
     ]
 
 

@@ -113,7 +113,7 @@ def test_every_wings_numbers_come_from_its_table():
 
 @pytest.mark.parametrize(
     ("comparable", "value", "unlike"),
-    [(True, 1.0, ""), (False, 1.0, "narrow vgg"), (False, np.nan, "512 pixels were not timed")],
+    [(True, 1.0, ""), (False, 1.0, "vgg16"), (False, np.nan, "512 pixels were not timed")],
 )
 def test_seconds_of_other_networks_are_not_compared(comparable, value, unlike):
     table = pd.DataFrame(

@@ -209,9 +209,9 @@ def test_a_caption_of_several_recordings_is_one_query_with_several_right_answers
     # rain: its recordings stand second and third; dog: second; roof: first
     table = asked.compare(scores, np.where(asked.relevant, 1.0, 0.0)).set_index("metric")
     assert table["before"].tolist() == pytest.approx(
-        [np.mean([(1 / 2 + 2 / 3) / 2, 1 / 2, 1]), 1 / 3, 1, 1]
+        [np.mean([(1 / 2 + 2 / 3) / 2, 1 / 2, 1])] * 2 + [1 / 3, 1, 1]
     )
-    assert table["after"].tolist() == [1, 1, 1, 1]
+    assert table["after"].tolist() == [1] * 5
     assert table["gain"].tolist() == pytest.approx(table["after"] - table["before"])
     assert table["chance"]["r_at_1"] == pytest.approx((2 / 3 + 1 / 3 + 1 / 3) / 3)
     assert table["queries"]["r_at_1"] == table["recordings"]["r_at_1"] == 3
@@ -234,4 +234,4 @@ def test_it_is_said_when_too_few_are_held_out_to_tell(count, signals, said):
     asked = held_out([(f"sound {n}",) for n in range(count)])
     table = asked.compare(*(noisy(asked, signal, n) for n, signal in enumerate(signals)))
     assert said in verdict(table)
-    assert len(as_text(table).splitlines()) == 5
+    assert len(as_text(table).splitlines()) == 6

@@ -19,7 +19,7 @@ from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
 from triptych.audio.training.batches import stacked
 from triptych.core.device import training_precision
-from triptych.core.oom_retry import OomRetry
+from triptych.core.memory import OomRetry
 
 BATCH_SECONDS = {"cpu": 120.0, "cuda": 1800.0}
 """Audio in one batch: on a CPU what stays in its caches, on a GPU what keeps it busy."""

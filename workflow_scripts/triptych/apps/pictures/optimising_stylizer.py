@@ -21,8 +21,7 @@ from triptych.apps.pictures.work_list import Item
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
 from triptych.core.files import sha256_of
-from triptych.core.memory import return_freed_memory
-from triptych.core.oom_retry import NoRoomError
+from triptych.core.memory import NoRoomError, return_freed_memory
 from triptych.core.stopping import Stop, Stopped, listening
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style import optimise

@@ -10,7 +10,7 @@ import re
 import shutil
 import string
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -156,10 +156,11 @@ def write_text_model(
     settings: Mapping[str, Any],
     captions: Sequence[StrPath] = (),
     manifest: StrPath | None = None,
+    package: Callable[[], Path] | None = None,
 ) -> None:
     """Make the text model that a config's entry describes.
 
-    settings: `source`; for "package" nothing else, it is MiniLM; for "scratch" also `config` and
+    settings: `source`; for "package" nothing else, `package` gives the folder; for "scratch" also `config` and
     `pieces` as `write_scratch_model` takes them, and the captions (tables with `clip` and
     `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer, so that it
     sees no caption it is tested with; for "hub" also class, repository, revision and perhaps
@@ -188,10 +189,9 @@ def write_text_model(
         ]
         write_scratch_model(folder, settings["config"], settings["pieces"], texts)
     elif settings["source"] == "package":
-        # Imported here: it brings PyTorch.
-        from triptych.audio.models.minilm import minilm_folder
-
-        shutil.copytree(minilm_folder(), folder, dirs_exist_ok=True)
+        if package is None:
+            raise InputError("a text model out of a package needs the folder of its weights")
+        shutil.copytree(package(), folder, dirs_exist_ok=True)
     else:
         raise InputError(f"text model from {settings['source']!r}: expected scratch, hub, package")
 

@@ -14,7 +14,7 @@ from triptych.audio.training.batches import Batch
 from triptych.audio.training.gradient_cache import backward
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.device import keyed_generator, training_precision
-from triptych.core.oom_retry import OomRetry
+from triptych.core.memory import OomRetry
 from triptych.core.training_loop import all_finite
 
 CPU = torch.device("cpu")

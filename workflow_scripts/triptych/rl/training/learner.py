@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from triptych.core.oom_retry import OomRetry
+from triptych.core.memory import OomRetry
 from triptych.rl.algorithms.losses import losses_of
 from triptych.rl.algorithms.networks import (
     ADVICE,

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import precision_context
-from triptych.core.oom_retry import OomRetry
+from triptych.core.memory import OomRetry
 from triptych.core.stopping import Interrupted, Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate

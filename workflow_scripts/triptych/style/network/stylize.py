@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from triptych.core.device import choose_precision, describe_device, gives_way
 from triptych.core.errors import InputError
-from triptych.core.oom_retry import NoRoomError, OomRetry
+from triptych.core.memory import NoRoomError, OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.images import LUMA, read_image, write_image
 from triptych.style.network.fast import Precision, PreparedNetwork

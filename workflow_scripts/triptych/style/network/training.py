@@ -19,8 +19,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import keyed_generator, training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.core.memory import keep_freed_memory
-from triptych.core.oom_retry import OomRetry
+from triptych.core.memory import OomRetry, keep_freed_memory
 from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
 from triptych.style.network.grain import REACH

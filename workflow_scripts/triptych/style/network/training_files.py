@@ -17,7 +17,7 @@ from torch import Tensor
 from triptych.core.device import training_precision
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path, write_csv
-from triptych.core.oom_retry import OomRetry
+from triptych.core.memory import OomRetry
 from triptych.core.progress import Progress
 from triptych.style.data.backbone import PoolingKind, load_backbone
 from triptych.style.data.images import read_image, resize

@@ -14,7 +14,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from triptych.core.oom_retry import OomRetry
+from triptych.core.memory import OomRetry
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize_to
 from triptych.style.optimise.lbfgs import row_optimizer
