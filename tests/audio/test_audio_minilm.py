@@ -86,7 +86,7 @@ def test_a_caption_is_the_mean_over_its_tokens_as_sentence_transformers_has_it(p
 def test_the_study_takes_it_as_a_text_model_of_a_package(folder, tmp_path):
     made = sentence_encoder("any", ENTRY)
     assert (made.hidden, made.layers, made.vocabulary) == (384, 6, 30522)
-    write_text_model(tmp_path / "text", {"source": "package"}, package=minilm_folder)
+    write_text_model(tmp_path / "text", {"source": "package"}, package=minilm.minilm_folder)
     assert read_config(tmp_path / "text")["pooling"] == "mean"
     assert {each.name for each in (tmp_path / "text").iterdir()} == set(FILES)
     with pytest.raises(ValueError, match="class is 'roberta-'"):

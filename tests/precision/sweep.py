@@ -95,7 +95,8 @@ def style_training(width: int) -> None:
 def closure(architecture: str) -> None:
     """One evaluation of Version 1."""
     choices = preset("tuned", architecture, precision="bf16")
-    path = ROOT / f"resources/style/{architecture}.safetensors"
+    embedded = ROOT / f"resources/style/{architecture}.safetensors"
+    path = backbone_file(None) if architecture == "vgg16" else embedded
     backbone = load_backbone(path, pooling=choices.pooling)
     images = noise(2, 3, 64, 64).sigmoid()
     objective = Objective(backbone, choices, [images[0]], [images[1]])

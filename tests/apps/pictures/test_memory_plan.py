@@ -105,6 +105,6 @@ def test_the_process_keeps_to_the_memory_that_it_was_given(photograph):
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux's limits")
 def test_a_process_whose_memory_runs_out_tries_less(photograph):
-    done = run(0.95e9, *photograph, "--memory", "8GB")  # which isn't there
+    done = run(0.8e9, *photograph, "--memory", "8GB")  # which isn't there
     assert done.returncode == 0 and "the memory ran out, less is tried" in done.stderr
     assert read_image("painted.png").shape == (3, 600, 800)

@@ -110,6 +110,8 @@ class OomRetry:
                 f"{self._advice}"
             )
         before, self.size = self.size, -(-self.size // 2)
+        import torch
+
         gc.collect()
         torch.cuda.empty_cache()
         logger.warning(

@@ -143,7 +143,7 @@ PUBLISHED_TEXT: dict[str, SentenceSettings] = {
     "roberta_base": RobertaSettings(768, 50_265, 12, 12, 514),
     "roberta_large": RobertaSettings(1024, 50_265, 24, 16, 514),
 }
-"""Of the models on the hub, and of the one that a package of the registry carries."""
+"""Of the models on the hub, and of MiniLM, which a package carries."""
 
 SENTENCE_ENCODERS: dict[str, type[SentenceSettings]] = {
     "bert": BertSettings,

@@ -160,9 +160,9 @@ def write_text_model(
 ) -> None:
     """Make the text model that a config's entry describes.
 
-    settings: `source`; for "package" nothing else, `package` gives the folder; for "scratch" also `config` and
-    `pieces` as `write_scratch_model` takes them, and the captions (tables with `clip` and
-    `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer, so that it
+    settings: `source`; for "package" nothing else, and `package` gives the folder; for "scratch"
+    also `config` and `pieces` as `write_scratch_model` takes them, and the captions (tables with
+    `clip` and `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer, so that it
     sees no caption it is tested with; for "hub" also class, repository, revision and perhaps
     sha256. Raises DownloadError, and InputError or ValueError for other settings.
     """
