@@ -92,13 +92,6 @@ def test_export_writes_onnx_and_the_reader_beside_the_packed_file(policies, caps
     assert Path("to/policy.c").read_text() == "mine" and not Path("to/z.tpk").exists()
 
 
-def test_a_policy_that_lacks_a_layer_is_refused_and_nothing_is_written(policies, capsys):
-    save_file({"vae.d1.weight": np.ones((3, 5), np.float32)}, "own.safetensors")
-    assert main(["policy", "export", "own.safetensors"]) == 2
-    assert "policy of BC and has no array vae.d1.bias" in capsys.readouterr().err
-    assert not list(Path().glob("own*.tpk")) and not list(Path().glob("*.onnx"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -21,15 +21,13 @@ examples:
   paint photographs and videos in a style:
     triptych stylize photo.jpg --style swirls -o painted.jpg
 
-  find your own recordings by a description (with the small model, or a better one):
+  find your own recordings by a description:
     triptych index ~/sounds
-    triptych search "rain on a tin roof" --index ~/sounds/triptych-index.npz
+    triptych search "rain on a tin roof" --index ~/sounds
 
   write what acts of one pruned policy, packed and as ONNX, and beside it what acts with it:
     triptych policy export results/rl/hopper/narrow/bcq-all/policies.safetensors \\
         --method snip --sparsity 95 --seed 0 -o hopper.tpk
-
-`triptych COMMAND --help` says more.
 """
 
 

@@ -42,9 +42,8 @@ SHARED = ("base", "scale", "device")
 def scale_of(config: Mapping[str, Any], root: Path) -> str:
     """The scale that this config's values are; CUSTOM where they are no shipped one's.
 
-    REHEARSAL alone is also taken from `scale:`, since no value shows that inputs are made up, and
-    it only weakens what is said of a run. Raises ConfigError for a config that says PAPER and is
-    not, naming values that differ from those of the files in `root`.
+    REHEARSAL alone is taken from `scale:`, since no value shows that inputs are made up. Raises
+    ConfigError for a config that says PAPER and is not, naming values that differ.
     """
     if config["scale"] == REHEARSAL:
         return REHEARSAL
@@ -57,8 +56,7 @@ def scale_of(config: Mapping[str, Any], root: Path) -> str:
 
 def values_digest(config: Mapping[str, Any]) -> str:
     """Digest of the values that can change a number."""
-    text = json.dumps(_values(config), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(_values(config), sort_keys=True).encode()).hexdigest()[:16]
 
 
 def shipped(scale: str, root: Path) -> dict[str, Any]:
@@ -120,6 +118,6 @@ def _refusal(config: Mapping[str, Any], root: Path) -> str:
         parts[4:] = [f"and {len(parts) - 4} more"]
     told = "; ".join(parts) or "config/paper.yaml itself was edited"
     return (
-        f"config: scale is 'paper', but the values are not those of config/paper.yaml: {told}. "
+        f"config: scale is 'paper', but the values are not the paper's: {told}. "
         "Say scale: custom (--config scale=custom)"
     )

@@ -20,8 +20,8 @@ NAMES = {
     "audio": "Audio retrieval",
     "rl": "Offline RL",
 }
-"""In the page's order. A study's name is its section of the config and begins its rules, figures,
-tables and claims; behind it, what lists call it."""
+"""In the page's order: a study's section of the config, with which its rules, figures, tables and
+claims begin, and what lists call it."""
 
 
 class Study(Protocol):

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from triptych.apps.pictures.memory_plan import Needs, Way
 from triptych.cli import main
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.data.images import read_image, write_image
@@ -40,7 +41,6 @@ def here(tmp_path, monkeypatch) -> Path:
     left[..., :12] = 1
     write_image("left.png", left)
     write_image("square.png", torch.ones(3, 30, 30))
-    write_image("black.png", torch.zeros(3, 20, 24))
     return tmp_path
 
 
@@ -134,9 +134,7 @@ def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
     ("arguments", "message"),
     [
         (["--style", "p.png:0"], "p.png has no weight above 0; expected such as p.png:2"),
-        (["--style", "p.png+gone.png"], "gone.png is no file"),
         (["--style", "p.png+q.png", "--style-masks", "left.png"], "1 for 2 paintings (p.png, q"),
-        (["--style-masks", "black.png"], "black.png: black everywhere"),
         (["--style-masks", "square.png"], "square.png: a mask of 30x30 pixels for its painting of"),
         (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 4x4 pixels; --optimize expec"),
         (["--scales", "4,1", "--evaluations", "5,5,5"], "3 numbers of evaluations for 2 scales"),
@@ -149,7 +147,20 @@ def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
     assert not Path("x.png").exists() and not Path("x.png.unfinished").exists()
 
 
-def test_options_that_a_network_knows_nothing_of_are_refused(capsys):
-    command = ["stylize", "in/a.png", "--style", "swirls", "-o", "x.png", "--scales", "1"]
-    assert main(command) == 2
-    assert "--scales is for --optimize" in capsys.readouterr().err
+def test_where_the_memory_runs_out_less_is_tried(capsys, monkeypatch):
+    asked, step = [], CoarseToFine.step
+
+    def plan(self: Needs, size: tuple[int, int], memory: float) -> Way:
+        asked.append(memory)
+        return Way(None if len(asked) == 1 else 256, 4)
+
+    def failing(self: CoarseToFine) -> None:
+        if len(asked) == 1:
+            raise MemoryError
+        step(self)
+
+    monkeypatch.setattr(Needs, "plan", plan)
+    monkeypatch.setattr(CoarseToFine, "step", failing)
+    assert painted().shape == (3, 40, 48)
+    assert len(asked) == 2 and asked[1] < asked[0]
+    assert "in/a.png: the memory ran out, less is tried" in capsys.readouterr().err

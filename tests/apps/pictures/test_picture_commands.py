@@ -130,6 +130,7 @@ def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
         (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "add --optimize to paint towards it"),
         (["in/a.png", "--style", "net.safetensors", "-o", "in/a.png"], "in/a.png is an input"),
         (["empty", "--style", "net.safetensors", "-o", "out"], "no image or video in empty"),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x", "--scales", "1"], "for --optimize"),
     ],
 )
 def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, message):

@@ -91,14 +91,3 @@ def test_without_a_connection_it_says_what_can_be_done(
     assert "--backbone alexnet: its weights cannot be fetched" in said
     assert "on a machine with a connection" in said and "Traceback" not in said
     assert not Path("out.png").exists()
-
-
-def test_a_name_that_nothing_bears_is_refused(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    source(checkout, "http://127.0.0.1:1")
-    for name in ("vgg20", "none.safetensors"):
-        assert painted(name) == 2
-    said = capsys.readouterr().err
-    assert "vgg20 is neither a file nor a network that can be fetched" in said
-    assert "none.safetensors: there is no such backbone" in said

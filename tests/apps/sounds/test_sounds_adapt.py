@@ -10,7 +10,6 @@ import pytest
 from small_sounds import write_sound
 from stops import StopAfter
 
-from triptych.apps.sounds.adapting.adapting import training_settings
 from triptych.apps.sounds.adapting.held_out import HeldOut, as_text, verdict
 from triptych.apps.sounds.adapting.recordings import Recording, read_recordings, split
 from triptych.apps.sounds.search.query import Searcher, best_hits
@@ -180,15 +179,6 @@ def test_a_result_that_is_there_is_not_overwritten(place, capsys):
     assert main(["adapt", *arguments, "-o", str(place / "unbroken")]) == 2
     assert "unbroken is there already" in capsys.readouterr().err
     assert files(place / "unbroken") == before
-
-
-def test_a_model_of_ones_own_learns_at_its_own_rate_and_as_it_was_regularised():
-    about = {"training": {"schedule": {"learning_rate": 0.001}, "time_mask": 7, "patchout": False}}
-    own = training_settings(20, None, about, 100, "float32", 0)
-    assert own.schedule.learning_rate == 0.001
-    assert (own.time_mask, own.frequency_mask, own.patchout) == (7, 48, False)
-    assert training_settings(20, None, {}, 9, "float32", 0).schedule.learning_rate == 2e-5
-    assert training_settings(5, 0.1, about, 9, "f", 0).schedule.learning_rate == 0.1
 
 
 def held_out(captions: list[tuple[str, ...]]) -> HeldOut:

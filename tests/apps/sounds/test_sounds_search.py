@@ -112,21 +112,6 @@ def test_a_result_in_a_long_file_names_the_time(tmp_path, monkeypatch):
     assert clock(45_760) == "12:42:40"
 
 
-def test_places_in_one_file_do_not_touch_and_are_not_more_than_asked_for(tmp_path):
-    parts = [tone("low", 40, 32000), tone("high", 10, 32000), tone("low", 30, 32000)]
-    soundfile.write(tmp_path / "a.wav", np.concatenate(parts), 32000)
-    write_sound(tmp_path / "b.wav", "middle")
-    index, _, model = update(tmp_path)
-
-    def starts(each):
-        hits = best_hits(index, model.text("low"), 9, each)
-        return [hit.start for hit in hits if hit.file.endswith("a.wav")]
-
-    low = set(starts(9))
-    assert len(low) == 4 and all(abs(a - b) >= 20 for a in low for b in low - {a})
-    assert len(starts(2)) == 2 and len(starts(1)) == 1
-
-
 def test_similarities_are_those_of_plain_products():
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((3_001, 48))

@@ -15,7 +15,6 @@ from triptych.apps.sounds.search.index import NAME, write_index
 from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.query import Searcher
 from triptych.apps.sounds.search.server import SearchServer
-from triptych.core.errors import InputError
 
 ODD = "<i>&amp; 'odd'.wav"
 
@@ -106,11 +105,6 @@ def test_nothing_is_served_but_segments_by_number(server, path):
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", ""])
 def test_another_host_is_refused(server, host):
     assert ask(server, "/", Host=host)[0] == 421
-
-
-def test_a_port_that_is_taken_is_refused_with_what_to_do(server, searcher):
-    with pytest.raises(InputError, match=r"--port .* give another one, or 0"):
-        SearchServer(searcher, server.server_port)
 
 
 LOADED = "[...document.images].every(one => one.complete && one.naturalWidth == 160)"

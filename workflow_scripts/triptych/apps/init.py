@@ -86,6 +86,8 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
+    if not (options.folder / "Snakefile").is_file():
+        raise InputError(f"no Snakefile in {options.folder}: run `triptych init my-study` first")
     command = [sys.executable, "-m", "snakemake", "--cores", options.cores]
     done = subprocess.run(
         [*command, "--quiet", "host", "reason", "rules"], cwd=options.folder, check=False

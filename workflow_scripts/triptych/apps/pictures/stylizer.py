@@ -43,7 +43,6 @@ from triptych.style.video.transfer import Stylist, stylise_to_mp4
 PAINTING = 512
 """Pixels along the shorter side of the painting of a network that doesn't say it."""
 
-
 FEATHER = 5
 """Pixels over which trust in the flow falls off, so that no edge of it shows."""
 

@@ -76,12 +76,9 @@ def add_commands(commands: Any) -> None:
     search = command(
         commands, "search", _search, "find sounds in an indexed folder", SEARCH, EXAMPLES
     )
-    search.add_argument(
-        "text", metavar="TEXT", nargs="?", default="", help="what is to be heard, in English"
-    )
-    search.add_argument(
-        "--like", type=Path, metavar="FILE", help="in place of TEXT, a sound that hits resemble"
-    )
+    asked = search.add_mutually_exclusive_group(required=True)
+    asked.add_argument("text", metavar="TEXT", nargs="?", help="what is to be heard, in English")
+    asked.add_argument("--like", type=Path, metavar="FILE", help="a sound that hits resemble")
     search.add_argument(
         "-n", type=positive, default=10, metavar="N", dest="count", help="hits (default: 10)"
     )

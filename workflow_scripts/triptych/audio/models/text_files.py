@@ -162,9 +162,9 @@ def write_text_model(
 
     settings: `source`; for "package" nothing else, and `package` gives the folder; for "scratch"
     also `config` and `pieces` as `write_scratch_model` takes them, and the captions (tables with
-    `clip` and `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer, so that it
-    sees no caption it is tested with; for "hub" also class, repository, revision and perhaps
-    sha256. Raises DownloadError, and InputError or ValueError for other settings.
+    `clip` and `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer,
+    so that it sees no caption it is tested with; for "hub" also class, repository, revision and
+    perhaps sha256. Raises DownloadError, and InputError or ValueError for other settings.
     """
     if settings["source"] == "hub":
         write_hub_model(

@@ -122,7 +122,6 @@ def adapt(
             "training": {k: v for k, v in asdict(settings).items() if k not in MACHINE},
             "device": device.type,
         }
-
         checkpoint = Checkpoint(work, parameters_digest(made_of))
         trained = train(task, "adapt", device, checkpoint, stop)
         chosen = trained.history[trained.history["chosen"] == 1].iloc[0]
