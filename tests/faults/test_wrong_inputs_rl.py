@@ -196,18 +196,13 @@ def test_a_wrong_policy_is_refused(sandbox, kind):
     sandbox.check()
 
 
-@pytest.mark.parametrize("kind", ["packed", "policies"])
-def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox, kind):
+def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
     row = {"task": "../../home/evil", "method": "a/b", "sparsity_percent": 95, "seed": 0}
-    about = {"row": row, "settings": {"phi": 0.05}}
-    if kind == "packed":
-        packed(sandbox.here / "p.tpk", about)
-    else:
-        policies(sandbox.here / "p.tpk", json.dumps({"rows": [row], "settings": {}}))
+    packed(sandbox.here / "p.tpk", {"row": row, "settings": {"phi": 0.05}})
     code, printed, _ = sandbox.triptych("policy", "export", "p.tpk")
     name = ".._.._home_evil-a_b-95-seed0-fp32.tpk"
     assert code == 0 and name in printed
-    assert unpack(name).metadata.get("row", row) == row
+    assert unpack(name).metadata["row"] == row
     sandbox.check(name.removesuffix(".tpk"), "policy.c")
 
 
