@@ -1,6 +1,5 @@
 """Wrong recordings, policies and checkpoints: refused by name through rules and commands."""
 
-import json
 import os
 import tracemalloc
 
