@@ -46,6 +46,25 @@ def tell_of_missing() -> None:
         print(problem)
 
 
+def export_shipped() -> str:
+    """Write the shipped network as ONNX into the cache, once; a line that says where."""
+    from safetensors.torch import load_file
+
+    from triptych.apps.pictures.catalogue import several
+    from triptych.apps.pictures.quick import cached
+    from triptych.style.network.export import export_styles
+    from triptych.style.network.mixtures import header_of
+    from triptych.style.network.network import Architecture, TransformationNetwork
+
+    path = several()
+    to = cached(path)
+    if not to.is_file():
+        network = TransformationNetwork(Architecture(**header_of(path)["architecture"]))
+        network.load_state_dict({name: value.float() for name, value in load_file(path).items()})
+        export_styles(to, network)
+    return f"{path.stem}: the shipped network for ONNX Runtime. {to}"
+
+
 def _weights(options: argparse.Namespace) -> int:
-    print("\n".join(fetch()))
+    print("\n".join([*fetch(), export_shipped()]))
     return 0

@@ -10,6 +10,8 @@ import numpy as np
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.work_list import Item
 from triptych.core.errors import InputError
+from triptych.core.files import sha256_of
+from triptych.core.packages import cache_folder
 from triptych.style.data.enlarging import enlarged, reduced
 from triptych.style.data.image_files import LUMA, Planes, open_image, planes, write_planes
 from triptych.style.network.mixtures import header_of, mixture
@@ -34,8 +36,15 @@ def suits(options: argparse.Namespace, items: list[Item]) -> bool:
 
 
 def _file(style: str) -> Path:
-    """Where the network's ONNX file lies, beside its own."""
-    return find_network(style)[0].with_suffix(".onnx")
+    """Where the network's ONNX file lies: beside its own, or in the cache (`triptych weights`)."""
+    path = find_network(style)[0]
+    beside = path.with_suffix(".onnx")
+    return beside if beside.is_file() else cached(path)
+
+
+def cached(network: Path) -> Path:
+    """Where `triptych weights` writes a shipped network's ONNX file."""
+    return cache_folder() / f"{network.stem}-{sha256_of(network)[:12]}.onnx"
 
 
 class QuickStylizer:
