@@ -26,8 +26,6 @@ TARGETS = [f"results/tables/rl_{name}.csv" for name in ("table1", "scores", "cur
 CANCELLED = ("hopper", "narrow", "bcq-sp0-1")
 PREEMPTED = ("hopper", "narrow", "bcq-sp50-1")
 TIMED_OUT = ("hopper", "narrow", "bcq-sp80-1")  # SLURM's limit, of which the job doesn't know
-SHORT = ("hopper", "narrow", "bcq-sp95-1")  # asks for two minutes at first, and knows
-OWN_LIMIT = 60  # seconds after which a job of two minutes stops by its own clock
 
 EDITED = "workflow_scripts/triptych/rl/acting/evaluation.py"  # for so many seconds, in the run
 EDIT = ("STEPS_DRAWN = 100", "STEPS_DRAWN = 101")
@@ -73,8 +71,6 @@ def snakemake(root, *arguments, python=COLD):
 
 def on_slurm(root):
     """A started run by the profile; of it, only what fits a node of two cores is set anew."""
-    task, _, stack = SHORT
-    short = f"wildcards.task == {task!r} and wildcards.stack == {stack!r} and attempt == 1"
     return snakemake(
         root,
         "rl",
@@ -82,7 +78,7 @@ def on_slurm(root):
         *("--slurm-partition-config", HERE / "partitions.yaml"),
         *("--slurm-init-seconds-before-status-checks", "2"),
         *("--set-threads", "rl_latency=1", "style_time=1", "style_video=1"),
-        *("--set-resources", f"rl_train:runtime=2 if {short} else 60"),
+        *("--set-resources", "rl_train:runtime=60"),
     )
 
 
@@ -134,40 +130,21 @@ def state_of(known, job):
     return known.get("rule_rl_train_wildcards_" + "_".join(job), [""] * 3)[:2]
 
 
-def hold_short(root, known, held):
-    """Suspend the job that knows its limit until that is over, so that no machine is too fast.
-
-    Its own clock goes on, SLURM's doesn't. `held` is since when it is, or was, 0 if it must be
-    (again, after a pre-emption); returned as it is then.
-    """
-    name, state = state_of(known, SHORT)
-    now = time.monotonic()
-    if state == "SUSPENDED":
-        if now - held > OWN_LIMIT:
-            done("scontrol", "resume", name)
-        return held
-    if state != "RUNNING":
-        return 0.0
-    _, _, since = attempts(root, SHORT).rpartition("resuming at")
-    ready = not held and re.search(r"update \d+: ", since)
-    return now if ready and done("scontrol", "suspend", name) else held
-
-
 def run_disturbed(root):
     """The study on SLURM; each job is disturbed once, when it has trained for a while.
 
     Once they all were, and start again, a module is edited for some seconds.
     """
-    waiting = {PREEMPTED, TIMED_OUT, CANCELLED, SHORT}
+    waiting = {PREEMPTED, TIMED_OUT, CANCELLED}
     running = on_slurm(root)
-    deadline, held, edited = time.monotonic() + 60 * MINUTES, 0.0, 0.0
+    deadline, edited = time.monotonic() + 60 * MINUTES, 0.0
     text = (root / EDITED).read_text()
     try:
         while running.poll() is None and time.monotonic() < deadline:
             # In this order: whoever was pre-empted, the urgent job is among those known, or over.
             preempted = "stopped by SIGTERM" in attempts(root, PREEMPTED)
             known = jobs()
-            for job in waiting - {SHORT}:
+            for job in list(waiting):
                 if job == TIMED_OUT and ("urgent" in known or not preempted):
                     continue  # which takes all jobs off the node, and gives them new limits
                 name, state = state_of(known, job)
@@ -176,9 +153,6 @@ def run_disturbed(root):
                 _, _, since = attempts(root, job).rpartition("stopped by SIGTERM")
                 if state == "RUNNING" and re.search(r"resuming at|update \d+: ", since):
                     waiting -= {job} if disturb(root, job, name) else set()
-            if SHORT in waiting:
-                held = hold_short(root, known, held)
-                waiting -= {SHORT} if "its time limit" in attempts(root, SHORT) else set()
             for name, state, reason in known.values():
                 if state == "PENDING" and reason == "BeginTime":
                     # After a requeue, SLURM would wait for two minutes.
@@ -220,12 +194,11 @@ def test_preempted_and_timed_out_jobs_on_slurm_resume_and_end_with_the_same_byte
     def resumed(job):
         return [int(n) for n in re.findall(r"resuming at update (\d+)", attempts(root, job))]
 
-    for job in (PREEMPTED, SHORT, TIMED_OUT, CANCELLED):
+    for job in (PREEMPTED, TIMED_OUT, CANCELLED):
         assert resumed(job) and min(resumed(job)) > 0, f"{job} didn't resume: {attempts(root, job)}"
-    assert "stopped by its time limit" in attempts(root, SHORT)
     for job in (PREEMPTED, TIMED_OUT, CANCELLED):
         assert "stopped by SIGTERM" in attempts(root, job)
-    for status in ("FAILED", "TIMEOUT", "CANCELLED"):  # the three that Snakemake has to retry
+    for status in ("TIMEOUT", "CANCELLED"):  # which Snakemake has to retry
         assert f"SLURM status is: '{status}'" in text
 
     alone, running = undisturbed
