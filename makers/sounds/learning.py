@@ -143,9 +143,7 @@ def held_out_map(model: RetrievalModel, held_out: HeldOut, device: torch.device)
     text = model.embed_text(model.text.tokenize([c.text for c in queries]))
     audio = torch.cat([embed_measured(model, each.to(device)) for each, _ in held_out])
     kinds = [scene for _, many in held_out for scene in many]
-    return average_precision(
-        (audio.float() @ text.T.float()).float().cpu().numpy(), fits(queries, kinds)
-    )
+    return average_precision((audio.float() @ text.T).float().cpu().numpy(), fits(queries, kinds))
 
 
 def learn(

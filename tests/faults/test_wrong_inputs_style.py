@@ -130,28 +130,6 @@ def test_of_a_folder_the_broken_photographs_are_told_and_the_others_painted(
     sandbox.check("painted")
 
 
-def test_one_photograph_whose_painting_fails_takes_none_of_its_batch_along(sandbox, monkeypatch):
-    Path("ten").mkdir()
-    for number in range(10):
-        (Path("ten") / f"{number}.png").write_bytes(encoded("PNG"))
-    Image.new("RGB", (96, 80), (255, 0, 255)).save("ten/4.png")
-    from triptych.apps.pictures import stylizer
-
-    stylise = stylizer.stylise
-
-    def failing(network, images, **settings):
-        magenta = images.new_tensor([1.0, 0, 1]).view(3, 1, 1)
-        if any(bool((image == magenta).all()) for image in images):
-            raise ValueError("one of these overflows")
-        return stylise(network, images, **settings)
-
-    monkeypatch.setattr(stylizer, "stylise", failing)
-    code, _, said = sandbox.triptych("stylize", "ten", *COMMAND, "-o", "painted")
-    assert code == 2 and "ten/4.png: ValueError: one of these overflows" in said
-    assert "9 of 10 inputs done" in said
-    assert len(list(Path("painted").iterdir())) == 9
-
-
 def test_lab_and_other_colours_of_printers_are_read_right(sandbox):
     plain = photograph()
     lab = ImageCms.profileToProfile(

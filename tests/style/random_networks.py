@@ -5,11 +5,14 @@ import torch
 from triptych.style.network.network import Architecture, TransformationNetwork
 
 
-def network(upsampling="nearest", blocks=(0, 0), palette=False, width=4) -> TransformationNetwork:
+def network(
+    upsampling="nearest", blocks=(0, 0), palette=False, width=4, halved=False
+) -> TransformationNetwork:
     """Random weights, biases and affine parts; results of some 100 levels. Grain with a palette."""
     torch.manual_seed(1)
     grain = 2 if palette else 0
-    made = TransformationNetwork(Architecture(width, upsampling, blocks, palette, grain))
+    shape = Architecture(width, upsampling, blocks, palette, grain, halved=halved)
+    made = TransformationNetwork(shape)
     with torch.no_grad():
         for parameter in made.parameters():
             parameter.add_(0.1 * torch.randn_like(parameter))

@@ -1,43 +1,34 @@
-"""A painting in a photograph's colours, against NumPy's moments."""
+"""A photograph in a painting's colours, against a painting whose colours are known by lightness."""
 
-import numpy as np
+import pytest
 import torch
 
-from triptych.style.data.colours import matched
-
-GENERATOR = torch.Generator().manual_seed(0)
-MIX = torch.tensor([[0.2, 0.1, 0.0], [0.0, 0.3, 0.1], [0.1, 0.0, 0.2]])
+from triptych.style.data.colours import LIGHTNESSES, by_lightness
+from triptych.style.data.images import luma
 
 
-def image(height: int, width: int, mix: torch.Tensor) -> torch.Tensor:
-    values = torch.rand(3, height * width, generator=GENERATOR) - 0.5
-    return (mix @ values + 0.5).view(3, height, width)
+@pytest.fixture
+def painting():
+    """As many pixels of each of LIGHTNESSES colours, from dark to light, shuffled."""
+    steps = torch.linspace(0, 1, LIGHTNESSES)
+    colours = torch.stack([steps**2, 0.9 * steps, 0.3 + 0.2 * steps])
+    order = torch.randperm(5 * LIGHTNESSES, generator=torch.Generator().manual_seed(0))
+    return colours.repeat_interleave(5, 1)[:, order].view(3, 5, LIGHTNESSES), colours
 
 
-def moments(image: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
-    flat = image.reshape(3, -1).double().numpy()
-    return flat.mean(1), np.cov(flat, bias=True)
+def test_a_lightness_has_the_paintings_colour_at_its_place_in_order(painting):
+    # A twentieth darkest and a twentieth lightest pixels: what a stretched photograph leaves.
+    places = torch.cat([torch.zeros(10), torch.arange(LIGHTNESSES), torch.full((10,), 63.0)])
+    photograph = (0.2 + 0.6 * places / (LIGHTNESSES - 1)).expand(3, 1, -1)
+    found = by_lightness(photograph, painting[0])
+    expected = painting[1][:, places.long()]
+    torch.testing.assert_close(found[:, 0], expected, rtol=0, atol=1e-4)
+    assert (luma(found)[0].diff() > -1e-6).all()
 
 
-def test_mean_and_covariance_become_the_photographs():
-    painting, photograph = image(20, 30, MIX), image(25, 10, 0.7 * MIX.T) - 0.1
-    found = matched(painting, photograph)
-    assert found.shape == painting.shape and found.dtype == painting.dtype
-    assert found.min() > 0 and found.max() < 1  # nothing was clamped
-    for one, other, before in zip(
-        moments(found), moments(photograph), moments(painting), strict=True
-    ):
-        np.testing.assert_allclose(one, other, atol=1e-6)
-        assert np.abs(before - other).max() > 0.003
-
-
-def test_a_painting_without_colours_takes_the_mean_and_stays_finite():
-    grey = torch.rand(1, 8, 9, generator=GENERATOR).expand(3, 8, 9)
-    even = torch.full((3, 8, 9), 0.3)
-    photograph = image(25, 10, MIX)
-    for painting in (grey, even):
-        found = matched(painting, photograph)
-        assert found.isfinite().all() and found.min() >= 0 and found.max() <= 1
-    torch.testing.assert_close(
-        matched(even, photograph).mean((1, 2)), photograph.mean((1, 2)), rtol=0, atol=1e-5
-    )
+def test_a_photograph_of_little_contrast_is_stretched_four_times_at_most(painting):
+    photograph = (0.5 + 0.05 * torch.linspace(0, 1, 100)).expand(3, 1, -1)
+    light = luma(by_lightness(photograph, painting[0]))
+    # 0.05 of a quarter: a fifth of the painting's colours, from the darkest on.
+    brightest = luma(painting[1][:, None])[0, round(0.2 * (LIGHTNESSES - 1))]
+    assert light.max() == pytest.approx(float(brightest), abs=0.02)

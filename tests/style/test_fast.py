@@ -8,15 +8,20 @@ from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.network import Architecture, TransformationNetwork
 
 SIZES = [(32, 32), (37, 50), (64, 33)]
-SHAPES = [((0, 0), False), ((0, 0), True), ((0, 1, 2), True)]
-"""Residual blocks, and whether there is a palette."""
+SHAPES = [
+    ((0, 0), False, False),
+    ((0, 1, 2), True, False),
+    ((0, 0), False, True),
+    ((1,), True, True),
+]
+"""Residual blocks, whether there is a palette, and whether no layer is at full size."""
 
 
 @pytest.mark.parametrize("upsampling", ["transposed", "nearest"])
-@pytest.mark.parametrize(("blocks", "palette"), SHAPES)
+@pytest.mark.parametrize(("blocks", "palette", "halved"), SHAPES)
 @pytest.mark.parametrize("size", SIZES)
-def test_it_is_the_same_function_in_float64(upsampling, blocks, palette, size):
-    exact = network(upsampling, blocks, palette).double()
+def test_it_is_the_same_function_in_float64(upsampling, blocks, palette, halved, size):
+    exact = network(upsampling, blocks, palette, halved=halved).double()
     pictures = torch.stack([image(*size), image(*size).flip(-1)]).double()
     prepared = PreparedNetwork(exact, "float64")(pictures)
     torch.testing.assert_close(prepared, exact(pictures), rtol=0, atol=1e-11)

@@ -16,6 +16,7 @@ from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import keyed_generator
 from triptych.core.errors import InputError
 from triptych.core.stopping import SAVED_EXIT_CODE
+from triptych.style.data.colours import by_lightness
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import PerceptualLoss
 from triptych.style.network.training import (
@@ -201,3 +202,40 @@ def test_too_few_crops_and_too_small_ones_are_told(tmp_path):
         run(tmp_path, chosen=settings(batch=41))
     with pytest.raises(InputError, match="24x24 pixels, smaller than the 32"):
         run(tmp_path, chosen=settings(size=32))
+
+
+def test_a_network_that_warms_up_copies_photographs_in_the_paintings_colours(tmp_path):
+    """From chance, against the colours by lightness that `colours` gives."""
+    architecture = dataclasses.replace(SMALL, palette=True)
+    chosen = settings(batches=60, warm_up=60, checkpoint_every=60, learning_rate=0.02)
+    weights = run(tmp_path, chosen=chosen, architecture=architecture).checkpoints[60].weights
+    images = job.Noise().batch(range(4)).float() / 255
+    copies = torch.stack([by_lightness(image, job.painting()) for image in images])
+
+    def error(state):
+        network = TransformationNetwork(architecture)
+        network.load_state_dict(state)
+        with torch.no_grad():
+            return float((network(images) - copies).square().mean())
+
+    begun = initial_network(architecture, chosen.seed)
+    assert begun.palette is not None
+    begun.palette.take([job.painting()])
+    assert error(weights) < 0.5 * error(begun.state_dict())
+
+
+def test_a_long_gradient_is_shortened(tmp_path, monkeypatch):
+    """Adam's own step hides a gradient's length: what it was given is looked at."""
+    norms, step = [], torch.optim.Adam.step
+
+    def seen(optimiser, *given):
+        each = [p.grad for group in optimiser.param_groups for p in group["params"]]
+        norms.append(float(torch.stack([grad.norm() for grad in each]).norm()))
+        return step(optimiser, *given)
+
+    monkeypatch.setattr(torch.optim.Adam, "step", seen)
+    run(tmp_path / "free", chosen=settings(batches=3))
+    free, short = norms[:], 0.5 * min(norms)
+    norms.clear()
+    run(tmp_path / "shortened", chosen=settings(batches=3, gradient_norm=short))
+    assert min(free) > short and norms == pytest.approx([short] * 3, rel=1e-3)

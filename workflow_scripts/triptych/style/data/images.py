@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from triptych.core.errors import InputError
 from triptych.style.data import enlarging
-from triptych.style.data.image_files import LUMA, open_image, planes, write_planes
+from triptych.style.data.image_files import LUMA, open_image, planes, shape_along, write_planes
 
 Aspect = Literal["kept", "squashed"]
 
@@ -89,13 +89,6 @@ def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
     height, width = image.shape[-2:]
     wanted = (size, size) if aspect == "squashed" else shape_along(height, width, size)
     return resize_to(image, *wanted)
-
-
-def shape_along(height: int, width: int, shorter: int) -> tuple[int, int]:
-    """Height and width, both scaled alike, with `shorter` pixels along the shorter side."""
-    if height <= width:
-        return shorter, max(1, round(width * shorter / height))
-    return max(1, round(height * shorter / width)), shorter
 
 
 def resize_to(image: Tensor, height: int, width: int) -> Tensor:

@@ -36,27 +36,12 @@ def export_onnx(path: str | os.PathLike[str], network: TransformationNetwork) ->
 
 
 def export_styles(path: str | os.PathLike[str], network: TransformationNetwork) -> None:
-    """Write a conditional network of S styles, of one photograph and a mixture [S] that sums to 1.
-
-    Weights are kept in half precision, as in `save_network`'s file, and computed with in float32.
-    """
-    from onnx import TensorProto, helper, numpy_helper
-
+    """Write a network of S styles, of one photograph and a mixture [S] that sums to 1."""
     count, free = network.architecture.styles, torch.export.Dim.DYNAMIC
     example = torch.rand(1, 3, 71, 93), torch.full((count,), 1 / count)
     sizes: Any = ({2: free, 3: free}, {})
     mixed = _Mixed(network.cpu().eval())
-    model = exported(mixed, example, [INPUT, MIXTURE], OUTPUT, sizes).model_proto
-    casts = []
-    for weight in model.graph.initializer:
-        values, name = numpy_helper.to_array(weight), weight.name
-        if values.dtype == np.float32 and values.size > 1:
-            casts.append(helper.make_node("Cast", [f"{name}_half"], [name], to=TensorProto.FLOAT))
-            weight.CopyFrom(numpy_helper.from_array(values.astype(np.float16), f"{name}_half"))
-    nodes = [*casts, *model.graph.node]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
-    _write(path, model)
+    _write(path, exported(mixed, example, [INPUT, MIXTURE], OUTPUT, sizes).model_proto)
 
 
 class _Mixed(torch.nn.Module):

@@ -6,7 +6,7 @@ for another one, whose scales and shifts of the norms are then few numbers, lear
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,17 +60,17 @@ def learn_style(
 ) -> None:
     """Write to `to` a network of one style, the painting's, from a conditional network's file.
 
-    painting: [3, H, W] in [0, 1];  crops: of SIZE pixels at least;  backbone: of the loss, whose
-    settings are those that the network was trained with;  checkpoint: a folder
+    painting: [3, H, W] in [0, 1];  crops: of SIZE pixels at least;  backbone: a VGG-16, of
+    the loss (LOSSES);  checkpoint: a folder
     It begins in the middle of the network's styles. Raises InputError for a file of one style,
     `Stopped` after saving when `stop` asks.
     """
     begun, record = _middle(network)
-    own = begun.of_styles()
+    of_styles, size = begun.of_styles(), record["painting_size"]
     for parameter, value in begun.named_parameters():
-        value.requires_grad_(parameter in own)
+        value.requires_grad_(parameter in of_styles)
     judge = load_backbone(backbone, pooling="max").to(device)
-    painting = resize(painting, record["painting_size"]).to(device)
+    painting = resize(painting, size).to(device)
     schedule = TrainingSettings(
         batches=batches,
         batch=BATCH,
@@ -98,9 +98,12 @@ def learn_style(
         stop,
     )
     begun.load_state_dict(trained.checkpoints[batches].weights)
-    origin = f"learnt by the norms of {network.name}"
-    own_record = {"painting": name, "variant": "learned", "styles": [name], "batches": batches}
-    save_network(to, begun, {**record, **own_record, "origin": origin, "training": vars(schedule)})
+    own = {
+        **{"painting": name, "variant": "learned", "styles": [name], "batches": batches},
+        **{"origin": f"learnt by the norms of {network.name}", "painting_size": size},
+        **{"losses": asdict(LOSSES), "training": vars(schedule)},
+    }
+    save_network(to, begun, own)
 
 
 def begun_from(

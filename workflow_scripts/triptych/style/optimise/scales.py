@@ -16,7 +16,8 @@ from torch import Tensor
 from triptych.core.errors import InputError
 from triptych.core.memory import return_freed_memory
 from triptych.style.data.backbone import Backbone
-from triptych.style.data.images import enlarged, resize_to, shape_along
+from triptych.style.data.image_files import shape_along
+from triptych.style.data.images import enlarged, resize_to
 from triptych.style.optimise.gatys import Optimisation
 from triptych.style.optimise.presets import Choices
 from triptych.style.optimise.styles import Painting

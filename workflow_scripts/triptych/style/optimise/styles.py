@@ -14,7 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from triptych.style.data.images import resize_to, shape_along
+from triptych.style.data.image_files import shape_along
+from triptych.style.data.images import resize_to
 
 
 @dataclass(frozen=True)
