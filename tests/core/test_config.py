@@ -17,11 +17,6 @@ def demo():
     return read_config(ROOT)
 
 
-def test_both_scales_are_allowed(demo):
-    check_config(demo, SCHEMA)
-    check_config(read_config(ROOT, [ROOT / "config" / "paper.yaml"]), SCHEMA)
-
-
 @pytest.mark.parametrize(
     ("path", "value", "said"),
     [

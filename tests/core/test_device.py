@@ -7,10 +7,7 @@ from triptych.core import device
 from triptych.core.device import (
     choose_precision,
     chosen_precisions,
-    precision_context,
-    training_precision,
 )
-from triptych.core.errors import InputError
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 AMX = {"amx_bf16": True, "avx512_bf16": True}
@@ -82,15 +79,6 @@ def test_auto_on_a_gpu_is_what_its_generation_multiplies_fastest(monkeypatch, ca
     assert [choose_precision("auto", GPU, work) for work in works] == expected
 
 
-@pytest.mark.parametrize("wanted", ["float32", "tf32", "bf16", "fp16"])
-def test_a_precision_that_is_asked_for_is_taken_even_where_it_is_slow(processor, caplog, wanted):
-    processor({}, AMD)
-    with caplog.at_level("INFO"):
-        assert choose_precision(wanted, CPU, "training", wrong=pytest.fail) == wanted
-    said = "bf16 (training): bf16, asked for, though the processor has no instructions for bf16"
-    assert caplog.messages == ([f"precision {said}"] if wanted == "bf16" else [])
-
-
 def test_what_is_wrong_in_bf16_is_computed_in_float32_and_both_are_recorded(processor, caplog):
     processor(BF16, AMD)
     with caplog.at_level("INFO"):
@@ -102,26 +90,3 @@ def test_what_is_wrong_in_bf16_is_computed_in_float32_and_both_are_recorded(proc
         ("bf16", "an AMD processor with AVX512-bf16"),
     ]
     assert len(caplog.messages) == 2
-
-
-def test_an_unknown_kind_of_work_is_named():
-    with pytest.raises(ValueError, match="'sums' is not one of inference, training, narrow"):
-        choose_precision("auto", CPU, "sums")
-
-
-@pytest.mark.parametrize(("precision", "rounded"), [("float32", False), ("tf32", True)])
-def test_float32_rounds_neither_products_nor_convolutions(precision, rounded):
-    torch.backends.cudnn.allow_tf32 = not rounded
-    precision_context(CPU, precision)
-    assert torch.backends.cudnn.allow_tf32 is rounded
-    assert (torch.get_float32_matmul_precision() == "high") is rounded
-
-
-def test_an_unknown_precision_is_named():
-    with pytest.raises(ValueError, match="'double' is not one of float32, tf32, bf16"):
-        precision_context(CPU, "double")
-
-
-def test_fp16_is_for_gpus():
-    with pytest.raises(InputError, match="fp16 needs a GPU; on a CPU use bf16 or float32"):
-        training_precision(CPU, "fp16")

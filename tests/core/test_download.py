@@ -47,26 +47,6 @@ def resumed_from(request: dict[str, str]) -> int:
     return int(request.get("Range", "bytes=0-")[6:-1])
 
 
-def leftovers(path: Path) -> list[str]:
-    return sorted(item.name for item in path.parent.iterdir() if item != path)
-
-
-def test_a_good_file_arrives_and_nothing_else_stays(url: str, tmp_path: Path) -> None:
-    fetch(url, tmp_path / "f.hdf5", size=len(CONTENT), sha256=SHA256)
-    assert (tmp_path / "f.hdf5").read_bytes() == CONTENT
-    assert leftovers(tmp_path / "f.hdf5") == []
-
-
-def test_a_cut_answer_without_a_length_is_noticed_by_its_checksum(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.tells_length = False
-    behaviour.faults = [cut(1_200_000)]
-    with pytest.raises(DownloadError, match=f"expected sha256 {SHA256}, found .*Run again"):
-        fetch(url, tmp_path / "f", sha256=SHA256)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(
     url: str, tmp_path: Path
 ) -> None:
@@ -79,19 +59,6 @@ def test_a_file_that_the_caller_refuses_is_deleted_and_not_recorded(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_whole_file_that_could_not_be_used_yet_is_not_fetched_again(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    def check(file: Path) -> None:
-        raise OSError("no room to unpack")
-
-    with pytest.raises(OSError, match="no room"):
-        fetch(url, tmp_path / "f", check=check)
-    fetch(url, tmp_path / "f")
-    assert (tmp_path / "f").read_bytes() == CONTENT
-    assert resumed_from(behaviour.requests[-2]) == len(CONTENT)
-
-
 def test_the_next_run_continues_what_an_earlier_one_left(
     url: str, behaviour: Behaviour, tmp_path: Path
 ) -> None:
@@ -102,24 +69,6 @@ def test_the_next_run_continues_what_an_earlier_one_left(
     fetch(url, tmp_path / "f")
     assert (tmp_path / "f").read_bytes() == CONTENT
     assert resumed_from(behaviour.requests[-1]) > 900_000
-
-
-def test_many_cuts_are_borne_as_long_as_something_new_comes(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.faults = [cut(250_000) for _ in range(9)]
-    fetch(url, tmp_path / "f", attempts=2)
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_a_server_without_ranges_that_always_cuts_is_given_up(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.ranges = False
-    behaviour.faults = [cut(1_000_000) for _ in range(50)]
-    with pytest.raises(DownloadError, match="connection was cut, 3 times in a row"):
-        fetch(url, tmp_path / "f")
-    assert len(behaviour.requests) < 6
 
 
 @pytest.mark.parametrize("by", ["etag", "date"])
@@ -161,15 +110,6 @@ def test_parts_of_two_files_are_noticed_by_the_checksum(
     (tmp_path / "f.part").write_bytes(OTHER[:1_000_000])
     fetch(url, tmp_path / "f", sha256=SHA256)
     assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_a_part_that_is_whole_already_is_taken(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    (tmp_path / "f.part").write_bytes(CONTENT)
-    fetch(url, tmp_path / "f", sha256=SHA256)
-    assert (tmp_path / "f").read_bytes() == CONTENT
-    assert len(behaviour.requests) == 1
 
 
 def test_first_download_is_recorded_and_enforced_after(
@@ -220,48 +160,3 @@ def test_secrets_of_an_address_reach_neither_log_nor_error(
     assert "404" in text
     assert "s3cret" not in text
     assert "pa55word" not in text
-
-
-BLOB = hashlib.sha1(b"blob 3000000\0" + CONTENT).hexdigest()  # as git hash-object says
-CHECKSUMS = [("md5", hashlib.md5(CONTENT).hexdigest()), ("git_blob", BLOB)]
-CHECKSUMS.append(("sha256_start", SHA256[:8]))
-
-
-@pytest.mark.parametrize(("kind", "right"), CHECKSUMS, ids=[kind for kind, _ in CHECKSUMS])
-def test_other_checksums_are_held_to_as_well(
-    url: str, behaviour: Behaviour, tmp_path: Path, kind: str, right: str
-) -> None:
-    fetch(url, tmp_path / "f", **{kind: right})
-    assert (tmp_path / "f").read_bytes() == CONTENT
-    behaviour.content = OTHER
-    with pytest.raises(DownloadError, match=f"expected {kind} {right}, found"):
-        fetch(url, tmp_path / "g", **{kind: right})
-    assert leftovers(tmp_path / "f") == []
-
-
-@pytest.mark.parametrize(("kind", "right"), CHECKSUMS, ids=[kind for kind, _ in CHECKSUMS])
-def test_any_checksum_permits_to_resume(
-    url: str, behaviour: Behaviour, tmp_path: Path, kind: str, right: str
-) -> None:
-    behaviour.etag = None
-    behaviour.faults = [cut(1_000_000)]
-    fetch(url, tmp_path / "f", **{kind: right})
-    assert resumed_from(behaviour.requests[-1]) > 900_000
-    assert (tmp_path / "f").read_bytes() == CONTENT
-
-
-def test_the_first_digits_alone_leave_the_whole_checksum_to_the_lock(
-    url: str, tmp_path: Path
-) -> None:
-    lock = tmp_path / "lock.json"
-    fetch(url, tmp_path / "f", sha256_start=SHA256[:8], lock=lock)
-    assert json.loads(lock.read_text())["sha256"] == SHA256
-
-
-def test_a_server_is_told_who_asks_also_when_a_download_is_resumed(
-    url: str, behaviour: Behaviour, tmp_path: Path
-) -> None:
-    behaviour.faults = [cut(1_000_000)]
-    fetch(url, tmp_path / "f", user_agent="Someone/1.0 (someone@example.org)")
-    agents = [request["User-Agent"] for request in behaviour.requests]
-    assert agents == ["Someone/1.0 (someone@example.org)"] * 3  # the third asks for more

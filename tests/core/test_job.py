@@ -1,7 +1,6 @@
 """What a job leaves behind: its log, its traceback, its provenance."""
 
 import json
-import logging
 import time
 from types import SimpleNamespace
 
@@ -26,15 +25,6 @@ def snakemake(tmp_path):
     )
 
 
-def test_prints_and_log_lines_reach_the_log(snakemake, tmp_path):
-    with job(snakemake):
-        print("printed")
-        logging.getLogger("anyone").info("logged")
-    text = (tmp_path / "results/logs/rl_something/hopper.log").read_text()
-    assert "printed" in text
-    assert "logged" in text
-
-
 def test_a_job_removes_what_its_killed_attempts_left_and_nothing_of_other_jobs(snakemake, tmp_path):
     snakemake.params["checkpoint"] = str(tmp_path / "checkpoint")
     mine, others = tmp_path / "out.csv", tmp_path / "out.png"
@@ -57,20 +47,6 @@ def test_provenance_says_how_a_result_was_made(snakemake, tmp_path):
     assert record["seconds"] >= 0
     assert record["peak_memory_bytes"] > 1e6
     assert "python" in record["packages"]
-
-
-def test_the_config_digest_follows_params_and_not_the_code(snakemake, tmp_path):
-    def digest():
-        with job(snakemake):
-            pass
-        path = tmp_path / "results/provenance/rl_something/hopper.json"
-        return json.loads(path.read_text())["config_digest"]
-
-    first = digest()
-    snakemake.params["code"] = "other"
-    assert digest() == first
-    snakemake.params["updates"] = 4
-    assert digest() != first
 
 
 def test_a_failure_leaves_its_traceback_in_the_log_and_its_message_on_the_terminal(

@@ -107,22 +107,6 @@ def test_an_owner_on_another_machine_keeps_it_while_it_is_heard(tmp_path, monkey
     speaking.wait()
 
 
-def test_who_has_ended_well_leaves_it_free_everywhere(tmp_path):
-    held_by(tmp_path / "lock", "another-machine 4711 1", ended=True)
-    with owning(tmp_path / "lock"):
-        assert [path.stem for path in (tmp_path / "lock").iterdir()] == ["000002"]
-
-
-def test_who_could_not_say_that_it_ended_is_no_obstacle_to_itself(tmp_path, monkeypatch):
-    def full(*_):
-        raise OSError("the disk is full")
-
-    with monkeypatch.context() as patch, owning(tmp_path):
-        patch.setattr(job_lock, "_rewrite", full)
-    with owning(tmp_path):
-        assert [path.stem for path in tmp_path.iterdir()] == ["000002"]
-
-
 @pytest.mark.parametrize("content", ["", "{", '{"token": 1}'])
 def test_a_damaged_file_is_nobodys(tmp_path, content):
     (tmp_path / "000003.json").write_text(content)

@@ -46,11 +46,3 @@ def test_what_the_failed_attempt_held_is_gone_before_the_next():
         return held[0]()
 
     assert portion.run(attempt) is None
-
-
-def test_another_error_is_not_taken_for_lack_of_memory():
-    def attempt(size):
-        raise RuntimeError("shapes differ")
-
-    with pytest.raises(RuntimeError, match="shapes differ"):
-        OomRetry(4, "things", "").run(attempt)

@@ -10,7 +10,6 @@ from triptych.core.stopping import (
     MARGIN_SECONDS,
     SCHEDULERS,
     StopRequest,
-    listening,
     scheduler_limit,
 )
 
@@ -30,15 +29,6 @@ def test_a_signal_is_a_wish_and_not_the_end(number):
     assert stop.reason is None
     os.kill(os.getpid(), number)
     assert stop.reason == signal.Signals(number).name
-
-
-def test_signals_do_afterwards_what_they_did_before():
-    before = signal.getsignal(signal.SIGINT)
-    with pytest.raises(ZeroDivisionError), listening() as stop:
-        os.kill(os.getpid(), signal.SIGINT)
-        assert stop.reason == "SIGINT"
-        raise ZeroDivisionError
-    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_a_job_stops_a_little_before_its_time_limit(monkeypatch):

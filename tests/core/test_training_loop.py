@@ -86,17 +86,6 @@ def test_what_comes_when(tmp_path):
     ]
 
 
-def test_an_evaluation_may_ask_for_a_save(tmp_path):
-    training, _ = run(tmp_path, Counting(worth_saving=True), look=100)
-    assert training.seen.count("save") == 3
-    assert " ".join(training.seen).endswith("step 10 look evaluate look save")
-
-
-def test_a_clock_that_is_overdue_saves(tmp_path):
-    assert run(tmp_path, seconds=0.0)[0].seen.count("save") == STEPS + 1
-    assert run(tmp_path / "later", seconds=3600.0)[0].seen.count("save") == 1
-
-
 @pytest.mark.parametrize("times", range(STEPS + 1))
 def test_a_training_that_was_stopped_ends_as_if_it_had_not(tmp_path, times, caplog):
     expected, _ = run(tmp_path / "unbroken")
@@ -121,12 +110,6 @@ def test_trouble_keeps_the_last_good_state_and_says_which(tmp_path):
     with pytest.raises(DivergedError, match=r"step 6; the last good state, of turn 5, .*slower\."):
         run(tmp_path, Counting(bad_from=6), save=1)
     assert saved(tmp_path) == 5
-
-
-def test_a_stop_saves_no_bad_state(tmp_path):
-    with pytest.raises(DivergedError, match="it had saved nothing yet"):
-        run(tmp_path, Counting(bad_from=2), StopAfter(3), look=100)
-    assert Checkpoint(tmp_path, "x").load() is None
 
 
 def test_a_finished_training_is_read_and_not_saved_again(tmp_path):

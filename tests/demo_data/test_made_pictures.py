@@ -7,9 +7,8 @@ import cv2
 import numpy as np
 import pytest
 
-from triptych.core.errors import InputError
 from triptych.demo import pictures
-from triptych.demo.film import Film, with_balloon, write_film
+from triptych.demo.film import Film, write_film
 from triptych.demo.landscape import landscape
 from triptych.demo.pictures import KINDS, picture
 from triptych.style.video.info import probe
@@ -27,19 +26,6 @@ def test_a_film_is_what_was_ordered_and_always_the_same_bytes(tmp_path: Path) ->
     (sound,) = info.sounds
     assert (sound.codec, sound.channels) == ("aac", 2)
     assert sound.seconds == pytest.approx(13 / 12, abs=0.05)
-
-
-def test_the_balloon_hides_what_is_behind_it_and_nothing_else() -> None:
-    drawn = with_balloon(np.full((90, 160, 3), 7, np.float32), 0.5, 0.4)
-    changed = (drawn != 7).any(-1)
-    assert changed[20:50, 70:90].all()
-    assert not changed[:, :55].any() and not changed[:, 105:].any()
-
-
-def test_an_unknown_photograph_is_told_with_the_known_ones(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"no bundled photograph 'moonrise'.*china"):
-        write_film(tmp_path / "film.mp4", Film(photograph="moonrise"))
-    assert not list(tmp_path.iterdir())
 
 
 def detail(image: np.ndarray) -> float:

@@ -1,17 +1,11 @@
-"""The demo's data sets: exact layouts, every oddity planted, nothing held out in training."""
+"""The demo's data sets: the same bytes, leaks planted, nothing held out in training."""
 
-import ast
-import csv
 import hashlib
-import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
-import soundfile
-import soxr
 
-from triptych.demo.scenes.catalogue import CLOTHO, LABELLED, Settings, catalogue
+from triptych.demo.scenes.catalogue import Settings, catalogue
 from triptych.demo.scenes.plan import divide
 from triptych.demo.scenes.synthesis import synthesise
 
@@ -31,26 +25,22 @@ def demo():
     return catalogue(DEMO)
 
 
-def table(path, encoding="utf-8"):
-    with path.open(encoding=encoding, newline="") as stream:
-        return list(csv.DictReader(stream))
-
-
-def metadata(folder, split):
-    return table(folder / "clotho" / f"clotho_metadata_{split}.csv", "iso-8859-1")
-
-
-def digests(folder):
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+def contents(folder):
+    files = filter(lambda path: path.is_file(), sorted(folder.rglob("*")))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 def test_two_workers_write_the_same_bytes(folder, tmp_path):
     synthesise(SMALL, tmp_path / "again", workers=2)
-    assert digests(tmp_path / "again") == digests(folder)
+    assert contents(tmp_path / "again") == contents(folder)
+
+
+def test_the_tables_are_what_they_were_when_the_demos_numbers_were_published(folder):
+    tables = {n: each for n, each in contents(folder).items() if n.endswith((".csv", ".json"))}
+    digest = hashlib.sha256(b"".join(n.encode() + each for n, each in sorted(tables.items())))
+    # pragma: allowlist nextline secret
+    expected = "b89ebbfd4bd48ccb63b086e39913652dc933af60d4b618cf182130285930d881"
+    assert len(tables) > 15 and digest.hexdigest() == expected
 
 
 def test_a_finished_folder_is_replaced_whole_and_nothing_partial_stays(tmp_path, monkeypatch):
@@ -86,15 +76,10 @@ def test_clips_to_be_found_are_unique_and_half_of_them_seen(demo, split):
     assert abs(seen - len(clips) / 2) <= 1
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_smallest_and_larger_sizes_work_for_any_seed(seed):
     catalogue(replace(SMALL, seed=seed))
     catalogue(Settings(480, 120, 120, 60, 150, 300, [3.0, 6.0], seed))
-
-
-def test_a_range_the_wrong_way_round_names_the_key():
-    with pytest.raises(ValueError, match=r"audio\.synthesis\.seconds is \[3, 2\]"):
-        replace(SMALL, seconds=[3, 2])
 
 
 def test_twenty_evaluation_recordings_leak_into_freesound(demo):
@@ -109,55 +94,3 @@ def test_twenty_evaluation_recordings_leak_into_freesound(demo):
         assert sum(clip.sound_id in ids for clip in demo.wavcaps["FreeSound"]) >= 4
     names = [clip.name for clips in demo.wavcaps.values() for clip in clips]
     assert len(names) == len(set(names))
-
-
-def test_a_leaked_recording_sounds_as_in_clotho(folder):
-    ids = {row["sound_id"]: row["file_name"] for row in metadata(folder, "evaluation")}
-    files = sorted((folder / "wavcaps/audio/FreeSound_flac").glob("*.flac"))
-    leaked = [path for path in files if path.stem in ids]
-    assert leaked
-    for path in leaked:
-        there, rate = soundfile.read(path)
-        here, original = soundfile.read(folder / "clotho/evaluation" / ids[path.stem])
-        assert (rate, original) == (32_000, 44_100)
-        resampled = soxr.resample(here, original, rate)[: there.size]
-        assert np.abs(resampled - there).max() < 0.01
-        assert np.corrcoef(resampled, there)[0, 1] > 0.9999
-
-
-def test_multiple_positives_follow_from_what_a_caption_mentions(folder):
-    rows = table(folder / "clotho/metadata_eval.csv")
-    captions = table(folder / "clotho/clotho_captions_evaluation.csv")
-    owner = {row[f"caption_{i}"]: row["file_name"] for row in captions for i in range(1, 6)}
-    scenes = {row["clip"]: row for row in table(folder / "scenes.csv")}
-    assert len(rows) == len(owner)
-    for row in rows:
-        names = ast.literal_eval(row["audio_filenames"])
-        assert owner[row["query"]] in names
-        combinations = {scenes[f"clotho/evaluation/{name}"]["combination"] for name in names}
-        assert len(combinations) == 1
-
-
-def test_leak_lists_hold_what_their_real_counterparts_would(folder):
-    ids = {split: {row["sound_id"] for row in metadata(folder, split)} for split in LABELLED}
-    ids["challenge"] = {
-        row["sound_id"]
-        for row in table(folder / "clotho/retrieval_audio_metadata.csv", "iso-8859-1")
-    }
-    leaks = folder / "leaks"
-    tested, everything = (
-        json.loads((leaks / f"blacklist_exclude_{name}_ac.json").read_text())
-        for name in ("test", "all")
-    )
-    full = table(leaks / "blacklist_clotho.full.v2.csv")
-    dcase = table(leaks / "dcase2025_task6_excluded_freesound_ids.csv")
-    assert set(tested["FreeSound"]) == ids["validation"] | ids["evaluation"]
-    assert set(everything["FreeSound"]) == set.union(*(ids[split] for split in LABELLED))
-    assert set.union(*(ids[split] for split in CLOTHO)) < {row["id"] for row in full}
-    assert {row["sound_id"] for row in dcase} == ids["evaluation"] | ids["challenge"]
-    videos = {
-        name: {f"Y{row['youtube_id']}.wav" for row in table(folder / "audiocaps" / f"{name}.csv")}
-        for name in ("train", "val", "test")
-    }
-    assert set(tested["AudioSet"]) == videos["val"] | videos["test"]
-    assert set(everything["AudioSet"]) == set.union(*videos.values())

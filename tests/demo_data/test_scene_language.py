@@ -1,16 +1,13 @@
 """Captions, paraphrases, keywords, machine lines: true to their scenes, within Clotho's limits."""
 
 import re
-from dataclasses import replace
 from itertools import product
-
-import pytest
 
 from triptych.audio.captions.answers import same_words
 from triptych.audio.captions.rules import problem_of
 from triptych.demo.scenes.backgrounds import BACKGROUNDS
 from triptych.demo.scenes.foregrounds import FOREGROUNDS
-from triptych.demo.scenes.language import ADVERBS, VOCABULARY, answers, captions, paraphrases
+from triptych.demo.scenes.language import ADVERBS, VOCABULARY, captions, paraphrases
 from triptych.demo.scenes.mixing import Scene, variants
 from triptych.demo.scenes.signals import keyed
 
@@ -45,16 +42,6 @@ def place_of(text, event):
     places = [text.lower().find(f"{subject} {verb}") for subject, verb in options]
     found = [place for place in places if place >= 0]
     return min(found) if found else None
-
-
-@pytest.mark.parametrize("held_out", [False, True])
-def test_captions_have_eight_to_twenty_words_and_name_all_events(held_out):
-    for scene in some_scenes():
-        own = captions(scene, 5, keyed("some", scene.combination), held_out, set())
-        assert len({caption.text for caption in own}) == 5
-        for caption in own:
-            assert 8 <= len(caption.text.split()) <= 20
-            assert all(place_of(caption.text, event) is not None for event in scene.events)
 
 
 def tells_in_order(text, first, second):
@@ -102,17 +89,6 @@ def test_held_out_words_are_kept_from_training_and_common_elsewhere():
     others = [caption.text for caption in many(RAIN_AND_DOG, held_out=True)]
     assert not any(held_out.search(text) for text in training)
     assert 0.25 < sum(bool(held_out.search(text)) for text in others) / len(others) < 0.55
-
-
-def test_a_clip_answers_what_a_caption_mentions_and_nothing_more():
-    query, mentions = Scene("while", "rain", "dog", "", "far", "twice"), frozenset({"count"})
-    assert answers(query, query, mentions) and answers(
-        replace(query, distance="near"), query, mentions
-    )
-    for other in (replace(query, count="once"), replace(query, first="wind")):
-        assert not answers(other, query, mentions)
-    in_turn = Scene("then", "dog", "bell", "", "near", "once")
-    assert not answers(in_turn.swapped(), in_turn, frozenset())
 
 
 def test_five_paraphrases_of_a_caption_are_five_other_english_sentences():

@@ -12,7 +12,7 @@ from triptych.demo.scenes.foregrounds import (
     WITH_COUNT,
     foreground,
 )
-from triptych.demo.scenes.mixing import PEAK, Scene, render, variants
+from triptych.demo.scenes.mixing import PEAK, Scene, render
 from triptych.demo.scenes.signals import RATE, keyed, loudness
 
 SECONDS = 5
@@ -84,31 +84,8 @@ def test_what_is_counted_happens_that_often(name):
         assert onsets(happening(name, count=count)) == times
 
 
-@pytest.mark.parametrize(
-    ("name", "low", "high"),
-    [
-        *(("bird", 2000, 7000), ("beep", 900, 1100), ("phone", 1100, 1900), ("knock", 100, 900)),
-        *(("clock", 1800, 4500), ("hammer", 1000, 6500), ("glass", 1800, 9500)),
-        *(("bell", 180, 2300), ("footsteps", 60, 2500), ("door", 30, 800), ("dog", 200, 2500)),
-        *(("frog", 200, 2600), ("clapping", 300, 5000)),
-    ],
-)
-def test_foregrounds_lie_in_their_bands(name, low, high):
-    assert share(happening(name), low, high) > 0.8
-
-
 def alone(name, distance="near", tempo="normal", count="twice"):
     return Scene("single", name, "", tempo, distance, count)
-
-
-@pytest.mark.parametrize("name", FOREGROUNDS)
-def test_far_is_quieter_and_duller_than_near(name):
-    near, far = (render(alone(name, distance), 4.0, "distance") for distance in ("near", "far"))
-    # the loudest moments differ by 13 dB; reverberation lengthens short sounds, hence the margin
-    loudest = [20 * np.log10(envelope(sound, 20).max()) for sound in (near, far)]
-    assert loudest[0] - loudest[1] == pytest.approx(13, abs=2)
-    # the noise floor, which stays, is up to 3% of what is far
-    assert share(far, 1000, RATE / 2) <= share(near, 1000, RATE / 2) + 0.03
 
 
 @pytest.mark.parametrize(("high", "low"), [("bird", "door"), ("glass", "horn"), ("clock", "knock")])
@@ -119,22 +96,8 @@ def test_swapped_scenes_have_their_sounds_in_swapped_order(high, low):
         assert sign * np.log(first / second) > np.log(1.5)
 
 
-@pytest.mark.parametrize("name", BACKGROUNDS)
-def test_a_foreground_stands_out_from_every_background(name):
-    pure = render(Scene("single", name, "", "", "", ""), 4.0, "alone")
-    with_beep = render(Scene("while", name, "beep", "", "near", "several"), 4.0, "alone")
-    assert share(with_beep, 900, 1100) > 3 * share(pure, 900, 1100)
-
-
 def test_nothing_is_beyond_full_scale_and_lengths_are_kept():
     for number, length in enumerate((1.0, 3.3, 6.0)):
         clip = render(alone("hammer", tempo="fast"), length, number)
         assert (clip.dtype, clip.size) == (np.float32, round(length * RATE))
         assert np.abs(clip).max() <= PEAK + 1e-6
-
-
-def test_variants_are_the_product_of_the_attributes_that_apply():
-    assert len(variants("single", "rain")) == 1
-    assert len(set(variants("while", "rain", "clock"))) == 3 * 2  # tempo, distance
-    assert len(set(variants("then", "clock", "dog"))) == 3 * 2 * 3
-    assert {scene.count for scene in variants("while", "rain", "clock")} == {""}

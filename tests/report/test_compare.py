@@ -74,16 +74,6 @@ def test_cells_are_matched_by_what_names_them_in_whatever_order(runs):
         assert found["interval"] == interval
 
 
-def test_words_that_differ_are_changes_and_those_alike_are_none(runs):
-    changed = runs.changed()
-    words = changed[changed["table"] == "words"]
-    assert list(words["cell"]) == ["answer"]
-
-
-def test_what_lies_outside_its_intervals_comes_first(runs):
-    assert runs.changed()["cell"].iloc[0] == "hopper, 0"
-
-
 def test_rows_and_tables_of_one_run_alone_are_listed(runs):
     alone = set(runs.only.itertuples(index=False, name=None))
     assert alone == {

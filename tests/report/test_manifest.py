@@ -11,7 +11,7 @@ import pytest
 
 from triptych import cli
 from triptych.core.errors import InputError
-from triptych.report.manifest import of_this_run, read_records, verify, write_manifest
+from triptych.report.manifest import read_records, verify, write_manifest
 
 WANTED = ["results/report.html", "results/tables/scores.csv"]
 FAULTS = 20  # of each kind
@@ -146,15 +146,6 @@ def test_an_edited_manifest_a_left_table_and_a_missing_manifest_are_said(run):
         problems()
 
 
-def test_jobs_of_earlier_configs_are_no_part_of_a_run(run):
-    job("old", ["results/shards"], ["results/old.csv"], seconds=1e6)
-    records = read_records("results/provenance")
-    assert len(records) == 4
-    assert {each["rule"] for each in of_this_run(records, WANTED).values()} == {
-        *("shard", "score", "page")
-    }
-
-
 def test_the_commit_and_whether_it_was_clean_are_told(run):
     def git(*arguments):
         identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
@@ -171,9 +162,3 @@ def test_the_commit_and_whether_it_was_clean_are_told(run):
     assert written()["clean"] and len(written()["commit"]) == 40
     Path("resources/data.bin").write_bytes(b"")
     assert not written()["clean"]
-
-
-def test_a_broken_record_is_named(tmp_path):
-    (tmp_path / "broken.json").write_text("{")
-    with pytest.raises(ValueError, match=r"broken\.json"):
-        read_records(tmp_path)

@@ -14,10 +14,10 @@ from test_page import PRICES, claims, page, study
 
 from triptych.audio.report.page import headlines as audio_headlines
 from triptych.report.claims import NOT_TESTABLE, REPRODUCED
-from triptych.report.embedding import PREVIEW_WIDTH, embedded, preview
+from triptych.report.embedding import embedded
 from triptych.report.page import PageFigure
 from triptych.report.palette import save_figure
-from triptych.report.scoreboard import LONGEST, Headline, scores
+from triptych.report.scoreboard import Headline, scores
 from triptych.report.tables import DASH, MINUS
 from triptych.rl.report.page import headlines as rl_headlines
 from triptych.style.report.page import headlines as style_headlines
@@ -44,11 +44,6 @@ def test_a_claim_shows_its_number_and_others_their_words():
     other = found["claim-rl-memory-4x"]
     assert (other.published, other.ours) == ("about 4× smaller", "first; second")  # noqa: RUF001
     assert (other.interval, other.distance) == (DASH, DASH)
-
-
-def test_long_words_are_cut():
-    found = scores(claims(measured="word " * 100, interval="[1, 2] " * 100), [])
-    assert all(len(each.ours) <= LONGEST and len(each.interval) <= LONGEST for each in found)
 
 
 def test_what_was_not_tested_says_which_scale_would_and_what_is_lacking():
@@ -155,14 +150,3 @@ def test_a_figure_is_lighter_on_the_page_and_still_the_same(drawn):
     photograph = re.search(r"data:image/webp;base64,([\w+/=]+)", text)
     with Image.open(io.BytesIO(base64.b64decode(photograph[1]))) as picture:
         assert picture.format == "WEBP"
-
-
-def test_a_preview_is_small(drawn):
-    found = preview(drawn.with_suffix(".png"))
-    assert found.width == PREVIEW_WIDTH and found.height == round(PREVIEW_WIDTH * 4 / 9)
-    assert len(found.source) < 60_000
-
-
-def test_other_files_are_no_figures(tmp_path):
-    with pytest.raises(ValueError, match=r"figure\.pdf: a figure of the page"):
-        embedded(tmp_path / "figure.pdf")

@@ -5,7 +5,6 @@ import pytest
 import scipy.stats
 
 from triptych.report.statistics import (
-    difference_interval,
     mean_interval,
     ratio_interval,
     stratified_interval,
@@ -14,18 +13,6 @@ from triptych.report.statistics import (
 SEEDS = 5
 STATED, AT_LEAST = 0.95, 0.93
 TRIALS = 4000
-SCORES = {
-    # draw(generator, size), true mean
-    "normal": (lambda generator, size: generator.normal(70, 12, size), 70.0),
-    "uniform": (lambda generator, size: generator.uniform(40, 100, size), 70.0),
-    # Hopper's returns: an episode falls early or goes on to its end.
-    "two levels": (
-        lambda generator, size: (
-            np.where(generator.random(size) < 0.5, 40, 98) + generator.normal(0, 3, size)
-        ),
-        69.0,
-    ),
-}
 
 
 @pytest.mark.parametrize(
@@ -50,14 +37,6 @@ def test_interval_of_a_mean_is_scipys_t_interval(size):
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
 
 
-def test_interval_of_a_difference_is_scipys_paired_t_interval():
-    generator = np.random.default_rng(1)
-    first, second = generator.normal(size=(2, 7))
-    theirs = scipy.stats.ttest_rel(first, second).confidence_interval(STATED)
-    ours = difference_interval(first, second)
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
-
-
 @pytest.mark.parametrize("size", [3, 5, 10])
 def test_the_ends_of_a_ratio_are_where_the_t_test_of_the_pairs_turns(size):
     generator = np.random.default_rng(size)
@@ -68,18 +47,6 @@ def test_the_ends_of_a_ratio_are_where_the_t_test_of_the_pairs_turns(size):
     for end in (ours.low, ours.high):
         found = scipy.stats.ttest_1samp(pruned - end * dense, 0)
         assert found.pvalue == pytest.approx(1 - STATED, abs=1e-9)
-
-
-def test_paired_ratio_of_proportional_scores_has_no_width():
-    dense = np.array([80.0, 95.0, 110.0])
-    interval = ratio_interval(0.7 * dense, dense)
-    assert (interval.estimate, interval.low, interval.high) == pytest.approx((0.7, 0.7, 0.7))
-
-
-def test_paired_difference_ignores_what_the_pairs_share():
-    seeds = np.array([0.0, 50.0, 100.0, 400.0])
-    gains = np.array([1.0, 2.0, 3.0, 4.0])
-    assert difference_interval(seeds + gains, seeds) == mean_interval(gains)
 
 
 def test_a_denominator_that_may_be_zero_bounds_no_ratio():
@@ -95,17 +62,6 @@ def test_one_run_has_an_estimate_and_no_interval(interval):
     assert interval.text(1) == "7.0 [one run: no interval]"
 
 
-def test_strata_are_resampled_within_themselves():
-    # Each task's runs agree, so that no resample within tasks can vary; one across tasks would.
-    interval = stratified_interval([[10.0] * 4, [50.0] * 4, [90.0] * 4])
-    assert (interval.low, interval.high) == (50.0, 50.0)
-
-
-def test_a_task_with_one_run_leaves_all_tasks_without_an_interval():
-    interval = stratified_interval([[10.0, 12.0], [50.0]])
-    assert interval.estimate > 0 and np.isnan(interval.low)
-
-
 def test_the_interval_over_all_tasks_has_the_standard_error_of_a_trimmed_mean():
     """Against scipy's, which knows one task: Tukey and McLaughlin's winsorised variance."""
     values = np.random.default_rng(5).normal(size=60)
@@ -114,39 +70,16 @@ def test_the_interval_over_all_tasks_has_the_standard_error_of_a_trimmed_mean():
     assert ours.high - ours.estimate == pytest.approx(2.0 * error, rel=0.15)
 
 
-def test_the_same_runs_always_have_the_same_interval():
-    values = np.random.default_rng(8).normal(size=(2, 9))
-    assert stratified_interval(list(values)) == stratified_interval(list(values))
-
-
 def _coverage(intervals, truth):
     inside = [interval.low <= truth <= interval.high for interval in intervals]
     return float(np.mean(inside))
 
 
-@pytest.mark.parametrize("scores", SCORES)
-def test_a_mean_over_five_seeds_is_covered_as_often_as_the_interval_says(scores):
-    draw, truth = SCORES[scores]
-    samples = draw(np.random.default_rng(6), (TRIALS, SEEDS))
-    assert AT_LEAST <= _coverage(map(mean_interval, samples), truth) <= 0.97
-
-
-@pytest.mark.parametrize("scores", SCORES)
-def test_a_ratio_of_five_paired_seeds_is_covered_as_often_as_the_interval_says(scores):
-    draw, _ = SCORES[scores]
-    generator = np.random.default_rng(7)
-    dense = draw(generator, (TRIALS, SEEDS))
-    pruned = 0.5 * dense + 0.4 * draw(generator, (TRIALS, SEEDS))
+def test_a_ratio_of_five_paired_seeds_is_covered_as_often_as_the_interval_says():
+    dense, other = np.random.default_rng(7).uniform(40, 100, (2, TRIALS, SEEDS))
+    pruned = 0.5 * dense + 0.4 * other
     intervals = map(ratio_interval, pruned, dense)
     assert AT_LEAST <= _coverage(intervals, 0.9) <= 0.97
-
-
-def test_a_percentile_bootstrap_of_five_seeds_would_not_do():
-    """Why there is none here."""
-    samples = np.random.default_rng(6).normal(70, 12, (400, SEEDS))
-    index = np.random.default_rng(9).integers(0, SEEDS, size=(2000, SEEDS))
-    low, high = np.percentile(samples[:, index].mean(axis=-1), [2.5, 97.5], axis=1)
-    assert np.mean((low <= 70) & (high >= 70)) < 0.9
 
 
 def test_the_mean_over_all_tasks_is_covered_as_often_as_its_interval_says():

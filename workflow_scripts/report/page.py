@@ -12,7 +12,7 @@ from triptych.report.claims import NOT, ON_ITS_DATA
 from triptych.report.embedding import preview
 from triptych.report.manifest import of_this_run, read_records
 from triptych.report.page import Page, PageStudy, page_claims, page_figures, render_page
-from triptych.report.timings import job_table, timing_table, versions
+from triptych.report.timings import timing_table, versions
 from triptych.scale import FILES, larger_than, shipped
 from triptych.studies import files_of, foreseen, studies
 
@@ -31,7 +31,7 @@ def prices(scale: str, sources: dict) -> dict[str, str]:
 
 with job(snakemake):
     given, params = snakemake.input, snakemake.params
-    jobs = job_table(of_this_run(read_records(params.provenance), map(str, given)))
+    jobs = of_this_run(read_records(params.provenance), map(str, given))
     captions = {Path(path).stem: Path(path).read_text(encoding="utf-8") for path in given.captions}
     pictures = {Path(path).stem.split("_")[0]: Path(path) for path in given.pictures}
     verdicts, published = pd.read_csv(given.claims), read_frames(given.published_claims)

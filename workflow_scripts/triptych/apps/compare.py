@@ -28,7 +28,7 @@ def _compare(options: argparse.Namespace) -> int:
     print(text(compared))
     if options.html:
         from triptych.core.files import atomic_path
-        from triptych.report.compare_page import compare_page
+        from triptych.report.compare import compare_page
 
         page = compare_page(compared, str(options.first), str(options.second))
         with atomic_path(options.html) as temporary:

@@ -1,8 +1,7 @@
-"""Resumable state of a long job: atomic, fingerprinted, with a history of its attempts.
+"""Resumable state of a long job, under results/checkpoints/: Snakemake deletes outputs.
 
-A checkpoint lies under results/checkpoints/, never among a rule's outputs, which Snakemake deletes
-before every attempt. Its fingerprint is a digest of all that determines the job's result (params,
-code, data); a checkpoint with another fingerprint is left aside and the job starts afresh.
+Its fingerprint is a digest of all that determines the job's result (params, code, data); a
+checkpoint with another one is left aside and the job starts afresh.
 """
 
 import logging

@@ -26,7 +26,7 @@ def check_config(config: Mapping[str, Any], schema: str | os.PathLike[str]) -> N
     about keys that an object had once. The files of the folder beside it, of its name, are the
     schemas of sections, which are required.
     """
-    error = best_match(_validator(Path(schema)).iter_errors(_plain(config)))
+    error = best_match(_validator(Path(schema)).iter_errors(config))
     if error is not None:
         raise ConfigError(f"config: {_explain(error)}")
 
@@ -43,9 +43,8 @@ def merged(base: Mapping[str, Any], overlay: Mapping[str, Any]) -> dict[str, Any
 def completed(overlay: Mapping[str, Any], root: Path) -> dict[str, Any]:
     """The whole config of a run: the papers' values, the demo's over them, an overlay over both.
 
-    The papers' values are the defaults in `root`/config/schema; the demo's stand in
-    `root`/config.yaml and are left out where the overlay says `base: papers`. Where the schema has
-    a table of names, null removes an entry.
+    The papers' are the defaults in `root`/config/schema; the demo's, in `root`/config.yaml, are
+    left out where the overlay says `base: papers`. In a table of names null removes an entry.
     """
     schema = read_schema(root / "config" / "schema.yaml")
     config: dict[str, Any] = _defaults(schema)
@@ -100,18 +99,11 @@ def placed(value: Any, prefix: str, wildcards: Mapping[str, str]) -> Any:
     return prefix + value.format(**wildcards) if ours else value
 
 
-def _is_number(checker: Any, value: object) -> bool:
-    """Finite: every range would let .nan through."""
-    return isinstance(value, int | float) and type(value) is not bool and math.isfinite(value)
-
-
-def _is_integer(checker: Any, value: object) -> bool:
-    """JSON counts 4000.0 too, of which Python makes no range."""
-    return type(value) is int
-
-
 _TYPES = jsonschema.Draft202012Validator.TYPE_CHECKER.redefine_many(
-    {"number": _is_number, "integer": _is_integer}
+    {  # Every range lets .nan through, and JSON counts 4000.0 among the integers.
+        "number": lambda _, value: type(value) in (int, float) and math.isfinite(value),
+        "integer": lambda _, value: type(value) is int,
+    }
 )
 _Validator = jsonschema.validators.extend(jsonschema.Draft202012Validator, type_checker=_TYPES)
 
@@ -132,13 +124,6 @@ def read_schema(schema: Path) -> dict[str, Any]:
     return whole
 
 
-def _plain(value: Any) -> Any:
-    """Snakemake hands out ordered dictionaries; jsonschema's messages read better without them."""
-    if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list) else value
-
-
 def _explain(error: ValidationError) -> str:
     key = ".".join(_name(part) for part in error.absolute_path) or "the top level"
     given, rule, limit = error.instance, error.validator, error.validator_value
@@ -154,7 +139,7 @@ def _explain(error: ValidationError) -> str:
         missing = ", ".join(name for name in limit if name not in given)
         return f"{key} lacks {missing}; given were {', '.join(map(_name, given)) or 'no keys'}"
     allowed = {
-        "type": f"a value of type {_type(limit)}",
+        "type": f"a value of type {_types(limit)}",
         "enum": "one of " + ", ".join(map(str, limit)) if rule == "enum" else "",
         "minimum": f"at least {limit}",
         "exclusiveMinimum": f"more than {limit}",
@@ -163,10 +148,7 @@ def _explain(error: ValidationError) -> str:
         "pattern": f"a name that matches {limit}",
         "minItems": f"at least {limit} values",
         "maxItems": f"at most {limit} values",
-        "uniqueItems": "no value twice",
-        "minProperties": f"at least {limit} entries",
-        "minLength": f"a text of at least {limit} characters",
-    }.get(str(rule), f"what the rule {rule} of config/schema.yaml says")
+    }.get(str(rule), f"what the rule {rule} of config/schema says ({limit})")
     if "propertyNames" in error.absolute_schema_path:  # the key itself is amiss, not its value
         return f"{key} has the key {_short(repr(given))}; allowed is {allowed}"
     return f"{key} is {_short(repr(given))} ({type(given).__name__}); allowed is {allowed}"
@@ -178,11 +160,10 @@ def _name(key: object) -> str:
     return _short(text if text.isprintable() else repr(key))
 
 
-def _type(limit: object) -> str:
-    """JSON schema's names of types, where these are the rule's limit."""
-    if isinstance(limit, list):
-        return " or ".join(map(str, limit))
-    return "number, finite" if limit == "number" else str(limit)
+def _types(limit: object) -> str:
+    """JSON schema's names of types, as a rule has them."""
+    named = " or ".join(map(str, limit)) if isinstance(limit, list) else str(limit)
+    return "number, finite" if named == "number" else named
 
 
 def _short(text: str) -> str:

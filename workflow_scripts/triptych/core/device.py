@@ -1,8 +1,7 @@
 """The device that a job computes on, in which precision, and its generators of random numbers.
 
-`precision: auto` has one meaning everywhere, `choose_precision`: what the device is good at, by a
-table of what was measured (docs/performance.md, "Precision"), and never one in which it is slower
-than in float32. Nothing is timed at run time: two runs on one machine must choose alike.
+`precision: auto` is what the device is good at, by a table of what was measured
+(docs/performance.md, "Precision"). Nothing is timed: two runs on one machine must choose alike.
 """
 
 import contextlib
@@ -11,8 +10,7 @@ import logging
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 
@@ -28,24 +26,14 @@ Work = Literal["inference", "training", "narrow", "unscaled"]
 underflowing, and these of linear layers too narrow for a processor to gain; gradients without a
 scaler, which fp16 doesn't suit."""
 
-LIMITS = ("ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA")
-"""Environment variables by which oneDNN is kept from newer instructions, the first one first."""
+LIMIT = "ONEDNN_MAX_CPU_ISA"
+"""Environment variable by which oneDNN is kept from newer instructions."""
 
 AMPERE, VOLTA = (8, 0), (7, 0)
 """Compute capabilities from which GPUs multiply in tf32 and bf16, and in fp16."""
 
 
-@dataclass(frozen=True)
-class ChosenPrecision:
-    """What was asked for, what is computed in, and why: a line of a job's provenance."""
-
-    wanted: str
-    precision: str
-    work: Work
-    why: str
-
-
-_chosen: dict[ChosenPrecision, None] = {}
+_chosen: list[dict[str, str]] = []
 
 
 def choose_device(wanted: str) -> torch.device:
@@ -71,12 +59,9 @@ def choose_precision(
 ) -> str:
     """The precision that `wanted` stands for on this device: itself, or for "auto" the best one.
 
-    wrong: what is wrong with the results in a precision other than float32, as a part of a
-    sentence, or None; then "auto" gives way to float32. What is chosen is logged once, and stands
-    in the job's provenance.
+    wrong: what is wrong with the results in a precision other than float32, or None; then "auto"
+    gives way to float32. What is chosen is logged once, and stands in the job's provenance.
     """
-    if work not in get_args(Work):
-        raise ValueError(f"work {work!r} is not one of {', '.join(get_args(Work))}")
     best, why = _best(device, work)
     if wanted != "auto":
         slow = device.type == "cpu" and wanted == "bf16" and best == "float32"
@@ -93,14 +78,14 @@ def gives_way(precision: str, work: Work, trouble: str) -> str:
 
 
 def chosen_precisions() -> list[dict[str, str]]:
-    """What this process chose so far, and why, in order; for provenance."""
-    return [asdict(each) for each in _chosen]
+    """What this process chose so far, in order, for provenance: wanted, precision, work, why."""
+    return [*_chosen]
 
 
 def _noted(wanted: str, precision: str, work: Work, why: str) -> str:
-    chosen = ChosenPrecision(wanted, precision, work, why)
+    chosen = {"wanted": wanted, "precision": precision, "work": work, "why": why}
     if chosen not in _chosen:
-        _chosen[chosen] = None
+        _chosen.append(chosen)
         if wanted == "auto" or why != "asked for":
             logger.info("precision %s (%s): %s, %s", wanted, work, precision, why)
     return precision
@@ -109,28 +94,22 @@ def _noted(wanted: str, precision: str, work: Work, why: str) -> str:
 def _best(device: torch.device, work: Work) -> tuple[str, str]:
     """The precision from which the device gains most, and why."""
     if device.type == "cuda":
-        return _on_a_gpu(torch.cuda.get_device_capability(device), work)
+        capability = torch.cuda.get_device_capability(device)
+        why = f"a GPU of compute capability {'.'.join(map(str, capability))}"
+        if work == "unscaled":
+            return "tf32" if capability >= AMPERE else "float32", why
+        if capability < VOLTA:
+            return "float32", why
+        return "fp16" if work == "inference" or capability < AMPERE else "bf16", why
     if work == "narrow":
         return "float32", "its layers are too narrow for a processor to gain from bf16"
     return _on_a_processor()
 
 
-def _on_a_gpu(capability: tuple[int, int], work: Work) -> tuple[str, str]:
-    newer, half = capability >= AMPERE, capability >= VOLTA
-    by_work = {
-        "inference": "fp16" if half else "float32",
-        "training": "bf16" if newer else "fp16" if half else "float32",
-        "narrow": "bf16" if newer else "fp16" if half else "float32",
-        "unscaled": "tf32" if newer else "float32",
-    }
-    version = ".".join(map(str, capability))
-    return by_work[work], f"a GPU of compute capability {version}"
-
-
 def _on_a_processor() -> tuple[str, str]:
     """bf16 where the processor multiplies in it faster, and oneDNN may use that; else float32."""
     known = torch.cpu.get_capabilities()
-    limit = next((os.environ[name].upper() for name in LIMITS if os.environ.get(name)), "ALL")
+    limit = os.environ.get(LIMIT, "ALL").upper()
     everything = limit in ("ALL", "DEFAULT")
     if known.get("amx_bf16") and (everything or "AMX" in limit):
         return "bf16", "the processor has AMX"

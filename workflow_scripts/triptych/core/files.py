@@ -6,10 +6,10 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # downloads need this module and no pandas
     import pandas as pd
@@ -20,12 +20,8 @@ PARTIAL = ".partial-"
 
 @contextmanager
 def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a temporary path beside `path` that replaces it when the block ends well.
-
-    The temporary file keeps the suffix of `path`, so that writers which look at it
-    (pandas, matplotlib, h5py) choose the same format. A block that raises leaves the
-    earlier `path`, if there was one, untouched.
-    """
+    """Yield a temporary path beside `path`, of its suffix, that replaces it when the block ends
+    well. A block that raises leaves the earlier `path`, if there was one, untouched."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(
@@ -37,7 +33,8 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         yield temporary
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        os.umask(mask := os.umask(0))
+        temporary.chmod(0o666 & ~mask)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
@@ -50,16 +47,12 @@ def partial_prefix(target: Path) -> str:
 
 def remove_partial(target: Path) -> None:
     """Delete what killed writers of `target` left beside it."""
-    _delete(target.parent.glob(f"{partial_prefix(target)}*"))
+    clear_partial(target.parent, f"{partial_prefix(target)}*")
 
 
-def clear_partial(folder: Path) -> None:
-    """Delete what killed writers left anywhere in `folder`."""
-    _delete(folder.rglob(f"{PARTIAL}*"))
-
-
-def _delete(paths: Iterable[Path]) -> None:
-    for path in list(paths):
+def clear_partial(folder: Path, pattern: str = f"**/{PARTIAL}*") -> None:
+    """Delete what killed writers left in `folder`."""
+    for path in list(folder.glob(pattern)):
         if path.is_dir():
             shutil.rmtree(path)
         else:
@@ -83,18 +76,13 @@ def link_or_copy(source: str | os.PathLike[str], path: str | os.PathLike[str]) -
 
 def write_csv(table: "pd.DataFrame", path: str | os.PathLike[str]) -> None:
     """Write a table without its index, whole or not at all, with all digits of its floats."""
+    # Readers take a bare carriage return for a line's end, which Python 3.12 doesn't quote.
     text = table.select_dtypes(include=["object", "string"])
-    # Readers take a bare carriage return for the end of a line, and Python before 3.13 doesn't
-    # quote it.
     returns = any("\r" in value for _, each in text.items() for value in each if type(value) is str)
+    form: Any = {"quoting": csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL}
+    form["errors"] = "backslashreplace"  # names of files may hold bytes that are no text
     with atomic_path(path) as temporary:
-        table.to_csv(
-            temporary,
-            index=False,
-            lineterminator="\n",
-            quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL,
-            errors="backslashreplace",  # names of files may hold bytes that are no text
-        )
+        table.to_csv(temporary, index=False, lineterminator="\n", **form)
 
 
 def read_frames(paths: str | Path | Sequence[str | Path]) -> "pd.DataFrame":
@@ -124,9 +112,3 @@ def not_a_file(path: str | os.PathLike[str]) -> str | None:
         return None
     kind = "pipe" if stat.S_ISFIFO(mode) else "socket" if stat.S_ISSOCK(mode) else "device"
     return f"a {kind}, where a file is expected: write what it gives to a file, and give that"
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -30,67 +30,59 @@ from triptych.core.stopping import Stopped
 logger = logging.getLogger(__name__)
 
 
-class _Log:
-    """A log file whose lines are lost when its disk is full, so that the job goes on."""
-
-    def __init__(self, path: Path, mode: str) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._stream = path.open(mode, buffering=1, encoding="utf-8")
-
-    def write(self, text: str) -> int:
-        with suppress(OSError, ValueError):  # ValueError: a thread's last words, after its end
-            self._stream.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        with suppress(OSError):
-            self._stream.flush()
-
-    def close(self) -> None:
-        with suppress(OSError):
-            self._stream.close()
-
-
 class _Tee:
-    """Writes to several streams; is a terminal when the first one is."""
+    """Writes to a stream, and to logs whose lines are lost when their disk is full."""
 
-    def __init__(self, first: IO[str], others: list[_Log]) -> None:
-        self._first = first
-        self._others = others  # to which more may be added
+    def __init__(self, first: IO[str], logs: list[IO[str]]) -> None:
+        self._first, self._logs = first, logs  # to which more may be added
 
     def write(self, text: str) -> int:
         self._first.write(text)
-        for log in self._others:
-            log.write(text)
+        for log in self._logs:
+            _add(log, text)
         return len(text)
 
     def flush(self) -> None:
         self._first.flush()
-        for log in self._others:
-            log.flush()
 
     def isatty(self) -> bool:
         return self._first.isatty()
+
+
+def _add(log: IO[str], text: str) -> None:
+    with suppress(OSError, ValueError):  # ValueError: a thread's last words, after its end
+        log.write(text)
+
+
+@contextmanager
+def _log(path: Path, mode: str) -> Iterator[IO[str]]:
+    """A log file that each line reaches at once."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stream = path.open(mode, buffering=1, encoding="utf-8")
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):
+            stream.close()
 
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
     """Run a script's body with its log open, and record its provenance when it ends well.
 
-    What the body prints or logs goes to the terminal and to the rule's log. A job with a
-    checkpoint (params.checkpoint) also appends it to attempts.log there, since Snakemake deletes
-    the log at each new attempt. An exception leaves its traceback in the log and its message on
-    the terminal, and exits with 1, or with the code of `Stopped`.
+    What the body prints or logs goes to the terminal and to the rule's log, which Snakemake deletes
+    at each new attempt; with params.checkpoint also to attempts.log there. An exception leaves its
+    traceback in the log and its message on the terminal, and exits with 1, or `Stopped`'s code.
 
     The body runs when the code is what Snakemake planned with, and no other process is at this job
-    any more. What an attempt that was killed left half written is removed first: Snakemake deletes
-    whole outputs only.
+    any more. What a killed attempt left half written is removed first.
     """
     log = Path(snakemake.log[0])
+    record = _beside(log, "provenance").with_suffix(".json")
+    lock = _beside(log, "leases").with_suffix("")
     params = dict(snakemake.params.items())
     with ExitStack() as stack:
-        logs = [_Log(log, "w")]
-        stack.callback(logs[0].close)
+        logs = [stack.enter_context(_log(log, "w"))]
         terminal = sys.stderr
         stack.enter_context(redirect_stdout(_Tee(sys.stdout, logs)))
         stack.enter_context(redirect_stderr(_Tee(terminal, logs)))
@@ -98,18 +90,17 @@ def job(snakemake: Any) -> Iterator[None]:
         stack.callback(logging.getLogger().handlers.clear)  # it writes to what is closed next
         if "torch" in sys.modules:  # as many cores as the scheduler gave this job
             sys.modules["torch"].set_num_threads(snakemake.threads)
+        attempts = _Attempts(lock / "attempts", parameters_digest(params))
         try:
             check_against_plan()
-            lock = _beside(log, "leases").with_suffix("")
-            attempts = _Attempts(lock / "attempts", parameters_digest(params))
             stack.enter_context(owning(lock, attempts.note))
             attempts.begin()
-            for target in (*map(Path, snakemake.output), _provenance_path(log)):
+            for target in (*map(Path, snakemake.output), record):
                 remove_partial(target)
             if "checkpoint" in params:
-                clear_partial(Path(params["checkpoint"]))
-                logs.append(_Log(Path(params["checkpoint"]) / "attempts.log", "a"))
-                stack.callback(logs[1].close)
+                checkpoint = Path(params["checkpoint"])
+                clear_partial(checkpoint)
+                logs.append(stack.enter_context(_log(checkpoint / "attempts.log", "a")))
             yield
             attempts.note()
         except Stopped as stopped:
@@ -117,16 +108,16 @@ def job(snakemake: Any) -> Iterator[None]:
             logger.warning("%s: %s", snakemake.rule, stopped)
             raise
         except (Exception, KeyboardInterrupt) as error:
-            for stream in logs:
-                stream.write(traceback.format_exc())
+            for each in logs:
+                _add(each, traceback.format_exc())
             print(
                 f"{snakemake.rule} failed: {type(error).__name__}: {error}{_advice(error)}\n"
                 f"(traceback in {log})",
                 file=terminal,
             )
             raise SystemExit(1) from None
-        _write_provenance(snakemake, log, params, attempts.seconds)
-        attempts.forget()
+        _write_provenance(snakemake, record, params, attempts.seconds)
+        (lock / "attempts").unlink(missing_ok=True)
 
 
 class _Attempts:
@@ -136,9 +127,8 @@ class _Attempts:
     """
 
     def __init__(self, path: Path, job: str) -> None:
-        self._path, self._job = path, job
+        self._path, self._job, self._began = path, job, time.monotonic()
         self._earlier: list[float] = []
-        self._began = time.monotonic()
 
     def begin(self) -> None:
         """Read what earlier attempts took, and begin to count this one's seconds."""
@@ -157,19 +147,12 @@ class _Attempts:
         with suppress(OSError), atomic_path(self._path) as temporary:
             temporary.write_text(json.dumps({"job": self._job, "seconds": self.seconds}))
 
-    def forget(self) -> None:
-        """Delete what was noted: the job has ended well."""
-        self._path.unlink(missing_ok=True)
-
 
 def log_to_stderr() -> None:
     """Have what is logged written to standard error, a line each, with the time."""
+    form, clock = "%(asctime)s %(message)s", "%H:%M:%S"
     logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.INFO,
-        format="%(asctime)s %(message)s",
-        datefmt="%H:%M:%S",
-        force=True,
+        stream=sys.stderr, level=logging.INFO, format=form, datefmt=clock, force=True
     )
     logging.captureWarnings(True)
 
@@ -188,27 +171,20 @@ def _beside(log: Path, folder: str) -> Path:
     return Path(results, folder, name)
 
 
-def _provenance_path(log: Path) -> Path:
-    return _beside(log, "provenance").with_suffix(".json")
-
-
 def _write_provenance(
-    snakemake: Any, log: Path, params: dict[str, Any], attempts: list[float]
+    snakemake: Any, path: Path, params: Mapping[str, Any], attempts: list[float]
 ) -> None:
+    """Write how a job's result was made: rule, files, parameters, code, versions, device, time."""
     record = {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
         "inputs": [str(file) for file in snakemake.input],
         "outputs": [str(output) for output in snakemake.output],
         "params": params,
-        "config_digest": parameters_digest(
-            {key: value for key, value in params.items() if key != "code"}
-        ),
         "code_digest": params.get("code"),
         "packages": package_versions(),
         "cpu": cpu_name(),
         "device": cpu_name(),
-        "seed": params.get("seed"),
         "threads": snakemake.threads,
         "seconds": round(sum(attempts), 3),
         "attempts": attempts,
@@ -221,5 +197,5 @@ def _write_provenance(
     if torch is not None and torch.cuda.is_initialized():
         record["device"] = torch.cuda.get_device_name()
         record["peak_gpu_memory_bytes"] = torch.cuda.max_memory_allocated()
-    with atomic_path(_provenance_path(log)) as temporary:
+    with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(record, indent=1, sort_keys=True, default=str) + "\n")

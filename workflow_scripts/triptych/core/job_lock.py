@@ -1,9 +1,8 @@
 """One living owner of a job's checkpoint and outputs, on local and on network file systems.
 
-A lock is a folder of numbered files, of which the highest is the owner's. A process that wants to
-own it creates the file of the next number, which a file system grants to one process only. An owner
-on the same machine has ended when its process has, one on another machine when it has been silent:
-it rewrites its file every few seconds.
+A lock is a folder of numbered files, of which the highest is the owner's: to own it, a process
+creates the next one, which a file system grants to one only. An owner on the same machine has ended
+when its process has, one on another machine when it no longer rewrites its file.
 """
 
 import contextlib
@@ -41,13 +40,11 @@ SNAKEMAKE = "TRIPTYCH_SNAKEMAKE"
 
 @dataclass(frozen=True)
 class Owner:
-    """What an owner's file says."""
+    """What an owner's file says. process: as `this_process` gives it."""
 
     token: str
-    process: str  # as `this_process` gives it
+    process: str
     host: str
-    pid: int
-    since: str
     beat: int = 0
     ended: bool = False
 
@@ -56,18 +53,11 @@ class Owner:
 def owning(folder: Path, on_beat: Callable[[], object] = lambda: None) -> Iterator[None]:
     """Own what `folder` stands for while the block runs, once its owner before has ended.
 
-    `on_beat` is called every BEAT seconds, in another thread. Meanwhile it is watched that nobody
-    else took it, in a pause longer than SILENCE: then the process ends at once. When the Snakemake
-    that started this process is gone, it is asked to end by SIGTERM, and killed if it hasn't within
-    SAVING.
+    `on_beat` is called every BEAT seconds, in another thread. The process ends at once if somebody
+    else took the lock in a pause longer than SILENCE. When the Snakemake that started it is gone,
+    it is asked to end by SIGTERM, and killed if it hasn't within SAVING.
     """
-    owner = Owner(
-        token=uuid.uuid4().hex,
-        process=this_process(),
-        host=socket.gethostname(),
-        pid=os.getpid(),
-        since=time.strftime("%Y-%m-%d %H:%M:%S"),
-    )
+    owner = Owner(uuid.uuid4().hex, this_process(), socket.gethostname())
     mine = _acquire(folder, owner)
     done = threading.Event()
     watch = threading.Thread(target=_watch, args=(mine, owner, done, on_beat), daemon=True)
@@ -90,12 +80,12 @@ def _acquire(folder: Path, owner: Owner) -> Path:
     """The file by which this process owns the folder now."""
     folder.mkdir(parents=True, exist_ok=True)
     seen: Owner | None = None  # and since when, by this process's own clock
-    since = told = 0.0
+    since = told = -1e9
     while True:
         number, holder = _latest(folder)
         if holder != seen:
             seen, since = holder, time.monotonic()
-        if holder is None or holder.ended or not _lives(holder, time.monotonic() - since):
+        if holder is None or not _lives(holder, time.monotonic() - since):
             mine = folder / f"{number + 1:06}.json"
             if _created(mine, owner):
                 older = [path for path in _numbered(folder) if path != mine]
@@ -105,18 +95,16 @@ def _acquire(folder: Path, owner: Owner) -> Path:
                     return mine
                 mine.unlink()  # the number had been another's, who has ended since
             continue
-        if time.monotonic() - told > 60 or not told:
+        if time.monotonic() - told > 60:
             told = time.monotonic()
-            logger.warning(
-                "waiting for process %d on %s, which has been at this job since %s",
-                *(holder.pid, holder.host, holder.since),
-            )
+            pid = holder.process.split()[-2]
+            logger.warning("waiting for process %s on %s, which is at it", pid, holder.host)
         time.sleep(min(1.0, BEAT))
 
 
 def _lives(holder: Owner, silent: float) -> bool:
     """Whether an owner whose file has been the same for `silent` seconds goes on."""
-    if holder.process == this_process():  # an earlier job of it, that couldn't say that it ended
+    if holder.ended or holder.process == this_process():  # an earlier job that couldn't say so
         return False
     known = _alive(holder.process)
     return silent < SILENCE if known is None else known
@@ -125,9 +113,7 @@ def _lives(holder: Owner, silent: float) -> bool:
 def _alive(process: str) -> bool | None:
     """Whether a process lives, by its name; None for one on a machine that can't be looked at."""
     machine, pid, started = process.rsplit(" ", 2)
-    if machine != _machine():
-        return None
-    return _started(int(pid)) == started
+    return _started(int(pid)) == started if machine == _machine() else None
 
 
 def _machine() -> str:
@@ -143,12 +129,11 @@ def _started(pid: int) -> str:
     with contextlib.suppress(OSError):
         state, *_, started = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[:20]
         return "gone" if state in "ZX" else started
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return "gone"
-    except PermissionError:
-        pass
+    with contextlib.suppress(PermissionError):
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return "gone"
     return ""
 
 

@@ -24,11 +24,9 @@ NEVER = 2**31 - 1
 def keep_freed_memory() -> bool:
     """Let glibc reuse large blocks rather than return each to the kernel; True where it worked.
 
-    By default every tensor of some megabytes is mapped anew, and the kernel clears its pages one
-    by one: a fifth to a quarter of the time of a convolutional network's training on a CPU. The
-    process's peak memory changes little, but it keeps that peak until it ends. Elsewhere than on
-    Linux with glibc nothing happens. Under `ulimit -v`, where blocks that are kept count even if
-    nothing asks for their size any more, large ones are always returned instead.
+    By default every tensor of some megabytes is mapped anew, page by page: a fifth to a quarter of
+    the time of a convolutional network's training on a CPU. The process keeps its peak until it
+    ends; under `ulimit -v`, where what is kept counts, large blocks are returned instead.
     """
     mallopt = _of_glibc("mallopt")
     if mallopt and resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
@@ -55,11 +53,8 @@ def _of_glibc(name: str) -> Any:
 
 
 def peak_memory() -> int:
-    """Bytes that this process held at most.
-
-    On Linux from /proc: getrusage's figure begins at what the parent held when it started this
-    process, which may be far more.
-    """
+    """Bytes that this process held at most. On Linux from /proc: getrusage's figure begins at what
+    the parent held when it started this process."""
     status = Path("/proc/self/status")
     if status.exists():
         found = re.search(r"^VmHWM:\s+(\d+) kB", status.read_text(), re.MULTILINE)

@@ -23,14 +23,8 @@ class Progress:
         self._done = self._start = done
         self._began = self._logged = time.monotonic()
         terminal = sys.__stderr__
-        self._bar = tqdm(
-            total=total,
-            initial=done,
-            desc=what,
-            unit=unit,
-            file=terminal,
-            disable=terminal is None or not terminal.isatty(),
-        )
+        hidden = terminal is None or not terminal.isatty()
+        self._bar = tqdm(None, what, total, file=terminal, disable=hidden, unit=unit, initial=done)
 
     def __enter__(self) -> "Progress":
         return self

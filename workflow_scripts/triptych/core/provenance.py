@@ -1,13 +1,12 @@
 """What a result was made from: digests of code, parameters and data, versions.
 
-Snakemake reruns a job when its script's modification time changes (a clone or a branch switch does
-that) and does not notice an edited module that the script imports. So every rule carries
-`code` of its script in its params, and profiles/default drops Snakemake's own code trigger.
+Snakemake reruns a job when its script's modification time changes and does not notice an edited
+module that the script imports. So every rule has a digest of its script and imports among its
+params, and profiles/default drops Snakemake's own code trigger.
 
-A job's code digest is taken when Snakemake reads the rules; the job imports its modules later, some
-of them when it needs them. So every module's text is noted as it is imported. A job that differs
-from the plan by one module, changed for a moment though it was, fails: its record would name other
-code than ran.
+A job's code digest is taken when Snakemake reads the rules; the job imports its modules later. So
+every module's text is noted as it is imported, and a job that differs from the plan by one module
+fails: its record would name other code than ran.
 """
 
 import ast
@@ -19,11 +18,10 @@ import platform
 import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from triptych.core.files import atomic_path, sha256_of
 
@@ -31,8 +29,7 @@ PLAN = "TRIPTYCH_PLAN"
 """Environment variable by which Snakemake names the file of its plan to all its jobs."""
 
 CHECKED = "TRIPTYCH_CHECKED"
-"""Environment variable that names the plan to processes that a job starts: each of their imports is
-compared at once."""
+"""Environment variable that names the plan to processes that a job starts: they compare at once."""
 
 LIBRARY = Path(__file__).resolve().parents[2]
 
@@ -59,69 +56,49 @@ def python_path() -> str:
     return os.pathsep.join(dict.fromkeys([str(LIBRARY), *filter(None, named)]))
 
 
-@dataclass(frozen=True)
-class Code:
-    """Scripts and modules as they are on disk.
-
-    digests: of each script and of every module that it imports, directly or not, by its name.
-    files: digests of text and syntax tree of each of them, by path below the folder.
-    """
+class Code(NamedTuple):
+    """Scripts and modules as they are on disk. digests: of each script with all modules that it
+    imports, by its name; files: digests of text and syntax tree, by path below the folder."""
 
     digests: dict[str, str]
     files: dict[str, tuple[str, str]]
 
 
 def read_code(root: Path = LIBRARY) -> Code:
-    """The scripts in `root` and the modules below it that they import.
+    """The scripts in `root` and the modules below it that they import, each read once.
 
     Syntax trees are hashed, so comments and formatting don't count, and nor do file times.
     """
-    modules = _Modules(root)
-    scripts = [file for file in sorted(root.glob("*/*.py")) if file.parent.name != "triptych"]
-    return Code({str(s.relative_to(root)): modules.digest(s) for s in scripts}, modules.files)
-
-
-class _Modules:
-    """The modules below a folder, each read once.
-
-    files: digests of text and syntax tree, by path below the folder
-    """
-
-    def __init__(self, root: Path) -> None:
-        self.files: dict[str, tuple[str, str]] = {}
-        self._root = root
-        self._imported: dict[Path, list[Path]] = {}
-
-    def digest(self, script: Path) -> str:
-        """The digest of a file and of all that it imports from below the folder."""
+    code = Code({}, {})
+    imported: dict[Path, list[Path]] = {}
+    for script in sorted(root.glob("*/*.py")):
         reached: set[Path] = set()
-        waiting = [script]
+        waiting = [script] if script.parent.name != "triptych" else []
         while waiting:
             module = waiting.pop()
-            if module not in reached:
-                reached.add(module)
-                if module not in self._imported:
-                    self._read(module)
-                waiting += self._imported[module]
-        names = [str(module.relative_to(self._root)) for module in sorted(reached)]
-        lines = [f"{name} {self.files[name][1]}" for name in names]
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+            if module in reached:
+                continue
+            reached.add(module)
+            if module not in imported:
+                text = module.read_bytes()
+                tree = ast.parse(text, filename=str(module))
+                digests = hashlib.sha256(text).hexdigest(), tree_digest(tree)
+                code.files[str(module.relative_to(root))] = digests
+                imported[module] = [f for name in _imports(tree) for f in _files_of(name, root)]
+            waiting += imported[module]
+        if reached:
+            names = [str(module.relative_to(root)) for module in sorted(reached)]
+            lines = "\n".join(f"{name} {code.files[name][1]}" for name in names)
+            digest = hashlib.sha256(lines.encode()).hexdigest()[:16]
+            code.digests[str(script.relative_to(root))] = digest
+    return code
 
-    def _read(self, module: Path) -> None:
-        """Note a module's digests and the files that it imports."""
-        text = module.read_bytes()
-        tree = ast.parse(text, filename=str(module))
-        name = str(module.relative_to(self._root))
-        self.files[name] = hashlib.sha256(text).hexdigest(), tree_digest(tree)
-        files = [file for name in _imports(tree) for file in self._files_of(name)]
-        self._imported[module] = list(dict.fromkeys(files))
 
-    def _files_of(self, name: str) -> Iterator[Path]:
-        """The files that importing `name` runs, as far as they lie below the folder."""
-        base = self._root
-        for part in name.split("."):
-            base = base / part
-            yield from filter(Path.is_file, (base / "__init__.py", base.with_suffix(".py")))
+def _files_of(name: str, folder: Path) -> Iterator[Path]:
+    """The files that importing `name` runs, as far as they lie below the folder."""
+    for part in name.split("."):
+        folder = folder / part
+        yield from filter(Path.is_file, (folder / "__init__.py", folder.with_suffix(".py")))
 
 
 def _imports(tree: ast.Module) -> Iterator[str]:
@@ -137,10 +114,8 @@ def _imports(tree: ast.Module) -> Iterator[str]:
 def write_plan(
     folder: str | os.PathLike[str], code: Code, read: Iterable[str | os.PathLike[str]]
 ) -> str:
-    """Write what Snakemake has read for its run, code and other files; the path of what is written.
-
-    Jobs compare themselves with it (`check_against_plan`); it is named by its content.
-    """
+    """Write what Snakemake has read for its run, code and other files, to a file named by its
+    content; its path."""
     then = {str(file): sha256_of(file) for file in read}
     plan = {"code": code.files, "digests": code.digests, "read": then}
     text = json.dumps(plan, sort_keys=True)
@@ -155,9 +130,8 @@ def digests_of_run(read: Iterable[Path], main: bool, folder: str) -> dict[str, s
     """Code digests of all scripts as Snakemake planned with them, by their rules' names.
 
     main: whether this is the Snakemake that plans. It writes down in `folder` what it has read,
-    code and the files of `read`, and names that file to all its jobs (PLAN). One that runs a
-    cluster's job reads them again, hours later: it takes the digests from there, and raises
-    CodeChanged where one of the files has changed since.
+    code and the files of `read`, for all its jobs (PLAN). One that runs a cluster's job, hours
+    later, takes the digests from there, and raises CodeChanged where a file has changed since.
     """
     there = [path.resolve() for path in read if path.exists()]
     if not main and PLAN in os.environ:
@@ -171,10 +145,7 @@ def digests_of_run(read: Iterable[Path], main: bool, folder: str) -> dict[str, s
         digests = code.digests
         if main:
             os.environ[PLAN] = write_plan(Path(folder, "plans"), code, there)
-    return {
-        script.removesuffix(".py").replace("/", "_", 1): digest
-        for script, digest in digests.items()
-    }
+    return {s.removesuffix(".py").replace("/", "_", 1): digest for s, digest in digests.items()}
 
 
 def tree_digest(tree: ast.Module) -> str:
@@ -196,24 +167,23 @@ def watch_imports() -> None:
     """Note each module of this library that is imported from now on, and those that already are."""
     sys.meta_path.insert(0, _Finder())
     if os.environ.get(CHECKED):
-        _plan.update(_files(os.environ[CHECKED]))
+        _plan_with(os.environ[CHECKED])
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] == "triptych" and module.__file__:
-            _note(module.__file__, Path(module.__file__).read_bytes())
+            _compare(module.__file__, Path(module.__file__).read_bytes())
 
 
 def check_against_plan() -> None:
     """Compare all that this job imported, its script and each later import with Snakemake's plan.
 
     Raises CodeChanged for the first that differs by more than comments; so does a later import.
-    Does nothing where no plan is named, in a script that is run without Snakemake.
     """
     plan = os.environ.get(PLAN)
-    if not plan:
+    if not plan:  # a script that is run without Snakemake
         return
-    _plan.update(_files(plan))
+    _plan_with(plan)
     os.environ[CHECKED] = plan
-    for file, text in _texts.items():
+    for file, text in [*_texts.items()]:
         _compare(file, text)
     main = sys.modules["__main__"]
     copy = Path(getattr(main, "__real_file__", main.__file__) or "")
@@ -222,17 +192,14 @@ def check_against_plan() -> None:
         _compare(str(main.__file__), own)
 
 
-def _files(plan: str) -> dict[str, list[str]]:
-    """{file below the library's folder: [digest of its text, digest of its tree]}"""
-    return json.loads(Path(plan).read_text(encoding="utf-8"))["code"]
-
-
-def _note(file: str, text: bytes) -> None:
-    _texts[file] = text
-    _compare(file, text)
+def _plan_with(path: str) -> None:
+    """Compare with the plan of this file from now on."""
+    _plan.update(json.loads(Path(path).read_text(encoding="utf-8"))["code"])
 
 
 def _compare(file: str, text: bytes) -> None:
+    """Note a module's text, and compare it with the plan, as far as one is known."""
+    _texts[file] = text
     name = os.path.relpath(file, LIBRARY)
     planned, tree = _plan.get(name, (None, None))
     if planned in (None, hashlib.sha256(text).hexdigest()):
@@ -256,15 +223,12 @@ class _Finder:
 
 
 class _Loader(SourceFileLoader):
-    """Notes a module's text, and takes bytecode that was compiled from that text only.
-
-    Python's own mark of bytecode is the source's time in whole seconds and its size: a second edit
-    within a second would be missed.
-    """
+    """Notes a module's text, and takes bytecode that was compiled from that text only (Python marks
+    bytecode by the source's time in whole seconds: a second edit within one would be missed)."""
 
     def path_stats(self, path: str) -> Mapping[str, Any]:
         text = self.get_data(path)
-        _note(path, text)
+        _compare(path, text)
         return {"mtime": zlib.crc32(text), "size": len(text)}
 
 
@@ -285,12 +249,7 @@ def package_versions() -> dict[str, str]:
     import importlib.metadata
 
     distributions = importlib.metadata.packages_distributions()
-    names = {
-        name
-        for module in sys.modules
-        if "." not in module
-        for name in distributions.get(module, ())
-    }
+    names = {name for module in sys.modules for name in distributions.get(module, ())}
     versions = {name: importlib.metadata.version(name) for name in sorted(names)}
     return {"python": ".".join(map(str, sys.version_info[:3])), **versions}
 

@@ -53,12 +53,10 @@ class StopRequest:
 
     def __init__(self, limit_minutes: float | None = None) -> None:
         self._signal: str | None = None
-        self._deadline = (
-            None
-            if limit_minutes is None
-            else time.monotonic()
-            + max(0.5 * 60 * limit_minutes, 60 * limit_minutes - MARGIN_SECONDS)
-        )
+        self._deadline: float | None = None
+        if limit_minutes is not None:
+            seconds = 60 * limit_minutes
+            self._deadline = time.monotonic() + max(0.5 * seconds, seconds - MARGIN_SECONDS)
         for number in SIGNALS:
             signal.signal(number, self._catch)
 
@@ -85,11 +83,10 @@ def listening() -> Iterator[StopRequest]:
 
 
 def scheduler_limit(runtime_minutes: float | None) -> float | None:
-    """Minutes that this job may take from now, or None: local runs have no time limit.
+    """Minutes that this job may take from now, or None for no limit.
 
-    That is `runtime` of its rule where a scheduler enforces it (SCHEDULERS), and in any case no
-    longer than to TRIPTYCH_DEADLINE, seconds since 1970, where the environment has it. Raises
-    ValueError for a deadline that is no number.
+    That is `runtime` of its rule under a scheduler, and in any case no longer than to
+    TRIPTYCH_DEADLINE, seconds since 1970. Raises ValueError for a deadline that is no number.
     """
     enforced = not SCHEDULERS.isdisjoint(os.environ)
     limits = [runtime_minutes] if enforced and runtime_minutes is not None else []

@@ -1,8 +1,7 @@
 """The loop of every training: step, look for trouble, save, evaluate, stop when asked.
 
-A training says what a step is and what its state is; the loop says what comes when. Nothing is
-saved that was not looked at, so that a bad state never replaces a good one. A look at losses or
-weights makes a GPU wait, so trainings look now and then, and always before a state is saved.
+A look at losses or weights makes a GPU wait, so trainings look now and then, and always before a
+state is saved: a bad state never replaces a good one.
 """
 
 import logging
@@ -10,8 +9,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -38,10 +36,8 @@ class Training(Protocol):
         """What has diverged since the last look, for the error; "" if nothing."""
 
     def evaluate(self) -> bool:
-        """Evaluate or record the state as it stands; whether to save what came of it at once.
-
-        Raises Interrupted where it gives up because the job is asked to stop.
-        """
+        """Evaluate or record the state; whether to save what came of it at once. Raises Interrupted
+        where it gives up because the job is asked to stop."""
 
     def state(self) -> dict[str, Any]:
         """What `Checkpoint.save` can write and `restore` goes on from to the bit."""
@@ -50,28 +46,13 @@ class Training(Protocol):
         """Go on from a state."""
 
 
-class Store(Protocol):
-    """Where states are kept: a `Checkpoint`, or what stands before one."""
-
-    path: Path
-
-    def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None:
-        """The latest state, its tensors on `device`; None where there is none."""
-
-    def save(self, state: dict[str, Any]) -> None:
-        """Put a state in place of the one before."""
-
-
 @dataclass(frozen=True)
 class Rhythm:
-    """How long a training is, how often the loop does what, and what it says.
+    """How long a training is, in steps, how often the loop does what, and what it says.
 
-    steps:   of the whole training
-    unit:    what a step is called, "batch", and several of them, "batches"
-    look:    steps between two looks for trouble, which make a GPU wait
-    save:    steps between two saves, besides those that evaluations ask for
-    seconds: the same on the clock
-    advice:  what to change in the config where the training diverges, a sentence
+    unit: what a step is called, "batch", and several, "batches"; look: steps between two looks for
+    trouble; save, seconds: steps and time between two saves, besides those that evaluations ask
+    for; advice: what to change in the config where the training diverges, a sentence.
     """
 
     steps: int
@@ -85,15 +66,12 @@ class Rhythm:
 class TrainingLoop:
     """Runs a training from its checkpoint, where there is one, to its end.
 
-    asked: why to stop, or None to go on; called before every step
+    checkpoint: a `Checkpoint`, or what loads, saves and has a path as one does; asked: is called
+    before every step, and says why to stop, or None.
     """
 
     def __init__(
-        self,
-        training: Training,
-        rhythm: Rhythm,
-        checkpoint: Store,
-        asked: Callable[[], str | None],
+        self, training: Training, rhythm: Rhythm, checkpoint: Any, asked: Callable[[], str | None]
     ) -> None:
         self._training, self._rhythm, self._checkpoint = training, rhythm, checkpoint
         self._asked = asked
@@ -108,8 +86,7 @@ class TrainingLoop:
             return False
         self._training.restore(stored)
         self._on_disk = self._training.done
-        unit, steps = self._rhythm.unit[0], self._rhythm.steps
-        logger.info("resuming at %s %d of %d", unit, self._on_disk, steps)
+        logger.info("resuming at %s of %d", self._place(self._on_disk), self._rhythm.steps)
         return True
 
     def run(self, name: str, step: Callable[[], object]) -> None:
@@ -123,7 +100,8 @@ class TrainingLoop:
                 if training.evaluation_due:
                     self._evaluate()
                 if reason := self._asked():
-                    self._stop(reason)
+                    self._save()
+                    raise Stopped(reason)
                 if training.done >= rhythm.steps:
                     break
                 before = training.done
@@ -143,37 +121,35 @@ class TrainingLoop:
         try:
             worth_saving = self._training.evaluate()
         except Interrupted as interruption:
-            logger.info("the evaluation at %s is put off", self._place(self._training.done))
-            self._stop(str(interruption))
+            self._save()
+            raise Stopped(str(interruption)) from None
         self._changed = True
         if worth_saving:
             self._save()
 
     def _look(self) -> None:
         if wrong := self._training.trouble():
-            saved = None if self._on_disk is None else self._place(self._on_disk)
-            raise diverged(wrong, saved, self._checkpoint.path, self._rhythm.advice)
+            kept = "it had saved nothing yet"
+            if self._on_disk is not None:
+                last = f"the last good state, of {self._place(self._on_disk)}"
+                kept = f"{last}, is kept in {self._checkpoint.path}"
+            raise DivergedError(
+                f"{wrong}; {kept}. {self._rhythm.advice} With other settings the training starts "
+                "afresh; with these it goes on from what is kept, and diverges again."
+            )
 
     def _save(self) -> None:
         self._look()
         self._checkpoint.save(self._training.state())
         self._on_disk, self._clock, self._changed = self._training.done, time.monotonic(), False
 
-    def _stop(self, reason: str) -> NoReturn:
-        self._save()
-        raise Stopped(reason)
-
     def _place(self, step: int) -> str:
         return f"{self._rhythm.unit[0]} {step}"
 
 
 EXPLODED = 1e8
-"""A mean loss so many times its first mean has diverged, finite as it still is.
-
-High, since a false alarm costs more than a late one. A critic's squared error may grow by the
-square of its horizon (10,000 at a discount of 0.99), and by as much again where values are
-overestimated; a loss that really explodes passes any bound soon.
-"""
+"""A mean loss so many times its first mean has diverged, finite as it still is. A critic's squared
+error may grow by the square of its horizon, 10,000, and by as much again where it overestimates."""
 
 
 class DivergedError(InputError):
@@ -189,22 +165,3 @@ def all_finite(tensors: Iterable[Tensor]) -> bool:
 def exploded(mean: float, first: float) -> bool:
     """Whether a mean of losses is more than EXPLODED times the first one; both are positive."""
     return mean > EXPLODED * first > 0
-
-
-def diverged(what: str, saved: str | None, checkpoint: Path, advice: str) -> DivergedError:
-    """The error of a job: what happened, what is kept, what to do.
-
-    what:   "the loss is not finite at step 7 (learning rate 0.1)"
-    saved:  what the last good state is of, "step 5"; None where none was saved
-    checkpoint: the file that holds it
-    advice: "Lower x in the config."
-    """
-    kept = (
-        f"the last good state, of {saved}, is kept in {checkpoint}"
-        if saved
-        else "it had saved nothing yet"
-    )
-    return DivergedError(
-        f"{what}; {kept}. {advice} With other settings the training starts afresh; with these it "
-        "goes on from what is kept, and diverges again."
-    )

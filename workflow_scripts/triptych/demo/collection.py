@@ -1,10 +1,9 @@
 """Data sets made here: a noisy expert's episodes, written in the layout of D4RL's v2 files.
 
-Keys, types and their order in time are those of D4RL's scripts/generation/mujoco/collect_data.py:
-`infos/qpos` and `infos/qvel` are the state before the action, and an episode that reaches the time
-limit is a time-out even if it would have ended there. Two things differ, and the file says that it
-is not D4RL's: the noise has one deviation everywhere, and the last episode, which the wanted number
-of steps cuts, ends with a time-out (D4RL leaves it open).
+As in D4RL's scripts/generation/mujoco/collect_data.py, `infos/qpos` and `infos/qvel` are the state
+before the action, and an episode that reaches the time limit is a time-out even if it would have
+ended there. Two things differ: the noise has one deviation everywhere, and the last episode, which
+the wanted number of steps cuts, ends with a time-out (D4RL leaves it open).
 """
 
 import logging
@@ -15,7 +14,6 @@ from typing import Any
 
 import h5py
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from triptych.core.files import atomic_path
@@ -32,7 +30,7 @@ PathLike = str | os.PathLike[str]
 Rows = dict[str, np.ndarray]
 
 LAYERS = ("fc0", "fc1", "last_fc")
-"""D4RL's names of a policy's layers (metadata/policy of its files)."""
+"""D4RL's names of a policy's layers."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +53,13 @@ class Expert:
 
 
 def read_expert(path: PathLike, task: str) -> Expert:
-    """The policy in a safetensors file; a ValueError says why a file does not fit `task`."""
-    try:
-        arrays = load_file(Path(path))
-        weights = {layer: arrays[f"{layer}.weight"] for layer in LAYERS}
-        biases = {layer: arrays[f"{layer}.bias"] for layer in LAYERS}
-    except (SafetensorError, KeyError) as error:
-        raise ValueError(
-            f"{path} is not an expert's file ({error!r}); resources/experts has some"
-        ) from error
-    found = weights[LAYERS[0]].shape[1], weights[LAYERS[-1]].shape[0]
-    expected = SIZES[task_named(task).name]
-    if found != expected:
-        raise ValueError(
-            f"{path} maps {found[0]} observations to {found[1]} actions, but {task} has "
-            f"{expected[0]} and {expected[1]}; give the file that belongs to {task}"
-        )
-    return Expert(weights, biases)
+    """The policy in a safetensors file. Raises ValueError for one of another task."""
+    arrays = load_file(Path(path))
+    weights = {layer: arrays[f"{layer}.weight"] for layer in LAYERS}
+    sizes = weights[LAYERS[0]].shape[1], weights[LAYERS[-1]].shape[0]
+    if sizes != SIZES[task_named(task).name]:
+        raise ValueError(f"{path} has {sizes[0]} observations and {sizes[1]} actions: not {task}'s")
+    return Expert(weights, {layer: arrays[f"{layer}.bias"] for layer in LAYERS})
 
 
 def collect(
@@ -82,33 +70,8 @@ def collect(
     `sigma` is the action noise. The same arguments give the same bytes.
     """
     expert = read_expert(expert_path, task)
-    episodes = _record_episodes(task, expert, sigma, transitions, seed)
-    rows = {
-        key: np.concatenate([episode[key] for episode in episodes])[:transitions]
-        for key in episodes[0]
-    }
-    if not rows["terminals"][-1]:
-        rows["timeouts"][-1] = True  # the last episode is cut
-    about = {"source": SOURCE, "task": task, "seed": seed, "action_noise": sigma}
-    _write(path, rows, about, _metadata(expert, sigma))
-    ends = np.flatnonzero(rows["terminals"] | rows["timeouts"])
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    returns = np.add.reduceat(rows["rewards"].astype(np.float64), starts)
-    logger.info(
-        "%s: %d steps, %d episodes, mean normalised score %.1f",
-        path,
-        transitions,
-        len(ends),
-        task_named(task).score(returns).mean(),
-    )
-
-
-def _record_episodes(
-    task: str, expert: Expert, sigma: float, transitions: int, seed: int
-) -> list[Rows]:
-    """Whole episodes, in the order of their seeds, until they hold `transitions` steps."""
     environment = Locomotion(task, EPISODES_AT_ONCE)
-    episodes: list[Rows] = []
+    episodes: list[Rows] = []  # whole ones, in the order of their seeds
     missing = transitions
     while missing > 0:
         # No episode is longer than the horizon, so that many at least are needed.
@@ -116,23 +79,32 @@ def _record_episodes(
         batch = _roll_out(environment, expert, sigma, seed, len(episodes), needed)
         episodes += batch
         missing -= sum(len(episode["rewards"]) for episode in batch)
-    return episodes
+    rows = {
+        key: np.concatenate([episode[key] for episode in episodes])[:transitions]
+        for key in episodes[0]
+    }
+    if not rows["terminals"][-1]:
+        rows["timeouts"][-1] = True  # the last episode is cut
+    about = {"source": SOURCE, "task": task, "seed": seed, "action_noise": sigma}
+    _write(path, rows, about, expert)
+    returns = np.array([episode["rewards"].sum(dtype=np.float64) for episode in episodes])
+    scores = task_named(task).score(returns)
+    logger.info("%s: %d episodes, mean normalised score %.1f", path, len(scores), scores.mean())
 
 
 def _roll_out(
     environment: Locomotion, expert: Expert, sigma: float, seed: int, first: int, count: int
 ) -> list[Rows]:
     """Episodes number `first` to `first + count - 1`, in lock-step."""
-    numbers = range(first, first + environment.episodes)
     horizon, size = environment.horizon, environment.action_size
     # One generator an episode: what it holds does not depend on how many run beside it.
     noise = np.zeros((environment.episodes, horizon, size))
     for episode in range(count):
-        generator = np.random.default_rng([seed, numbers[episode]])
+        generator = np.random.default_rng([seed, first + episode])
         noise[episode] = generator.standard_normal((horizon, size))
     # Episode seeds of one collection lie together, those of the next a million further on.
-    start = FIRST_COLLECTION_SEED + 1_000_000 * seed
-    observations = environment.reset([start + number for number in numbers])
+    start = FIRST_COLLECTION_SEED + 1_000_000 * seed + first
+    observations = environment.reset(range(start, start + environment.episodes))
     active = np.arange(environment.episodes) < count
     lengths = np.zeros(environment.episodes, dtype=np.int64)
     steps: list[Rows] = []
@@ -143,18 +115,17 @@ def _roll_out(
         actions = np.clip(noisy, -1.0, 1.0).astype(np.float32)
         following, rewards, terminals = environment.step(actions, active)
         timeout = step == horizon - 1
+        row: Rows = {
+            "observations": observations,
+            "actions": actions,
+            "next_observations": following,
+        }
+        row |= {"rewards": rewards, "terminals": terminals & (not timeout)}
+        row |= {"timeouts": np.full(environment.episodes, timeout)}
+        row |= {"infos/action_log_probs": _log_density(noise[:, step], sigma)}
+        row |= {"infos/qpos": qpos, "infos/qvel": qvel}
         steps.append(
-            {
-                "observations": observations.astype(np.float32),
-                "actions": actions,
-                "next_observations": following.astype(np.float32),
-                "rewards": rewards.astype(np.float32),
-                "terminals": terminals & (not timeout),
-                "timeouts": np.full(environment.episodes, timeout),
-                "infos/action_log_probs": _log_density(noise[:, step], sigma).astype(np.float32),
-                "infos/qpos": qpos.astype(np.float32),
-                "infos/qvel": qvel.astype(np.float32),
-            }
+            {key: x if x.dtype == bool else x.astype(np.float32) for key, x in row.items()}
         )
         lengths += active
         active = active & ~terminals
@@ -176,10 +147,10 @@ def _log_density(noise: Array, sigma: float) -> Array:
     return np.asarray((-0.5 * np.square(noise) - normaliser).sum(axis=1))
 
 
-def _metadata(expert: Expert, sigma: float) -> dict[str, Any]:
-    """What D4RL's files say about their policy."""
+def _write(path: PathLike, rows: Rows, about: dict[str, Any], expert: Expert) -> None:
+    """Write the rows, and what D4RL's files say about their policy."""
     actions, inputs = expert.weights[LAYERS[-1]].shape
-    spread = np.log(sigma) if sigma > 0 else -np.inf
+    spread = np.log(about["action_noise"]) if about["action_noise"] > 0 else -np.inf
     metadata = {
         "algorithm": np.bytes_("PPO"),
         "source": np.bytes_(SOURCE),
@@ -191,10 +162,6 @@ def _metadata(expert: Expert, sigma: float) -> dict[str, Any]:
     for layer in LAYERS:
         metadata[f"policy/{layer}/weight"] = expert.weights[layer]
         metadata[f"policy/{layer}/bias"] = expert.biases[layer]
-    return metadata
-
-
-def _write(path: PathLike, rows: Rows, about: dict[str, Any], metadata: dict[str, Any]) -> None:
     with atomic_path(path) as temporary, h5py.File(temporary, "w") as stream:
         stream.attrs.update(about)
         # Without time stamps, so that the same data are the same bytes.

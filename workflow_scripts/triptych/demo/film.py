@@ -1,50 +1,40 @@
-"""A little film for trying video stylisation without one's own: moving picture and sound.
+"""A little film with sound, for trying video stylisation without one's own.
 
 The camera glides over a bundled photograph while a hot-air balloon drifts across it, so that some
-of every frame moves by itself and hides what lies behind. Everything is computed: the same
-parameters give the same frames.
+of every frame moves by itself and hides what lies behind.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
-from triptych.core.progress import Progress
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.video.sound import sound_from
 from triptych.style.video.writing import VideoWriter
-
-if TYPE_CHECKING:
-    from av import AudioFrame
 
 SAMPLES_A_SECOND = 44_100
 SAMPLES_A_FRAME = 1024  # AAC's
 OVERSAMPLED = 2
 """Frames are drawn at this multiple of their size and averaged down: smooth edges and motion."""
 
-START = (0.44, 0.44, 0.84)
-END = (0.56, 0.52, 0.62)
+START, END = np.array([0.44, 0.44, 0.84]), np.array([0.56, 0.52, 0.62])
 """The camera's view: its centre across and down, and its width, in shares of the largest view."""
 
-CHORDS = (
-    (220.00, 277.18, 329.63, 440.00),
-    (185.00, 277.18, 369.99, 440.00),
-    (246.94, 293.66, 369.99, 493.88),
-)
-"""Hertz: A major, F sharp minor, B minor."""
+A_MAJOR = (220.00, 277.18, 329.63, 440.00)
+F_SHARP_MINOR = (185.00, 277.18, 369.99, 440.00)
+B_MINOR = (246.94, 293.66, 369.99, 493.88)
+CHORDS = (A_MAJOR, F_SHARP_MINOR, B_MINOR)  # hertz
 
 STRIPES = np.array([[206, 58, 48], [243, 189, 72], [238, 232, 213], [47, 104, 140]], np.float32)
 BASKET = np.array([104, 68, 40], np.float32)
 
 
-@dataclass(frozen=True)
-class Film:
+class Film(NamedTuple):
     """`photograph` is a name of `embedded_photographs`; sizes in pixels."""
 
     photograph: str = "china"
@@ -59,16 +49,13 @@ def write_film(path: str | Path, film: Film) -> None:
     fps = Fraction(film.frames_per_second).limit_denominator(1001)
     seconds = film.frames / float(fps)
     sound = sound_from(_audio_frames(tones(seconds)), SAMPLES_A_SECOND, "stereo")
+    size = film.height, film.width
     with (
         atomic_path(path) as temporary,
-        VideoWriter(
-            temporary, "h264", (film.height, film.width), fps, 1 / fps, crf=14, sound=sound
-        ) as writer,
-        Progress("filmed", film.frames, "frames") as progress,
+        VideoWriter(temporary, "h264", size, fps, 1 / fps, crf=14, sound=sound) as writer,
     ):
         for number, frame in enumerate(film_frames(film)):
             writer.write(frame, number)
-            progress.advance()
         writer.finish(film.frames)
 
 
@@ -78,10 +65,8 @@ def film_frames(film: Film) -> Iterator[np.ndarray]:
 
     photographs = embedded_photographs()
     if film.photograph not in photographs:
-        raise InputError(
-            f"there is no bundled photograph {film.photograph!r}; "
-            f"choose one of {', '.join(sorted(photographs))}"
-        )
+        known = ", ".join(sorted(photographs))
+        raise InputError(f"no bundled photograph {film.photograph!r}; choose one of {known}")
     picture = np.asarray(photographs[film.photograph], np.float32)
     size = film.width * OVERSAMPLED, film.height * OVERSAMPLED
     for number in range(film.frames):
@@ -143,9 +128,7 @@ def tones(seconds: float) -> np.ndarray:
 def _view(shape: tuple[int, int], size: tuple[int, int], share: float) -> np.ndarray:
     """The affine map from pixels of the frame, [width, height] `size`, to the photograph's."""
     height, width = shape
-    across, down, wide = (
-        start + (end - start) * share for start, end in zip(START, END, strict=True)
-    )
+    across, down, wide = START + (END - START) * share
     scale = wide * min(width / size[0], height / size[1])
     # Half a pixel: OpenCV's coordinates are those of pixel centres.
     left = across * width - scale * size[0] / 2 + scale / 2 - 0.5
@@ -157,7 +140,7 @@ def _over(below: np.ndarray, above: np.ndarray, alpha: np.ndarray) -> np.ndarray
     return below + (above - below) * alpha[..., None]
 
 
-def _audio_frames(sound: np.ndarray) -> Iterator["AudioFrame"]:
+def _audio_frames(sound: np.ndarray) -> Iterator[Any]:
     import av
 
     for first in range(0, sound.shape[1], SAMPLES_A_FRAME):

@@ -7,6 +7,7 @@ picture has finer rocks, trees' edges and ripples, and the same mountains.
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 SHORE = 0.66
 """Of the height, from above, where the lake begins."""
@@ -27,7 +28,8 @@ def landscape(size: tuple[int, int], seed: int) -> np.ndarray:
     """Mountains, sky and lake, uint8 [H, W, 3] RGB of `size` (height, width)."""
     height = size[0]
     down = np.linspace(0, 1, height, dtype=np.float32)[:, None]
-    picture = _sky(size, seed, down)
+    picture = _mixed(ZENITH, HAZE, np.broadcast_to(down / RANGES[0][0], size))
+    picture = _mixed(picture, CLOUD, 2.5 * noise(size, (seed, 1), 3) * (1 - down))
     for number, (foot, rise, far) in enumerate(RANGES):
         _raise_range(picture, (seed, 2 + number), down, foot, rise, far)
     shore = round(SHORE * height)
@@ -52,28 +54,14 @@ def noise(size: tuple[int, int], seed: Sequence[int], cells: float) -> np.ndarra
     return total
 
 
-def _mixed(
-    one: np.ndarray | Sequence[float], other: Sequence[float], share: np.ndarray
-) -> np.ndarray:
+def _mixed(one: ArrayLike, other: ArrayLike, share: np.ndarray) -> np.ndarray:
     share = share[..., None].clip(0, 1)
-    mixed: np.ndarray = (1 - share) * np.asarray(one, np.float32) + share * np.asarray(
-        other, np.float32
-    )
-    return mixed
-
-
-def _sky(size: tuple[int, int], seed: int, down: np.ndarray) -> np.ndarray:
-    clear = _mixed(ZENITH, HAZE, np.broadcast_to(down / RANGES[0][0], size))
-    return _mixed(clear, CLOUD, 2.5 * noise(size, (seed, 1), 3) * (1 - down))
+    mixed: np.ndarray = (1 - share) * np.asarray(one, np.float32)
+    return mixed + share * np.asarray(other, np.float32)
 
 
 def _raise_range(
-    picture: np.ndarray,
-    seed: tuple[int, int],
-    down: np.ndarray,
-    foot: float,
-    rise: float,
-    far: float,
+    picture: np.ndarray, seed: Sequence[int], down: np.ndarray, foot: float, rise: float, far: float
 ) -> None:
     """Paint one range of mountains over what is behind it."""
     size = picture.shape[0], picture.shape[1]

@@ -6,24 +6,12 @@ texture of a spectrum that falls with frequency. A picture is a function of its 
 """
 
 import math
-from collections.abc import Callable
 
 import cv2
 import numpy as np
 
 Picture = np.ndarray
 """float32 [S, S, 3], RGB, in about [0, 1]."""
-
-KINDS: dict[str, Callable[[int, np.random.Generator], Picture]]
-
-
-def picture(size: int, *key: int) -> np.ndarray:
-    """A square picture of `size` pixels, uint8 [size, size, 3]; the same bytes for a key."""
-    random = np.random.default_rng(key)
-    kinds = list(KINDS.values())
-    drawn = kinds[random.integers(len(kinds))](2 * size, random)
-    reduced = cv2.resize(drawn, (size, size), interpolation=cv2.INTER_AREA)
-    return np.clip(reduced * 255 + random.normal(0, 1.5, reduced.shape), 0, 255).astype(np.uint8)
 
 
 def _leaves(size: int, random: np.random.Generator) -> Picture:
@@ -43,9 +31,9 @@ def _object(image: Picture, random: np.random.Generator, radius: float, colour: 
     size = len(image)
     centre = random.uniform(0, size, 2)
     corners = int(random.choice([3, 4, 4, 5, 7, 40]))
-    angles = np.sort(random.uniform(0, 2 * math.pi, corners)) if corners < 40 else None
-    if angles is None:
-        angles = np.linspace(0, 2 * math.pi, corners, endpoint=False)
+    angles = np.linspace(0, 2 * math.pi, corners, endpoint=False)  # of an ellipse
+    if corners < 40:
+        angles = np.sort(random.uniform(0, 2 * math.pi, corners))
     points = np.stack([np.cos(angles), np.sin(angles) * random.uniform(0.3, 1)], 1) * radius
     turn = random.uniform(0, math.pi)
     rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
@@ -174,6 +162,15 @@ KINDS = {
     "spectrum": _spectrum,
     "bodies": _bodies,
 }
+
+
+def picture(size: int, *key: int) -> np.ndarray:
+    """A square picture of `size` pixels, uint8 [size, size, 3]; the same bytes for a key."""
+    random = np.random.default_rng(key)
+    kinds = list(KINDS.values())
+    drawn = kinds[random.integers(len(kinds))](2 * size, random)
+    reduced = cv2.resize(drawn, (size, size), interpolation=cv2.INTER_AREA)
+    return np.clip(reduced * 255 + random.normal(0, 1.5, reduced.shape), 0, 255).astype(np.uint8)
 
 
 def _graded(size: int, random: np.random.Generator, colours: np.ndarray) -> Picture:

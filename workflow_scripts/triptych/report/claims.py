@@ -1,9 +1,8 @@
 """Claims of a paper as records: what is compared, and what a run must have for that.
 
 The same needs say before a run whether a config can test a claim (`foreseen`), and after it why
-it could not (`judged`). A verdict is one of four words. What was measured is shown with each, also
-where the run could not test the claim. Two of them decide it; `SEEN` says what a run found on other
-data than the paper's, and is never counted with those two.
+it could not (`judged`). Two verdicts decide a claim; `SEEN` says what a run found on other data
+than the paper's, and is never counted with those two.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -19,7 +18,6 @@ REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
 SEEN = "seen on other data"
 NOT_TESTABLE = "not testable at this scale"
-VERDICTS = (REPRODUCED, NOT_REPRODUCED, SEEN, NOT_TESTABLE)
 ON_ITS_DATA, ON_OTHER_DATA, NOT = "yes", "on other data", "no"
 """Whether a config will decide a claim."""
 ENOUGH_DATA = 0.9
@@ -39,10 +37,9 @@ class Need:
     """One thing that a run must have to test a claim.
 
     fact: its name among the facts of a run. what: the need in words. The fact is a number of at
-    least `least`; at most `most` (of a collection: how many names it has); names that are all
-    `among` some, of which there is one; or names with `every` one of some. Where none of these is
-    given, the fact is true. elsewhere: a run without it still shows something, on other data than
-    the paper's.
+    least `least`; at most `most` (of a collection: how many names it has); names, at least one, all
+    `among` some; names with `every` one of some; or else true. elsewhere: a run without it still
+    shows something, on other data than the paper's.
     """
 
     fact: str
@@ -79,8 +76,8 @@ class Need:
 
 @dataclass(frozen=True)
 class Lacking:
-    """What a run lacks to test a claim, a sentence each. needed: without which nothing can be said;
-    elsewhere: without which something is seen on other data."""
+    """What a run lacks to test a claim, a sentence each. elsewhere: without which something is seen
+    on other data."""
 
     needed: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
@@ -101,11 +98,9 @@ class Lacking:
 
 @dataclass(frozen=True)
 class Finding:
-    """What comparing gave. measured, interval: the figures and their intervals as text.
-
-    failures: parts of the claim that do not hold. obstacles: what the needs can't know, why nothing
-    could be compared after all; elsewhere: likewise, why it says something of other data only.
-    """
+    """What comparing gave. measured, interval: the figures and their intervals as text; failures:
+    parts of the claim that do not hold; obstacles, elsewhere: what the needs can't know, why it
+    says nothing after all, or something of other data only."""
 
     measured: str
     interval: str = ""
@@ -127,15 +122,12 @@ class Claim:
     @property
     def criterion(self) -> str:
         """The rule and the needs, for a reader."""
-        parts = [self.rule]
-        for elsewhere, start, end in (
-            (False, "Needs", "."),
-            (True, "It counts with", "; else it is seen on other data."),
-        ):
-            wanted = [need.what for need in self.needs if need.elsewhere == elsewhere]
-            if wanted:
-                parts.append(f"{start} {'; '.join(dict.fromkeys(wanted))}{end}")
-        return " ".join(parts)
+        wanted: dict[bool, dict[str, None]] = {False: {}, True: {}}
+        for need in self.needs:
+            wanted[need.elsewhere][need.what] = None
+        needed = f" Needs {'; '.join(wanted[False])}." if wanted[False] else ""
+        counts = f" It counts with {'; '.join(wanted[True])}; else it is seen on other data."
+        return f"{self.rule}{needed}{counts if wanted[True] else ''}"
 
     def lacking(self, facts: Facts, *, planned: bool = False) -> Lacking:
         """What a run with these facts lacks. planned: facts that aren't there yet may be met."""
@@ -145,11 +137,10 @@ class Claim:
             if not (planned and need.fact not in facts) and not need.met(facts[need.fact])
         ]
 
-        def told(elsewhere: bool) -> tuple[str, ...]:
-            wanted = [need for need in unmet if need.elsewhere == elsewhere]
-            return tuple(dict.fromkeys(need.told(facts[need.fact]) for need in wanted))
-
-        return Lacking(told(False), told(True))
+        told: dict[bool, dict[str, None]] = {False: {}, True: {}}
+        for need in unmet:
+            told[need.elsewhere][need.told(facts[need.fact])] = None
+        return Lacking(tuple(told[False]), tuple(told[True]))
 
 
 @dataclass(frozen=True)
@@ -163,10 +154,6 @@ class Verdict:
     interval: str
     reason: str
 
-    def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise ValueError(f"claim {self.id}: a verdict is one of {VERDICTS}, not {self.verdict}")
-
 
 def judged(claims: Iterable[Claim], facts: Facts, run: Any) -> list[Verdict]:
     """The verdict on each claim. facts: of the run; run: what the judges compare."""
@@ -179,10 +166,8 @@ def foreseen(claims: Iterable[Claim], facts: Facts) -> dict[str, Lacking]:
 
 
 def verdict_of(claim: Claim, lacking: Lacking, found: Finding) -> Verdict:
-    """The verdict that follows from what a run lacks and from what it found.
-
-    Failures count only where nothing stands in the way; what is seen on other data has an interval.
-    """
+    """The verdict that follows from what a run lacks and from what it found. Failures count only
+    where nothing stands in the way; what is seen on other data has an interval."""
 
     def verdict(word: str, *reasons: str) -> Verdict:
         return Verdict(claim.id, word, found.measured, found.interval, sentence(reasons))

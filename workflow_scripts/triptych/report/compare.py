@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.errors import InputError
-from triptych.report.tables import CELL_COLUMNS, DASH, percent
+from triptych.report.page import rendered
+from triptych.report.tables import CELL_COLUMNS, DASH, Table, percent
 
 FOUND = {
     *(*CELL_COLUMNS, "low", "high", "minimum", "maximum", "deviation", "verdict", "status"),
@@ -42,10 +43,9 @@ class Comparison:
         """The cells whose values differ, those outside their intervals first, then by percent."""
         words = self.cells["difference"].isna() & (self.cells["text_a"] != self.cells["text_b"])
         cells = self.cells[words | (self.cells["percent"].abs() > 100 * SAME)]
-        order = pd.DataFrame(
-            {"inside": cells["interval"] != OUTSIDE, "by": -cells["percent"].abs()}
-        )
-        return cells.loc[order.sort_values(["inside", "by"], kind="stable").index]
+        order = {"inside": cells["interval"] != OUTSIDE, "by": -cells["percent"].abs()}
+        ordered = pd.DataFrame(order).sort_values(["inside", "by"], kind="stable")
+        return cells.loc[ordered.index]
 
 
 def compare(first: Path, second: Path) -> Comparison:
@@ -115,24 +115,18 @@ def _fractions(column: pd.Series) -> bool:
 def _cells(rows: pd.DataFrame) -> pd.DataFrame:
     """Both values, their difference, and how it stands to the intervals."""
     a, b = rows["value_x"], rows["value_y"]
-    inside = pd.Series(False, index=rows.index)
-    there = pd.Series(False, index=rows.index)
+    inside = there = pd.Series(False, index=rows.index)
     for own, other, side in ((a, b, "x"), (b, a, "y")):
         low, high = rows[f"low_{side}"], rows[f"high_{side}"]
         of_value = own.between(low, high)  # some tables have intervals of something else
-        inside |= of_value & other.between(low, high)
-        there |= of_value
+        inside = inside | (of_value & other.between(low, high))
+        there = there | of_value
     size = np.maximum(a.abs(), b.abs())
     change = (100 * (b - a) / a.abs().where(a != 0, size)).where(size > 0, 0.0)
     interval = np.select([~there, inside], [NONE, INSIDE], OUTSIDE)
-    both = {
-        "cell": rows["cell"],
-        "a": a,
-        "b": b,
-        "text_a": rows["text_x"],
-        "text_b": rows["text_y"],
-    }
-    return pd.DataFrame({**both, "difference": b - a, "percent": change, "interval": interval})
+    both = {"cell": rows["cell"], "a": a, "b": b, "difference": b - a, "percent": change}
+    words = {"text_a": rows["text_x"], "text_b": rows["text_y"], "interval": interval}
+    return pd.DataFrame(both | words)
 
 
 def _claims(first: Path, second: Path) -> pd.DataFrame:
@@ -175,3 +169,22 @@ def row_text(row: pd.Series) -> tuple[str, ...]:
         return (str(row["cell"]), *words, DASH, DASH, DASH)
     numbers = (f"{row[key]:.6g}" for key in ("a", "b", "difference"))
     return (str(row["cell"]), *numbers, percent(row["percent"], 1), str(row["interval"]))
+
+
+def compare_page(compared: Comparison, first: str, second: str) -> str:
+    """The page of `triptych compare --html`: verdicts, each table's changed cells, and rows of one
+    run alone. first, second: names of the runs A and B."""
+    verdicts = [("Claim", "A", "B"), *compared.claims.itertuples(index=False, name=None)]
+    tables = [_table("claims", "Verdicts that changed.", verdicts)]
+    headers = ("Cell", "A", "B", "Difference", "Percent of A", "Interval")
+    for name, cells in compared.changed().groupby("table", sort=False):
+        rows = [headers, *(row_text(row) for _, row in cells.iterrows())]
+        tables.append(_table(str(name), f"{name}: {len(rows) - 1} cells changed.", rows))
+    alone = [("Table", "Row", "Run"), *compared.only.itertuples(index=False, name=None)]
+    tables.append(_table("only", "Rows of one run alone.", alone))
+    return rendered("compare.html.j2", first=first, second=second, tables=tables)
+
+
+def _table(name: str, title: str, rows: list[tuple[str, ...]]) -> Table:
+    columns = tuple(("", header) for header in rows[0])
+    return Table(name, title, "", columns, tuple(rows[1:]), prose=name in ("claims", "only"))

@@ -1,9 +1,5 @@
-"""Pictures as data addresses, as light as the page shows them.
-
-The files of results/figures are for print: numbers of six decimals, photographs of 200 dots an
-inch. On the page an SVG has two decimals and its photographs are WebP of SHARPNESS pixels a unit
-of the page's width; what is downloaded from results/figures is what it was.
-"""
+"""Pictures as data addresses, as light as the page shows them: an SVG of results/figures, which are
+for print, has two decimals there, and its photographs are WebP of SHARPNESS pixels a unit."""
 
 import base64
 import io
@@ -66,13 +62,18 @@ def preview(path: str | Path) -> Embedded:
 
 
 def _webp(picture: Image.Image, width: int) -> str:
-    """A picture as WebP of at most this width, on white where it is transparent."""
-    whole = picture.convert("RGBA")
-    flat = Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole).convert("RGB")
+    """A picture as WebP of at most this width."""
+    flat = on_white(picture)
     flat.thumbnail((width, 100 * width), Image.Resampling.LANCZOS)
     stream = io.BytesIO()
     flat.save(stream, "WEBP", quality=QUALITY)
     return data_address(stream.getvalue(), "image/webp")
+
+
+def on_white(picture: Image.Image) -> Image.Image:
+    """A picture without transparency."""
+    whole = picture.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", whole.size, "white"), whole).convert("RGB")
 
 
 def data_address(content: bytes, media: str) -> str:

@@ -20,27 +20,18 @@ THREADS = 4  # that hash files side by side
 
 
 def read_records(folder: str | os.PathLike[str]) -> dict[str, Record]:
-    """The provenance of all jobs below a folder, by path.
-
-    Raises ValueError naming a file that is not a JSON object.
-    """
+    """The provenance of all jobs below a folder, by path. Raises ValueError for a broken file."""
     records = {}
     for path in sorted(map(str, Path(folder).rglob("*.json"))):
         try:
-            record = json.loads(Path(path).read_text(encoding="utf-8"))
+            records[path] = json.loads(Path(path).read_text(encoding="utf-8"))
         except ValueError as error:
             raise ValueError(f"{path}: not JSON ({error}); delete it and rerun its job") from error
-        if not isinstance(record, dict):
-            raise ValueError(f"{path}: a JSON object expected, got {type(record).__name__}")
-        records[path] = record
     return records
 
 
 def of_this_run(records: Mapping[str, Record], wanted: Iterable[str]) -> dict[str, Record]:
-    """The records of the jobs that `wanted` files come from, directly or not.
-
-    Others lie there of earlier configs.
-    """
+    """The records of the jobs that `wanted` files come from, directly or not."""
     maker = {output: path for path, each in records.items() for output in each.get("outputs", ())}
     found: dict[str, Record] = {}
     waiting = list(wanted)
@@ -68,10 +59,8 @@ def write_manifest(
     scale: str,
     source: Path = Path(),
 ) -> None:
-    """Write what the run of `wanted` files is: jobs, hashes of outputs and sources, commit, config.
-
-    Sources are the inputs that no job made. source: the checkout whose commit it is.
-    """
+    """Write what the run of `wanted` files is: jobs, hashes of outputs and of sources, the inputs
+    that no job made, config, and the commit of the checkout `source`."""
     jobs = of_this_run(records, wanted)
     made = [output for each in jobs.values() for output in each["outputs"]]
     read = {file for each in jobs.values() for file in each.get("inputs", ())}
@@ -107,19 +96,19 @@ class Verified:
 def verify(manifest: str | os.PathLike[str], provenance: str | os.PathLike[str]) -> Verified:
     """Compare the files of a run with its manifest.
 
-    Looks for outputs and sources that are gone or changed, records of jobs that are gone, changed
-    or of other runs, files among tables and figures that the run didn't make, and scales that
-    tables claim and the run doesn't have. Raises InputError without a readable manifest.
+    Finds outputs, sources and records that are gone or changed, records of other runs, files among
+    tables and figures that the run didn't make, and tables of another scale. Raises InputError
+    without a readable manifest.
     """
     path = Path(manifest)
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-        claimed = known.pop("sha256")
-    except FileNotFoundError:
+    if not path.exists():
         raise InputError(
             f"{path} is missing: it is the last thing that a whole run makes (make demo, or "
             "snakemake without a target)"
-        ) from None
+        )
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+        claimed = known.pop("sha256")
     except (ValueError, KeyError, AttributeError, TypeError):
         raise InputError(f"{path} is not a manifest; delete it and run snakemake again") from None
     problems = [] if claimed == _digest(known) else [f"{path} was edited: its own hash differs"]

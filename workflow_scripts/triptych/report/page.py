@@ -1,9 +1,7 @@
-"""results/report.html: one page that needs nothing but itself.
+"""results/report.html: one page that needs nothing but itself: no script, no request to a server.
 
-The first screen is text, a row for each claim and headline number; pictures come behind it.
-Figures are embedded as data, styles are inline, there is no script and no request to any
-server. Jinja escapes every value; only `markdown.render` and the style sheet, whose text is
-the project's own, enter as markup.
+Jinja escapes every value; only `markdown.render` and the style sheet, whose text is the project's
+own, enter as markup.
 """
 
 import re
@@ -32,10 +30,8 @@ _NUMBERS = {COMPARED: "seen", NOT_COMPARED: "open"}
 
 @dataclass(frozen=True)
 class PageFigure:
-    """A figure with its number, caption (Markdown) and embedded picture, of this width and height.
-
-    photographs: whether it shows images, whose colours must stay in a dark page.
-    """
+    """A figure with its number, caption (Markdown) and embedded picture. photographs: whether it
+    shows images, whose colours must stay in a dark page."""
 
     name: str
     title: str
@@ -52,8 +48,8 @@ class PageFigure:
 
     @property
     def alt(self) -> str:
-        """What it shows, for who doesn't see it: the title without its number, and as much of the
-        caption as LONGEST_ALT allows, the first sentence at least."""
+        """Its alternative text: the title without its number, and as much of the caption as
+        LONGEST_ALT allows, the first sentence at least."""
         text = re.sub(r"^(Figure \d+\.|Beyond the paper:) ", "", self.title)
         text = text[:1].upper() + text[1:]
         sentences = re.split(r"(?<=\.) ", str(inline(self.caption).striptags()))
@@ -78,8 +74,6 @@ class PageVideo:
     def read(cls, path: str | Path, name: str, title: str, caption: str) -> "PageVideo":
         """Embed an MP4 file of at most LARGEST_VIDEO bytes."""
         path = Path(path)
-        if path.suffix != ".mp4":
-            raise ValueError(f"{path}: a film of the page is an .mp4")
         fits = path.stat().st_size <= LARGEST_VIDEO
         source = data_address(path.read_bytes(), "video/mp4") if fits else ""
         return cls(name, title, caption, source, path.as_posix())
@@ -159,11 +153,8 @@ def page_figures(
         missing = sorted(own - set(given))
         if missing:
             raise ValueError(f"the report lacks the {kind} of {', '.join(missing)}")
-    return {
-        name: PageFigure.read(files[name], title, captions[name])
-        for name, title in titles.items()
-        if name in own
-    }
+    shown = [name for name in titles if name in own]
+    return {name: PageFigure.read(files[name], titles[name], captions[name]) for name in shown}
 
 
 def page_claims(
@@ -175,36 +166,22 @@ def page_claims(
 ) -> list[PageClaim]:
     """Join a study's verdicts (results/claims.csv) to what its paper claims (resources).
 
-    prices: what it would take to test a claim, by its id. Raises ValueError for a verdict on a
-    claim that is not listed.
+    prices: what it would take to test a claim, by its id. Raises KeyError for a verdict on a claim
+    that is not listed.
     """
     criteria = {claim.id: claim.criterion for claim in claims}
-    listed = published.set_index("id")
-    unknown = sorted(set(verdicts["id"]) - set(listed.index))
-    if unknown:
-        raise ValueError(
-            f"verdicts on claims that no resources/published/*_claims.csv lists: {unknown}"
-        )
-    return [
-        PageClaim(
-            id=str(row["id"]),
-            claim=str(listed.at[row["id"], "claim"]),
-            where=str(listed.at[row["id"], "where"]),
-            criterion=criteria[str(row["id"])],
-            verdict=str(row["verdict"]),
-            measured=str(row["measured"]).split("; "),
-            interval=_text(row["interval"]),
-            reason=str(row["reason"]).split("; "),
-            published=_text(listed.at[row["id"], "published"] if "published" in listed else ""),
-            price=prices.get(str(row["id"]), ""),
-        )
-        for _, row in verdicts[verdicts["id"].str.startswith(f"{study}-")].iterrows()
-    ]
-
-
-def _text(value: object) -> str:
-    """A cell's text; nothing for an empty one."""
-    return value if isinstance(value, str) else ""
+    listed = published.astype(object).fillna("").set_index("id").to_dict("index")
+    found = []
+    for row in verdicts.astype(object).fillna("").to_dict("records"):
+        name = row["id"]
+        if name.startswith(f"{study}-"):
+            said = listed[name]
+            about = (name, said["claim"], said["where"], criteria[name], row["verdict"])
+            measured, reason = ([*filter(None, row[k].split("; "))] for k in ("measured", "reason"))
+            price = prices.get(name, "")
+            parts = (measured, row["interval"], reason, said.get("published", ""), price)
+            found.append(PageClaim(*about, *parts))
+    return found
 
 
 def render_page(page: Page) -> str:

@@ -15,15 +15,14 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from triptych.core.files import atomic_path, write_csv
+from triptych.report.embedding import data_address, on_white
 
 INK = "#1f2933"
 MUTED = "#6b7785"
 GRID = "#e4e8ec"
 
-# Any: matplotlib types its keys as one literal of 300 names.
-STYLE: Any = {
-    # Shipped with matplotlib, so that the bytes do not depend on the machine.
-    "font.family": "DejaVu Sans",
+STYLE: Any = {  # matplotlib types its keys as one literal of 300 names
+    "font.family": "DejaVu Sans",  # shipped with matplotlib: the same bytes on every machine
     "font.size": 8.5,
     "text.color": INK,
     "axes.labelcolor": INK,
@@ -79,9 +78,8 @@ def spoken(name: str) -> str:
 def save_figure(figure: Figure, base: str | Path, *, photographs: bool = False) -> None:
     """Write `base`.svg, .pdf and .png (200 dpi), whole or not at all, with stable bytes.
 
-    photographs: the figure shows images. The SVG, which the page embeds, then holds them as
-    JPEG, a fifth of their size as PNG, and tall figures have fewer dots an inch: no file
-    shall be larger than about 1.5 MB.
+    photographs: the figure shows images. The SVG then holds them as JPEG, and tall figures have
+    fewer dots an inch: no file shall be larger than about 1.5 MB.
     """
     area = float(np.prod(figure.get_size_inches()))
     for suffix, metadata in _METADATA.items():
@@ -99,10 +97,8 @@ def save_figure(figure: Figure, base: str | Path, *, photographs: bool = False) 
 def write_figure(
     figure: Figure, long: pd.DataFrame, files: Sequence[str], *, photographs: bool = False
 ) -> None:
-    """Write a figure as `save_figure` does, and the numbers that it draws.
-
-    files: svg, pdf, png and csv, in this order.
-    """
+    """Write a figure as `save_figure` does, and the numbers that it draws. files: svg, pdf, png and
+    csv, in this order."""
     save_figure(figure, Path(files[0]).with_suffix(""), photographs=photographs)
     write_csv(long, files[3])
 
@@ -115,12 +111,10 @@ _PNG_DATA = re.compile(r"data:image/png;base64,([A-Za-z0-9+/=\s]+)")
 
 def _as_jpeg(match: re.Match[str]) -> str:
     """A PNG of an SVG's data address as a JPEG, on white where it is transparent."""
-    picture = Image.open(io.BytesIO(base64.b64decode(match[1]))).convert("RGBA")
-    white = Image.new("RGBA", picture.size, "white")
     stream = io.BytesIO()
-    flat = Image.alpha_composite(white, picture).convert("RGB")
+    flat = on_white(Image.open(io.BytesIO(base64.b64decode(match[1]))))
     flat.save(stream, "JPEG", quality=85, subsampling=0)
-    return "data:image/jpeg;base64," + base64.b64encode(stream.getvalue()).decode("ascii")
+    return data_address(stream.getvalue(), "image/jpeg")
 
 
 def legend_below(figure: Figure, axes: list[Axes], columns: int) -> None:
@@ -129,9 +123,5 @@ def legend_below(figure: Figure, axes: list[Axes], columns: int) -> None:
     for panel in axes:
         for handle, name in zip(*panel.get_legend_handles_labels(), strict=True):
             entries.setdefault(name, handle)
-    figure.legend(
-        list(entries.values()),
-        list(entries),
-        loc="outside lower center",
-        ncols=min(columns, max(len(entries), 1)),
-    )
+    ncols = min(columns, max(len(entries), 1))
+    figure.legend(list(entries.values()), list(entries), loc="outside lower center", ncols=ncols)

@@ -19,9 +19,9 @@ COMPARED, NOT_COMPARED = "compared", "not comparable"
 class Headline:
     """A published number beside this run's.
 
-    unit: behind both, with its space. claim: whose number it is, empty for a row of its own, which
-    `unlike`, where it isn't empty, says why the two can't be compared. points: the distance is a
-    difference in the unit, not a percentage of what was published. interval: of ours, as text.
+    unit: behind both, with its space. claim: whose number it is, "" for a row of its own. unlike:
+    why the two can't be compared, or "". points: the distance is a difference in the unit, not a
+    percentage of what was published. interval: of ours, as text.
     """
 
     text: str
@@ -82,16 +82,21 @@ class Score:
     price: str
 
 
-def scores(claims: Iterable[PageClaim], headlines: Iterable[Headline]) -> list[Score]:
+def scores(claims: Iterable[PageClaim], numbers: Sequence[Headline]) -> list[Score]:
     """Claims first, with the number of theirs where there is one; then the other numbers."""
-    numbers = list(headlines)
     of_claim = {each.claim: each for each in numbers if each.claim}
     rows = [_of_claim(claim, of_claim.get(claim.id)) for claim in claims]
-    return rows + [_of_number(each) for each in numbers if not each.claim]
+    for each in numbers:
+        if not each.claim:
+            shown = each.shown(each.published), each.shown(each.ours), each.interval or DASH
+            verdict = NOT_COMPARED if each.unlike else COMPARED
+            row = (each.text, each.where, "", *shown, each.distance(), verdict, each.unlike)
+            rows.append(Score(*row))
+    return rows
 
 
 def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
-    measured = "; ".join(each for each in claim.measured if each)
+    measured = "; ".join(filter(None, claim.measured))
     open_ = claim.verdict == NOT_TESTABLE
     there = number is not None and number.ours == number.ours
     return Score(
@@ -107,23 +112,9 @@ def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
     )
 
 
-def _of_number(number: Headline) -> Score:
-    return Score(
-        text=number.text,
-        where=number.where,
-        anchor="",
-        published=number.shown(number.published),
-        ours=number.shown(number.ours),
-        interval=number.interval or DASH,
-        distance=number.distance(),
-        verdict=NOT_COMPARED if number.unlike else COMPARED,
-        price=number.unlike,
-    )
-
-
 def _sentences(reasons: Sequence[str]) -> str:
     """Why a claim wasn't tested, each reason a sentence; its card has those left out."""
-    given = [each for each in reasons if each]
+    given = [*filter(None, reasons)]
     told = [f"{each[:1].upper()}{each[1:].rstrip('.')}." for each in given[:TOLD]]
     left_out = [f"And {len(given) - TOLD} more."] if len(given) > TOLD else []
     return " ".join(told + left_out)

@@ -1,10 +1,8 @@
-"""Intervals over few runs.
+"""Intervals over few runs: Student's t of means, Fieller's of ratios of means.
 
-Seeds, repeats and images are few, and a percentile bootstrap of five values covers what it should
-four times in five. So means have Student's t interval and ratios of means Fieller's, which
-take the spread's own uncertainty into account and need no resampling; docs/intervals.md has what
-each covers. The aggregate over tasks follows Agarwal et al. 2021, "Deep RL at the edge of the
-statistical precipice" (rliable): the interquartile mean, that of the middle half of all runs.
+A percentile bootstrap of five values covers what it should four times in five; docs/intervals.md
+has what each of these covers. Over tasks the interquartile mean, of the middle half of all runs, as
+in Agarwal et al. 2021, "Deep RL at the edge of the statistical precipice" (rliable).
 """
 
 from collections.abc import Sequence
@@ -63,11 +61,9 @@ def ratio_interval(numerator: ArrayLike, denominator: ArrayLike) -> Interval:
     """Fieller's interval of mean(numerator) / mean(denominator), paired by entry.
 
     It holds every ratio r at which the t interval of mean(numerator - r * denominator) holds 0.
-    Where the runs do not even show that the denominator's mean differs from 0, no ratio is
-    bounded, and both ends are infinite.
-
-    numerator, denominator: [n], entry i of both from the same seed. The denominator's mean
-    must be positive: a ratio to a score of zero or less says nothing (ValueError).
+    Where the runs don't show that the denominator's mean differs from 0, both ends are infinite.
+    numerator, denominator: [n], entry i of both from the same seed. Raises ValueError where the
+    denominator's mean isn't positive.
     """
     above, below = _paired(numerator, denominator)
     top, bottom, runs = float(above.mean()), float(below.mean()), len(above)
@@ -91,10 +87,9 @@ def ratio_interval(numerator: ArrayLike, denominator: ArrayLike) -> Interval:
 def stratified_interval(strata: Sequence[ArrayLike], *, resamples: int = 10_000) -> Interval:
     """Interval of the interquartile mean of all runs together, runs resampled within each stratum.
 
-    The lowest and the highest ``floor(n / 4)`` of all n runs are left out, as rliable does. The
-    bootstrap gives the standard error alone, Student's t what it is worth; n values drawn from
-    n vary too little by (n - 1) / n, so each stratum's spread is widened by as much.
-    strata: one array [n_i] a task; the mean sees all of them as one sample.
+    The lowest and the highest floor(n / 4) of all n runs are left out. The bootstrap gives the
+    standard error, to which Student's t is applied; n values drawn from n vary too little by
+    (n - 1) / n, so each stratum's spread is widened by as much. strata: one array [n_i] a task.
     """
     from scipy.stats import bootstrap, trim_mean  # 0.3 s of import
 

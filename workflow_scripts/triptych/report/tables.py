@@ -1,11 +1,8 @@
-"""Tables: a long CSV of numbers, and the same numbers laid out for a reader.
-
-Every table is written three times by `write_table`: the long CSV (one row a cell), Markdown
-and LaTeX. The page shows the same layout, so that what one reads is what one downloads.
-"""
+"""Tables: a long CSV of numbers, one row a cell, and their layout in Markdown, LaTeX, the page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -19,14 +16,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 MOST_COLUMNS, MOST_LETTERS = 8, 125
 
-CELL_COLUMNS = [
-    "value",
-    "published",
-    "difference",
-    "difference_percent",
-    "unit",
-    "scale",
-]
+CELL_COLUMNS = ["value", "published", "difference", "difference_percent", "unit", "scale"]
 
 
 @dataclass(frozen=True)
@@ -54,13 +44,8 @@ class Table:
 
     def groups(self) -> list[tuple[str, int]]:
         """Runs of equal group headings: (heading, number of columns)."""
-        runs: list[tuple[str, int]] = []
-        for group, _ in self.columns:
-            if runs and runs[-1][0] == group:
-                runs[-1] = (group, runs[-1][1] + 1)
-            else:
-                runs.append((group, 1))
-        return runs
+        runs = groupby(group for group, _ in self.columns)
+        return [(group, len([*columns])) for group, columns in runs]
 
     def wide(self) -> bool:
         """Whether it needs small letters to fit the page."""
@@ -76,11 +61,8 @@ class Table:
 
 
 def with_cells(frame: pd.DataFrame, *, unit: str, scale: str) -> pd.DataFrame:
-    """Add published, difference, unit and scale to a long frame that has `value`.
-
-    difference is value minus published in the table's unit, difference_percent the same
-    relative to published; both are empty where nothing was published.
-    """
+    """Add published, difference (value minus published, in the unit and in percent), unit and scale
+    to a long frame that has `value`."""
     long = frame.copy()
     if "published" not in long:
         long["published"] = np.nan
@@ -125,7 +107,7 @@ def markdown(table: Table) -> str:
     left = len(headers) if table.prose else table.keys
     rule = ["---" if i < left else "---:" for i in range(len(headers))]
     lines = [headers, rule, *table.rows]
-    body = "\n".join("| " + " | ".join(_markdown_cells(line)) + " |" for line in lines)
+    body = "\n".join(f"| {' | '.join(map(_markdown_text, line))} |" for line in lines)
     return f"**{_markdown_text(table.title)}** {_markdown_text(table.caption)}\n\n{body}\n"
 
 
@@ -161,13 +143,7 @@ def latex(table: Table) -> str:
 
 _LATEX: Mapping[str, str] = {
     "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
+    **{each: f"\\{each}" for each in "&%$#_{}"},
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -195,7 +171,3 @@ def _markdown_text(text: str) -> str:
     """Escaped so that text from data makes neither HTML nor a new cell."""
     safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return safe.replace("\\", "\\\\").replace("|", "\\|").replace("\n", " ")
-
-
-def _markdown_cells(cells: Iterable[str]) -> list[str]:
-    return [_markdown_text(cell) for cell in cells]

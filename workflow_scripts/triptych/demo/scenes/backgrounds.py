@@ -4,17 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from triptych.demo.scenes.signals import (
-    RATE,
-    burst,
-    filtered,
-    noise,
-    place,
-    seconds,
-    sine,
-    swept,
-    wander,
-)
+from triptych.demo.scenes import signals
+from triptych.demo.scenes.signals import RATE, burst, noise, place, seconds, sine, swept, wander
 
 Background = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -88,9 +79,8 @@ def crickets(generator: np.random.Generator, samples: int) -> np.ndarray:
         tone = sine(swept(generator.uniform(4100, 5100), samples))
         pulses = np.clip(sine(swept(generator.uniform(25, 31), samples, generator.uniform())), 0, 1)
         chirp = swept(generator.uniform(1.7, 2.4), samples, generator.uniform()) % 1
-        total += (
-            gain * tone * pulses * np.clip((0.55 - chirp) * 20, 0, 1) * np.clip(chirp * 20, 0, 1)
-        )
+        pulses = gain * tone * pulses
+        total += pulses * np.clip((0.55 - chirp) * 20, 0, 1) * np.clip(chirp * 20, 0, 1)
     return total + 0.02 * noise(generator, samples, [(500, -10), (3000, 0), (9000, -3)])
 
 
@@ -106,7 +96,7 @@ def crowd(generator: np.random.Generator, samples: int) -> np.ndarray:
     vowels = [(80, -14), (250, 0), (600, 0), (950, -12), (1400, -8), (2000, -14), (2600, -12)]
     breath = noise(generator, samples, [(200, -18), (600, -3), (1500, 0), (4600, -8), (8000, -30)])
     hum = 0.02 * breath * (0.5 + wander(generator, samples, 6))
-    return filtered(voices, [*vowels, (3600, -20), (5000, -36), (11000, -60)]) + hum
+    return signals.filtered(voices, [*vowels, (3600, -20), (5000, -36), (11000, -60)]) + hum
 
 
 def buzz(generator: np.random.Generator, samples: int) -> np.ndarray:
@@ -117,7 +107,9 @@ def buzz(generator: np.random.Generator, samples: int) -> np.ndarray:
     beat = 1 + 0.08 * sine(swept(generator.uniform(0.5, 1.5), samples))
     bright = generator.uniform(-14, -6)
     curve = [(60, 0), (400, -2), (1500, bright), (5000, bright - 14), (11000, bright - 30)]
-    return filtered(saw, curve) * beat + 0.004 * noise(generator, samples, [(500, 0), (8000, -6)])
+    return signals.filtered(saw, curve) * beat + 0.004 * noise(
+        generator, samples, [(500, 0), (8000, -6)]
+    )
 
 
 def stream(generator: np.random.Generator, samples: int) -> np.ndarray:

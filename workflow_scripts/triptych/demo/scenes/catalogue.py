@@ -4,14 +4,17 @@ The leaks are those of the real data: recordings of Clotho and AudioCaps that ar
 under the same id and with the same sound, and recordings that two splits of Clotho share.
 """
 
+import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from triptych.demo.scenes.language import VOCABULARY, WORDS
 from triptych.demo.scenes.mixing import Scene
-from triptych.demo.scenes.names import NOT_FOUND, file_names, sound_ids, video_ids
 from triptych.demo.scenes.plan import divide, scenes_to_find, training_scenes
 from triptych.demo.scenes.signals import RATE, keyed
 
@@ -32,10 +35,15 @@ LEAKED_VIDEOS = {"train": 4, "val": 2, "test": 2}
 """Clips of AudioCaps that are in WavCaps' AudioSet too."""
 LEAKED_PART = 0.5
 
+NOT_FOUND = "Not found"
+"""What Clotho's metadata has in place of a sound_id that nobody knows."""
+
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase + string.digits + "-_"
+
 
 @dataclass(frozen=True)
 class Settings:
-    """How many clips of each kind, how long, and which ones."""
+    """How many clips of each kind, how long (the shortest and the longest), and which ones."""
 
     development: int
     validation: int
@@ -44,7 +52,6 @@ class Settings:
     audiocaps: int
     wavcaps: int
     seconds: Sequence[float]
-    """Shortest and longest clip"""
     seed: int
 
     def __post_init__(self) -> None:
@@ -58,9 +65,9 @@ class Settings:
 class Clip:
     """One clip of one data set.
 
-    split: of Clotho (or challenge) and AudioCaps, part of WavCaps; key: what the sound is drawn by,
-    equal scene, seconds and key are the same sound; file_name: as in the source's tables; sound_id:
-    on Freesound, WavCaps' own number for BBC and SoundBible; video_id: on YouTube.
+    split: or challenge, or part of WavCaps; key: what the sound is drawn by (equal scene, seconds
+    and key are the same sound); file_name: as in the source's tables; sound_id: on Freesound, or
+    WavCaps' own number; video_id: on YouTube.
     """
 
     dataset: str
@@ -102,28 +109,26 @@ def catalogue(settings: Settings) -> Catalogue:
     """All clips, a function of the settings."""
     seed = settings.seed
     divided = divide(seed)
+    counts = {"development": settings.development - SHARED["development"]}
+    counts |= {"audiocaps": settings.audiocaps, "wavcaps": settings.wavcaps}
     plans = {
         name: training_scenes(count, divided.training, keyed("scenes", name, seed))
-        for name, count in (
-            ("development", settings.development - SHARED["development"]),
-            ("audiocaps", settings.audiocaps),
-            ("wavcaps", settings.wavcaps),
-        )
+        for name, count in counts.items()
     }
+    trained = {scene.combination for scene in plans["development"]}
     clotho = {"development": plans["development"]}
     shared: list[Scene] = []
     for split in ("evaluation", "validation", "challenge"):
         held_out = divided.validation if split == "validation" else divided.evaluation
         count = getattr(settings, split) - SHARED.get(split, 0)
+        generator = keyed("scenes", split, seed)
         # validation gets one of evaluation's scenes besides, so it must not have it already
-        clotho[split] = scenes_to_find(
-            count,
-            plans["development"],
-            held_out,
-            keyed("scenes", split, seed),
-            but=shared if split == "validation" else (),
-        )
-        shared += _shareable(clotho[split], plans["development"])[: SHARES[split]]
+        but = shared if split == "validation" else ()
+        found = scenes_to_find(count, plans["development"], held_out, generator, but)
+        # those that training may have, and whose swapped partner wouldn't be alone
+        shareable = [s for s in found if s.relation != "then" and s.combination in trained]
+        shared += shareable[: SHARES[split]]
+        clotho[split] = found
     made = Catalogue(
         {split: _clips("clotho", split, clotho[split], settings) for split in CLOTHO},
         _apportioned("audiocaps", plans["audiocaps"], AUDIOCAPS, settings),
@@ -180,15 +185,23 @@ def _number(made: Catalogue, seed: int) -> None:
         for place in in_turn[:2]:
             clips[place] = replace(clips[place], sound_id=NOT_FOUND)
     on_youtube = [*made.audiocaps.values(), made.wavcaps["AudioSet_SL"]]
-    videos = iter(video_ids(sum(map(len, on_youtube)), keyed("video ids", seed)))
+    generator, count = keyed("video ids", seed), sum(map(len, on_youtube))
+    ids = ["".join(_LETTERS[i] for i in row) for row in generator.integers(0, 64, (count, 11))]
+    # the first begins with a dash, the second looks like a number
+    videos = iter([*[f"-{ids[0][1:]}", "12345678901"][:count], *ids[2:]])
     for clips in on_youtube:
         clips[:] = [replace(clip, video_id=next(videos)) for clip in clips]
+
+
+def sound_ids(count: int, generator: np.random.Generator) -> list[str]:
+    """Freesound ids, all different."""
+    return [str(each) for each in generator.choice(np.arange(156, 400_000), count, replace=False)]
 
 
 def _title(clotho: dict[str, list[Clip]], seed: int) -> None:
     """Name Clotho's files; a few begin with a blank, one name is in two splits, two have colons."""
     for split, clips in clotho.items():
-        names = file_names([clip.scene for clip in clips], keyed("names", seed, split))
+        names = titles([clip.scene for clip in clips], keyed("names", seed, split))
         if split == "development":
             names[1], names[2] = f" {names[1]}", f" {names[2]}"
         elif split == "validation":
@@ -200,12 +213,19 @@ def _title(clotho: dict[str, list[Clip]], seed: int) -> None:
         clips[:] = [replace(clip, file_name=name) for clip, name in zip(clips, names, strict=True)]
 
 
-def _shareable(scenes: Sequence[Scene], trained: Sequence[Scene]) -> list[Scene]:
-    """Scenes that training may have, and whose swapped partner wouldn't be alone."""
-    combinations = {scene.combination for scene in trained}
-    return [
-        scene for scene in scenes if scene.relation != "then" and scene.combination in combinations
-    ]
+def titles(scenes: Sequence[Scene], generator: np.random.Generator) -> list[str]:
+    """A file's name for each recording, all different: blanks, commas, brackets, entities."""
+    names = []
+    for number, scene in enumerate(scenes):
+        event = scene.events[int(generator.integers(len(scene.events)))]
+        tag = VOCABULARY[event].tags[0]
+        place = WORDS["places"][int(generator.integers(len(WORDS["places"])))]
+        year, month, day = (int(generator.integers(*ends)) for ends in ((5, 15), (1, 13), (1, 29)))
+        words = {"tag": tag, "Tag": tag.capitalize(), "place": place, "Place": place.capitalize()}
+        pattern = WORDS["titles"][int(generator.integers(len(WORDS["titles"])))]
+        date = f"{year:02}{month:02}{day:02}"
+        names.append(pattern.format(**words, date=date, n=number + 1))
+    return names
 
 
 def _share_between_splits(clotho: dict[str, list[Clip]], shared: Sequence[Scene]) -> None:
@@ -213,12 +233,9 @@ def _share_between_splits(clotho: dict[str, list[Clip]], shared: Sequence[Scene]
 
     shared: two scenes of evaluation, the second of which goes to validation, and one of validation.
     """
-    for scene, source, split in zip(
-        shared,
-        ("evaluation", "evaluation", "validation"),
-        ("development", "validation", "development"),
-        strict=True,
-    ):
+    sources = ("evaluation", "evaluation", "validation")
+    targets = ("development", "validation", "development")
+    for scene, source, split in zip(shared, sources, targets, strict=True):
         clip = next(clip for clip in clotho[source] if clip.scene == scene and clip.is_own)
         clotho[split].insert(6, replace(clip, split=split))
 
@@ -230,23 +247,16 @@ def _leak(
     scale = min(1.0, LEAKED_PART * len(target) / sum(wanted.values()))
     place = 0
     for split, most in wanted.items():
-        # the last of a split may be a file that is missing on purpose
-        known = [clip for clip in sources[split][:-1] if clip.sound_id != NOT_FOUND]
-        # what two splits share is left to the splits: one clip of WavCaps an id
+        # the last of a split may be a file that is missing on purpose; what two splits share is
+        # left to the splits: one clip of WavCaps an id
         taken = {(clip.sound_id, clip.video_id) for clip in target[:place]}
+        known = [clip for clip in sources[split][:-1] if clip.sound_id != NOT_FOUND]
         known = [clip for clip in known if (clip.sound_id, clip.video_id) not in taken]
         count = min(max(1, round(most * scale)), len(known))
         chosen = keyed("leaks", seed, split).choice(len(known), count, replace=False)
         for i in sorted(chosen.tolist()):
-            source = known[i]
-            target[place] = replace(
-                target[place],
-                scene=source.scene,
-                seconds=source.seconds,
-                key=source.key,
-                sound_id=source.sound_id,
-                video_id=source.video_id,
-            )
+            there = {"dataset": target[place].dataset, "split": target[place].split}
+            target[place] = replace(known[i], **there, file_name=target[place].file_name)
             place += 1
 
 
@@ -259,20 +269,9 @@ def scene_table(made: Catalogue) -> pd.DataFrame:
         partners = {clip.scene: clip.name for clip in clips} if tested else {}
         for clip in clips:
             scene = clip.scene
+            row: dict[str, Any] = {"clip": clip.name, "split": split, **asdict(scene)}
+            row |= {"combination": scene.combination, "seen": int(scene.combination in trained)}
             swapped = scene.relation == "then"
-            rows.append(
-                {
-                    "clip": clip.name,
-                    "split": split,
-                    "relation": scene.relation,
-                    "first": scene.first,
-                    "second": scene.second,
-                    "combination": scene.combination,
-                    "seen": int(scene.combination in trained),
-                    "tempo": scene.tempo,
-                    "distance": scene.distance,
-                    "count": scene.count,
-                    "order_partner": partners.get(scene.swapped(), "") if swapped else "",
-                }
-            )
-    return pd.DataFrame(rows)
+            rows.append(row | {"order_partner": partners.get(scene.swapped(), "") * swapped})
+    columns = ["clip", "split", "relation", "first", "second", "combination", "seen", "tempo"]
+    return pd.DataFrame(rows)[[*columns, "distance", "count", "order_partner"]]

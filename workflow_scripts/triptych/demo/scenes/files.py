@@ -17,11 +17,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from triptych.core.files import write_csv
-from triptych.demo.scenes.catalogue import CLOTHO, LABELLED, Catalogue, Clip
+from triptych.demo.scenes.catalogue import (
+    CLOTHO,
+    LABELLED,
+    NOT_FOUND,
+    Catalogue,
+    Clip,
+    sound_ids,
+    titles,
+)
 from triptych.demo.scenes.language import (
+    WORDS,
     Caption,
     answers,
     captions,
@@ -29,7 +39,6 @@ from triptych.demo.scenes.language import (
     machine_caption,
     paraphrases,
 )
-from triptych.demo.scenes.names import LICENSES, archived, author, file_names, sound_ids, sound_link
 from triptych.demo.scenes.signals import RATE, keyed
 
 FILE_RATES = {"clotho": 44_100, "audiocaps": 44_100, "wavcaps": 32_000}
@@ -55,8 +64,9 @@ def path_of(clip: Clip) -> str:
         return f"audiocaps/audio/{clip.video_id}_{_start(clip)}.wav"
     if clip.dataset == "wavcaps":
         return f"wavcaps/audio/{clip.split}_flac/{clip.file_name}"
-    if clip.split == "challenge":
-        return f"clotho/retrieval_audio/{archived(clip.file_name)}"
+    if clip.split == "challenge":  # in its archive, colons and blanks around them are `_`
+        name = clip.file_name.replace(" : ", "_").replace(": ", "_")
+        return f"clotho/retrieval_audio/{name}"
     return f"clotho/{clip.split}/{clip.file_name}"
 
 
@@ -79,10 +89,7 @@ def write_tables(clips: Catalogue, folder: Path, seed: int) -> None:
 def _captions_of(
     clips: Sequence[Clip], count: int, held_out: bool, seed: int
 ) -> list[list[Caption]]:
-    """`count` captions of each clip, all of them different.
-
-    held_out: whether words that training lacks may occur.
-    """
+    """`count` captions of each clip, all different, perhaps in words that training lacks."""
     taken: set[str] = set()
     return [
         captions(clip.scene, count, keyed("captions", seed, clip.name), held_out, taken)
@@ -102,7 +109,13 @@ def _write_clotho(
         columns |= {f"caption_{i + 1}": [own[i].text for own in texts] for i in range(5)}
         write_csv(pd.DataFrame(columns), folder / f"clotho_captions_{split}.csv")
         _write_metadata(clips, folder / f"clotho_metadata_{split}.csv", seed)
-    labels = _labels(splits["evaluation"], captions["evaluation"])
+    # Every caption with all clips that it describes.
+    clips, rows = splits["evaluation"], []
+    for clip, own in zip(clips, captions["evaluation"], strict=True):
+        for caption in own:
+            right = [each for each in clips if answers(each.scene, clip.scene, caption.mentions)]
+            rows.append((caption.text, str([each.file_name for each in right])))
+    labels = pd.DataFrame(sorted(rows), columns=["query", "audio_filenames"])
     write_csv(labels, folder / "metadata_eval.csv")
     challenge = splits["challenge"]
     queries = [own[0].text for own in _captions_of(challenge, 1, True, seed)]
@@ -113,38 +126,29 @@ def _write_clotho(
 
 
 def _write_metadata(clips: Sequence[Clip], path: Path, seed: int) -> None:
-    rows = []
+    rows: list[dict[str, str]] = []
     for clip in clips:
         generator = keyed("metadata", seed, clip.name)
-        uploader = author(generator)
+        uploader = _author(generator)
         start = 512 * int(generator.integers(0, 4000))
         end = start + 2 * round(clip.seconds * RATE)
-        rows.append(
-            {
-                "file_name": clip.file_name,
-                "keywords": ";".join(keywords(clip.scene, generator)),
-                "sound_id": clip.sound_id,
-                "sound_link": sound_link(clip.sound_id, uploader),
-                "start_end_samples": "" if generator.uniform() < UNCUT else f"[{start}, {end}]",
-                "manufacturer": uploader,
-                "license": LICENSES[int(generator.integers(len(LICENSES)))],
-            }
-        )
-    # whatever the draws: each table has an uploader beyond ASCII and an excerpt that is unknown
-    rows[0] |= {"manufacturer": "Óscar Ñandú", "start_end_samples": ""}
-    rows[0]["sound_link"] = sound_link(clips[0].sound_id, "Óscar Ñandú")
+        row = {"file_name": clip.file_name, "keywords": ";".join(keywords(clip.scene, generator))}
+        excerpt = "" if generator.uniform() < UNCUT else f"[{start}, {end}]"
+        number = int(generator.integers(len(WORDS["licenses"])))
+        if not rows:  # each table has an uploader beyond ASCII and an excerpt that is unknown
+            uploader, excerpt = WORDS["authors"][-1], ""
+        link = "" if clip.sound_id == NOT_FOUND else _sound_link(clip.sound_id, uploader)
+        row |= {"sound_id": clip.sound_id, "sound_link": link, "start_end_samples": excerpt}
+        rows.append(row | {"manufacturer": uploader, "license": WORDS["licenses"][number]})
     _write(pd.DataFrame(rows).to_csv(index=False, lineterminator="\n"), path, "iso-8859-1")
 
 
-def _labels(clips: Sequence[Clip], captions: Sequence[Sequence[Caption]]) -> pd.DataFrame:
-    """Every caption with all clips that it describes: the same sounds in the same relation, with
-    the attributes that it mentions."""
-    rows = []
-    for clip, own in zip(clips, captions, strict=True):
-        for caption in own:
-            right = [each for each in clips if answers(each.scene, clip.scene, caption.mentions)]
-            rows.append((caption.text, str([each.file_name for each in right])))
-    return pd.DataFrame(sorted(rows), columns=["query", "audio_filenames"])
+def _author(generator: np.random.Generator) -> str:
+    return WORDS["authors"][int(generator.integers(len(WORDS["authors"])))]
+
+
+def _sound_link(sound_id: str, uploader: str) -> str:
+    return f"https://freesound.org/people/{uploader}/sounds/{sound_id}"
 
 
 def _write_variations(
@@ -159,13 +163,9 @@ def _write_variations(
         for clip, own in zip(splits[split], texts, strict=True):
             for place, caption in enumerate(own):
                 generator = keyed("paraphrases", seed, clip.name, place)
-                records.append(
-                    {
-                        "path": f"{split}/{clip.file_name}",
-                        "caption": caption.text,
-                        "variations": paraphrases(clip.scene, caption, generator, known),
-                    }
-                )
+                told = paraphrases(clip.scene, caption, generator, known)
+                record = {"path": f"{split}/{clip.file_name}", "caption": caption.text}
+                records.append(record | {"variations": told})
     _write(json.dumps(records, indent=1) + "\n", path)
 
 
@@ -189,11 +189,11 @@ def _start(clip: Clip) -> int:
 
 
 def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[str, Any]]:
-    titles = file_names([clip.scene for clip in clips], keyed("titles", seed, part))
+    names = titles([clip.scene for clip in clips], keyed("titles", seed, part))
     records = []
-    for clip, file_name in zip(clips, titles, strict=True):
+    for clip, file_name in zip(clips, names, strict=True):
         generator = keyed("record", seed, clip.name)
-        uploader, tags = author(generator), keywords(clip.scene, generator)
+        uploader, tags = _author(generator), keywords(clip.scene, generator)
         title, identifier = file_name.removesuffix(".wav"), clip.sound_id
         record: dict[str, Any] = {
             "id": f"Y{clip.video_id}.wav" if part == "AudioSet_SL" else identifier,
@@ -201,6 +201,7 @@ def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[s
             "audio": "wav_path",
             "duration": clip.seconds,
         }
+        about = f"{title}: {', '.join(tags)}."
         if part == "FreeSound":
             record |= {
                 "file_name": file_name,
@@ -208,22 +209,16 @@ def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[s
                 "tags": tags,
                 "description": f"{title}. {', '.join(tags)}.",
                 "author": uploader,
-                "download_link": f"{sound_link(identifier, uploader)}/download/",
+                "download_link": f"{_sound_link(identifier, uploader)}/download/",
             }
         elif part == "BBC_Sound_Effects":
-            record |= {
-                "description": f"{title}: {', '.join(tags)}.",
-                "category": [tags[0].capitalize()],
-                "download_link": f"https://sound-effects-media.bbcrewind.co.uk/zip/{identifier}",
-            }
+            link = f"https://sound-effects-media.bbcrewind.co.uk/zip/{identifier}"
+            category = [tags[0].capitalize()]
+            record |= {"description": about, "category": category, "download_link": link}
         elif part == "SoundBible":
-            record |= {
-                "title": title,
-                "description": f"{title}: {', '.join(tags)}.",
-                "author": uploader,
-                "href": f"{identifier}-{title.replace(' ', '-')}.html",
-                "download_link": f"http://soundbible.com/grab.php?id={identifier}&type=wav",
-            }
+            record |= {"title": title, "description": about, "author": uploader}
+            record["href"] = f"{identifier}-{title.replace(' ', '-')}.html"
+            record["download_link"] = f"http://soundbible.com/grab.php?id={identifier}&type=wav"
         records.append(record)
     if part == "FreeSound":
         records[-1]["duration"] = WRONG_DURATION
@@ -231,24 +226,18 @@ def _wavcaps_records(part: str, clips: Sequence[Clip], seed: int) -> list[dict[s
 
 
 def _write_leak_lists(clips: Catalogue, folder: Path, seed: int) -> None:
-    """The four lists; "Not found" stands in all of them.
-
-    Of WavCaps: tested splits of Clotho and AudioCaps, and all splits. Of aac-datasets, the fullest:
-    all of Clotho, the challenge, and another challenge's test set. Of DCASE: evaluation and the
-    challenge, and nothing of validation.
-    """
+    """The four lists: WavCaps' of tested splits and of all; aac-datasets', the fullest, of all of
+    Clotho, the challenge and another one's test set; DCASE's, of evaluation and the challenge."""
 
     def ids(*splits: str) -> list[str]:
         return [clip.sound_id for split in splits for clip in clips.clotho[split]]
 
-    def videos(*splits: str) -> list[str]:
-        return [f"Y{clip.video_id}.wav" for split in splits for clip in clips.audiocaps[split]]
-
     for name, of_audiocaps, of_clotho in (
-        ("test", videos("val", "test"), ids("validation", "evaluation")),
-        ("all", videos("train", "val", "test"), ids(*LABELLED)),
+        ("test", ("val", "test"), ("validation", "evaluation")),
+        ("all", ("train", "val", "test"), LABELLED),
     ):
-        content = {"AudioSet": of_audiocaps, "FreeSound": of_clotho}
+        videos = [f"Y{clip.video_id}.wav" for s in of_audiocaps for clip in clips.audiocaps[s]]
+        content = {"AudioSet": videos, "FreeSound": ids(*of_clotho)}
         _write(json.dumps(content, indent=4), folder / f"blacklist_exclude_{name}_ac.json")
     leaked = {clip.sound_id for clip in clips.wavcaps["FreeSound"]}
     strangers = sound_ids(2 * ELSEWHERE, keyed("strangers", seed))

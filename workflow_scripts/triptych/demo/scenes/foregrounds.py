@@ -1,11 +1,8 @@
 """Sixteen sounds that happen: eight that go on at a tempo, eight that are counted.
 
-A class gives hits, grains [variants, samples] of equal length whose parameters are drawn once a
-clip; where they fall is decided by tempo or count. The siren alone is one unbroken sweep.
+A class gives hits, [variants, samples], whose parameters are drawn once a clip; where they fall is
+decided by tempo or count. The siren alone is one unbroken sweep.
 """
-
-from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,29 +19,8 @@ from triptych.demo.scenes.signals import (
     wander,
 )
 
-Hits = Callable[[np.random.Generator], np.ndarray]
-
 TEMPI = {"slow": 0.5, "normal": 1.0, "fast": 2.0}
 COUNTS = {"once": 1, "twice": 2, "several": 4}
-
-
-class Steady(NamedTuple):
-    """A sound that goes on at a tempo.
-
-    rate: hits a second at normal tempo; jitter: standard deviation of a hit's place, as a part of
-    the interval.
-    """
-
-    hits: Hits
-    rate: float
-    jitter: float
-
-
-class Counted(NamedTuple):
-    """A sound that is counted; spacing: seconds from one to the next, where there is room."""
-
-    hits: Hits
-    spacing: float
 
 
 def bird(generator: np.random.Generator) -> np.ndarray:
@@ -119,10 +95,8 @@ def dog(generator: np.random.Generator) -> np.ndarray:
     pitch = high * (0.5 + 0.5 * np.exp(-time / 0.07)) * np.minimum(0.6 + time / 0.04, 1)
     rough = 1 + 0.5 * generator.standard_normal((2, samples))
     voice = np.tanh(3 * sine(swept(pitch, samples)) * rough + 0.8)  # uneven: even harmonics too
-    throat = filtered(
-        voice, [(150, -20), (400, -5), (900, 0), (1900, -3), (3500, -14), (9000, -40)]
-    )
-    return throat * np.exp(-time / 0.08) * edges(samples, 0.012, 0.06)
+    curve = [(150, -20), (400, -5), (900, 0), (1900, -3), (3500, -14), (9000, -40)]
+    return filtered(voice, curve) * np.exp(-time / 0.08) * edges(samples, 0.012, 0.06)
 
 
 def bell(generator: np.random.Generator) -> np.ndarray:
@@ -158,10 +132,8 @@ def horn(generator: np.random.Generator) -> np.ndarray:
     samples = round(generator.uniform(0.3, 0.42) * RATE)
     tune = generator.uniform(0.9, 1.1)
     reeds = sum(np.tanh(2.5 * sine(swept(tune * pitch, samples))) for pitch in (410.0, 510.0))
-    shaped = filtered(
-        np.asarray(reeds), [(200, -6), (500, 0), (2500, -3), (5000, -18), (9000, -40)]
-    )
-    return (shaped * edges(samples, 0.02, 0.04))[None]
+    curve = [(200, -6), (500, 0), (2500, -3), (5000, -18), (9000, -40)]
+    return (filtered(np.asarray(reeds), curve) * edges(samples, 0.02, 0.04))[None]
 
 
 def beep(generator: np.random.Generator) -> np.ndarray:
@@ -204,25 +176,28 @@ def siren(generator: np.random.Generator, samples: int, tempo: str) -> np.ndarra
 
 
 STEADY = {
-    "bird": Steady(bird, 3.0, 0.12),
-    "clock": Steady(clock, 2.0, 0.0),
-    "footsteps": Steady(footsteps, 1.8, 0.03),
-    "hammer": Steady(hammer, 2.0, 0.03),
-    "typing": Steady(typing, 6.0, 0.3),
-    "clapping": Steady(clapping, 3.0, 0.04),
-    "frog": Steady(frog, 1.6, 0.06),
+    "bird": (bird, 3.0, 0.12),
+    "clock": (clock, 2.0, 0.0),
+    "footsteps": (footsteps, 1.8, 0.03),
+    "hammer": (hammer, 2.0, 0.03),
+    "typing": (typing, 6.0, 0.3),
+    "clapping": (clapping, 3.0, 0.04),
+    "frog": (frog, 1.6, 0.06),
 }
+"""Sounds that go on at a tempo: hits a second at normal tempo, and the standard deviation of a
+hit's place, as a part of the interval."""
 
 COUNTED = {
-    "dog": Counted(dog, 0.5),
-    "bell": Counted(bell, 0.7),
-    "knock": Counted(knock, 0.35),
-    "phone": Counted(phone, 0.6),
-    "horn": Counted(horn, 0.6),
-    "beep": Counted(beep, 0.45),
-    "door": Counted(door, 0.6),
-    "glass": Counted(glass, 0.5),
+    "dog": (dog, 0.5),
+    "bell": (bell, 0.7),
+    "knock": (knock, 0.35),
+    "phone": (phone, 0.6),
+    "horn": (horn, 0.6),
+    "beep": (beep, 0.45),
+    "door": (door, 0.6),
+    "glass": (glass, 0.5),
 }
+"""Sounds that are counted: seconds from one to the next, where there is room."""
 
 WITH_TEMPO = (*STEADY, "siren")
 WITH_COUNT = tuple(COUNTED)
@@ -232,42 +207,25 @@ FOREGROUNDS = (*WITH_TEMPO, *WITH_COUNT)
 def foreground(
     name: str, generator: np.random.Generator, samples: int, tempo: str, count: str
 ) -> np.ndarray:
-    """A foreground [samples] of one class, at any level.
-
-    tempo: slow, normal or fast, for the classes of WITH_TEMPO; count: once, twice or several, for
-    the others. The class to which one doesn't apply doesn't look at it.
-    """
+    """A foreground [samples] of one class, at any level. tempo: of TEMPI, for WITH_TEMPO; count: of
+    COUNTS, for the others."""
     if name == "siren":
         return siren(generator, samples, tempo)
     if name in STEADY:
-        steady = STEADY[name]
-        hits = steady.hits(generator)
-        starts = _at_tempo(generator, samples, steady, TEMPI[tempo])
-    else:
-        counted = COUNTED[name]
-        hits = counted.hits(generator)
-        starts = _counted(generator, samples, counted, hits.shape[1], COUNTS[count])
+        make, rate, jitter = STEADY[name]
+        hits = make(generator)
+        interval = RATE / (rate * TEMPI[tempo] * generator.uniform(0.92, 1.08))
+        first = generator.uniform(0.02, 0.35) * interval
+        starts = np.arange(first, samples - 0.02 * RATE, interval)
+        starts += interval * jitter * generator.standard_normal(starts.size)
+    else:  # so close that all fit in, and the group anywhere in the room left
+        make, spacing = COUNTED[name]
+        hits, times = make(generator), COUNTS[count]
+        body = min(hits.shape[1], round(0.42 * RATE))  # what rings longer may be cut
+        closest = (samples - body) / max(times - 1, 1)
+        spacing = min(spacing * generator.uniform(0.9, 1.1) * RATE, closest)
+        room = max(samples - body - (times - 1) * spacing, 0)
+        starts = generator.uniform(0, room) + spacing * np.arange(times)
+    starts = np.clip(starts, 0, samples - 1).astype(int)
     gains = generator.uniform(0.8, 1.0, (starts.size, 1))
     return place(samples, starts, hits[np.arange(starts.size) % len(hits)] * gains)
-
-
-def _at_tempo(
-    generator: np.random.Generator, samples: int, steady: Steady, tempo: float
-) -> np.ndarray:
-    interval = RATE / (steady.rate * tempo * generator.uniform(0.92, 1.08))
-    first = generator.uniform(0.02, 0.35) * interval
-    starts = np.arange(first, samples - 0.02 * RATE, interval)
-    shifts = interval * steady.jitter * generator.standard_normal(starts.size)
-    return np.clip(starts + shifts, 0, samples - 1).astype(int)
-
-
-def _counted(
-    generator: np.random.Generator, samples: int, counted: Counted, length: int, count: int
-) -> np.ndarray:
-    """Starts [count], so close that all fit in; the group lies anywhere in the room left."""
-    body = min(length, round(0.42 * RATE))  # what rings longer may be cut
-    closest = (samples - body) / max(count - 1, 1)
-    spacing = min(counted.spacing * generator.uniform(0.9, 1.1) * RATE, closest)
-    room = max(samples - body - (count - 1) * spacing, 0)
-    starts = generator.uniform(0, room) + spacing * np.arange(count)
-    return np.clip(starts, 0, samples - 1).astype(int)

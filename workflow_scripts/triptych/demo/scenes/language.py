@@ -1,19 +1,18 @@
 """What people say about a scene: captions, keywords, a machine's one line, and paraphrases.
 
-A caption joins clauses ("a dog barks twice in the distance") by a phrase for their relation.
-Clauses combine a subject and a verb of their class (words.yaml). The combination of the last
-subject with the first verb is held out: training captions never have it, the captions of other
-splits may, so understanding of new words is measured too.
+A caption joins clauses ("a dog barks twice in the distance") by a phrase for their relation; a
+clause combines a subject and a verb of its class (words.yaml). The last subject with the first verb
+is held out: training captions never have it, those of other splits may.
 
-Paraphrases stand in for a language model's. They tell the same events in the same relation, with
-the attributes that their caption mentions and no others, partly in words that captions lack.
+Paraphrases stand in for a language model's: the same events and attributes, partly in words that
+captions lack.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import yaml
@@ -39,75 +38,30 @@ _OTHER_ADVERBS = {value: [*ADVERBS[value], *own] for value, own in WORDS["other_
 _OTHER_ENDINGS = [*ENDINGS, *WORDS["other_endings"]]
 
 
-@dataclass(frozen=True)
-class Verb:
+class Verb(NamedTuple):
     """A verb in agreement with its subjects."""
 
     finite: str
     participle: str
 
 
-@dataclass(frozen=True)
-class Words:
+class Words(NamedTuple):
     """How people name a class; every subject goes with every verb.
 
-    copula: is or are; other_subjects, other_verbs: which paraphrases alone use; tags: keywords, the
-    plainest first.
+    other_subjects, other_verbs: which paraphrases alone use; tags: keywords, the plainest first.
     """
 
-    copula: str
-    subjects: tuple[str, ...]
-    verbs: tuple[Verb, ...]
-    other_subjects: tuple[str, ...]
-    other_verbs: tuple[Verb, ...]
-    tags: tuple[str, ...]
+    subjects: list[str]
+    verbs: list[Verb]
+    other_subjects: list[str]
+    other_verbs: list[Verb]
+    tags: list[str]
+    copula: str = "is"
 
 
-_DOUBLING = (
-    "beg rev chat chop chug clap clip cut dig drip drop drum flap flip get grab hit hum jam jog "
-    "knit lap let nip pat plod pop put rap rip rub run scrub shut sip sit skid skip slam slip "
-    "snap snip spin spit step stir stop strum strut swat swim tap throb thrum thud tip trot tug "
-    "wag whip whir yap zap zip"
-)
-"""Verbs that double their last letter."""
-
-
-def gerund(base: str) -> str:
-    """bark -> barking, make -> making, run -> running."""
-    if base.endswith("ie"):
-        return base[:-2] + "ying"
-    if base.endswith("e") and not base.endswith(("ee", "oe", "ye")):
-        return base[:-1] + "ing"
-    return base + (base[-1] if base in _DOUBLING.split() else "") + "ing"
-
-
-def third_person(base: str) -> str:
-    """bark -> barks, pass -> passes, fly -> flies."""
-    if base.endswith(("s", "sh", "ch", "x", "z")) or base in ("go", "do", "echo"):
-        return base + "es"
-    if base.endswith("y") and base[-2] not in "aeiou":
-        return base[:-1] + "ies"
-    return base + "s"
-
-
-def _verb(base: str, copula: str) -> Verb:
-    """In agreement with "is" or "are": "fall down" is Verb("falls down", "falling down")."""
-    if "/" in base:
-        return Verb(*base.split("/"))
-    first, blank, rest = base.partition(" ")
-    if first == "be":
-        return Verb(f"{copula} {rest}", f"being {rest}")
-    finite = third_person(first) if copula == "is" else first
-    return Verb(finite + blank + rest, gerund(first) + blank + rest)
-
-
-def _words(given: Mapping[str, Any]) -> Words:
-    copula = "are" if given.get("are") else "is"
-    subjects, others, tags = (tuple(given[k]) for k in ("subjects", "other_subjects", "tags"))
-    verbs, other_verbs = (
-        tuple(_verb(base, copula) for base in given[key]) for key in ("verbs", "other_verbs")
-    )
-    return Words(copula, subjects, verbs, others, other_verbs, tags)
+def _words(given: dict[str, Any]) -> Words:
+    verbs = {k: [Verb(*v.split("/")) for v in given[k]] for k in ("verbs", "other_verbs")}
+    return Words(**given | verbs)
 
 
 VOCABULARY = {event: _words(given) for event, given in WORDS["classes"].items()}
@@ -151,9 +105,7 @@ def captions(
     scene: Scene, count: int, generator: np.random.Generator, held_out: bool, taken: set[str]
 ) -> list[Caption]:
     """`count` different captions of a scene, none in `taken` (plain), to which they are added.
-
-    held_out: whether held-out words may occur; they then make up a third.
-    """
+    held_out: whether held-out words may occur, in a third."""
 
     def words(event: str) -> tuple[str, Verb]:
         chosen = _choice(phrases(event, held_out), generator)
@@ -161,11 +113,14 @@ def captions(
             return VOCABULARY[event].subjects[-1], VOCABULARY[event].verbs[0]
         return chosen
 
+    def eagerness(value: str) -> float:
+        ordinary = MENTIONED_ORDINARY if value in ORDINARY else MENTIONED
+        return ordinary if value in ADVERBS else 0.0
+
     def tell(template: str) -> Caption:
+        attributes = ("tempo", "distance", "count")
         mentions = frozenset(
-            attribute
-            for attribute in ("tempo", "distance", "count")
-            if generator.uniform() < _eagerness(getattr(scene, attribute))
+            each for each in attributes if generator.uniform() < eagerness(getattr(scene, each))
         )
         text = _sentence(scene, mentions, template, words, ADVERBS, ENDINGS, generator)
         if generator.uniform() < 0.8:
@@ -174,33 +129,28 @@ def captions(
             text += "."
         return Caption(text, mentions)
 
-    return _different(scene, RELATIONS[scene.relation], count, tell, taken, generator)
+    return _different(RELATIONS[scene.relation], count, tell, taken, generator)
 
 
 def paraphrases(
     scene: Scene, caption: Caption, generator: np.random.Generator, captions: Collection[str]
 ) -> list[str]:
-    """PARAPHRASES sentences that say a caption of a scene, all different and none in `captions`.
-
-    captions: of all clips, plain.
-    """
+    """PARAPHRASES different sentences that say a caption of a scene, none in `captions` (plain)."""
 
     def words(event: str) -> tuple[str, Verb]:
         return _choice(_other_phrases(event), generator)
 
     def tell(template: str) -> Caption:
-        text = _sentence(
-            scene, caption.mentions, template, words, _OTHER_ADVERBS, _OTHER_ENDINGS, generator
-        )
+        known = (words, _OTHER_ADVERBS, _OTHER_ENDINGS, generator)
+        text = _sentence(scene, caption.mentions, template, *known)
         return Caption(f"{text[0].upper()}{text[1:]}.", caption.mentions)
 
     templates = [*RELATIONS[scene.relation], *WORDS["other_relations"][scene.relation]]
-    told = _different(scene, templates, PARAPHRASES, tell, set(captions), generator)
+    told = _different(templates, PARAPHRASES, tell, set(captions), generator)
     return [each.text for each in told]
 
 
 def _different(
-    scene: Scene,
     templates: Sequence[str],
     count: int,
     tell: Callable[[str], Caption],
@@ -217,7 +167,7 @@ def _different(
             found.append(told)
         if len(found) == count:
             return found
-    raise ValueError(f"{scene}: no {count} new sentences beside those taken")
+    raise ValueError(f"no {count} new sentences beside {found}: ask for fewer clips")
 
 
 def _sentence(
@@ -229,19 +179,17 @@ def _sentence(
     endings: Sequence[str],
     generator: np.random.Generator,
 ) -> str:
-    """A scene by one template of its relation, without a capital letter or full stop.
-
-    words: subject and verb of a class. A single sound gets an ending where it would be too short.
-    """
+    """A scene by one template of its relation, without capital letter and full stop; words: subject
+    and verb of a class. A single sound gets an ending where it would be too short."""
     parts = {}
     events = _as_told(scene)
     for event, letter in zip(events, "AB", strict=False):
         subject, verb = words(event)
         applies = {"tempo": event in WITH_TEMPO, "count": event in WITH_COUNT}
-        applies["distance"] = applies["tempo"] or applies["count"]
+        applies["distance"] = any(applies.values())
         own = [
             _choice(adverbs[getattr(scene, attribute)], generator)
-            for attribute in ("tempo", "count", "distance")
+            for attribute in applies
             if attribute in mentions and applies[attribute]
         ]
         parts[letter] = " ".join([subject, verb.finite, *own])
@@ -257,20 +205,11 @@ def _as_told(scene: Scene) -> tuple[str, ...]:
     return scene.events[::-1] if scene.relation == "while" else scene.events
 
 
-def _eagerness(value: str) -> float:
-    """How likely an attribute's value is mentioned."""
-    if value not in ADVERBS:
-        return 0.0
-    return MENTIONED_ORDINARY if value in ORDINARY else MENTIONED
-
-
 def answers(scene: Scene, query: Scene, mentions: frozenset[str]) -> bool:
     """Whether a clip of `scene` is right for a caption of `query`: same sounds in the same
-    relation, and the same values of the attributes that the caption mentions.
-    """
-    return scene.combination == query.combination and all(
-        getattr(scene, attribute) == getattr(query, attribute) for attribute in mentions
-    )
+    relation, and the same values of the attributes that the caption mentions."""
+    alike = all(getattr(scene, each) == getattr(query, each) for each in mentions)
+    return alike and scene.combination == query.combination
 
 
 def machine_caption(scene: Scene, generator: np.random.Generator) -> str:
@@ -289,10 +228,8 @@ def machine_caption(scene: Scene, generator: np.random.Generator) -> str:
 
 
 def keywords(scene: Scene, generator: np.random.Generator) -> list[str]:
-    """Tags as on Freesound: one or two of each class, junk between; in a fifth, one class has none.
-
-    A clip of a single class then has its second tag alone.
-    """
+    """Tags as on Freesound: one or two of each class, junk between; in a fifth, one class has none,
+    or a clip of a single class its second alone."""
     missing = int(generator.integers(len(scene.events))) if generator.uniform() < 0.2 else None
     tags: list[str] = []
     for place, event in enumerate(scene.events):

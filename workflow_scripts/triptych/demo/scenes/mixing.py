@@ -8,18 +8,8 @@ from scipy.signal import fftconvolve
 
 from triptych.demo.scenes.backgrounds import BACKGROUNDS
 from triptych.demo.scenes.foregrounds import COUNTS, TEMPI, WITH_COUNT, WITH_TEMPO, foreground
-from triptych.demo.scenes.signals import (
-    RATE,
-    edges,
-    filtered,
-    keyed,
-    level,
-    loudness,
-    noise,
-    seconds,
-)
+from triptych.demo.scenes.signals import RATE, edges, filtered, keyed, level, loudness, noise
 
-DISTANCES = ("near", "far")
 FAR_DECIBELS = -13.0
 NEAR_LOUDNESS = 0.2
 BEHIND_LOUDNESS = 0.05
@@ -32,10 +22,9 @@ PEAK = 0.97
 class Scene:
     """What a clip holds. An attribute that applies to none of its sounds is "".
 
-    relation: single, while (first: the background, second: the foreground) or then (first, second:
-    in time); second: "" in a single scene; tempo: slow, normal or fast, of every sound that has a
-    tempo; distance: near or far, of every foreground; count: once, twice or several, of every sound
-    that is counted.
+    relation: single (second is ""), while (first: the background, second: the foreground) or then
+    (first, second: in time); tempo: slow, normal or fast, of every sound that has one; distance:
+    near or far, of every foreground; count: once, twice or several, of every sound that is counted.
     """
 
     relation: str
@@ -65,7 +54,7 @@ def variants(relation: str, first: str, second: str = "") -> list[Scene]:
     names = [name for name in (first, second) if name]
     tempi = list(TEMPI) if set(names) & set(WITH_TEMPO) else [""]
     counts = list(COUNTS) if set(names) & set(WITH_COUNT) else [""]
-    distances = [""] if set(names) <= set(BACKGROUNDS) else list(DISTANCES)
+    distances = [""] if set(names) <= set(BACKGROUNDS) else ["near", "far"]
     return [
         Scene(relation, first, second, tempo, distance, count)
         for tempo, distance, count in product(tempi, distances, counts)
@@ -73,11 +62,8 @@ def variants(relation: str, first: str, second: str = "") -> list[Scene]:
 
 
 def render(scene: Scene, length: float, *key: int | str) -> np.ndarray:
-    """A clip, float32 [samples] at RATE within [-PEAK, PEAK]; length in seconds.
-
-    A function of its arguments alone: parameters of every sound (pitch, phase, place, gain) are
-    drawn by `key`.
-    """
+    """A clip, float32 [samples] at RATE within [-PEAK, PEAK]; length in seconds. The parameters of
+    all sounds (pitch, phase, place, gain) are drawn by `key`."""
     samples = round(length * RATE)
     generator = keyed("mix", *key)
     if scene.relation == "then":
@@ -112,7 +98,7 @@ def _foreground(scene: Scene, name: str, samples: int, *key: int | str) -> np.nd
 def _from_afar(generator: np.random.Generator, sound: np.ndarray) -> np.ndarray:
     """Duller by 8 dB an octave from 900 Hz on, and with a short reverberation."""
     samples = round(0.35 * RATE)
-    tail = generator.standard_normal(samples) * np.exp(-seconds(samples) / 0.09)
+    tail = generator.standard_normal(samples) * np.exp(-np.arange(samples) / RATE / 0.09)
     tail = filtered(tail, [(100, 0), (400, 0), (1600, -8), (6400, -24)])
     dull = filtered(sound, [(900, 0), (1800, -8), (3600, -16), (7200, -24), (11000, -32)])
     tail *= 0.5 / np.sqrt(np.sum(tail**2))

@@ -1,9 +1,8 @@
 """Which scenes each split holds: combinations held out, scenes to be found, swapped pairs.
 
-A combination is a background with a foreground, or two foregrounds in their order. A quarter of
-them never occurs in training (Clotho's development split, AudioCaps, WavCaps): two fifths of these
-serve validation, the others evaluation and the challenge, so that a model chosen by validation has
-not been chosen by them.
+A combination is a background with a foreground, or two foregrounds in their order. A quarter never
+occurs in training: two fifths of these serve validation, the others evaluation and the challenge,
+so that a model chosen by validation has not been chosen by them.
 """
 
 from collections import Counter
@@ -32,10 +31,7 @@ VARIANTS = 2
 
 
 class Combinations(NamedTuple):
-    """Combinations that one split draws from.
-
-    together: (background, foreground); in_turn: two foregrounds, in either order.
-    """
+    """What one split draws from. together: (background, foreground); in_turn: two foregrounds."""
 
     together: Sequence[Pair]
     in_turn: Sequence[Pair]
@@ -50,10 +46,7 @@ class Divided(NamedTuple):
 
 
 def divide(seed: int) -> Divided:
-    """Hold out a quarter of the combinations so that each class loses about a quarter of its own.
-
-    Of the 160 backgrounds with a foreground 40, of the 120 pairs of foregrounds 32.
-    """
+    """Hold out a quarter of all combinations, and about a quarter of those of each class."""
     generator = keyed("held out", seed)
     backgrounds = [str(name) for name in generator.permutation(list(BACKGROUNDS))]
     foregrounds = [str(name) for name in generator.permutation(FOREGROUNDS)]
@@ -70,10 +63,8 @@ def divide(seed: int) -> Divided:
 
 
 def _dealt(pairs: Iterable[tuple[Pair, bool]]) -> tuple[list[Pair], list[Pair], list[Pair]]:
-    """Pairs of training, validation and evaluation, given which are held out.
-
-    Of each five held out, two go to validation and three to evaluation.
-    """
+    """Pairs of training, validation and evaluation, given which are held out: of five, two go to
+    validation and three to evaluation."""
     parts: tuple[list[Pair], list[Pair], list[Pair]] = ([], [], [])
     count = 0
     for pair, held_out in pairs:
@@ -108,11 +99,9 @@ def scenes_to_find(
     generator: np.random.Generator,
     but: Collection[Scene] = (),
 ) -> list[Scene]:
-    """Scenes to be found, no two alike: half of combinations among `trained`, half held out.
-
-    but: scenes that shall not be among them.
-    Every scene of two foregrounds comes with the one in which they are swapped.
-    Raises ValueError when there aren't as many different scenes.
+    """Scenes to be found, no two alike, none in `but`: half of combinations among `trained`, half
+    held out. Every scene of two foregrounds comes with the one in which they are swapped. Raises
+    ValueError when there aren't as many different scenes.
     """
     singles, behind, in_turn = (
         sorted({(scene.first, scene.second) for scene in trained if scene.relation == relation})
@@ -149,10 +138,8 @@ def _different(
     uses: Counter[str],
     but: Collection[Scene],
 ) -> list[Scene]:
-    """`count` scenes, no two alike, VARIANTS of each pair or as many as it takes.
-
-    Pairs of the classes that occur least so far (`uses`, which is kept up to date) come first.
-    """
+    """`count` scenes, no two alike, VARIANTS of each pair or as many as it takes, first of the
+    classes that occur least so far (`uses`, which is kept up to date)."""
     left = {}
     for i in generator.permutation(len(pairs)):
         choice = [scene for scene in variants(relation, *pairs[i]) if scene not in but]
@@ -160,8 +147,8 @@ def _different(
     possible = sum(map(len, left.values()))
     if count > possible:
         raise ValueError(
-            f"{count} different scenes ({relation}) were asked for; of {len(pairs)} combinations "
-            f"there are only {possible}: make the split smaller, or the training data larger"
+            f"there are only {possible} different scenes ({relation}), and {count} were asked for: "
+            "make the split smaller, or the training data larger"
         )
     each = VARIANTS
     while sum(len(choice[:each]) for choice in left.values()) < count:

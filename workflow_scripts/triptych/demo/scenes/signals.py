@@ -1,8 +1,4 @@
-"""What sounds are made of: shaped noise, grains, ringing modes, slow curves.
-
-Everything is rendered at RATE, mono, as float64 or float32 [samples]; only numpy and scipy's FFT,
-and every random number from a generator that is a function of what it is for.
-"""
+"""What sounds are made of: shaped noise, grains, ringing modes, slow curves; mono, [samples]."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,9 +8,6 @@ from scipy.fft import irfft, next_fast_len, rfft, rfftfreq
 
 RATE = 22050
 """Samples a second of everything that is rendered; files are upsampled when written."""
-
-LOUDNESS_SECONDS = 0.05
-"""Length of the frames whose loudest says how loud a sound is."""
 
 Curve = Sequence[tuple[float, float]]
 """Points (hertz, decibels) of a spectrum, joined by lines over the logarithm of frequency."""
@@ -65,10 +58,8 @@ def wander(generator: np.random.Generator, samples: int, hertz: float) -> np.nda
 
 def swept(frequency: np.ndarray | float, samples: int, phase: float = 0.0) -> np.ndarray:
     """Phase in turns [..., samples] of an oscillator whose frequency in hertz may change."""
-    frequencies = np.broadcast_to(
-        np.asarray(frequency, float), (*np.shape(frequency)[:-1], samples)
-    )
-    return np.cumsum(frequencies, axis=-1) / RATE + phase
+    shape = (*np.shape(frequency)[:-1], samples)
+    return np.cumsum(np.broadcast_to(frequency, shape), axis=-1, dtype=float) / RATE + phase
 
 
 def sine(turns: np.ndarray) -> np.ndarray:
@@ -79,11 +70,8 @@ def sine(turns: np.ndarray) -> np.ndarray:
 def struck(
     frequencies: np.ndarray, decays: np.ndarray, gains: np.ndarray, length: float
 ) -> np.ndarray:
-    """What is struck and rings: [n, samples] from modes [n, m].
-
-    frequencies: hertz; decays: seconds until 1/e; gains: amplitudes; length: seconds. Starts within
-    0.5 ms and is faded over its last tenth.
-    """
+    """What is struck and rings for `length` seconds, [n, samples]: modes [n, m] of frequencies in
+    hertz that decay to 1/e in so many seconds. Starts in 0.5 ms, fades over its last tenth."""
     time = seconds(round(length * RATE))
     frequencies, decays, gains = np.broadcast_arrays(frequencies, decays, gains)
     ringing = np.exp(-time / decays[..., None]) * sine(frequencies[..., None] * time)
@@ -103,18 +91,14 @@ def burst(
     """Short decaying noises [count, samples] of a given spectrum; length and decay in seconds."""
     samples = round(length * RATE)
     raw = generator.standard_normal((count, samples))
-    shaped = filtered(raw * np.exp(-seconds(samples) / decay), curve) * edges(
-        samples, 0.0005, decay
-    )
+    shaped = filtered(raw * np.exp(-seconds(samples) / decay), curve)
+    shaped *= edges(samples, 0.0005, decay)
     return shaped / np.abs(shaped).max(axis=1, keepdims=True)
 
 
 def place(samples: int, starts: np.ndarray, grains: np.ndarray) -> np.ndarray:
-    """A signal [samples] with grains [n, length] added at `starts` [n]; what lies outside is cut
-    off.
-
-    starts: sample numbers, not below 0.
-    """
+    """A signal [samples] with grains [n, length] added from samples `starts` [n] on, cut off at its
+    end."""
     length = grains.shape[1]
     at = np.asarray(starts, int)[:, None] + np.arange(length)
     inside = at < samples
@@ -123,7 +107,7 @@ def place(samples: int, starts: np.ndarray, grains: np.ndarray) -> np.ndarray:
 
 def loudness(signal: np.ndarray) -> float:
     """Root mean square of the loudest 50 ms of a signal [samples]; 0 for an empty one."""
-    frame = round(LOUDNESS_SECONDS * RATE)
+    frame = round(0.05 * RATE)
     padded = np.pad(signal, (0, -signal.size % frame)).reshape(-1, frame)
     return float(np.sqrt((padded**2).mean(axis=1).max(initial=0.0)))
 

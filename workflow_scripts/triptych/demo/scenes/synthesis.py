@@ -3,9 +3,7 @@
     clotho/ audiocaps/ wavcaps/ leaks/ captions/    in the layouts of their sources (files.py)
     scenes.csv                                      what the clips truly hold
 
-A few files are broken on purpose, as real ones are: an AudioSet recording of no bytes and one
-without samples, SoundBible recordings that no record names, a BBC and an AudioCaps clip whose file
-is missing.
+A few files are broken, missing or too many on purpose, as in the real sources.
 """
 
 import logging
@@ -62,7 +60,7 @@ def synthesise(settings: Settings, folder: str | os.PathLike[str], workers: int)
 
 
 def _write_sound(clip: Clip, path: Path) -> float:
-    """Render a clip and write it as 16-bit WAV or FLAC, by the name; returns its seconds."""
+    """Render a clip and write it as 16-bit WAV or FLAC, by the name; its seconds."""
     rate = FILE_RATES[clip.dataset]
     samples = soxr.resample(render(clip.scene, clip.seconds, *clip.key), RATE, rate)
     write_sound(path, np.clip(samples, -1, 1), rate, path.suffix.removeprefix(".").upper())
@@ -76,21 +74,14 @@ def _break_files(clips: Catalogue, paths: Mapping[Clip, Path]) -> None:
     """
     wavcaps = {part: [paths[clip] for clip in each] for part, each in clips.wavcaps.items()}
     wavcaps["AudioSet_SL"][-1].write_bytes(b"")
-    wavcaps["AudioSet_SL"][-2].write_bytes(_flac_without_samples())
+    # A FLAC stream's header after which nothing comes, which libsndfile doesn't write. STREAMINFO
+    # (RFC 9639, section 8.2): block and frame sizes, then rate, channels - 1, bits - 1 and samples
+    # in 20 + 3 + 5 + 36 bits, then a checksum.
+    info = struct.pack(">HH6xQ16x", 4096, 4096, FILE_RATES["wavcaps"] << 44 | 15 << 36)
+    header = b"fLaC" + struct.pack(">I", 0x80 << 24 | len(info)) + info
+    wavcaps["AudioSet_SL"][-2].write_bytes(header)
     wavcaps["BBC_Sound_Effects"][-1].unlink()
     paths[clips.audiocaps["train"][-1]].unlink()
     for place, number in enumerate(("9001", "9002")):
         recording = wavcaps["SoundBible"][place]
         shutil.copyfile(recording, recording.with_name(f"{number}.flac"))
-
-
-def _flac_without_samples() -> bytes:
-    """The header of a FLAC stream (mono, 16 bit) after which nothing comes.
-
-    By hand, since libsndfile writes no header before the first sample. Fields of STREAMINFO
-    (RFC 9639, section 8.2): block sizes, frame sizes, then rate, channels - 1, bits - 1 and
-    samples in 20 + 3 + 5 + 36 bits, then a checksum.
-    """
-    described = FILE_RATES["wavcaps"] << 44 | 0 << 41 | 15 << 36 | 0
-    info = struct.pack(">HH6xQ16x", 4096, 4096, described)
-    return b"fLaC" + struct.pack(">I", 0x80 << 24 | len(info)) + info
