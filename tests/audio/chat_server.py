@@ -24,22 +24,12 @@ def numbered(lines: list[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
 
 
-def completion(text: str, finish_reason: str = "stop", **usage: int) -> dict[str, Any]:
-    counts = {"prompt_tokens": 140, "completion_tokens": 95, **usage}
-    return {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "gpt-3.5-turbo-0125",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": text},
-                "finish_reason": finish_reason,
-            }
-        ],
-        "usage": {**counts, "total_tokens": sum(counts.values())},
-    }
+def completion(message: dict[str, Any], tokens: int = 95) -> dict[str, Any]:
+    """A whole answer with this message."""
+    choice = {"index": 0, "message": {"role": "assistant", **message}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 140, "completion_tokens": tokens, "total_tokens": 140 + tokens}
+    about = {"id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "gpt"}
+    return {**about, "choices": [choice], "usage": usage}
 
 
 @dataclass
@@ -51,7 +41,7 @@ class ChatServer:
 
     faults: list[Callable[["Handler"], None]] = field(default_factory=list)
     answer: Callable[[str], str] = lambda prompt: numbered(GOOD)
-    usage: dict[str, int] = field(default_factory=dict)
+    tokens: int = 95
     delay: float = 0.0
     port: int = 0
     prompts: list[str] = field(default_factory=list)
@@ -72,17 +62,14 @@ class Handler(BaseHTTPRequestHandler):
     state: ChatServer
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.state.authorisations.add(self.headers.get("Authorization", ""))
-        self.chat(json.loads(body))
-
-    def chat(self, body: dict[str, Any]) -> None:
         state = self.state
+        body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))))
+        prompt = body["messages"][0]["content"]
         with state.lock:
             state.open += 1
             state.most_open = max(state.most_open, state.open)
+            state.authorisations.add(self.headers.get("Authorization", ""))
             state.times.append(time.monotonic())
-            prompt = body["messages"][0]["content"]
             state.prompts.append(prompt)
             state.bodies.append(body)
             fault = state.faults.pop(0) if state.faults else None
@@ -91,21 +78,16 @@ class Handler(BaseHTTPRequestHandler):
             if fault is not None:
                 fault(self)
             else:
-                self.send(200, completion(state.answer(prompt), **state.usage))
+                self.send(200, completion({"content": state.answer(prompt)}, state.tokens))
         finally:
             with state.lock:
                 state.open -= 1
 
-    def send(
-        self, status: int, body: Any, headers: dict[str, str] | None = None,
-        kind: str = "application/json",
-    ) -> None:  # fmt: skip
-        content = (body if isinstance(body, str) else json.dumps(body)).encode()
+    def send(self, status: int, body: Any) -> None:
+        content = json.dumps(body).encode()
         self.send_response(status)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(content)))
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(content)
 
@@ -123,11 +105,9 @@ class _Server(ThreadingHTTPServer):
 @contextmanager
 def serving(**behaviour: Any) -> Iterator[ChatServer]:
     state = ChatServer(**behaviour)
-    handler = type("TheHandler", (Handler,), {"state": state})
-    server = _Server(("127.0.0.1", state.port), handler)
+    server = _Server(("127.0.0.1", 0), type("TheHandler", (Handler,), {"state": state}))
     state.port = server.server_address[1]
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
         yield state
     finally:
@@ -135,35 +115,21 @@ def serving(**behaviour: Any) -> Iterator[ChatServer]:
         server.server_close()
 
 
-# ---------------------------------------------------------------------------------------- faults
-
-
-def error(
-    status: int, code: str | None = None, headers: dict[str, str] | None = None, kind: str = "error"
-) -> Callable[[Handler], None]:
+def error(status: int, code: str | None = None) -> Callable[[Handler], None]:
     """An error as OpenAI words it, which echoes the key."""
 
     def fault(handler: Handler) -> None:
         message = f"Trouble with your key: {KEY}. You sent {handler.headers.get('Authorization')}"
-        body = {"error": {"message": message, "type": kind, "param": KEY, "code": code}}
-        handler.send(status, body, headers)
+        about = {"message": message, "type": "error", "param": KEY, "code": code}
+        handler.send(status, {"error": about})
 
     return fault
 
 
-def silence(seconds: float) -> Callable[[Handler], None]:
-    def fault(handler: Handler) -> None:
-        time.sleep(seconds)
-        handler.close_connection = True
-
-    return fault
+def replying(message: dict[str, Any]) -> Callable[[Handler], None]:
+    return lambda handler: handler.send(200, completion(message))
 
 
-def cut(handler: Handler) -> None:
-    """Promise more than comes, and hang up."""
-    handler.send_response(200)
-    handler.send_header("Content-Type", "application/json")
-    handler.send_header("Content-Length", "1000")
-    handler.end_headers()
-    handler.wfile.write(b'{"id": "chat')
+def silence(handler: Handler) -> None:
+    time.sleep(1)
     handler.close_connection = True

@@ -1,11 +1,11 @@
 """Sound files for the tests: tones whose samples are known, and files with something wrong."""
 
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import soundfile
+
+from triptych.audio.data.decoding import stream_audio
 
 HERTZ = 440.0
 FORMATS = {"wav": "PCM_16", "flac": "PCM_16", "mp3": "MPEG_LAYER_III", "ogg": "VORBIS"}
@@ -29,10 +29,9 @@ def write(path: Path, samples: np.ndarray, rate: int, subtype: str | None = None
     return path
 
 
-def cut(path: Path, share: float = 0.6) -> Path:
-    """Keep only the first bytes of a file."""
-    os.truncate(path, int(share * path.stat().st_size))
-    return path
+def read_audio(path: Path, *window: float) -> np.ndarray:
+    """float32 [frames], mono at 32 kHz: a file, or so many seconds of it from one second on."""
+    return np.concatenate(list(stream_audio(path, *window)))
 
 
 def without_length(path: Path) -> Path:
@@ -59,42 +58,3 @@ def header_only(path: Path) -> Path:
         at += 4 + length
     path.write_bytes(data[:at])
     return path
-
-
-def _text(path: Path) -> Path:
-    path.write_text("<html>404 not found</html>\n" * 50)
-    return path
-
-
-def _not_numbers(path: Path) -> Path:
-    samples = noise(5000)
-    samples[777] = np.nan
-    return write(path, samples, 32_000, "FLOAT")
-
-
-def _nothing(path: Path) -> Path:
-    path.write_bytes(b"")
-    return path
-
-
-def _long(path: Path) -> Path:
-    return write(path, noise(200_000), 44_100)
-
-
-DAMAGED: dict[str, tuple[str, Callable[[Path], Path]]] = {
-    "absent.wav": ("no such file", lambda path: path),
-    "empty.flac": ("empty file", _nothing),
-    "empty_folder.wav": ("folder", lambda path: path.mkdir() or path),
-    "header_only.flac": ("no samples", header_only),
-    "no_samples.wav": ("no samples", lambda path: write(path, noise(0), 32_000)),
-    "page.mp3": ("not sound", _text),
-    "nan.wav": ("not numbers", _not_numbers),
-    "short.wav": ("truncated", lambda path: cut(_long(path))),
-    "short.flac": ("truncated", lambda path: cut(_long(path))),
-    "short.mp3": ("truncated", lambda path: cut(_long(path))),
-}
-"""Name, what the message has to say, and how to make it."""
-
-
-def damaged(folder: Path, name: str) -> Path:
-    return DAMAGED[name][1](folder / name)

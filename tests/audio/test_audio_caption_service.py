@@ -2,11 +2,18 @@
 
 import pytest
 from caption_job import TABLE
-from chat_server import GOOD, KEY, cut, error, numbered, serving, silence
+from chat_server import GOOD, KEY, error, numbered, serving, silence
 
-from triptych.audio.captions.paid import Answer, AnswerCache, Request
-from triptych.audio.captions.service import Asker, BudgetReached, ServiceError, key_from_environment
-from triptych.audio.captions.settings import CaptionSettings, check_address
+from triptych.audio.captions.service import (
+    Answer,
+    AnswerCache,
+    Asker,
+    BudgetReached,
+    Request,
+    ServiceError,
+    key_from_environment,
+)
+from triptych.audio.captions.settings import CaptionSettings
 from triptych.core.errors import InputError
 from triptych.core.stopping import Stopped
 
@@ -47,36 +54,23 @@ def test_one_user_message_and_the_parameters_are_sent(tmp_path):
     assert body == {
         "model": "gpt-3.5-turbo",
         "messages": [{"role": "user", "content": "prompt 0"}],
-        "temperature": 0.3,
-        "min_p": 0.1,
+        **{"temperature": 0.3, "min_p": 0.1},
     }
     assert server.authorisations == {f"Bearer {KEY}"}
-    assert answer.text == numbered(GOOD)
-    assert (answer.input_tokens, answer.output_tokens) == (140, 95)
+    assert answer == Answer(numbered(GOOD), "stop", 140, 95, server.url)
 
 
-@pytest.mark.parametrize(
-    ("fault", "changes"),
-    [(error(429), {}), (error(503), {}), (cut, {}), (silence(1.0), {"timeout_seconds": 0.3})],
-    ids=["429", "503", "cut", "silence"],
-)
-def test_a_failure_that_passes_is_tried_again(tmp_path, fault, changes):
+@pytest.mark.parametrize("fault", [error(429), error(503), silence], ids=["429", "503", "silence"])
+def test_a_failure_that_passes_is_tried_again(tmp_path, fault):
     with serving(faults=[fault]) as server:
-        assert len(ask(server, requests(1), tmp_path, **changes)) == 1
+        assert len(ask(server, requests(1), tmp_path, timeout_seconds=0.3)) == 1
     assert len(server.prompts) == 2
-
-
-def test_the_pause_that_a_server_asks_for_is_kept(tmp_path):
-    with serving(faults=[error(429, headers={"Retry-After": "1"})]) as server:
-        ask(server, requests(1), tmp_path)
-    assert server.times[1] - server.times[0] >= 1
 
 
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
         (error(401, code="invalid_api_key"), "does not accept the key in OPENAI_API_KEY"),
-        (error(404, code="model_not_found"), "does not know the model gpt-3.5-turbo"),
         (error(429, code="insufficient_quota"), "no credit left"),
         (error(500), "answered 500 .*1 times in a row"),
     ],
@@ -89,13 +83,6 @@ def test_an_error_that_stays_stops_and_keeps_what_was_paid(tmp_path, fault, mess
         with pytest.raises(ServiceError, match=message) as caught:
             made.ask(requests(6))
     assert "3 of 6 requests are answered" in str(caught.value)
-    assert "not paid for again" in str(caught.value)
-
-
-def test_a_prompt_that_the_filter_refuses_is_an_empty_answer(tmp_path):
-    with serving(faults=[error(400, code="content_filter")]) as server:
-        [answer] = ask(server, requests(1), tmp_path).values()
-    assert (answer.text, answer.finish_reason) == ("", "content_filter")
 
 
 def test_no_more_requests_are_open_and_they_come_no_faster_than_allowed(tmp_path):
@@ -109,7 +96,7 @@ def test_no_more_requests_are_open_and_they_come_no_faster_than_allowed(tmp_path
 
 def test_the_budget_is_never_exceeded_even_by_the_longest_answers(tmp_path):
     asked = requests(20, max_tokens=100)
-    with serving(usage={"completion_tokens": 100}) as server:
+    with serving(tokens=100) as server:
         made = asker(server, tmp_path, prices=DEAR, budget=5.5)
         with pytest.raises(BudgetReached, match=r"set audio\.captions\.budget to 20\.00"):
             made.ask(asked)
@@ -118,14 +105,6 @@ def test_the_budget_is_never_exceeded_even_by_the_longest_answers(tmp_path):
         with pytest.raises(BudgetReached):  # starting again is no new budget
             again.ask(asked)
     assert len(server.prompts) == 5
-
-
-def test_a_request_that_broke_off_counts_against_the_budget_but_not_as_spent(tmp_path):
-    with serving(faults=[error(503)]) as server:
-        made = asker(server, tmp_path, prices=DEAR)
-        made.ask(requests(1, max_tokens=100))
-    assert made.account.perhaps > 0
-    assert made.account.spent == pytest.approx(0.95)
 
 
 def test_a_request_to_stop_finishes_what_is_open(tmp_path):
@@ -162,8 +141,7 @@ def test_the_key_is_in_no_message_log_or_file(tmp_path, caplog, capsys):
 
 
 @pytest.mark.parametrize(
-    ("key", "says"),
-    [(" ", "export OPENAI_API_KEY"), ("sk-cut\u2026short", "was it copied whole")],
+    ("key", "says"), [(" ", "export OPENAI_API_KEY"), ("sk-cut\u2026short", "was it copied whole")]
 )
 def test_a_key_that_is_none_is_told_and_not_shown(monkeypatch, key, says):
     monkeypatch.setenv("OPENAI_API_KEY", key)
@@ -172,42 +150,13 @@ def test_a_key_that_is_none_is_told_and_not_shown(monkeypatch, key, says):
     assert not key.strip() or key not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "https://anna:secret@a.example/v1",  # pragma: allowlist secret
-        "https://a.example/v1?key=secret",
-        "ftp://x",
-    ],
-)
-def test_an_address_with_a_secret_is_refused_without_showing_it(address):
-    with pytest.raises(ValueError, match=r"audio\.captions\.base_url") as caught:
-        check_address(address)
-    assert "secret" not in str(caught.value)
-
-
-def test_parameters_that_would_break_the_protocol_are_refused():
-    with pytest.raises(ValueError, match="may not hold n, stream"):
-        CaptionSettings.from_table({**TABLE, "parameters": {"n": 2, "stream": True}})
-
-
-ANSWER = Answer("1. A dog.", "stop", 3, 4, "http://a.example/v1")
-
-
-def test_an_answer_is_found_again_by_another_process_whatever_the_order_of_parameters(tmp_path):
-    AnswerCache(tmp_path).put(Request("m", {"a": 1, "b": 2}, "p"), ANSWER)
-    cache = AnswerCache(tmp_path)
-    assert cache.get(Request("m", {"b": 2, "a": 1}, "p")) == ANSWER
-    for other in (Request("n", {}, "p"), Request("m", {"a": 1}, "p")):
-        assert cache.get(other) is None
-    assert cache.get(Request("m", {"a": 1, "b": 2}, "p", attempt=1)) is None
-
-
-def test_half_a_line_of_a_killed_run_spoils_nothing(tmp_path):
-    one, two = requests(2)
-    AnswerCache(tmp_path).put(one, ANSWER)
+def test_half_a_line_of_a_killed_run_spoils_no_answer_of_another_process(tmp_path):
+    answer = Answer("1. A dog.", "stop", 3, 4, "http://a.example/v1")
+    one, two = requests(2, a=1, b=2)
+    AnswerCache(tmp_path).put(one, answer)
     with (tmp_path / "answers.jsonl").open("a") as stream:
         stream.write('\n{"request": {"model": "gp')
-    AnswerCache(tmp_path).put(two, ANSWER)
+    AnswerCache(tmp_path).put(two, answer)
     cache = AnswerCache(tmp_path)
-    assert cache.get(one) == cache.get(two) == ANSWER
+    assert cache.get(Request(one.model, {"b": 2, "a": 1}, one.prompt)) == cache.get(two) == answer
+    assert cache.get(Request(one.model, {"a": 1}, one.prompt)) is None

@@ -12,14 +12,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from caption_job import TABLE, run
-from chat_server import GOOD, KEY, numbered, serving
+from chat_server import GOOD, KEY, error, numbered, replying, serving
 
-from triptych.audio.captions.answers import Item
+from triptych.audio.captions.answers import FIRST_ITEMS, Item, YieldTooLow
 from triptych.audio.captions.settings import check_captions
 from triptych.audio.captions.stage import published_captions, read_published
 from triptych.core.errors import InputError
 
 HERE = Path(__file__).parent
+MANY = 60
 
 
 @pytest.fixture(autouse=True)
@@ -29,28 +30,20 @@ def _key(monkeypatch):
 
 def tables(folder: Path, splits: dict[str, int], captions: int = 2) -> list[tuple[str, int, str]]:
     """clips.csv and captions.csv with so many clips a split; (clip, position, caption)."""
-    clips = [
-        (f"clotho/{split}/ {n} Ünd.wav", split, n) for split, count in splits.items()
-        for n in range(count)
-    ]  # fmt: skip
-    pd.DataFrame(
-        [
-            {
-                "clip": clip, "dataset": "clotho", "split": split, "file_name": clip.split("/")[-1],
-                "sound_id": "1", "youtube_id": "", "seconds": "3",
-                "keywords": "dog;traffic;H4n" if n % 2 == 0 else "", "path": "x",
-            }
-            for clip, split, n in clips
-        ]
-    ).to_csv(folder / "clips.csv", index=False)  # fmt: skip
-    rows = [
-        (clip, position, f"A {split} dog number {n} barks, position {position}.")
-        for clip, split, n in clips
-        for position in range(captions)
-    ]
-    pd.DataFrame(rows, columns=["clip", "position", "caption"]).to_csv(
-        folder / "captions.csv", index=False
-    )
+    clips, rows = [], []
+    for split, count in splits.items():
+        for n in range(count):
+            clip = f"clotho/{split}/ {n} \u00dcnd.wav"
+            clips.append((clip, split, "dog;traffic;H4n" if n % 2 == 0 else ""))
+            rows += [
+                (clip, position, f"A {split} dog number {n} barks, position {position}.")
+                for position in range(captions)
+            ]
+    for name, table, columns in (
+        ("clips", clips, ["clip", "split", "keywords"]),
+        ("captions", rows, ["clip", "position", "caption"]),
+    ):
+        pd.DataFrame(table, columns=columns).to_csv(folder / f"{name}.csv", index=False)
     return rows
 
 
@@ -58,177 +51,108 @@ def read(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(folder / f"{name}.csv", dtype=str, keep_default_na=False)
 
 
-def test_five_captions_for_each_caption_of_the_chosen_splits(tmp_path):
+def test_five_captions_for_each_caption_of_the_chosen_splits_are_asked_for_once(tmp_path):
     rows = tables(tmp_path, {"development": 3, "validation": 2, "evaluation": 1})
     wanted = [row for row in rows if "/validation/" not in row[0]]
-    with serving() as server:
-        run(tmp_path, splits=("development", "evaluation"), base_url=server.url)
-    table = read(tmp_path, "variations")
-    assert list(table.columns) == ["clip", "position", "variation", "caption"]
-    assert list(zip(table["clip"], table["position"], table["variation"], strict=True)) == [
-        (clip, str(position), str(number)) for clip, position, _ in wanted for number in range(1, 6)
-    ]
-    assert list(table["caption"]) == GOOD * len(wanted)
-    assert len(server.prompts) == len(wanted)
-    assert read(tmp_path, "rejected").empty
-    usage = read(tmp_path, "usage").iloc[0]
-    assert dict(usage) == {
-        "backend": "openai", "model": "gpt-3.5-turbo", "requests": "8", "cached": "0",
-        "repaired": "0", "rejected": "0", "input_tokens": "1120", "output_tokens": "760",
-        "cost": "0.0017", "currency": "USD", "captions": "40",
-    }  # fmt: skip
+    for cached in (0, 8):
+        with serving() as server:
+            run(tmp_path, splits=("development", "evaluation"), base_url=server.url)
+        assert len(server.prompts) == len(wanted) - cached
+        table = read(tmp_path, "variations")
+        assert list(zip(table["clip"], table["position"], table["variation"], strict=True)) == [
+            (clip, str(at), str(number)) for clip, at, _ in wanted for number in range(1, 6)
+        ]
+        assert list(table["caption"]) == GOOD * len(wanted)
+        assert read(tmp_path, "rejected").empty
+        assert dict(read(tmp_path, "usage").iloc[0]) == {
+            **{"backend": "openai", "model": "gpt-3.5-turbo", "requests": str(8 - cached)},
+            **{"cached": str(cached), "repaired": "0", "rejected": "0", "input_tokens": "1120"},
+            **{"output_tokens": "760", "cost": "0.0017", "currency": "USD", "captions": "40"},
+        }
+    example = json.loads((tmp_path / "example.json").read_text(encoding="utf-8"))
+    assert (example["caption"], example["keywords"]) == (rows[0][2], ["dog", "traffic", "H4n"])
+    assert example["response"] == GOOD and example["instruction"].endswith("with its index.")
 
 
-def test_a_second_run_asks_nothing_and_writes_the_same(tmp_path):
-    tables(tmp_path, {"development": 4})
-    with serving() as server:
-        run(tmp_path, base_url=server.url)
-        first = (tmp_path / "variations.csv").read_bytes()
-        (tmp_path / "variations.csv").unlink()
-        run(tmp_path, base_url=server.url)
-        assert len(server.prompts) == 8
-    assert (tmp_path / "variations.csv").read_bytes() == first
-    usage = read(tmp_path, "usage").iloc[0]
-    assert (usage["requests"], usage["cached"], usage["cost"]) == ("0", "8", "0.0017")
-
-
-def test_a_bad_answer_is_repaired_by_one_more_request(tmp_path):
+def test_a_bad_answer_is_repaired_by_one_more_request_or_listed(tmp_path):
     tables(tmp_path, {"development": 3}, captions=1)
 
     def answer(prompt):
         if "number 1" in prompt and "exactly" not in prompt:
             return numbered([*GOOD[:2], "The bark is heard."])
-        return numbered(GOOD)
+        return numbered(GOOD[:3] if "number 2" in prompt else GOOD)
 
     with serving(answer=answer) as server:
         run(tmp_path, base_url=server.url)
-    assert len(server.prompts) == 4
-    assert len(read(tmp_path, "variations")) == 15
+    assert len(server.prompts) == 5
+    assert sorted(read(tmp_path, "variations").groupby("clip").size()) == [3, 5, 5]
     first = read(tmp_path, "unfiltered")
-    assert sorted(first.groupby("clip").size()) == [3, 5, 5]
+    assert sorted(first.groupby("clip").size()) == [3, 3, 5]
     assert "The bark is heard." in list(first["caption"])
-    assert read(tmp_path, "rejected").empty
+    assert list(read(tmp_path, "rejected")["problem"]) == [
+        "3 of 5 captions",
+        *["repeats the caption or another"] * 3,
+    ]
     assert read(tmp_path, "usage").iloc[0]["repaired"] == "1"
-
-
-def test_what_stays_bad_is_listed_and_never_among_the_captions(tmp_path):
-    tables(tmp_path, {"development": 3}, captions=1)
-
-    def answer(prompt):
-        return numbered([*GOOD[:3], "The bark is heard."] if "number 1" in prompt else GOOD)
-
-    with serving(answer=answer) as server:
-        run(tmp_path, base_url=server.url)
-        assert len(server.prompts) == 4
-        run(tmp_path, base_url=server.url)
-        assert len(server.prompts) == 4  # the bad answer is not asked for a third time
-    table, rejected = read(tmp_path, "variations"), read(tmp_path, "rejected")
-    bad = "clotho/development/ 1 Ünd.wav"
-    assert list(table[table["clip"] == bad]["caption"]) == GOOD[:3]
-    assert list(rejected.columns) == ["clip", "position", "problem", "answer"]
-    assert set(rejected["clip"]) == {bad}
-    assert rejected["problem"][0] == "3 of 5 captions"
-    assert "banned word (heard)" in set(rejected["problem"])
-    assert not table["caption"].str.contains("heard").any()
-
-
-def test_the_example_is_the_captions_of_one_clip_with_keywords(tmp_path):
-    rows = tables(tmp_path, {"development": 2}, captions=1)
-    with serving() as server:
-        run(tmp_path, base_url=server.url)
-    example = json.loads((tmp_path / "example.json").read_text(encoding="utf-8"))
-    assert example["caption"] == rows[0][2]
-    assert example["keywords"] == ["dog", "traffic", "H4n"]
-    assert example["response"] == GOOD
-    assert example["instruction"].startswith("I will give a description")
-    assert example["instruction"].endswith("with its index.")
-    assert (example["backend"], example["model"]) == ("openai", "gpt-3.5-turbo")
 
 
 def test_the_template_back_end_needs_neither_key_nor_network(tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY")
     rows = tables(tmp_path, {"development": 2})
-    run(tmp_path, backend="template", published=in_other_words(tmp_path, rows))
-    table = read(tmp_path, "variations")
-    assert list(table["caption"]) == [line for row in rows for line in other_words(row)]
+    others = {row: [f"{line[:-1]} before {row[2][2:-1]}." for line in GOOD] for row in rows}
+    records = [{"path": r[0], "caption": r[2], "variations": lines} for r, lines in others.items()]
+    (tmp_path / "other.json").write_text(json.dumps(records), encoding="utf-8")
+    run(tmp_path, backend="template", published=tmp_path / "other.json")
+    assert list(read(tmp_path, "variations")["caption"]) == [
+        line for lines in others.values() for line in lines
+    ]
     usage = read(tmp_path, "usage").iloc[0]
     assert (usage["backend"], usage["model"], usage["cost"]) == ("template", "template", "0.0")
     assert not (tmp_path / "cache").exists()
 
 
-def other_words(row: tuple[str, int, str]) -> list[str]:
-    """Five captions that no other row has."""
-    return [f"{line[:-1]} before {row[2][2:-1]}." for line in GOOD]
-
-
-def in_other_words(folder: Path, rows: list[tuple[str, int, str]]) -> Path:
-    """A file as the demo's scenes bring it."""
-    path = folder / "paraphrases.json"
-    records = [{"path": row[0], "caption": row[2], "variations": other_words(row)} for row in rows]
-    path.write_text(json.dumps(records), encoding="utf-8")
-    return path
-
-
-@pytest.mark.parametrize("backend", ["template", "authors"])
-def test_a_back_end_that_reads_a_file_needs_one(tmp_path, backend):
-    tables(tmp_path, {"development": 1})
-    with pytest.raises(InputError, match=f"backend {backend} needs a file"):
-        run(tmp_path, backend=backend)
-
-
-@pytest.mark.parametrize("source", ["download", "path"])
-def test_templates_are_refused_for_recordings_before_a_job_starts(source):
-    with pytest.raises(ValueError, match=rf"audio\.captions\.backend .*source is {source}"):
-        check_captions({**TABLE, "backend": "template"}, source)
-    check_captions({**TABLE, "backend": "authors"}, source)
+def test_templates_are_refused_for_recordings_before_a_job_starts():
+    with pytest.raises(ValueError, match=r"audio\.captions\.backend .*source is download"):
+        check_captions({**TABLE, "backend": "template"}, "download")
+    check_captions({**TABLE, "backend": "authors"}, "download")
     check_captions({**TABLE, "backend": "template"}, "synthesised")
 
 
-SCRIPT = """
-import runpy, sys
-from types import SimpleNamespace
-sys.path[:0] = sys.argv[1:3]
-from caption_job import TABLE
-
-class Named(dict):
-    __getattr__ = dict.__getitem__
-
-class Files(Named):
-    def __getitem__(self, key):
-        return list(self.values())[key] if isinstance(key, int) else dict.__getitem__(self, key)
-    def __iter__(self):
-        return iter(self.values())
-
-outputs = {n: f"results/{n}.csv" for n in ("variations", "unfiltered", "rejected", "usage")}
-snakemake = SimpleNamespace(
-    rule="audio_caption",
-    input=Files(clips="clips.csv", captions="captions.csv"),
-    output=Files(**outputs, example="results/example.json"),
-    params=Named(
-        captions={**TABLE, "backend": "template"}, splits=["development"],
-        published="paraphrases.json",
-    ),
-    resources=Named(), wildcards=Named(), threads=1,
-    log=["results/logs/audio_caption/log.log"],
-)
-runpy.run_path(sys.argv[3], init_globals={"snakemake": snakemake})
-sys.exit(" ".join({"torch", "transformers", "openai"} & set(sys.modules)) or 0)
-"""
+WRONG = {
+    "refusals": ({"content": "I'm sorry, but I can't help with that."}, "refusal: \"I'm sorry"),
+    "refused by schema": ({"content": None, "refusal": "I can't help."}, r"\(refusal\)"),
+    "thoughts alone": ({"content": None, "reasoning_content": numbered(GOOD)}, "an empty answer"),
+}
 
 
-def test_the_script_writes_its_five_files_without_loading_torch_or_openai(tmp_path):
-    in_other_words(tmp_path, tables(tmp_path, {"development": 1}))
-    library = HERE.parents[1] / "workflow_scripts"
-    script = str(library / "audio" / "caption.py")
-    command = [sys.executable, "-c", SCRIPT, str(HERE), str(library), script]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert {path.name for path in (tmp_path / "results").iterdir() if path.is_file()} == {
-        "variations.csv", "unfiltered.csv", "rejected.csv", "usage.csv", "example.json",
-    }  # fmt: skip
-    assert len(read(tmp_path / "results", "variations")) == 10
-    log = (tmp_path / "results/logs/audio_caption/log.log").read_text(encoding="utf-8")
-    assert "10 new captions; 2 of 2 captions have all 5" in log
+@pytest.mark.parametrize(("message", "told"), WRONG.values(), ids=WRONG)
+def test_a_useless_model_ends_the_stage_before_much_is_paid(tmp_path, message, told):
+    tables(tmp_path, {"development": MANY}, captions=1)
+    with serving(faults=[replying(message)] * 10_000) as server:
+        for again in (told, f"kept in {tmp_path}"):  # what was paid for is not paid again
+            with pytest.raises(YieldTooLow, match=rf"0 of the 100 captions .*\(50%\).*{again}"):
+                run(tmp_path, base_url=server.url)
+            assert len(server.prompts) == 2 * FIRST_ITEMS  # each once more, as a repair
+    assert not (tmp_path / "variations.csv").exists()
+
+
+def test_a_model_that_becomes_useless_ends_the_stage_too(tmp_path):
+    tables(tmp_path, {"development": MANY}, captions=1)
+    answers = iter([numbered(GOOD)] * 25)
+    with (
+        serving(answer=lambda prompt: next(answers, "null")) as server,
+        pytest.raises(YieldTooLow, match="captions for the first 60 are good"),
+    ):
+        run(tmp_path, base_url=server.url, open_requests=1)
+    assert len(server.prompts) == MANY + MANY - 25
+
+
+def test_a_server_that_refuses_structured_output_is_asked_without_from_then_on(tmp_path):
+    tables(tmp_path, {"development": 4}, captions=1)
+    with serving(faults=[error(400, "invalid_request_error")]) as server:
+        run(tmp_path, base_url=server.url, open_requests=1)
+    assert ["response_format" in body for body in server.bodies] == [True] + [False] * 4
+    assert len(read(tmp_path, "variations")) == 5 * 4
 
 
 @pytest.mark.slow
@@ -266,60 +190,22 @@ def test_a_run_that_is_killed_and_started_again_pays_once(tmp_path, number):
 
 
 RECORD = {
-    "idx": 3,
     "path": "/share/clotho_v2/development/Rain 1.wav",
     "caption": "Rain is falling on a roof.",
-    "query": "...",
-    "response": {"choices": [{"message": {"content": "1. one"}}]},
     "variations": GOOD,
-    "finish_reason": "stop",
-    "usage": 100,
 }
-PLAIN = {"file_name": "Rain 1.wav", "caption": RECORD["caption"]}
-
-LAYOUTS = {
-    "records": [RECORD],
-    "other names": [{**PLAIN, "gpt_captions": GOOD}],
-    "raw answer": [{**PLAIN, "variations": numbered(GOOD)}],
-    "a row each": [{**PLAIN, "variations": [line]} for line in GOOD],
-}
-
 ITEM = Item("clotho/development/Rain 1.wav", 0, "Rain is falling on a roof", ())
 
 
-@pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
-def test_published_captions_are_read_in_any_likely_layout(tmp_path, layout):
-    path = tmp_path / "gpt.json"
-    path.write_text(json.dumps(layout), encoding="utf-8")
-    [written] = published_captions([ITEM], read_published(path), 5, 20)
-    assert written.variations == tuple(GOOD)
-    assert written.rejected == ()
-
-
-def test_published_captions_are_found_by_file_and_caption_not_by_position(tmp_path):
-    other = {**RECORD, "path": "Rain 2.wav", "variations": ["Another rain falls on a roof."] * 5}
-    path = tmp_path / "gpt.json"
-    path.write_text(json.dumps([other, RECORD]), encoding="utf-8")
-    [written] = published_captions([ITEM], read_published(path), 5, 20)
-    assert written.variations == tuple(GOOD)
-
-
-def test_published_captions_that_break_the_rules_are_listed(tmp_path):
+def test_published_captions_are_found_by_file_and_caption_and_held_to_the_rules(tmp_path):
     path = tmp_path / "gpt.json"
     lines = ["The sound of nails tapping on a metal surface is heard.", *GOOD[:3]]
-    path.write_text(json.dumps([{**RECORD, "variations": lines}]), encoding="utf-8")
-    tables(tmp_path, {"development": 1}, captions=1)
-    clips, captions = read(tmp_path, "clips"), read(tmp_path, "captions")
-    clips["clip"] = captions["clip"] = ITEM.clip
-    captions["caption"] = ITEM.caption
-    clips.to_csv(tmp_path / "clips.csv", index=False)
-    captions.to_csv(tmp_path / "captions.csv", index=False)
-    run(tmp_path, backend="authors", published=path)
-    assert list(read(tmp_path, "variations")["caption"]) == GOOD[:3]
-    assert list(read(tmp_path, "rejected")["problem"]) == ["banned word (heard)"]
-    assert list(read(tmp_path, "unfiltered")["caption"]) == lines
-    usage = read(tmp_path, "usage").iloc[0]
-    assert (usage["backend"], usage["requests"], usage["captions"]) == ("authors", "0", "3")
+    other = {**RECORD, "path": "Rain 2.wav", "variations": ["Another rain falls on a roof."] * 5}
+    path.write_text(json.dumps([other, {**RECORD, "variations": lines}]), encoding="utf-8")
+    [written] = published_captions([ITEM], read_published(path), 5, 20)
+    assert written.variations == tuple(GOOD[:3])
+    assert [bad.problem for bad in written.rejected] == ["banned word (heard)"]
+    assert written.unfiltered == tuple(lines)
 
 
 def test_a_file_of_another_data_set_is_told(tmp_path):
@@ -330,7 +216,7 @@ def test_a_file_of_another_data_set_is_told(tmp_path):
         published_captions(items, read_published(path), 5, 20)
 
 
-@pytest.mark.parametrize("content", ["[]", '{"a": 1}', '[{"path": "x.wav"}]', "not json\n{"])
+@pytest.mark.parametrize("content", ["[]", '[{"path": "x.wav"}]', "not json\n{"])
 def test_a_file_that_is_not_understood_is_told(tmp_path, content):
     path = tmp_path / "gpt.json"
     path.write_text(content)

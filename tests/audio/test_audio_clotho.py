@@ -4,7 +4,7 @@ import audio_source_files as files
 import pandas as pd
 import pytest
 
-from triptych.audio.data.clotho import archived_name, challenge_folder, read_clotho
+from triptych.audio.data.clotho import archived_name, read_clotho
 from triptych.audio.data.tables import CLIP_COLUMNS, read_table
 from triptych.core.errors import InputError
 from triptych.core.files import write_csv
@@ -41,33 +41,11 @@ def test_a_blank_at_the_start_of_a_file_name_is_kept(tables, tmp_path):
     pd.testing.assert_frame_equal(read_table(tmp_path / "clips.csv"), tables.clips)
 
 
-def test_a_sound_id_that_a_spreadsheet_made_a_number_is_refused(tmp_path):
-    files.write_clotho(tmp_path, {**files.CLOTHO, "evaluation": [("tram.wav", "521.0", "")]})
-    with pytest.raises(InputError, match=r"521\.0.*expected are digits"):
-        read_clotho(tmp_path)
-
-
 def test_metadata_is_read_in_latin_and_in_unicode_alike(folder, tables):
     raw = folder / "clotho_metadata_development.csv"
     assert b"Jos\xe9" in raw.read_bytes()
     raw.write_text(raw.read_text(encoding="iso-8859-1"), encoding="utf-8-sig")
     pd.testing.assert_frame_equal(read_clotho(folder).clips, tables.clips)
-
-
-def test_semicolons_as_delimiters_and_a_missing_keyword_column_are_read(folder, tables):
-    header = [column for column in files.METADATA_HEADER if column != "keywords"]
-    rows = [files.metadata_row(*clip) for clip in files.CLOTHO["evaluation"]]
-    files.write_rows(
-        folder / "clotho_metadata_evaluation.csv",
-        header,
-        [[row[0], *row[2:]] for row in rows],
-        encoding="iso-8859-1",
-        delimiter=";",
-    )
-    columns = ["clip", "sound_id", "seconds", "path"]
-    again = read_clotho(folder)
-    pd.testing.assert_frame_equal(again.clips[columns], tables.clips[columns])
-    assert clip(again, "clotho/evaluation/hail.wav")["keywords"] == ""
 
 
 def test_each_clip_has_its_five_captions_as_written(tables):
@@ -76,11 +54,6 @@ def test_each_clip_has_its_five_captions_as_written(tables):
     assert captions["caption"].tolist() == files.captions_of("Harbour, gulls.wav")
     assert len(tables.captions) == 5 * 9
     assert not tables.captions["clip"].str.contains("/challenge/").any()
-
-
-def test_the_challenge_has_queries_and_no_captions(tables):
-    assert tables.queries["query"].tolist() == [0, 1]
-    assert tables.queries["caption"].tolist() == files.QUERIES
 
 
 def test_colons_became_underscores_in_the_archive_of_the_challenge(tables):
@@ -94,12 +67,6 @@ def test_colons_became_underscores_in_the_archive_of_the_challenge(tables):
     )
     entry = clip(tables, "clotho/challenge/Wet Road : Night.wav")
     assert entry["path"] == "test/Wet Road_Night.wav"
-
-
-def test_the_folder_of_the_challenge_is_the_archives_unless_another_is_there(tmp_path):
-    assert challenge_folder(tmp_path) == "test"
-    (tmp_path / "retrieval_audio").mkdir()
-    assert challenge_folder(tmp_path) == "retrieval_audio"
 
 
 def test_captions_of_other_clips_than_the_metadata_are_refused(folder):
@@ -118,12 +85,6 @@ def test_a_missing_column_and_an_empty_caption_are_named(folder):
     path.write_text(text.replace("Somebody plays Harbour, gulls.", " "))
     with pytest.raises(InputError, match=r"1 captions are empty.*Harbour"):
         read_clotho(folder)
-
-
-def test_a_file_named_twice_is_refused(tmp_path):
-    twice = [("tram.wav", "1", ""), ("tram.wav", "2", "")]
-    with pytest.raises(InputError, match=r"clips are listed twice.*tram"):
-        read_clotho(files.write_clotho(tmp_path, {**files.CLOTHO, "evaluation": twice}))
 
 
 def labels(folder, rows):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from triptych.audio.embedding_files import Split, read_embeddings, write_embeddings
-from triptych.audio.experiments import KEYS, audio_runs, training_of
+from triptych.audio.experiments import KEYS, audio_runs
 from triptych.core.errors import InputError
 
 CONFIG = {
@@ -63,15 +63,6 @@ def test_a_replicated_corpus_has_the_rows_of_table_2_from_the_first_seed():
         audio_runs(changed(replicated="ours"))
 
 
-def test_a_corpus_may_have_a_precision_of_its_own():
-    stages = {"common": {"batch": 8, "precision": "bf16"}, "finetuning": {"epochs": 2}}
-    config = changed(stages=stages, corpora={"clean": {}, "theirs": {"precision": "fp16"}})
-    assert training_of(config, "clean", "finetuning") == {
-        "batch": 8, "precision": "bf16", "epochs": 2,
-    }  # fmt: skip
-    assert training_of(config, "theirs", "finetuning")["precision"] == "fp16"
-
-
 def test_every_run_has_its_own_keys_and_starts_from_an_earlier_row_of_its_pair_and_corpus():
     runs = audio_runs(CONFIG)
     assert len({tuple(run[key] for key in KEYS) for run in runs}) == len(runs)
@@ -85,19 +76,6 @@ def test_every_run_has_its_own_keys_and_starts_from_an_earlier_row_of_its_pair_a
         seen[row["folder"]] = row
     assert {run["pair"] for run in runs if run["main"]} == {"n-roberta"}
     assert json.loads(json.dumps(runs)) == runs
-
-
-def test_a_corpus_that_serves_two_purposes_is_trained_on_once():
-    runs = [run["run"] for run in audio_runs(changed(submitted="clean", leaky="clean"))]
-    assert sorted(runs) == sorted(run for run in labels() if "/clean/" in run)
-
-
-def test_leaky_and_submitted_may_be_left_out():
-    assert all("/clean/" in run for run in labels(changed(leaky=None, submitted=None)))
-
-
-def test_a_seed_added_leaves_the_other_runs_as_they_were():
-    assert labels() < labels(changed(finetuning={"seeds": [3, 4, 5, 6]}))
 
 
 @pytest.mark.parametrize(
@@ -145,9 +123,3 @@ def test_a_file_that_holds_no_embeddings_is_told(tmp_path):
     for name in ("a.npz", "b.npz", "absent.npz"):
         with pytest.raises(InputError, match="cannot be read as embeddings"):
             read_embeddings(tmp_path / name)
-
-
-def test_a_split_must_agree_with_itself():
-    good = a_split()
-    with pytest.raises(ValueError, match=r"audio \(2, 6\)"):
-        Split(good.clips, good.audio[:2], good.captions, good.query_clips, good.text)

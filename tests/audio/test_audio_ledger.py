@@ -1,7 +1,6 @@
 """The leak ledger: what each policy removes, that it says why, and that nothing slips through."""
 
 from collections import Counter
-from pathlib import Path
 
 import audio_source_files as files
 import pandas as pd
@@ -9,7 +8,6 @@ import pytest
 from audio_source_files import record
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from stand_in import Named, run
 
 from triptych.audio.data.audiocaps import read_audiocaps
 from triptych.audio.data.clotho import read_clotho
@@ -22,10 +20,9 @@ from triptych.audio.data.ledger import (
     read_leak_list,
     read_leak_lists,
 )
-from triptych.audio.data.tables import CLIP_COLUMNS, read_table
+from triptych.audio.data.tables import CLIP_COLUMNS
 from triptych.audio.data.wavcaps import read_wavcaps
 from triptych.core.errors import InputError
-from triptych.core.files import write_csv
 
 # 501, 502, 503: development (503 validation too); 511 validation; 521, 522 evaluation;
 # 531, 532 challenge; 900 is nobody's.
@@ -84,14 +81,6 @@ def freesound(ledger):
     ]
 
 
-def videos(ledger):
-    return {
-        clip.removeprefix("AudioSet_SL/Y").removesuffix(".flac")
-        for clip in training(ledger, "wavcaps")
-        if clip.startswith("AudioSet_SL/")
-    }
-
-
 @pytest.mark.parametrize(
     ("policy", "kept"),
     [
@@ -103,11 +92,6 @@ def videos(ledger):
 )
 def test_each_policy_removes_its_lists_from_freesound(folder, clips, policy, kept):
     assert freesound(decide(folder, clips, policy)) == kept
-
-
-def test_all_splits_of_audiocaps_are_training_data_under_every_policy(folder, clips):
-    for policy in LISTS:
-        assert len(training(decide(folder, clips, policy), "audiocaps")) == 2
 
 
 def test_strict_drops_what_clothos_splits_share_from_the_one_that_is_trained_on(folder, clips):
@@ -156,13 +140,6 @@ def test_each_reason_has_its_row(folder, clips):
     assert order.is_monotonic_increasing
 
 
-def test_recordings_known_to_be_empty_are_removed_under_every_policy(folder, clips):
-    for policy in LISTS:
-        removed = decide(folder, clips, policy).removed
-        rows = removed[removed["reason"] == "empty recording"]
-        assert rows["clip"].tolist() == ["wavcaps/AudioSet_SL/Y06-g5jz-OGc.flac"]
-
-
 def test_unreadable_clips_are_removed_from_every_role_and_still_protect(folder, clips):
     problems = {
         "clotho/evaluation/tram.wav": "0 samples",
@@ -187,12 +164,7 @@ def test_the_counts_add_up_and_tell_what_is_left(folder, clips):
     assert counts.loc[("wavcaps", "AudioSet_SL"), "unreadable"] == 1  # the known empty one
     assert counts.loc[("wavcaps", "FreeSound"), "leaked"] == 3  # 511, 521, 531
     assert counts.loc[("clotho", "development"), "leaked"] == 1  # 503
-    assert counts.loc[("clotho", "development"), "repeated"] == 1  # 501, in FreeSound too
-    assert counts.loc[("wavcaps", "AudioSet_SL"), "repeated"] == 2
-    assert counts.loc[("audiocaps", "train"), "repeated"] == 1
-    strict = decide(folder, clips, "strict").counts
-    assert strict["leaked"].sum() == 0
-    assert strict["repeated"].sum() == 4  # AudioCaps' videos in AudioSet_SL, left in on purpose
+    assert decide(folder, clips, "strict").counts["leaked"].sum() == 0
 
 
 def test_the_proof_names_a_planted_leak(folder, clips):
@@ -212,12 +184,6 @@ def test_the_proof_notices_a_protected_clip_itself_even_without_an_id(folder, cl
     )
     with pytest.raises(LeakError, match=r"evaluation/lost\.wav itself"):
         prove_no_leak(manifest, clips, ["development"])
-
-
-def test_weaker_policies_fail_the_proof(folder, clips):
-    for policy in ("none", "wavcaps_test", "dcase"):
-        with pytest.raises(LeakError):
-            prove_no_leak(decide(folder, clips, policy).manifest, clips, ["development"])
 
 
 def test_a_list_is_read_in_each_layout_without_the_pseudo_id(folder):
@@ -242,21 +208,6 @@ def test_a_list_that_is_damaged_or_missing_is_refused(tmp_path, folder, clips):
         read_leak_lists(tmp_path, "strict")
     with pytest.raises(InputError, match=r"strict needs the leak list\(s\) .*v2\.csv$"):
         exclude(clips, [], "strict", read_leak_lists(folder / "leaks", "strict")[1:])
-
-
-def test_unknown_policies_and_splits_are_refused(folder, clips):
-    with pytest.raises(InputError, match="expected is one of none, wavcaps_test, dcase, strict"):
-        exclude(clips, [], "lenient")
-    with pytest.raises(InputError, match="can't train on Clotho's split 'challenge'"):
-        decide(folder, clips, "none", ["challenge"])
-
-
-def write_shards(folder, stored, problems):
-    folder.mkdir(parents=True)
-    write_csv(pd.DataFrame({"clip": list(stored), "frames": 1}), folder / "index.csv")
-    rows = pd.DataFrame(list(problems.items()), columns=["clip", "problem"])
-    write_csv(rows, folder / "problems.csv")
-    return folder
 
 
 IDS = st.sampled_from(["", "1", "2", "3", "4", "5", "6", "10", "11"])
@@ -306,43 +257,5 @@ def test_no_protected_recording_is_ever_trained_on(placed, splits, listed, broke
     assert not gone & set(kept)
     assert set(kept.values()) <= {1}
     assert not ledger.removed.duplicated(["clip", "reason", "source"]).any()
-    unknown = {
-        f"{d}/{s}/{row}" for row, ((d, s), identifier) in enumerate(placed) if not identifier
-    }
+    unknown = {f"{d}/{s}/{row}" for row, ((d, s), known) in enumerate(placed) if not known}
     assert not (gone - set(unreadable)) & unknown
-
-
-def listing(name, *more):
-    return Named(**{table: f"data/{name}/{table}.csv" for table in ("clips", "captions", *more)})
-
-
-def test_the_scripts_lead_from_files_to_a_manifest(folder, clips, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    more = ("queries", "relevance")
-    places = {"folder": folder, "audio": folder}
-    of_clotho = {"folder": folder / "clotho", "audio": folder / "clotho", "relevance": None}
-    run("audio_list_clotho", {}, listing("clotho", *more), **of_clotho)
-    run("audio_list_audiocaps", {}, listing("audiocaps"), **places)
-    parts = ["FreeSound", "AudioSet_SL", "SoundBible"]
-    run("audio_list_wavcaps", {}, listing("wavcaps"), **places, parts=parts)
-    broken = "wavcaps/FreeSound/900.flac"
-    stored = clips["clip"][clips["clip"] != broken]
-    shards = write_shards(tmp_path / "shards", stored, {broken: "0 samples"})
-    output = Named(**{name: f"{name}.csv" for name in ("manifest", "removed", "counts")})
-    run(
-        "audio_corpus",
-        {
-            "clips": [f"data/{name}/clips.csv" for name in ("clotho", "audiocaps", "wavcaps")],
-            "shards": [shards],
-        },
-        output,
-        splits=["development"],
-        exclude="strict",
-        leaks=folder / "leaks",
-    )
-    expected = decide(folder, clips, "strict", unreadable={broken: "0 samples"})
-    pd.testing.assert_frame_equal(read_table("manifest.csv"), expected.manifest)
-    pd.testing.assert_frame_equal(read_table("removed.csv"), expected.removed)
-    pd.testing.assert_frame_equal(pd.read_csv("counts.csv"), expected.counts)
-    assert len(read_table("data/clotho/captions.csv")) == 45
-    assert "FreeSound" in Path("results/logs/audio_corpus/log.log").read_text()

@@ -5,14 +5,7 @@ import pytest
 import torch
 from audio_scrambled import waveforms
 
-from triptych.audio.models.mel import (
-    LogMel,
-    Masks,
-    MelSettings,
-    draw_band,
-    draw_masks,
-    mel_filters,
-)
+from triptych.audio.models.mel import LogMel, Masks, MelSettings, draw_band, draw_masks, mel_filters
 
 SETTINGS = MelSettings()
 SILENCE = (np.log(1e-5) + 4.5) / 5
@@ -43,12 +36,6 @@ def test_the_filters_are_those_of_another_library():
         513, 128, 0.0, 15000.0, 32000, mel_scale="kaldi", triangularize_in_mel_space=True
     )
     assert mel_filters(SETTINGS, (0.0, 15000.0)).numpy() == pytest.approx(expected.T, abs=1e-9)
-
-
-@pytest.mark.parametrize("band", [(-1.0, 100.0), (5.0, 5.0), (0.0, 16001.0)])
-def test_a_band_outside_the_spectrum_is_refused(band):
-    with pytest.raises(ValueError, match="half the sample rate"):
-        mel_filters(SETTINGS, band)
 
 
 def test_bands_lie_where_the_authors_draw_them():
@@ -84,18 +71,3 @@ def test_stripes_have_uniform_widths_and_fit():
         assert (end - first).mean() == pytest.approx((widest - 1) / 2, rel=0.05)
         assert first.min() >= 0
         assert end.max() <= size
-
-
-@pytest.mark.parametrize("samples", [402, 720, 721, 722, 32000])
-def test_frames_are_counted_as_they_come(samples):
-    assert LogMel()(torch.zeros(1, samples)).shape[3] == SETTINGS.frames(samples)
-
-
-def test_too_short_a_waveform_is_refused():
-    with pytest.raises(ValueError, match="at least 402"):
-        LogMel()(torch.zeros(1, 401))
-
-
-def test_what_else_is_in_the_batch_does_not_matter(second):
-    front = LogMel()
-    assert torch.equal(front(second)[1:2], front(second[1:2]))

@@ -17,7 +17,6 @@ from triptych.audio.scoring.metrics import (
     mean_average_precision,
     order_preferences,
     ranks,
-    reciprocal_ranks,
 )
 
 
@@ -55,12 +54,7 @@ def test_average_precision_of_one_relevant_clip_is_scikit_learns_label_ranking(r
     assert mean_average_precision(scores, true) == pytest.approx(expected, abs=1e-12)
 
 
-def test_a_true_clip_beyond_the_cutoff_counts_nothing():
-    assert reciprocal_ranks([1, 2, 10, 11]).tolist() == [1, 0.5, 0.1, 0]
-    assert hits([1, 5, 6], 5).tolist() == [1, 1, 0]
-
-
-@pytest.mark.parametrize("cutoff", [1, 10, 16])
+@pytest.mark.parametrize("cutoff", [10, 16])
 def test_average_precision_of_several_relevant_clips_equals_a_plain_loop(random, cutoff):
     scores = random.integers(0, 30, (100, 40)).astype(float)
     relevant = random.random((100, 40)) < 0.1
@@ -109,23 +103,6 @@ def test_what_cannot_be_ranked_is_refused():
         average_precisions(np.zeros((2, 2)), [[True, False], [False, False]], 1)
 
 
-def test_groups_of_one_give_the_interval_of_the_central_limit_theorem(random):
-    values = random.random(4000)
-    interval = ClusterResamples([str(i) for i in range(4000)]).interval(values)
-    half = 1.96 * values.std() / np.sqrt(4000)
-    assert interval.estimate == pytest.approx(values.mean())
-    assert interval.low == pytest.approx(values.mean() - half, abs=0.1 * half)
-    assert interval.high == pytest.approx(values.mean() + half, abs=0.1 * half)
-
-
-def test_five_equal_captions_a_clip_widen_the_interval_as_if_there_were_one(random):
-    values = random.random(300)
-    clips = np.array([f"clip{i}" for i in range(300)])
-    one = ClusterResamples(clips).interval(values)
-    five = ClusterResamples(np.repeat(clips, 5)).interval(np.repeat(values, 5))
-    assert (five.low, five.high) == pytest.approx((one.low, one.high))
-
-
 def test_the_interval_holds_the_truth_about_as_often_as_it_says(random):
     held = 0
     for _ in range(200):
@@ -149,12 +126,3 @@ def test_simultaneous_intervals_are_as_wide_as_independent_means_need(random):
         assert interval.high - interval.low == pytest.approx(2 * reach * error, rel=0.1)
     (alone,) = resamples.simultaneous(values[:1])
     assert alone.high - alone.low == pytest.approx(2 * 1.96 * errors[0], rel=0.1)
-
-
-def test_simultaneous_intervals_of_the_same_mean_many_times_are_those_of_one(random):
-    values = random.random(200)
-    resamples = ClusterResamples(np.repeat(np.arange(40), 5))
-    many = resamples.simultaneous([values, values, np.full(200, 0.5)])
-    (one,) = resamples.simultaneous([values])
-    assert many[0] == many[1] == one
-    assert (many[2].low, many[2].high) == (0.5, 0.5)  # what has no spread moves nowhere

@@ -7,18 +7,9 @@ from dataclasses import replace
 import pytest
 import torch
 from audio_small_models import SMALL
-from download_server import Behaviour, serving
-from safetensors.torch import load_file, save_file
 
 from triptych.audio.models.audio_encoders import PUBLISHED, PasstSettings
-from triptych.audio.models.model_files import (
-    build_model,
-    convert_passt,
-    download_passt,
-    load_model,
-    load_passt,
-    save_model,
-)
+from triptych.audio.models.model_files import build_model, convert_passt, load_model, save_model
 from triptych.audio.models.passt import Passt
 from triptych.audio.models.sentence_encoders import BertSettings
 from triptych.audio.models.text_files import write_scratch_model
@@ -106,15 +97,6 @@ def test_a_checkpoint_becomes_safetensors_and_the_audio_side(tiny_published, tmp
         assert torch.equal(value, state[name].float())
 
 
-def test_a_download_leaves_safetensors_alone(tiny_published, tmp_path):
-    torch.save(tiny_published.state_dict(), tmp_path / "x.pt")
-    target = tmp_path / "weights" / "w.safetensors"
-    with serving(Behaviour((tmp_path / "x.pt").read_bytes())) as address:
-        download_passt(f"{address}/x.pt", target, "passt_tiny")
-    assert [path.name for path in target.parent.iterdir()] == ["w.safetensors"]
-    assert len(load_file(target)) == len(tiny_published.state_dict())
-
-
 def test_tensors_that_do_not_fit_are_named(tiny_published, tmp_path):
     state = dict(tiny_published.state_dict())
     del state["blocks.0.norm1.bias"]
@@ -128,9 +110,3 @@ def test_tensors_that_do_not_fit_are_named(tiny_published, tmp_path):
     assert "1 unknown (surplus)" in told
     assert "cls_token (1, 1, 25) instead of (1, 1, 24)" in told
     assert not (tmp_path / "out.safetensors").exists()
-
-
-def test_another_variants_weights_are_recognised(tiny_published, tmp_path):
-    save_file(tiny_published.state_dict(), tmp_path / "passt.safetensors")
-    with pytest.raises(InputError, match="They are those of passt_tiny"):
-        load_passt(Passt(replace(TINY, frames=128)), tmp_path / "passt.safetensors")

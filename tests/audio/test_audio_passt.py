@@ -161,22 +161,8 @@ def test_patchout_draws_without_repetition_in_order_and_by_its_generator():
     assert not torch.equal(draws[0].columns, draws[2].columns)
 
 
-def test_patchout_that_leaves_nothing_is_refused():
-    with pytest.raises(ValueError, match="8 x 62"):
-        draw_patchout(8, 62, (8, 0), torch.Generator())
-
-
-@pytest.mark.parametrize("name", PUBLISHED)
-def test_a_spectrogram_beyond_the_positions_is_refused(name):
-    settings = PUBLISHED[name]
-    longest = {"passt_n": 1007, "passt_s": 1005, "passt_s15": 2015}[name]
-    assert settings.grid(longest)[1] == settings.positions[1]
-    with pytest.raises(ValueError, match=f"takes 16 to {longest} frames"):
-        settings.grid(longest + 1)
-
-
-def test_sizes_that_do_not_fit_are_refused():
-    with pytest.raises(ValueError, match="heads 5"):
-        PasstSettings(stride=(16, 16), frames=300, dim=96, depth=1, heads=5, patchout=(0, 0))
-    with pytest.raises(ValueError, match="room for a patch"):
-        PasstSettings(stride=(16, 16), frames=12, dim=96, depth=1, heads=4, patchout=(0, 0))
+def test_a_spectrogram_beyond_the_positions_is_refused():
+    settings = PUBLISHED["passt_s"]
+    assert settings.grid(1005)[1] == settings.positions[1]
+    with pytest.raises(ValueError, match="takes 16 to 1005 frames"):
+        settings.grid(1006)

@@ -11,7 +11,6 @@ import yaml
 from triptych.audio.inputs import DOWNLOADS, SOUND
 from triptych.audio.workflow import Workflow
 from triptych.core.config import check_config, merged, read_config
-from triptych.scale import CUSTOM, scale_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = yaml.safe_load((ROOT / "resources" / "sources.yaml").read_text(encoding="utf-8"))
@@ -44,21 +43,6 @@ def test_as_published_differs_from_leak_free_in_what_the_paper_did_otherwise() -
         **{"exclude": "strict", "audiocaps_captions": "all", "precisions": ["bf16", "bf16"]}
     }
     assert workflow.study["replicated"] == "as_published"
-
-
-def test_clotho_alone_is_a_page_over_the_papers_and_makes_all_but_submissions() -> None:
-    whole = config(*CLOTHO)
-    check_config(whole, ROOT / "config" / "schema.yaml")
-    assert scale_of(whole, ROOT) == CUSTOM
-    workflow = Workflow(whole, SOURCES)
-    assert workflow.corpora == ["leak_free"] and workflow.inputs.datasets == ["clotho"]
-    assert workflow.submissions == [] and workflow.submitted == []
-    assert "results/tables/audio_table2.csv" in workflow.products
-    assert not any("submissions" in product for product in workflow.products)
-    paper = Workflow(config(*PAPER), SOURCES)
-    assert workflow.model == paper.model
-    here, there = (each.training("pretraining")(of("leak_free")) for each in (workflow, paper))
-    assert {key for key in here if here[key] != there[key]} == {"chunk"}
 
 
 def test_the_page_of_section_2_3_adds_a_twin_with_a_hidden_layer() -> None:

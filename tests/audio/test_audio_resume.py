@@ -26,7 +26,7 @@ def unbroken(tmp_path_factory):
     return job.run(tmp_path_factory.mktemp("unbroken"))
 
 
-@pytest.mark.parametrize("times", [0, 1, 2, 3, 4, 7, 14])
+@pytest.mark.parametrize("times", [0, 3, 7])
 def test_a_stopped_run_ends_with_an_unbroken_runs_bits(tmp_path, unbroken, times):
     """Stopped before the first step, within an epoch, at its end, in a validation."""
     with pytest.raises(Stopped, match="stopped by SIGTERM"):
@@ -40,21 +40,6 @@ def test_a_finished_run_is_read_and_not_trained_again(tmp_path, unbroken):
     task.batches._store = None  # reading a clip would fail
     trained = job.train(task, "", job.CPU, Checkpoint(tmp_path, "x"), Never())
     assert same(trained, unbroken)
-
-
-def test_a_finished_run_keeps_the_chosen_weights_and_no_others(tmp_path):
-    job.run(tmp_path)
-    state = Checkpoint(tmp_path, "x").load()
-    assert set(state) == {"done", "losses", "history", "chosen"}
-    kept = [file.name for file in tmp_path.glob("*.safetensors")]
-    assert kept == [f"epoch-{state['chosen']:03d}.safetensors"]
-
-
-def test_weights_that_somebody_deleted_are_trained_anew(tmp_path, unbroken):
-    job.run(tmp_path)
-    for file in tmp_path.glob("*.safetensors"):
-        file.unlink()
-    assert same(job.run(tmp_path), unbroken)
 
 
 @pytest.mark.slow

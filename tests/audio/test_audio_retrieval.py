@@ -14,7 +14,6 @@ from triptych.audio.models.settings import ModelSettings
 
 SEGMENT = 16000  # samples
 EVERYTHING = SimpleNamespace(frequency_mask=48, time_mask=20, band_jitter=True, patchout=True)
-NOTHING = SimpleNamespace(frequency_mask=0, time_mask=0, band_jitter=False, patchout=False)
 
 
 @pytest.fixture(scope="module")
@@ -48,12 +47,6 @@ def test_segments_that_are_padding_alone_are_left_out():
     assert segments[4, 1:].eq(0).all()
 
 
-@pytest.mark.parametrize("lengths", [[5, 0], [5, 9], []])
-def test_lengths_that_cannot_be_are_refused(lengths):
-    with pytest.raises(ValueError, match="Leave empty recordings out"):
-        segments_with_audio(torch.zeros(len(lengths), 8), lengths, 4)
-
-
 def test_an_embedding_is_the_projected_mean_over_segments(model):
     recording = noise(2 * SEGMENT + 900)
     padded = functional.pad(recording, (0, SEGMENT - 900))
@@ -74,14 +67,9 @@ def test_a_projection_with_a_hidden_layer_is_two_products_with_a_relu_between(mo
         given = torch.randn(3, width)
         one, two = projection[0], projection[2]
         hidden = (given @ one.weight.T + one.bias).clamp(min=0)
-        assert hidden.shape == (3, 7)
         assert torch.allclose(projection(given), hidden @ two.weight.T + two.bias, atol=1e-6)
     assert len(model.project_audio) == 1  # the report's is linear
     assert ModelSettings.from_table(settings.to_table()) == settings
-    old = {k: v for k, v in settings.to_table().items() if k != "projection_hidden"}
-    assert ModelSettings.from_table(old).projection_hidden == 0
-    with pytest.raises(ValueError, match="projection_hidden -1"):
-        replace(settings, projection_hidden=-1)
 
 
 def test_an_embedding_does_not_depend_on_the_rest_of_the_batch(model):
@@ -90,17 +78,6 @@ def test_an_embedding_does_not_depend_on_the_rest_of_the_batch(model):
     for recording, found in zip(recordings, together, strict=True):
         assert torch.allclose(embed(model, recording)[0], found, atol=1e-6)
     assert torch.allclose(together.norm(dim=1), torch.ones(3))
-
-
-def test_draws_do_what_the_settings_say(model):
-    assert draw(SMALL, NOTHING, torch.Generator()) == Draws()
-    some = draw(
-        replace(SMALL, audio=replace(SMALL.audio, patchout=(0, 0))), EVERYTHING, torch.Generator()
-    )
-    assert some.kept is None
-    assert max(some.masks.frames) <= SMALL.segment_frames
-    kept = draw(SMALL, EVERYTHING, torch.Generator()).kept
-    assert (len(kept.rows), len(kept.columns)) == (8 - 2, 3 - 1)
 
 
 def test_a_steps_draws_reach_the_spectrogram_and_the_patches(model):
@@ -125,12 +102,3 @@ def test_settings_come_from_the_config_and_survive_json():
     assert ModelSettings.from_table(json.loads(json.dumps(settings.to_table()))) == settings
     published = {**entry, "weights": "passt_s"}
     assert ModelSettings.from_config(published, shared, 0.2).audio.classes == 527
-
-
-def test_settings_that_do_not_fit_each_other_are_refused():
-    with pytest.raises(ValueError, match="8 rows and 3 columns"):
-        replace(SMALL, audio=replace(SMALL.audio, patchout=(2, 3)))
-    with pytest.raises(ValueError, match="Split the waveform"):
-        replace(SMALL, segment_seconds=2.0)
-    with pytest.raises(ValueError, match="expected positive"):
-        replace(SMALL, temperature=0.0)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from retrieval_runs import CAPTIONS, CLIPS, PAIRS, clips_table, scenes_table, study, write_model
+from retrieval_runs import CAPTIONS, CLIPS, PAIRS, clips_table, scenes_table, study
 
 from triptych.audio.embedding_files import read_embeddings, write_embeddings
 from triptych.audio.scoring.metrics import mean_average_precision, similarities
@@ -59,11 +59,6 @@ def test_a_models_score_is_that_of_its_stored_embeddings(scores, runs):
     assert row["value"] == pytest.approx(mean_average_precision(matrix, true))
     assert row["low"] < row["value"] < row["high"]
     assert (row["queries"], row["clips"]) == (CLIPS * CAPTIONS, CLIPS)
-
-
-def test_models_that_trained_on_a_split_are_not_scored_on_it(scores):
-    assert "all" not in set(scores.metrics["corpus"])
-    assert {"clean", "leaky", ""} == set(scores.metrics["corpus"])
 
 
 def test_order_accuracy_is_asked_of_swapped_pairs_alone(scores, runs):
@@ -125,27 +120,6 @@ def test_ensembles_hold_gpt_models_and_are_chosen_on_validation_alone(scores, ru
     pd.testing.assert_frame_equal(again.ensembles, scores.ensembles)
 
 
-def test_every_corpus_has_ensembles_of_its_own_models(folder, runs, scores):
-    """As one that is trained as the paper was, beside the evaluated one."""
-    rows = [row for row in runs if row["corpus"] == "clean" and row["stage"] == "finetuned"]
-    again = []
-    for number, row in enumerate(rows):
-        named = {key: row[key].replace("clean", "theirs") for key in ("run", "corpus")}
-        again.append(
-            write_model(folder, {**row, **named, "folder": named["run"]}, 1.0, 50 + number)
-        )
-    both = score_runs([*runs, *again], MEMBERS, clips_table(), NO_LABELS)
-    corpora = both.ensembles.groupby("corpus")["member"].apply(list)
-    assert all("/theirs/" in member for member in corpora["theirs"])
-    pd.testing.assert_frame_equal(
-        both.ensembles[both.ensembles["corpus"] == "clean"].reset_index(drop=True),
-        scores.ensembles,
-    )
-    wanted = {"system": "ensemble", "audio_model": "published", "metric": "map_at_10", **ALL}
-    ours, theirs = (one(both.metrics, corpus=name, **wanted) for name in ("clean", "theirs"))
-    assert theirs["value"] > ours["value"]  # of less noise
-
-
 def test_the_sets_of_members_are_compared_with_the_listed_ensemble(scores):
     listed = scores.subsets[(scores.subsets["removed"] + scores.subsets["added"]) == 0].iloc[0]
     row = one(scores.metrics, system="ensemble", audio_model="published", metric="map_at_10", **ALL)
@@ -155,13 +129,6 @@ def test_the_sets_of_members_are_compared_with_the_listed_ensemble(scores):
     single = one(scores.metrics, metric="map_at_10", **MAIN, **ALL)
     assert alone["map_at_10"] == pytest.approx(single["value"], abs=1e-6)
     assert len(scores.subsets) == 3 + 1  # two members, one other pair
-
-
-def test_baselines_stand_beside(scores):
-    keywords = one(scores.metrics, audio_model="keywords", metric="map_at_10", **ALL)
-    assert keywords["system"] == "baseline"
-    chance = one(scores.metrics, audio_model="chance", metric="r_at_10", **ALL)
-    assert chance["value"] == 10 / CLIPS and np.isnan(chance["low"])
 
 
 def test_a_model_embedded_with_other_clips_is_refused(folder, runs):

@@ -11,19 +11,15 @@ import pytest
 import torch
 import yaml
 from safetensors.torch import load_file
-from small_sounds import write_sound
 
 from makers.sounds.catalogue import KINDS
 from makers.sounds.pool import PoolSettings, sound
 from triptych.apps.sounds.commands import add_commands
-from triptych.apps.sounds.search import trained
 from triptych.apps.sounds.search.embedder import Embedder
 from triptych.apps.sounds.search.indexing import segments
 from triptych.apps.sounds.search.other_formats import stream_any
 from triptych.audio.data.shard_files import write_sound as write_samples
-from triptych.audio.models.model_files import load_model
 from triptych.audio.scoring.metrics import average_precisions
-from triptych.core.errors import InputError
 
 ROOT = Path(__file__).parents[2]
 SMALL = ROOT / "resources/audio/small"
@@ -74,12 +70,6 @@ def test_its_record_says_what_the_config_says(about):
     assert about["step"] == log["step"][log["held_out_map"].argmax()]
 
 
-def test_it_loads_in_float32():
-    model = load_model(SMALL)
-    assert {each.dtype for each in model.parameters()} == {torch.float32}
-    assert model.settings.segment_seconds == 3
-
-
 def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
     assert triptych("index", sounds, "--model", "small") == 0
     assert "only synthesised sounds" in capsys.readouterr().err
@@ -95,18 +85,6 @@ def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
         triptych("search", query, "--index", sounds, "-n", 1, "--json")
         right += name in json.loads(capsys.readouterr().out)[0]["file"]
     assert right >= 5
-
-
-def test_it_is_the_default(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert trained.named_model(None) == SMALL == trained.named_model(Path("small"))
-
-
-def test_another_name_is_no_shipped_model(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_sound(tmp_path / "sounds" / "low.wav", "low")
-    with pytest.raises(InputError, match="no trained model"):
-        triptych("index", tmp_path / "sounds", "--model", "smal")
 
 
 @pytest.mark.skipif(not RECORDINGS.is_dir(), reason="the recordings aren't here")

@@ -6,15 +6,8 @@ import torch
 
 from triptych.audio.models.audio_encoders import StatisticsSettings
 from triptych.audio.models.mel import LogMel
-from triptych.audio.models.sentence_encoders import WordsSettings
 from triptych.audio.models.sentence_networks import WeighedWords
-from triptych.audio.models.statistics import (
-    LAGS,
-    MEASURED,
-    MODULATIONS,
-    Statistics,
-    measure,
-)
+from triptych.audio.models.statistics import LAGS, MEASURED, MODULATIONS, measure
 
 SECONDS = 3
 WHOLE = 64 * 5 + 32 * 9
@@ -45,7 +38,7 @@ def test_statistics_do_not_change_with_the_gain():
     torch.testing.assert_close(loud, soft, atol=0.02, rtol=0.02)
 
 
-@pytest.mark.parametrize("hertz", [1.1, 3, 8, 20])
+@pytest.mark.parametrize("hertz", [1.1, 8])
 def test_a_modulation_is_found_at_its_rate(hertz):
     modulated = noise() * (0.55 + 0.45 * torch.sin(2 * torch.pi * hertz * time()))
     band = int(np.searchsorted(MODULATIONS, hertz)) - 1
@@ -53,7 +46,7 @@ def test_a_modulation_is_found_at_its_rate(hertz):
     assert int(gained.argmax()) == band
 
 
-@pytest.mark.parametrize("period", [0.09, 0.25, 0.5])
+@pytest.mark.parametrize("period", [0.09, 0.5])
 def test_a_repetition_is_found_at_its_period(period):
     clicks = torch.where((time() % period) < 0.01, noise()[0], torch.tensor(0.0))[None]
     repeats = measured(clicks)[WHOLE + 9 : WHOLE + 18]
@@ -69,29 +62,9 @@ def test_bands_that_rise_together_are_correlated():
     assert measured(noise())[pairs].median() < 0.4
 
 
-def test_silence_and_short_segments_are_measured_too():
-    assert measure(torch.full((2, 1, 128, 100), -1.4026)).isfinite().all()
-    assert measure(LogMel()(noise()[:, :32000])).shape == (1, MEASURED)
-
-
-def test_the_network_is_its_layers_above_what_is_measured():
-    network = Statistics(8, 16).eval()
-    mel = LogMel()(torch.cat([noise(0), noise(1)]))
-    torch.testing.assert_close(network(mel), network.embed(measure(mel)))
-    alone = torch.cat([network(each[None]) for each in mel])
-    torch.testing.assert_close(network(mel), alone)
-
-
 def words(dropout=0.0):
     torch.manual_seed(0)
     return WeighedWords(40, 12, 5, dropout).eval()
-
-
-def test_the_order_of_words_and_their_padding_do_not_count():
-    ids, mask = torch.tensor([[2, 7, 9, 11, 3]]), torch.ones(1, 5, dtype=torch.long)
-    turned = torch.tensor([[2, 11, 7, 9, 3, 0, 0]])
-    longer = torch.tensor([[1, 1, 1, 1, 1, 0, 0]])
-    torch.testing.assert_close(words()(ids, mask), words()(turned, longer))
 
 
 def test_a_word_counts_by_its_weight():
@@ -102,14 +75,3 @@ def test_a_word_counts_by_its_weight():
     mean = (3 * vectors[7] + vectors[9]) / 4
     wanted = mean + network.inner(mean)
     torch.testing.assert_close(network(ids, torch.ones_like(ids))[0], wanted)
-
-
-def test_a_caption_without_words_has_an_embedding():
-    ids = torch.tensor([[2, 3, 0]])
-    assert words()(ids, torch.tensor([[1, 1, 0]])).isfinite().all()
-
-
-def test_the_words_settings_count_their_weights():
-    settings = WordsSettings(hidden=12, vocabulary=40)
-    network = WordsSettings.network(settings.config(), 0.0)
-    assert settings.parameters == sum(each.numel() for each in network.parameters())

@@ -55,19 +55,6 @@ def test_only_the_asked_parts_are_read(folder):
         read_wavcaps(folder, ["YouTube"])
 
 
-def test_audioset_ids_lose_the_letter_and_the_suffix_of_the_file_name(folder):
-    table = clips(folder)
-    assert table.loc["wavcaps/AudioSet_SL/YYabcdefghij.flac", "youtube_id"] == "Yabcdefghij"
-    assert (table.loc[table["split"] != "AudioSet_SL", "youtube_id"] == "").all()
-
-
-def test_seconds_are_kept_and_empty_where_a_record_has_none(folder):
-    files.write_wavcaps(folder, "SoundBible", [{"id": "1", "caption": "A bell."}])
-    table = clips(folder)
-    assert table.loc["wavcaps/SoundBible/1.flac", "seconds"] == ""
-    assert table.loc["wavcaps/FreeSound/7007.flac", "seconds"] == "67109.250"
-
-
 @pytest.mark.parametrize(
     "place", ["SoundBible/2219.mp3", "Audio/SoundBible/2219.flac", "SoundBible_flac/2219.flac"]
 )
@@ -83,13 +70,6 @@ def test_of_records_with_one_id_the_first_counts_and_it_is_said(folder, caplog):
     captions = read_wavcaps(folder, ["SoundBible"]).captions
     assert captions["caption"].tolist() == ["One."]
     assert "1 records repeat an id" in caplog.text
-
-
-def test_a_pointer_that_was_not_fetched_is_explained(folder):
-    path = folder / "json_files/FreeSound/fsd_final.json"
-    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 147300685\n")
-    with pytest.raises(InputError, match="was not fetched"):
-        read_wavcaps(folder)
 
 
 def test_records_of_another_kind_are_refused(folder):

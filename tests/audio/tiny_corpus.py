@@ -1,16 +1,18 @@
 """A corpus of a few seconds of noise, and the smallest real model that can be trained on it."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import tiny_retrieval
 
 from triptych.audio.models.audio_encoders import PasstSettings
+from triptych.audio.models.model_files import build_model
 from triptych.audio.models.sentence_encoders import BertSettings
 from triptych.audio.models.settings import ModelSettings
 from triptych.audio.models.text_files import write_scratch_model
-from triptych.audio.training.runs import Corpus, FromParts, Plan
+from triptych.audio.training.runs import Corpus, Plan
 
 SPLITS = (
     ("clotho", "development", "train", 6, 2),
@@ -83,7 +85,7 @@ def corpus(folder):
 
 
 def plan(folder, **changes):
-    start = FromParts(MODEL, folder / "text", None)
+    start = partial(build_model, MODEL, folder / "text", None)
     return dataclasses.replace(Plan(corpus(folder), start, TRAINING), **changes)
 
 

@@ -123,14 +123,7 @@ def task(settings=SETTINGS, seed=3, validate=True, dropout=0.2, weights=None):
     model = TinyModel(dropout)
     if weights:
         model.load_state_dict(weights)
-    batches = Batches(
-        PAIRS,
-        Noise(),
-        settings.batch,
-        settings.swap,
-        settings.longest_seconds,
-        seed,
-    )
+    batches = Batches(PAIRS, Noise(), settings.batch, settings.swap, settings.longest_seconds, seed)
     validation = validate_by(model) if validate else None
     return Task(model, batches, contrastive(model), draw, validation, settings, seed)
 
@@ -138,13 +131,7 @@ def task(settings=SETTINGS, seed=3, validate=True, dropout=0.2, weights=None):
 def run(folder, stop=None, **changes):
     given = {name: changes.pop(name) for name in list(changes) if name in SETTINGS.__match_args__}
     chosen = dataclasses.replace(SETTINGS, **given)
-    return train(
-        task(chosen, **changes),
-        "tiny",
-        CPU,
-        Checkpoint(folder, "x"),
-        stop or Never(),
-    )
+    return train(task(chosen, **changes), "tiny", CPU, Checkpoint(folder, "x"), stop or Never())
 
 
 def main(folder, stop, checkpoint_minutes=60.0):

@@ -17,7 +17,7 @@ with job(snakemake):
         params.splits,
         params.exclude,
         read_leak_lists(params.leaks, params.exclude),
-        unreadable_clips(files.shards, clips),
+        unreadable_clips(files.shards),
     )
     if params.exclude == "strict":
         prove_no_leak(ledger.manifest, clips, params.splits)

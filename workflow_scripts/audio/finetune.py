@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from triptych.audio.training.runs import Corpus, FromModel, Plan, result_digest, train_runs
+from triptych.audio.models.model_files import load_model
+from triptych.audio.training.runs import Corpus, Plan, result_digest, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -11,7 +12,7 @@ with job(snakemake):
     params, files = snakemake.params, snakemake.input
     plan = Plan(
         Corpus(files.manifest, files.captions, files.shards, files.queries, files.variations),
-        FromModel(files.pretrained),
+        lambda seed: load_model(files.pretrained),
         TrainingSettings.from_table(params.training),
         datasets=["clotho"],
         targets=params.targets,

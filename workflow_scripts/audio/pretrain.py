@@ -1,7 +1,10 @@
 """Pretrain a pair of models on a corpus, resuming where an interrupted attempt stopped."""
 
+from functools import partial
+
+from triptych.audio.models.model_files import build_model
 from triptych.audio.models.settings import ModelSettings
-from triptych.audio.training.runs import Corpus, FromParts, Plan, result_digest, train_runs
+from triptych.audio.training.runs import Corpus, Plan, result_digest, train_runs
 from triptych.audio.training.settings import TrainingSettings
 from triptych.core.job import job
 from triptych.core.stopping import StopRequest, scheduler_limit
@@ -17,7 +20,7 @@ with job(snakemake):
             files.queries,
             one_caption=params.one_caption,
         ),
-        FromParts(settings, files.text, files.audio_weights or None),
+        partial(build_model, settings, files.text, files.audio_weights or None),
         TrainingSettings.from_table(params.training),
         targets=params.model["targets"],
         untrained=params.untrained,

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 import torch
 from small_sounds import write_sound
+from sound_files import read_audio
 
 from triptych.apps.sounds.commands import add_commands
 from triptych.apps.sounds.search.index import read_index
-from triptych.audio.data.decoding import read_audio
 
 
 @pytest.fixture(scope="module")

@@ -1,16 +1,11 @@
 """Figures of the audio study: lines, bars and chance where the numbers are; stable bytes."""
 
 import numpy as np
-import pandas as pd
 import pytest
 import synthetic_audio as made
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from triptych.audio.report.figures import (
-    beyond_figure,
-    finetuning_figure,
-    finetuning_long,
-)
+from triptych.audio.report.figures import beyond_figure, finetuning_figure, finetuning_long
 from triptych.audio.report.labels import CAPTION_COLOURS
 from triptych.audio.report.tables_others import beyond_long
 from triptych.report.palette import MUTED
@@ -33,16 +28,6 @@ def fits(figure):
     drawn = figure.get_tightbbox(canvas.get_renderer())
     wide, high = figure.get_size_inches()
     return drawn.x0 >= 0 and drawn.y0 >= 0 and drawn.x1 <= wide and drawn.y1 <= high
-
-
-def test_only_the_main_pair_of_the_evaluated_corpus_is_drawn(scores):
-    history = made.history(made.runs())
-    other = history.assign(corpus="challenge", validation_loss=99.0)
-    side = history[history["audio_model"] == "mini_s"].assign(validation_loss=99.0)
-    long = finetuning_long(pd.concat([history, other, side]), scores, made.study(), scale="demo")
-    assert long["maximum"].max() < 99 and set(long["runs"].dropna()) == {3}
-    with pytest.raises(ValueError, match="mini_n-mini_roberta was not fine-tuned"):
-        finetuning_long(side, scores, made.study(), scale="demo")
 
 
 def test_figure2_has_a_line_and_bars_for_each_kind_of_captions(curves):
@@ -71,6 +56,8 @@ def test_every_panel_has_chance_and_every_system_its_point(scores):
     assert len(figure.axes) == 3
     names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
     assert len(names) == 13 and "Chance" not in names
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert titles[1:] == ["Unseen combinations", "Which of two came first"]
     for axes, chance in zip(figure.axes, (100 * 2.929 / 40, 100 * 2.929 / 40, 50), strict=True):
         dotted = [line for line in axes.lines if line.get_label() == "chance"]
         assert len(dotted) == 1 and dotted[0].get_color() == MUTED
@@ -80,13 +67,4 @@ def test_every_panel_has_chance_and_every_system_its_point(scores):
     np.testing.assert_allclose(sorted(points), sorted(single["value"]))
     low, high = figure.axes[0].get_xlim()
     assert low == 0 and high > single["high"].max()
-    assert fits(figure)
-
-
-def test_real_recordings_have_panels_for_what_they_ask_alone():
-    queries = made.queries(made.runs(paper=True), clips=30, captions=2)
-    scores = made.metrics(queries, clips=30, synthesised=False)
-    figure = beyond_figure(beyond_long(scores, made.study(paper=True), scale="paper"))
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["mAP@10, one right clip", "mAP@10, all right clips"]
     assert fits(figure)

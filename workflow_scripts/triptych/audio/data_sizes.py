@@ -1,42 +1,33 @@
 """How large the audio study's data are."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Clips:
-    """Some recordings; the captions of all of them together."""
+    """How many recordings, and how many captions all of them have together."""
 
     count: int
-    seconds: float  # mean length
     captions: int
-
-    @property
-    def total_seconds(self) -> float:
-        """Of all recordings together."""
-        return self.count * self.seconds
 
 
 CLOTHO = {
-    "development": Clips(3839, 23.99 * 3600 / 3839, 19_195),
-    "validation": Clips(1045, 6.57 * 3600 / 1045, 5_225),
-    "evaluation": Clips(1045, 6.50 * 3600 / 1045, 5_225),
-    "retrieval_audio": Clips(1000, 22.5, 1_000),
+    "development": Clips(3839, 19_195),
+    "validation": Clips(1045, 5_225),
+    "evaluation": Clips(1045, 5_225),
+    "retrieval_audio": Clips(1000, 1_000),
 }
-"""Clotho v2.1 and the challenge's set: clips and hours as counted from its files."""
-AUDIOCAPS = {"all": Clips(51_308, 10.0, 49_838 + 2_475 + 4_875)}
+"""Clotho v2.1 and the challenge's set, as counted from its files."""
+AUDIOCAPS = {"all": Clips(51_308, 49_838 + 2_475 + 4_875)}
 WAVCAPS = {
-    "AudioSet_SL": Clips(108_317, 10.0, 108_317),
-    "BBC_Sound_Effects": Clips(31_201, 115.04, 31_201),
-    "FreeSound": Clips(262_300, 85.98, 262_300),
-    "SoundBible": Clips(1_232, 13.12, 1_232),
+    "AudioSet_SL": Clips(108_317, 108_317),
+    "BBC_Sound_Effects": Clips(31_201, 31_201),
+    "FreeSound": Clips(262_300, 262_300),
+    "SoundBible": Clips(1_232, 1_232),
 }
-"""Table 1 of Mei et al. 2023 (arXiv:2303.17395): 403,050 clips, 7,568 hours."""
-
-
-"""Of the mean length of Clotho's captions (11 words and more) and number of its keywords (7)."""
+"""Table 1 of Mei et al. 2023 (arXiv:2303.17395)."""
 
 
 def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
@@ -46,14 +37,11 @@ def clips_of(config: Mapping[str, Any], dataset: str) -> dict[str, Clips]:
         return {}
     if source["source"] == "synthesised":
         made = config["synthesis"]
-        mean = sum(made["seconds"]) / 2
         if dataset != "clotho":
-            return {"all": Clips(made[dataset], mean, made[dataset])}
+            return {"all": Clips(made[dataset], made[dataset])}
         named = {"retrieval_audio": "challenge"}
-        return {
-            split: Clips(made[named.get(split, split)], mean, 5 * made[named.get(split, split)])
-            for split in CLOTHO
-        }
+        counts = {split: made[named.get(split, split)] for split in CLOTHO}
+        return {split: Clips(count, 5 * count) for split, count in counts.items()}
     parts = {"clotho": CLOTHO, "audiocaps": AUDIOCAPS, "wavcaps": WAVCAPS}[dataset]
     return {name: parts[name] for name in source.get("parts", parts)}
 
@@ -65,7 +53,7 @@ def trained_on(
     chosen = config["corpora"][corpus]
     first = {"audiocaps"} if chosen.get("audiocaps_captions") == "first" else set()
     return [
-        (dataset, replace(clips, captions=clips.count) if dataset in first else clips)
+        (dataset, Clips(clips.count, clips.count) if dataset in first else clips)
         for dataset in datasets
         for split, clips in clips_of(config, dataset).items()
         if dataset != "clotho" or split in chosen["splits"]

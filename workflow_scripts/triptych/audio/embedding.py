@@ -1,14 +1,9 @@
-"""Embeddings of clips and captions, each computed once, in the order in which they were given.
+"""Embeddings of clips and captions, each computed once, in the order in which they were given."""
 
-The authors' code embeds a clip once for each of its captions, in batches padded to the longest.
-Here clips go by length, so that hardly anything is padded, and the model skips whole segments of
-padding.
-"""
-
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -17,6 +12,7 @@ from torch import Tensor
 
 from triptych.audio.data.decoding import SAMPLE_RATE
 from triptych.audio.data.shards import Store
+from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import stacked
 from triptych.core.device import training_precision
 from triptych.core.memory import OomRetry
@@ -31,32 +27,8 @@ T = TypeVar("T")
 ADVICE = "Shorten the clips, choose a smaller model, or set device: cpu."
 
 
-class Tokenises(Protocol):
-    """The text side of a model."""
-
-    def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
-        """Captions to what `embed_text` takes, by rows."""
-
-
-class Model(Protocol):
-    """What embeds: a `RetrievalModel`, or another one behind the same interface."""
-
-    @property
-    def text(self) -> Tokenises:
-        """Its text side."""
-
-    def embed_audio(self, waveforms: Tensor, lengths: Tensor) -> Tensor:
-        """[B, samples] at 32 kHz, and how many samples are real, to unit vectors [B, D]."""
-
-    def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """What `text.tokenize` gave to unit vectors [captions, D]."""
-
-    def eval(self) -> Any:
-        """To evaluation mode."""
-
-
 def embed_clips(
-    model: Model,
+    model: RetrievalModel,
     store: Store,
     clips: Sequence[str],
     device: torch.device,
@@ -67,8 +39,7 @@ def embed_clips(
 ) -> NDArray[np.float32]:
     """Normalised embeddings [C, D] of clips, of a longer clip only of its first `longest_seconds`.
 
-    `interrupt` is called before each batch. The next batch is read while the model computes. The
-    model is left in evaluation mode.
+    `interrupt` is called before each batch. The model is left in evaluation mode.
     """
     longest = None if longest_seconds is None else round(longest_seconds * SAMPLE_RATE)
     frames = [min(store.frames(clip), longest or store.frames(clip)) for clip in clips]
@@ -86,7 +57,7 @@ def embed_clips(
 
 
 def embed_captions(
-    model: Model,
+    model: RetrievalModel,
     captions: Sequence[str],
     device: torch.device,
     precision: str,
@@ -123,7 +94,7 @@ def by_length(frames: Sequence[int], room: int) -> list[list[int]]:
 
 
 def _embedded(
-    model: Model,
+    model: RetrievalModel,
     groups: Sequence[Sequence[int]],
     read: Callable[[Sequence[int]], T],
     embed: Callable[[T, slice], Tensor],
@@ -132,9 +103,7 @@ def _embedded(
     precision: str,
     interrupt: Callable[[], None],
 ) -> NDArray[np.float32]:
-    """Rows in the order of the indices that `groups` holds. Raises ValueError for none."""
-    if not groups:
-        raise ValueError("there is nothing to embed; give at least one clip or caption")
+    """Rows in the order of the indices that `groups` holds."""
     model.eval()
     parts = []
     with torch.inference_mode(), training_precision(device, precision):

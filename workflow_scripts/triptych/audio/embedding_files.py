@@ -23,8 +23,6 @@ class Split:
     captions:    str [Q], by clip and position (the challenge: by the order of queries.csv)
     query_clips: str [Q], the clip that a query was written for; "" where that is not known
     text:        float32 [Q, D], L2-normalised
-
-    Raises ValueError when these don't agree.
     """
 
     clips: NDArray[np.str_]
@@ -32,18 +30,6 @@ class Split:
     captions: NDArray[np.str_]
     query_clips: NDArray[np.str_]
     text: NDArray[np.float32]
-
-    def __post_init__(self) -> None:
-        clips, queries = len(self.clips), len(self.captions)
-        agree = (
-            self.audio.ndim == self.text.ndim == 2
-            and len(self.audio) == clips
-            and len(self.text) == len(self.query_clips) == queries
-            and self.audio.shape[1] == self.text.shape[1]
-        )
-        if not agree:
-            shapes = ", ".join(f"{f.name} {np.shape(getattr(self, f.name))}" for f in fields(self))
-            raise ValueError(f"embeddings don't agree in their shapes: {shapes}")
 
 
 COLUMNS = tuple(field.name for field in fields(Split))
@@ -61,10 +47,7 @@ def write_embeddings(path: str | os.PathLike[str], splits: Mapping[str, Split]) 
 
 
 def read_embeddings(path: str | os.PathLike[str]) -> dict[str, Split]:
-    """The splits that a file holds, by their names, in the order of writing.
-
-    Raises InputError for a file that is absent, damaged or of another make.
-    """
+    """The splits that a file holds, by their names. Raises InputError for any other file."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}

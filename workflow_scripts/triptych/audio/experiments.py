@@ -18,22 +18,13 @@ Run = dict[str, Any]
 def audio_runs(config: Mapping[str, Any]) -> list[Run]:
     """All trained models of the study: one row a model, a parent before its children.
 
-    `config` is the section `audio` of the config. `run` is a label such as
-    "passt_n-bert_base/leak_free/finetuned/gpt-seed0" and the folder below MODELS; `parent` is the
-    folder of the pretrained model that a run starts from, "" for the pretrained ones; `captions`
-    is "human" or "gpt" in a fine-tuned run and "" elsewhere; `main` marks the pair of the
-    ablation rows and of Figure 2. Pretraining takes the first seed of `finetuning`.
-
-    - corpus `evaluated`: every pair pretrained, then fine-tuned with GPT captions from the first
-      seed; the main pair from every seed with both kinds of captions.
-    - corpus `replicated` (none where it is null): every row of Table 2 once more, so the same from
-      the first seed alone.
-    - corpus `leaky` (none where it is null): the main pair, pretrained.
-    - corpus `submitted` (none where it is null): what Section 4 of the report submits, that is
-      the ensemble's members and the main pair fine-tuned with GPT captions, and the main pair
-      fine-tuned with the human captions and pretrained.
-
-    Raises ValueError naming the key and the allowed values for a name that is not defined.
+    config: its section `audio`. `run` is a label such as
+    "passt_n-bert_base/leak_free/finetuned/gpt-seed0" and the folder below MODELS; `parent` the
+    folder that a fine-tuned run starts from; `captions` "human" or "gpt" there; `main` marks the
+    pair of the ablation and of Figure 2. Table 2 is run on the corpus `evaluated` and, from the
+    first seed alone, on `replicated`; the main pair pretrained on `leaky`; what Section 4 submits
+    on `submitted`. Raises ValueError naming the key and the allowed values for a name that is not
+    defined.
     """
     pairs: list[Pair] = [(audio, text) for audio, text in config["pairs"]]
     for kind, names in zip(("audio_models", "text_models"), zip(*pairs, strict=True), strict=True):
@@ -88,10 +79,8 @@ def _table2(pairs: list[Pair], main: Pair, corpus: str, seeds: list[int]) -> lis
 
 
 def training_of(config: Mapping[str, Any], corpus: str, stage: str) -> dict[str, Any]:
-    """How a stage trains on a corpus: what all stages have in common, the stage's own values, and
-    the corpus' precision where it names one.
-
-    config: the section `audio`; stage: pretraining or finetuning.
+    """How a stage (pretraining or finetuning) trains on a corpus: common values, the stage's own,
+    and the corpus' precision where it names one. config: the section `audio`.
     """
     stages = config["stages"]
     of_corpus = config["corpora"][corpus]

@@ -15,10 +15,8 @@ CLOTHO_SPLITS = ("development", "validation", "evaluation", "retrieval_audio")
 
 
 class Places(NamedTuple):
-    """Where a data set lies.
-
-    folder: with its tables, in the layout of its source; sound: the folder with its files or
-    WavCaps' archives; tables, recordings: what rules must have made before either is read.
+    """Where a data set lies: the folder with its tables, the one with its files or WavCaps'
+    archives, and what rules must have made before either is read.
     """
 
     folder: str
@@ -28,10 +26,7 @@ class Places(NamedTuple):
 
 
 class Inputs:
-    """Sources and downloads as rules ask for them. Functions of wildcards are Snakemake's.
-
-    Raises ConfigError for sources that don't go together.
-    """
+    """Sources and downloads as rules ask for them. Raises ConfigError where they don't fit."""
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
         """config: its section `audio`; sources: the section `audio` of resources/sources.yaml."""

@@ -21,7 +21,7 @@ PAPER = (
     "GPT-augmented captions* (Primus, Koutini and Widmer, 2023)"
 )
 TITLES = page.TITLES
-SHOWN = ("table1", "table2", "ensembles", "leaks", "beyond", "usage")
+SHOWN = ("table1", "table2", "ensembles", "leaks", "beyond")
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
@@ -46,7 +46,6 @@ def sections(
     """The study's part of the page."""
     return page.audio_sections(
         **{name: read_frames(files[name]) for name in SHOWN},
-        clips=read_rows(files["clips"]),
         study=AudioStudy.read(**settings["study"]),
         figures=figures,
         submitted=bool(files.get("submissions")),

@@ -25,17 +25,13 @@ CHANGES_NOTHING = (
 )
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE = {"audio.sources.audiocaps.source": ("path", "mp3")}
-"""Values of a key that count as the same scale: AudioCaps is the same recordings from a copy of
-one's own or from the authors' in MP3, and claims count what came of it."""
+"""Values of a key that count as the same scale: the same recordings, from another copy."""
 
 SPLITS = ("development", "validation", "evaluation")
 
 
 class Workflow:
-    """The section `audio` of a config as rules use it. Functions of wildcards are Snakemake's.
-
-    Raises ConfigError naming a key whose value the others don't allow.
-    """
+    """The section `audio` of a config as rules use it. Raises ConfigError for other values."""
 
     figures = ("audio_figure2", "audio_beyond")
     picture = "audio_beyond"
@@ -204,8 +200,6 @@ class Workflow:
         tables = ("table1", "table2", "ensembles", "leaks", "beyond")
         files = {
             **{name: [f"results/tables/audio_{name}.csv"] for name in tables},
-            "usage": ["results/audio/captions/usage.csv"],
-            "clips": [f"results/audio/data/{name}/clips.csv" for name in self.inputs.datasets],
             "search": ["results/search.html"],
             "submissions": self.submissions,
         }

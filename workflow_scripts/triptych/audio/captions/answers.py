@@ -1,12 +1,9 @@
 """From the text of an answer to new captions: parsed leniently, then checked strictly.
 
-What may be trained on is what passes `problem_of`; everything else is dropped caption by caption,
-and whole answers of which can't be told where they begin.
-An item with three good captions of five keeps the three: the swap of Section 2.6 draws uniformly
-among those that an item has.
+What may be trained on passes `problem_of`; everything else is dropped caption by caption, and whole
+answers of which can't be told where they begin.
 """
 
-import html
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -17,27 +14,34 @@ from typing import Any
 from triptych.audio.captions.rules import is_thought, problem_of, words_of
 from triptych.core.errors import InputError
 
-_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-_DASHES = "\u2013\u2014"
 # Possessive, so that an answer of nothing but stars takes no minutes.
-_BULLET = rf"(?:[-*•·▪>#{_DASHES}]++\s*+)?+"
+_BULLET = r"(?:[-*\u2022>#\u2013\u2014]++\s*+)?+"
 _NUMBERED = re.compile(
-    rf"^{_BULLET}[*_(\[]*+"
-    r"(?:(?:caption|variation|sentence|version|option)\s*)?"
-    rf"(?:#?\d{{1,2}}|[a-jA-J]|(?i:{'|'.join(_WORDS)}|first|second|third|fourth|fifth))"
-    rf"[*_]*(?:[.):\]]+|\s+[-:{_DASHES}]|\s*[{_DASHES}])[*_]*\s*(?=\S)",
+    rf"^{_BULLET}[*_(\[]*+(?:(?:caption|variation|sentence|version|option)\s*)?"
+    r"(?:#?\d{1,2}|[a-jA-J])[*_]*(?:[.):\]]+|\s+[-:\u2013\u2014])[*_]*\s*(?=\S)",
     re.IGNORECASE,
 )
-_BARE_NUMBER = re.compile(r"^(\d{1,2})\s+(?=\S)")
-_BULLETED = re.compile(rf"^[-*•·▪{_DASHES}]\s+(?=\S)")
+_BULLETED = re.compile(r"^[-*\u2022\u2013\u2014]\s+(?=\S)")
 _FENCED = re.compile(r"^```\w*[ \t]*\n(.*?)(?:\n```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _LIST_NAMES = ("captions", "variations", "sentences")
-_INLINE = re.compile(r"(?:(?<=\s)|^)\(?(\d{1,2})[.):]\s+")
 _INTRODUCTION = re.compile(
     r"^(?:sure|certainly|of course|okay|here(?: are| is|'s)|below (?:are|is)|the following|note:|"
     r"i hope|let me know|please note|captions?:|rephrased)\b|:$",
     re.IGNORECASE,
 )
+_THOUGHT = re.compile(
+    r"[<\[\u25c1]\|?(?P<closes>/|end_(?:of_)?)?(?:(?:begin|start)_(?:of_)?)?(?:\w+:)?"
+    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)\b"
+    r"[^<>\[\]\u25b7]*[>\]\u25b7]",
+    re.IGNORECASE,
+)
+"""<think>, </think>, [THINK], <|end_of_thought|> and their kin."""
+_HEADING = re.compile(
+    r"^[\s#*_>-]*(?:(?:here(?:'s| is)|my|the)\s+)*(?:(?:thinking|thought|reasoning)(?: process)?|"
+    r"thoughts|analysis|explanations?|notes?|drafts?|let'?s think[^:\n]*)[\s*_]*(?::.*|[*_.\s]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""A heading which says that some of an answer was thought: which lines, nobody can be sure."""
 
 
 @dataclass(frozen=True)
@@ -73,25 +77,28 @@ class Written:
 def parse_answer(text: str) -> list[str]:
     """The sentences of an answer, without numbering, bullets, quotes and introductions.
 
-    Known are one sentence a line, all in one line behind "1." "2." ..., and a JSON list; numbers
-    as 1. 1) (1) 1: "1 " #1 a. a) one: **1.** "Caption 1:" and bullets. Where some lines are
-    numbered, the others are introductions or explanations and are dropped. What a reasoning model
-    thought is dropped before; of an answer with two numbered lists, one of which is thought too,
-    nothing is left.
+    Known are one sentence a line and a JSON list. Where some lines are numbered, the others are
+    dropped. Of an answer with two numbered lists, one of which was thought, nothing is left.
     """
-    lines = [_tidy(line) for line in _lines(without_reasoning(text))]
+    lines = [_tidy(line) for line in _lines(_without_reasoning(text))]
     lines = [line for line in lines if line and not line.startswith("```")]
     for numbering in (_NUMBERED, _BULLETED):
         numbered = [line for line in lines if numbering.match(line)]
-        # A single "A. Smith ..." or "One: ..." is no numbering.
+        # A single "A. Smith ..." is no numbering.
         if len(numbered) >= 2 or (numbered and len(lines) <= 2 and numbered[0][0] == "1"):
             if numbering is _NUMBERED and _counts_twice(numbered):
                 return []
             return [_tidy(numbering.sub("", line, count=1)) for line in numbered]
-    bare = [(line, match) for line in lines if (match := _BARE_NUMBER.match(line))]
-    if len(bare) >= 2 and [int(match[1]) for _, match in bare] == list(range(1, len(bare) + 1)):
-        return [_tidy(line[match.end() :]) for line, match in bare]
     return [line for line in lines if not _INTRODUCTION.search(line)]
+
+
+def _without_reasoning(text: str) -> str:
+    """An answer without the blocks that were thought before or after it; "" for nothing else."""
+    if marks := list(_THOUGHT.finditer(text)):
+        last = marks[-1]
+        behind = text[last.end() :].strip() if last["closes"] else ""
+        text = behind or text[: marks[0].start()]
+    return "" if _HEADING.search(text) else text
 
 
 def _counts_twice(numbered: Sequence[str]) -> bool:
@@ -101,35 +108,17 @@ def _counts_twice(numbered: Sequence[str]) -> bool:
 
 
 def _lines(text: str) -> list[str]:
-    """Split into lines; a JSON list, or a line that counts 1. 2. 3. within, is split as well."""
+    """The lines of a text, or the captions of a JSON answer: a list, or one under a known name."""
     fenced = _FENCED.findall(text)
-    text = fenced[0].strip() if len(fenced) == 1 else text.strip()
-    listed = _listed(text)
-    if listed is not None:
-        return [line for each in listed for line in each.splitlines()]
-    lines = [line for line in text.splitlines() if line.strip()]
-    if len(lines) <= 2:
-        starts: list[int] = []
-        for match in _INLINE.finditer(text):
-            if int(match[1]) == len(starts) + 1:
-                starts.append(match.start())
-        if len(starts) >= 2:
-            ends = [*starts[1:], len(text)]
-            return [text[start:end].strip() for start, end in zip(starts, ends, strict=True)]
-    return lines
-
-
-def _listed(text: str) -> list[str] | None:
-    """The captions of a JSON answer: a list, or one under a name that says so; None for others."""
+    text = fenced[0] if len(fenced) == 1 else text
     try:
         data: Any = json.loads(text)
     except (ValueError, RecursionError):
-        return None
+        return text.splitlines()
     if isinstance(data, dict):
         data = next((data[name] for name in _LIST_NAMES if name in data), [])
-    if not isinstance(data, list):
-        return None
-    return data if all(isinstance(one, str) for one in data) else []
+    listed = isinstance(data, list) and all(isinstance(one, str) for one in data)
+    return [line for each in data for line in each.splitlines()] if listed else []
 
 
 def _tidy(line: str) -> str:
@@ -149,16 +138,13 @@ def same_words(caption: str) -> str:
 
 
 def choose(
-    answers: Sequence[tuple[str, str | None]],
-    caption: str,
-    count: int,
-    longest_words: int,
+    answers: Sequence[tuple[str, str | None]], caption: str, count: int, longest_words: int
 ) -> Written:
-    """The first `count` good and distinct captions of one or more answers to one caption.
+    """The first `count` good and distinct captions of the `answers` (text, finish reason) to one
+    caption.
 
-    `answers` holds (text, finish reason). The last line of an answer that was cut off at its length
-    limit is bad, and so are all lines beside a thought. `rejected` is empty where all `count` were
-    found; otherwise it lists every bad line and, first, how many are missing.
+    The last line of an answer that was cut off is bad, and so are all lines beside a thought. Where
+    fewer were found, `rejected` lists how many are missing and every bad line.
     """
     sentences: list[tuple[str, str | None]] = []
     for text, finish_reason in answers:
@@ -197,58 +183,12 @@ def sift(
     return good, bad
 
 
-# --- what a reasoning model thought before it answered ---
-
-_MARK = re.compile(
-    r"[<\[◁]\|?(?P<closes>/|end_(?:of_)?)?(?:(?:begin|start)_(?:of_)?)?(?:\w+:)?"
-    r"(?:think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad)\b"
-    r"[^<>\[\]▷]*[>\]▷]",
-    re.IGNORECASE,
-)
-"""<think>, </think>, [THINK], <|end_of_thought|> and their kin."""
-_ANSWER = re.compile(r"<(answer|response|output)>(.*?)(?:</\1>|$)", re.IGNORECASE | re.DOTALL)
-_FINAL_CHANNEL = "<|channel|>final<|message|>"  # gpt-oss
-_SPECIAL = re.compile(r"<\|[^<>|]{1,40}\|>|</?s>|<(?:end|start)_of_turn>", re.IGNORECASE)
-_THOUGHT_HEADING = re.compile(
-    r"^[\s#*_>-]*(?:(?:here(?:'s| is)|my|the|step \d+[.:])\s+)*"
-    r"(?:(?:thinking|thought|reasoning|planning)(?: process)?|thoughts|analysis|"
-    r"explanations?|rationale|notes?|drafts?|scratchpad|chain of thought|let'?s think[^:\n]*|"
-    r"word counts?|self[- ]check)[\s*_]*(?::.*|[*_.\s]*)$",
-    re.IGNORECASE | re.MULTILINE,
-)
-
-
-def without_reasoning(text: str) -> str:
-    """An answer without the blocks that were thought before or after it.
-
-    "" if it is nothing else, or if a heading says that some of it was thought: which lines, nobody
-    can be sure.
-    """
-    text = html.unescape(text)
-    if text.startswith("analysis") or "<unused" in text:  # channels without their marks
-        return ""
-    if "<|channel|>" in text:
-        text = text.rpartition(_FINAL_CHANNEL)[2] if _FINAL_CHANNEL in text else ""
-    if marks := list(_MARK.finditer(text)):
-        last = marks[-1]
-        behind = text[last.end() :].strip() if last["closes"] else ""
-        text = behind or text[: marks[0].start()]
-    answers = _ANSWER.findall(text)
-    text = _SPECIAL.sub("\n", answers[-1][1] if answers else text).strip()
-    return "" if _THOUGHT_HEADING.search(text) else text
-
-
-# --- whether what is paid for is worth it ---
-
 FIRST_ITEMS = 20
-"""Captions whose answers are looked at before more is asked. Of a model whose answers are three
-quarters good, fewer than ten of twenty come out good in one of 250 runs; at the prices of
-config.yaml they cost about half a cent, of the seven dollars for all of Clotho."""
+"""Captions whose answers are looked at before more is asked."""
 LATER_PARTS = 10
 """Each later part is so many times as large as all before it."""
-TOLD = 4
-"""Commonest faults that are told, each with an answer that has it."""
-LONGEST_EXAMPLE = 100
+TOLD, LONGEST_EXAMPLE = 4, 100
+"""Faults that are told, each with the first letters of what has it."""
 
 
 class YieldTooLow(InputError):
@@ -264,31 +204,26 @@ def parts_of(count: int) -> list[range]:
 
 
 def check_yield(written: Sequence[Written], wanted: int, least: float, kept_in: str = "") -> None:
-    """Raise YieldTooLow, telling what was wrong, if too few captions are good.
-
-    That is less than the share `least`, where `wanted` are asked for an item. `kept_in` names the
-    cache in which the answers remain, where there is one.
+    """Raise YieldTooLow, telling what was wrong, if fewer than the share `least` of `wanted`
+    captions an item are good. `kept_in` names the cache in which the answers remain, where there is
+    one.
     """
     good, total = sum(len(each.variations) for each in written), wanted * len(written)
     if good >= least * total:
         return
-    kinds: dict[str, list[str]] = {}
-    for each in written:
-        for bad in each.rejected[1:] or each.rejected:  # lines; where there are none, the answer
-            kind = bad.problem if " captions" in bad.problem else bad.problem.split(" (", 1)[0]
-            kinds.setdefault(kind, []).append(" ".join(bad.answer.split())[:LONGEST_EXAMPLE])
-    commonest = sorted(kinds.items(), key=lambda kind: -len(kind[1]))[:TOLD]
+    # Lines; where there are none, the answer.
+    wrong = [bad for each in written for bad in each.rejected[1:] or each.rejected]
     told = "; ".join(
-        f"{len(texts)} x {kind}: {repr(texts[0]) if texts[0] else 'an empty answer'}"
-        for kind, texts in commonest
+        f"{bad.problem}: {repr(bad.answer[:LONGEST_EXAMPLE]) if bad.answer else 'an empty answer'}"
+        for bad in wrong[:TOLD]
     )
     advice = (
-        "Choose another audio.captions.model or other parameters; answers that are cut off at "
+        " Choose another audio.captions.model or other parameters; answers that are cut off at "
         "their limit (length) want more audio.captions.thinking_tokens or max_completion_tokens. "
         f"All answers are kept in {kept_in} and not paid for again."
     )
     raise YieldTooLow(
         f"{good} of the {total} captions for the first {len(written)} are good, less than "
-        f"audio.captions.least_yield ({least:.0%}) allows: the stage ends here. What was wrong: "
-        f"{told}. {advice if kept_in else ''}".strip()
+        f"audio.captions.least_yield ({least:.0%}) allows. What was wrong: {told}."
+        f"{advice if kept_in else ''}"
     )

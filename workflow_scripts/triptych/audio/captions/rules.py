@@ -1,21 +1,15 @@
 """What a new caption may be: one sentence in English about a sound, within the rules of the prompt.
 
-A rule here may cost a good caption now and then; what it lets in is trained on. English has no
-dictionary here: it must show by its own small words, verbs and nouns of sound, and a single small
-word of another language is too many. The words of other languages that English captions hold as
-well (die, pour, chat, door, on) stand in no list.
+A rule may cost a good caption now and then; what it lets in is trained on. English has no
+dictionary here: it must show by its own small words, and a single small word of another language,
+which English captions don't hold (die, pour, chat), is too many.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from functools import cache
-
-from triptych.audio.captions.settings import FIXED_TEXTS
+from collections.abc import Sequence
 
 SHORTEST_WORDS = 3
-LONGEST_ECHO = 4
-"""So many words in a row of the prompt's own are an echo of it."""
 
 _REFUSAL = re.compile(
     r"^(?:unfortunately|apologies|i'm sorry|i am sorry|sorry\b|i apologi[sz]e|as an ai\b|"
@@ -102,11 +96,7 @@ def is_thought(caption: str) -> bool:
 
 
 def problem_of(caption: str, longest_words: int) -> str | None:
-    """Why a text may not be trained on, or None.
-
-    The rules are those of the prompt. Names of cities, countries and persons would need a
-    gazetteer and are not looked for.
-    """
+    """Why a text may not be trained on, or None. Names of places and persons are not looked for."""
     caption = caption.replace("\u2019", "'")
     words = words_of(caption)
     if _REFUSAL.search(caption):
@@ -127,8 +117,6 @@ def problem_of(caption: str, longest_words: int) -> str | None:
         return "ends in the middle"
     if _is_list(caption):
         return "a list of words"
-    if any(run in _echoes() for run in _runs(words)):
-        return "echo of the prompt"
     sign = foreign_sign(words)
     return None if sign is None else "not an English sentence" + (f" ({sign})" if sign else "")
 
@@ -137,15 +125,6 @@ def _is_list(caption: str) -> bool:
     """Whether a text is keywords: of one word or two between commas, most of them of one."""
     lengths = [len(words_of(part)) for part in caption.split(",")]
     return len(lengths) > 2 and max(lengths) <= 2 and lengths.count(1) > len(lengths) / 2
-
-
-@cache
-def _echoes() -> frozenset[tuple[str, ...]]:
-    return frozenset(run for text in FIXED_TEXTS for run in _runs(words_of(text)))
-
-
-def _runs(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    return zip(*(words[start:] for start in range(LONGEST_ECHO)), strict=False)
 
 
 def _words(text: str) -> frozenset[str]:

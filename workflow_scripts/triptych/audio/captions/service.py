@@ -1,26 +1,25 @@
-"""A server that speaks OpenAI's protocol: asked by many threads, and no secret in a log.
+"""A server that speaks OpenAI's protocol, its answers in a file of JSON lines, and a budget that
+holds.
 
-The openai client retries by itself (rate limits, time-outs, 5xx) and knows `Retry-After`.
+The openai client retries by itself (rate limits, time-outs, 5xx). No secret reaches a log.
 """
 
+import hashlib
+import json
 import logging
 import os
 import re
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import openai
 
-from triptych.audio.captions.paid import (
-    CHARACTERS_PER_TOKEN,
-    Account,
-    Answer,
-    AnswerCache,
-    Request,
-)
-from triptych.audio.captions.settings import KEY_VARIABLE, CaptionSettings
+from triptych.audio.captions.settings import KEY_VARIABLE, LIMITS, CaptionSettings
 from triptych.core.errors import InputError, public_address
 from triptych.core.progress import Progress
 from triptych.core.stopping import Stopped
@@ -46,8 +45,114 @@ FORMAT = {
 }
 """Leaves a model no room for introductions or notes. No part of a request's key."""
 
-Stop = Callable[[], str | None]
-"""Why to stop, or None."""
+CHARACTERS_PER_TOKEN = 4.0  # OpenAI's rule of thumb for English
+TOKENS_PER_CAPTION = 19
+MESSAGE_TOKENS = 8  # what chat formatting adds to a prompt
+ASSUMED_LONGEST_ANSWER = 400  # tokens where no parameter limits them; five sentences: about 150
+
+
+@dataclass(frozen=True)
+class Request:
+    """One message to a model. `attempt` 1 is a repair of attempt 0."""
+
+    model: str
+    parameters: Mapping[str, Any]
+    prompt: str
+    attempt: int = 0
+
+    @property
+    def key(self) -> str:
+        """SHA-256 of everything that the answer depends on."""
+        asked = json.dumps(self.record(), sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(asked.encode()).hexdigest()
+
+    def record(self) -> dict[str, Any]:
+        """The request as plain data."""
+        return {**vars(self), "parameters": dict(self.parameters)}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a server answered; tokens are as the server counts them, estimated if it does not."""
+
+    text: str
+    finish_reason: str
+    input_tokens: int
+    output_tokens: int
+    server: str
+
+
+class AnswerCache:
+    """Answers by request, in `<folder>/answers.jsonl`."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._file = self.folder / "answers.jsonl"
+        self._answers: dict[str, Answer] = {}
+        text = self._file.read_text("utf-8", errors="replace") if self._file.exists() else ""
+        for line in text.splitlines():
+            try:
+                record = json.loads(line)
+                self._answers[Request(**record["request"]).key] = Answer(**record["answer"])
+            except (ValueError, KeyError, TypeError):
+                continue  # half a line of a run that was killed
+
+    def get(self, request: Request) -> Answer | None:
+        """The answer, or None if there is none."""
+        return self._answers.get(request.key)
+
+    def put(self, request: Request, answer: Answer) -> None:
+        """Keep an answer; when this returns, it survives a kill."""
+        self._answers[request.key] = answer
+        self.folder.mkdir(parents=True, exist_ok=True)
+        record = {"request": request.record(), "answer": vars(answer)}
+        # The line break comes first, so that half a line before it spoils nothing.
+        line = "\n" + json.dumps(record, ensure_ascii=False)
+        with self._file.open("ab") as stream:
+            stream.write(line.encode())
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+class Account:
+    """Keeps what was spent, for cached answers too, what open requests may cost, and the budget."""
+
+    def __init__(self, settings: CaptionSettings) -> None:
+        self._settings, self.prices, self.budget = settings, settings.prices, settings.budget
+        self.input_tokens = self.output_tokens = 0
+        self.spent = 0.0  # the price of all answers so far, in this run or an earlier one
+        self.perhaps = 0.0  # attempts that broke off may have been charged all the same
+        self.open: dict[str, float] = {}  # the worst case of each request that is open
+
+    def estimate(self, request: Request) -> float:
+        """The expected price of one request."""
+        settings = self._settings
+        answer = TOKENS_PER_CAPTION * settings.variations + settings.thinking_tokens
+        asked = len(request.prompt) / CHARACTERS_PER_TOKEN + MESSAGE_TOKENS
+        return self.prices.of(asked, answer)
+
+    def worst(self, request: Request) -> float:
+        """The highest price of one request: no token is shorter than a byte."""
+        limits = [request.parameters.get(name) for name in LIMITS]
+        told = [int(limit) for limit in limits if limit is not None]
+        longest = min(told, default=ASSUMED_LONGEST_ANSWER + self._settings.thinking_tokens)
+        return self.prices.of(len(request.prompt.encode()) + MESSAGE_TOKENS, longest)
+
+    def reserve(self, request: Request) -> bool:
+        """Set the worst case of a request aside; False if the budget does not allow it now."""
+        worst = self.worst(request)
+        committed = self.spent + self.perhaps + sum(self.open.values())
+        if self.budget is not None and committed + worst > self.budget:
+            return False
+        self.open[request.key] = worst
+        return True
+
+    def charge(self, request: Request, answer: Answer) -> None:
+        """Count an answer, in place of its reservation if it has one."""
+        self.open.pop(request.key, None)
+        self.spent += self.prices.of(answer.input_tokens, answer.output_tokens)
+        self.input_tokens += answer.input_tokens
+        self.output_tokens += answer.output_tokens
 
 
 class ServiceError(InputError):
@@ -80,20 +185,18 @@ class Service:
         self._key = key_from_environment()
         self.server = public_address(settings.base_url or OFFICIAL)
         self._structured = "response_format" not in settings.parameters
-        limit = settings.timeout_seconds
         for name in ("openai", "httpx", "httpx2", "httpcore2"):  # whole addresses, or more
             logging.getLogger(name).setLevel(logging.WARNING)
         self._client = openai.OpenAI(
             api_key=self._key,
             base_url=settings.base_url or OFFICIAL,
-            timeout=openai.Timeout(limit, connect=min(limit, 30.0), pool=None),
+            timeout=settings.timeout_seconds,
             max_retries=settings.attempts - 1,
         )
 
     def complete(self, request: Request) -> tuple[Answer, int]:
-        """One answer, and how many attempts failed before; an empty one where a filter refuses.
-
-        Raises ServiceError.
+        """One answer, empty where a filter refuses, and how many attempts failed. Raises
+        ServiceError.
         """
         extra = {"response_format": FORMAT} if self._structured else {}
         try:
@@ -129,8 +232,6 @@ class Service:
     def _read(self, completion: Any, request: Request) -> Answer:
         choice = completion.choices[0]
         content, usage = choice.message.content or "", completion.usage
-        if isinstance(content, list):  # of an answer in parts what is said, not what is thought
-            content = "".join(part["text"] for part in content if part.get("type") == "text")
         # JSON may hold halves of characters, which no file can.
         text = self._redacted(content.encode("utf-8", "replace").decode())
         reason = "refusal" if choice.message.refusal else choice.finish_reason or "stop"
@@ -167,13 +268,15 @@ class Service:
 class Asker:
     """Asks what the cache has not, within the budget, and keeps each answer as it comes."""
 
-    def __init__(self, settings: CaptionSettings, stop: Stop) -> None:
+    def __init__(self, settings: CaptionSettings, stop: Callable[[], str | None]) -> None:
+        """stop: why to stop, or None."""
         self._settings, self._stop = settings, stop
         self._service = Service(settings)
         self.cache, self.account = AnswerCache(settings.cache), Account(settings)
         self.answers: dict[str, Answer] = {}
         self.asked = self.cached = 0
-        self._next_turn = 0.0
+        self._lock, self._next_turn = threading.Lock(), 0.0
+        self._failure: BaseException | None = None
 
     def look_up(self, requests: Iterable[Request]) -> list[Request]:
         """Take answers from the cache; the requests that have none, each once."""
@@ -188,84 +291,63 @@ class Asker:
             self.cached += 1
         return list(missing.values())
 
-    def announce(self, missing: Sequence[Request]) -> None:
-        """Say what is there, and what the rest will cost."""
-        account, told = self.account, self.account.prices.told
-        expected = sum(map(account.estimate, missing))
-        logger.info(
-            "%d answers are in the cache (%s); %d to be asked for at %s, about %s; budget %s",
-            len(self.answers),
-            told(account.spent),
-            len(missing),
-            self._service.server,
-            told(expected),
-            "none" if account.budget is None else told(account.budget),
-        )
-        if account.budget is not None and account.spent + expected > account.budget:
-            logger.warning("this will probably stop at the budget (audio.captions.budget)")
-
     def ask(self, requests: Sequence[Request], later: Sequence[Request] = ()) -> None:
         """Put the answers to all `requests` into `answers`; `later` will follow if all goes well.
 
         What ends this early (ServiceError, BudgetReached, Stopped) is raised when the open requests
         have been answered and kept.
         """
-        waiting = self.look_up(requests)[::-1]
-        running: dict[Future[tuple[Answer, int]], Request] = {}
-        failure: BaseException | None = None
+        waiting, self._failure = self.look_up(requests), None
+        expected = sum(map(self.account.estimate, waiting))
+        told = self.account.prices.told
+        logger.info("%d requests, about %s", len(waiting), told(expected))
         with (
             ThreadPoolExecutor(self._settings.open_requests) as pool,
             Progress("captions", len(waiting), "requests") as progress,
         ):
-            while running or (waiting and failure is None):
-                failure = failure or self._reason()
-                room = len(running) < self._settings.open_requests
-                if waiting and failure is None and room and time.monotonic() >= self._next_turn:
-                    if self.account.reserve(waiting[-1]):
-                        request = waiting.pop()
-                        running[pool.submit(self._service.complete, request)] = request
-                        pace = 60 / self._settings.requests_per_minute
-                        self._next_turn = time.monotonic() + pace
-                        continue
-                    failure = None if running else self._budget_reached(waiting[-1])
-                pause = min(0.2, max(0.001, self._next_turn - time.monotonic()))
-                if not running:
-                    time.sleep(pause)
-                    continue
-                done, _ = wait(running, timeout=pause, return_when=FIRST_COMPLETED)
-                for future in done:
-                    failure = self._settle(running.pop(future), future) or failure
-                    progress.advance(1, f"{self.account.prices.told(self.account.spent)} spent")
-        if failure is not None:
-            raise self._explained(failure, [*requests, *later])
+            for _ in pool.map(self._ask, waiting):
+                progress.advance(1, f"{told(self.account.spent)} spent")
+        if self._failure is not None:
+            raise self._explained(self._failure, [*requests, *later])
 
-    def _reason(self) -> Stopped | None:
-        reason = self._stop()
-        return None if reason is None else Stopped(reason)
-
-    def _settle(self, request: Request, future: Future[tuple[Answer, int]]) -> BaseException | None:
-        """Keep an answer; what went wrong, if anything did."""
-        error = future.exception()
-        if error is not None:
-            self.account.perhaps += self.account.estimate(request)
-            self.account.open.pop(request.key, None)
-            return error
-        answer, failed = future.result()
-        self.account.perhaps += failed * self.account.estimate(request)
+    def _ask(self, request: Request) -> None:
+        """Ask for one answer and keep it, where nothing has ended this."""
+        with self._lock:
+            self._failure = self._failure or self._obstacle(request)
+            if self._failure is not None:
+                return
+            turn = max(self._next_turn, time.monotonic())
+            self._next_turn = turn + 60 / self._settings.requests_per_minute
+        time.sleep(max(0.0, turn - time.monotonic()))
         try:
-            self.cache.put(request, answer)
-        except OSError as full:
-            return full
-        self._take(request, answer)
-        self.asked += 1
-        return None
+            answer, failed = self._service.complete(request)
+        except Exception as error:
+            with self._lock:
+                self.account.perhaps += self.account.estimate(request)
+                self.account.open.pop(request.key, None)
+                self._failure = self._failure or error
+            return
+        with self._lock:
+            self.account.perhaps += failed * self.account.estimate(request)
+            try:
+                self.cache.put(request, answer)
+            except OSError as full:
+                self._failure = full
+                return
+            self._take(request, answer)
+            self.asked += 1
 
     def _take(self, request: Request, answer: Answer) -> None:
         self.account.charge(request, answer)
         self.answers[request.key] = answer
 
-    def _budget_reached(self, request: Request) -> BudgetReached:
+    def _obstacle(self, request: Request) -> BaseException | None:
+        """Why a request may not be sent now."""
+        if (reason := self._stop()) is not None:
+            return Stopped(reason)
         account, told = self.account, self.account.prices.told
+        if account.reserve(request):
+            return None
         return BudgetReached(
             f"The budget of {told(account.budget or 0.0)} (audio.captions.budget) does not allow "
             f"the next request: {told(account.spent + account.perhaps)} are spent and it may cost "
@@ -276,12 +358,11 @@ class Asker:
         """The failure, with how much is there and how to get the rest."""
         if not isinstance(failure, ServiceError | BudgetReached):
             return failure
-        account, told = self.account, self.account.prices.told
+        account = self.account
         left = [each for each in requests if each.key not in self.answers]
         text = (
             f"{failure} {len(requests) - len(left)} of {len(requests)} requests are answered and "
-            f"kept in {self.cache.folder}, {len(left)} remain, about "
-            f"{told(sum(map(account.estimate, left)))}. What is there is not paid for again."
+            f"kept in {self.cache.folder}, {len(left)} remain. What is there is not paid for again."
         )
         if isinstance(failure, BudgetReached):
             needed = account.spent + account.perhaps + sum(map(account.worst, left))

@@ -5,18 +5,14 @@ Read while a workflow is planned, which imports neither pandas nor openai.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-BACKENDS = ("openai", "authors", "template")
 LIMITS = ("max_completion_tokens", "max_tokens")
 """Parameters of a request that limit its answer."""
-OWN_FIELDS = {"model", "messages", "n", "stream"}
 KEY_VARIABLE = "OPENAI_API_KEY"
 
-# Byte for byte what the authors' code sends (report, Section 2.4.4). Their Table 1 prints the same
-# text but for `describing the sound event` (no s) and `Do not use "heard" or "recorded"` (straight
-# quotes, or). The published captions were made by the code, hence its wording.
+# Byte for byte what the authors' code sends (report, Section 2.4.4); Table 1 differs a little.
 _WITH_KEYWORDS = (
     "I will give a description of an audio recording and tags associated with the audio recording. "
     "Generate {count} audio captions describing the sound events. "
@@ -30,8 +26,7 @@ _WITH_KEYWORDS = (
     "Start each output sentence with its index. "
 )
 
-# The authors' code has this one too, without the last space, and never used it: every clip of
-# Clotho has keywords.
+# In the authors' code too, which never used it: every clip of Clotho has keywords.
 _WITHOUT_KEYWORDS = (
     "Rephrase the following audio description {count} times. "
     "Vary the sentence length, but do not use more than 20 words. "
@@ -43,8 +38,6 @@ _REPAIR = (
     "sentence of 4 to {longest} words that does not say that something is heard, audible or "
     "recorded."
 )
-FIXED_TEXTS = (_WITH_KEYWORDS, _WITHOUT_KEYWORDS, _REPAIR)
-"""What every prompt says, whatever the caption: no answer may repeat it."""
 
 
 def instruction(keywords: Sequence[str], count: int) -> str:
@@ -59,10 +52,7 @@ def caption_prompt(caption: str, keywords: Sequence[str], count: int) -> str:
 
 
 def repair_prompt(caption: str, keywords: Sequence[str], count: int, longest_words: int) -> str:
-    """The message after an answer that broke the rules: `caption_prompt` with the rules spelt out.
-
-    It does not quote the bad answer, so that its cache key is a function of the caption alone.
-    """
+    """`caption_prompt` with the rules spelt out, after an answer that broke them."""
     return caption_prompt(caption, keywords, count) + _REPAIR.format(
         count=count, longest=longest_words
     )
@@ -88,11 +78,8 @@ class Prices:
 
 @dataclass(frozen=True)
 class CaptionSettings:
-    """audio.captions of the config, key by key.
-
-    parameters: of a request, in which a limit on the answer has room for `thinking_tokens`
-    base_url: None is OpenAI's own
-    timeout_seconds: for one answer
+    """audio.captions of the config, key by key. parameters: of a request, in which a limit on the
+    answer has room for `thinking_tokens`; base_url: None is OpenAI's own.
     """
 
     backend: str
@@ -104,27 +91,17 @@ class CaptionSettings:
     prices: Prices
     budget: float | None
     thinking_tokens: int
-    base_url: str | None = None
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    requests_per_minute: float = 500.0
-    open_requests: int = 16
-    timeout_seconds: float = 120.0
-    attempts: int = 10
+    base_url: str | None
+    parameters: Mapping[str, Any]
+    requests_per_minute: float
+    open_requests: int
+    timeout_seconds: float
+    attempts: int
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "CaptionSettings":
         """Read the config's table. Raises ValueError, naming the key, for values that don't do."""
         values = {**table, "prices": Prices(**table["prices"])}
-        if values["backend"] not in BACKENDS:
-            raise ValueError(
-                f"audio.captions.backend is {values['backend']!r}; allowed are "
-                f"{', '.join(BACKENDS)}"
-            )
-        if taken := sorted(OWN_FIELDS & set(table["parameters"])):
-            raise ValueError(
-                f"audio.captions.parameters may not hold {', '.join(taken)}: model has a key of "
-                "its own, and one answer at a time is asked for"
-            )
         # A server counts what a model thinks against its answer's limit.
         values["parameters"] = {
             name: value + table["thinking_tokens"]
@@ -136,26 +113,15 @@ class CaptionSettings:
 
 
 def check_captions(table: Mapping[str, Any], source: str) -> None:
-    """Raise ValueError, naming the key, for audio.captions that no job should be started with.
-
-    source: where Clotho comes from (audio.sources.clotho.source).
-    """
-    check_address(table["base_url"])
+    """Raise ValueError for audio.captions that don't go with audio.sources.clotho.source."""
+    # Snakemake keeps a rule's parameters in its metadata, and results' provenance does too.
+    if table["base_url"] is not None and not re.fullmatch(r"https?://[^@?#]+", table["base_url"]):
+        raise ValueError(
+            "audio.captions.base_url is not plain http:// or https:// without user, password, ? "
+            f"or #, which would reach files. A key belongs in the environment, as {KEY_VARIABLE}"
+        )
     if table["backend"] == "template" and source != "synthesised":
         raise ValueError(
             "audio.captions.backend is template, which is for synthesised scenes alone, and "
             f"audio.sources.clotho.source is {source}; choose authors or openai"
-        )
-
-
-def check_address(base_url: str | None) -> None:
-    """Raise ValueError, which doesn't show it, for an address with anything secret in it.
-
-    Snakemake keeps a rule's parameters in its metadata, and the provenance of results does too.
-    """
-    plain = r"https?://[^@?#]+"
-    if base_url is not None and not re.fullmatch(plain, base_url):
-        raise ValueError(
-            "audio.captions.base_url is not plain http:// or https:// without user, password, ? "
-            f"or #, which would reach files. A key belongs in the environment, as {KEY_VARIABLE}"
         )

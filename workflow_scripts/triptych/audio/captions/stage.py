@@ -11,7 +11,6 @@ import random
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 import pandas as pd
 
@@ -41,8 +40,6 @@ logger = logging.getLogger(__name__)
 PUBLISHED_MODELS = {"authors": "gpt-3.5-turbo", "template": "template"}
 """What wrote the captions that come in a file, by back end."""
 TABLE_1_CAPTION = "A person is making noise by tapping their fingernails on a solid surface."
-_FILE, _VARIATIONS = ("path", "file_name"), ("variations", "gpt_captions")
-"""Names in the records of a file of captions, of which the first is the authors'."""
 FEWEST_FOUND = 0.5
 """Below this share of captions that are found, the file is not the right one."""
 
@@ -77,18 +74,16 @@ def write_captions(
 ) -> None:
     """Write the new captions of the clips of `splits`, in the order of the tables.
 
-    `clips` and `captions` are the data set's tables, `published` the file of new captions that the
-    back ends authors and template take them from. `outputs` are paths by name: variations,
-    unfiltered (the same before any rule was applied), rejected, usage (CSV), example (JSON). They
-    appear when all captions are done; answers are kept in the cache before. Raises InputError, and
-    Stopped when `stop` gives a reason.
+    clips, captions: the data set's tables; published: the file that the back ends authors and
+    template take captions from; outputs: paths by name, variations, unfiltered (before any rule was
+    applied), rejected, usage (CSV), example (JSON). Raises InputError, and Stopped when `stop`
+    gives a reason.
     """
     items = read_items(clips, captions, splits)
     if settings.backend == "openai":
         written, counts = by_service(items, settings, stop)
     else:
-        if published is None:
-            raise InputError(f"audio.captions.backend {settings.backend} needs a file of captions")
+        assert published is not None
         known = read_published(published)
         written = published_captions(items, known, settings.variations, settings.longest_words)
         model = PUBLISHED_MODELS[settings.backend]
@@ -102,15 +97,13 @@ def write_captions(
 def by_service(
     items: Sequence[Item], settings: CaptionSettings, stop: Callable[[], str | None]
 ) -> tuple[list[Written], Usage]:
-    """Ask a server for the captions of all items: each once, and once more where its answer broke
-    the rules.
+    """Ask a server for the captions of all items, once more where an answer broke the rules.
 
     In growing parts, drawn at random, of which each has to prove that the next is worth its money
     (YieldTooLow). Raises also ServiceError, BudgetReached, and Stopped.
     """
     # Imported here: the client takes a second, and the other back ends don't need it.
-    from triptych.audio.captions.paid import Request
-    from triptych.audio.captions.service import Asker
+    from triptych.audio.captions.service import Asker, Request
 
     count, longest = settings.variations, settings.longest_words
     asker = Asker(settings, stop)
@@ -129,7 +122,6 @@ def by_service(
         return choose(texts, item.caption, count, longest)
 
     order = random.Random(0).sample(range(len(items)), len(items))
-    asker.announce(asker.look_up([first(items[index]) for index in order]))
     written: dict[int, Written] = {}
     repaired = 0
     for part in parts_of(len(items)):
@@ -163,19 +155,14 @@ def read_items(
     clips: str | os.PathLike[str], captions: str | os.PathLike[str], splits: Collection[str]
 ) -> list[Item]:
     """The captions to be rephrased, with their clips' keywords."""
-    clip_table = read_table(clips)
-    chosen = clip_table[clip_table["split"].isin(list(splits))]
+    chosen = read_table(clips)
+    chosen = chosen[chosen["split"].isin(list(splits))]
     keywords = {
         clip: tuple(word.strip() for word in words.split(";") if word.strip())
         for clip, words in zip(chosen["clip"], chosen["keywords"], strict=True)
     }
     table = read_table(captions)
     table = table[table["clip"].isin(list(keywords))]
-    if table.empty:
-        known = ", ".join(sorted(set(clip_table["split"])))
-        raise InputError(
-            f"{captions} has no captions for the splits {', '.join(splits)}; {clips} has {known}"
-        )
     return [
         Item(clip, int(position), caption, keywords[clip])
         for clip, position, caption in zip(
@@ -212,7 +199,12 @@ def _write(
     ):
         write_csv(pd.DataFrame(rows, columns=columns), outputs[name])
     write_csv(pd.DataFrame([vars(counts)]), outputs["usage"])
-    item, each = _example(pairs)
+    most = max(len(each.variations) for each in written)
+    whole = [(item, each) for item, each in pairs if len(each.variations) == most]
+    # Table 1's caption where it was asked for, otherwise the first with keywords and all five.
+    item, each = min(
+        whole, key=lambda pair: (pair[0].caption.strip() != TABLE_1_CAPTION, not pair[0].keywords)
+    )
     record = {
         "backend": counts.backend,
         "model": counts.model,
@@ -224,57 +216,29 @@ def _write(
     with atomic_path(Path(outputs["example"])) as temporary:
         text = json.dumps(record, ensure_ascii=False, indent=1)
         temporary.write_text(text + "\n", encoding="utf-8")
-    whole = sum(len(each.variations) == settings.variations for each in written)
-    logger.info(
-        "%d new captions; %d of %d captions have all %d",
-        counts.captions,
-        whole,
-        len(items),
-        settings.variations,
-    )
-
-
-def _example(pairs: Sequence[tuple[Item, Written]]) -> tuple[Item, Written]:
-    """Table 1's caption where it was asked for, otherwise the first with keywords and all five."""
-    most = max(len(each.variations) for _, each in pairs)
-    whole = [(item, each) for item, each in pairs if len(each.variations) == most]
-    for item, each in whole:
-        if item.caption.strip() == TABLE_1_CAPTION:
-            return item, each
-    return next(((item, each) for item, each in whole if item.keywords), whole[0])
+    logger.info("%d new captions for %d captions", counts.captions, len(items))
 
 
 def read_published(path: str | os.PathLike[str]) -> Captions:
-    """New captions by (file name, caption), both reduced to what does not depend on spelling.
-
-    The file holds records with a file's path, its caption and `variations`, a list of captions or
-    one text, as JSON or a line each. Raises InputError where no record is understood.
+    """New captions by (file name, caption), from records with `path`, `caption` and `variations`.
+    Raises InputError where none is understood.
     """
-    text = Path(path).read_text(encoding="utf-8-sig")
     found: Captions = {}
+    text = Path(path).read_text(encoding="utf-8-sig").strip()
     try:
-        try:
-            records = json.loads(text)
-        except ValueError:
-            records = [json.loads(line) for line in text.splitlines() if line.strip()]
-        for record in records:
-            file, variations = _named(record, _FILE), _named(record, _VARIATIONS)
-            if file and variations:
-                known = found.setdefault((_file_key(file), same_words(record["caption"])), [])
-                known += [variations] if isinstance(variations, str) else variations
+        lines = [] if text.startswith("[") else text.splitlines()
+        for record in map(json.loads, lines) if lines else json.loads(text):
+            if record.get("variations"):
+                key = _file_key(record["path"]), same_words(record["caption"])
+                found.setdefault(key, []).extend(record["variations"])
     except (ValueError, RecursionError, AttributeError, KeyError, TypeError):
         found = {}
     if not found:
         raise InputError(
-            f"{path} holds no records with path, caption and variations, in JSON or JSON lines; "
-            "expected is the authors' variations.json. Delete it and run again."
+            f"{path} holds no records with path, caption and variations in JSON; expected is the "
+            "authors' variations.json. Delete it and run again."
         )
     return found
-
-
-def _named(record: Mapping[str, Any], names: Sequence[str]) -> Any:
-    """The first value that a record has under one of these names."""
-    return next((record[name] for name in names if record.get(name)), None)
 
 
 def published_captions(

@@ -1,7 +1,4 @@
-"""7z and zip archives unpacked whole or not at all, trusting nothing that they say.
-
-Clotho's four, and the MP3 copies of AudioCaps and WavCaps, of which the latter comes in parts.
-"""
+"""7z and zip archives unpacked whole or not at all, trusting nothing that they say."""
 
 import os
 import shutil
@@ -10,9 +7,8 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
 import multivolumefile
 import py7zr
@@ -27,8 +23,7 @@ MOST_FILES = 1_000_000  # Clotho's largest archive has 3,839, WavCaps 403,050
 LARGEST_RATIO = 1000  # recordings shrink to a half; only emptiness shrinks so far
 
 
-@dataclass(frozen=True)
-class _Member:
+class _Member(NamedTuple):
     """What an archive says of something in it. plain: a file or a folder, no link or device."""
 
     name: str
@@ -42,13 +37,12 @@ def unpack(
     target: str | os.PathLike[str],
     files: int | None = None,
 ) -> None:
-    """Unpack into the folder `target`, which appears when all is there.
+    """Unpack a .zip, a .7z, or the parts of one (x.7z.001, ...) into `target`, which appears when
+    whole.
 
-    archive: a .zip, a .7z, or the parts of one (x.7z.001, x.7z.002, ...) in their order. A single
-    folder around all members is left out (`development/x.wav` becomes `x.wav`). `files` is how many
-    files the archive must hold. Raises InputError for a damaged archive, for members that would
-    land outside the folder or on each other, links and devices, another number of files, too little
-    room, and what grows a thousandfold.
+    A single folder around all members is left out. `files`: how many the archive must hold. Raises
+    InputError for a damaged archive, members that would land outside or on each other, links and
+    devices, another number of files, too little room, and what grows a thousandfold.
     """
     parts = [archive] if isinstance(archive, str | os.PathLike) else archive
     paths, target = [Path(part) for part in parts], Path(target)
@@ -81,22 +75,17 @@ def _opened(
     paths: Sequence[Path],
 ) -> Iterator[tuple[zipfile.ZipFile | py7zr.SevenZipFile, list[_Member]]]:
     if paths[0].suffix == ".zip":
-        with zipfile.ZipFile(paths[0]) as packed:
-            yield packed, [_of_zip(info) for info in packed.infolist()]
-        return
-    whole = [str(path.with_suffix("")) for path in paths]
-    if len(paths) == 1:
-        with py7zr.SevenZipFile(paths[0]) as members:
-            yield members, [_of_7z(info) for info in members.files]
-        return
-    named = [f"{whole[0]}.{number:03d}" for number in range(1, len(paths) + 1)]
-    if [str(path) for path in paths] != named:
-        raise InputError(f"{paths[0]}: expected its {len(paths)} parts by name, {', '.join(named)}")
-    with (
-        multivolumefile.open(whole[0], mode="rb") as joined,
-        py7zr.SevenZipFile(cast(BinaryIO, joined)) as members,
-    ):
-        yield members, [_of_7z(info) for info in members.files]
+        with zipfile.ZipFile(paths[0]) as zipped:
+            yield zipped, [_of_zip(info) for info in zipped.infolist()]
+    elif len(paths) == 1:
+        with py7zr.SevenZipFile(paths[0]) as packed:
+            yield packed, [_of_7z(info) for info in packed.files]
+    else:
+        with (
+            multivolumefile.open(str(paths[0].with_suffix("")), mode="rb") as joined,
+            py7zr.SevenZipFile(cast(BinaryIO, joined)) as packed,
+        ):
+            yield packed, [_of_7z(info) for info in packed.files]
 
 
 def _of_zip(info: zipfile.ZipInfo) -> _Member:
@@ -114,23 +103,18 @@ def _of_7z(info: py7zr.py7zr.ArchiveFile) -> _Member:
 
 def _check_members(archive: Path, members: Sequence[_Member], files: int | None) -> None:
     names: set[str] = set()
+    odd = "; this is not the archive that it should be"
     for member in members:
         name = member.name
         if name in names:
-            raise InputError(
-                f"{archive}: holds {name!r} twice; this is not the archive that it should be"
-            )
+            raise InputError(f"{archive}: holds {name!r} twice{odd}")
         names.add(name)
         if not _stays_inside(name):
             raise InputError(
-                f"{archive}: its member {name!r} would be written outside of the folder; "
-                "this is not the archive that it should be"
+                f"{archive}: its member {name!r} would be written outside of the folder{odd}"
             )
         if not member.plain:
-            raise InputError(
-                f"{archive}: its member {name!r} is a link or a device, expected files and "
-                "folders; this is not the archive that it should be"
-            )
+            raise InputError(f"{archive}: its member {name!r} is a link or a device{odd}")
     there = sum(not member.folder for member in members)
     if there > MOST_FILES:
         raise InputError(f"{archive}: holds {there} files, expected at most {MOST_FILES}")
@@ -150,18 +134,15 @@ def _stays_inside(name: str) -> bool:
 
 
 def _check_room(archive: Path, packed: int, members: Sequence[_Member], folder: Path) -> None:
-    unpacked = sum(member.size for member in members)
-    needed = ROOM_TO_SPARE * unpacked
-    free = shutil.disk_usage(folder).free
-    if needed > free:
+    unpacked, free = sum(member.size for member in members), shutil.disk_usage(folder).free
+    if ROOM_TO_SPARE * unpacked > free:
         raise InputError(
-            f"{archive} needs {needed / MEGABYTE:.0f} MB unpacked, and {folder} has "
+            f"{archive} needs {unpacked / MEGABYTE:.0f} MB unpacked, and {folder} has "
             f"{free / MEGABYTE:.0f} MB free; make room there and run again"
         )
     if unpacked > LARGEST_RATIO * packed:
         raise InputError(
-            f"{archive}: {packed} bytes would become {unpacked}; recordings don't "
-            "shrink so far: this is not the archive that it should be"
+            f"{archive}: {packed} bytes would become {unpacked}; recordings don't shrink so far"
         )
 
 

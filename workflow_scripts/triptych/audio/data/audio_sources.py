@@ -4,9 +4,8 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import Protocol, runtime_checkable
 
 from triptych.audio.data.decoding import AudioProblem
 from triptych.audio.data.split_zip import DamagedMember, SplitZip
@@ -17,27 +16,8 @@ ARCHIVES = "Zip_files"
 """The folder of WavCaps' repository that holds `{part}/{part}.zip` with its other parts beside."""
 
 
-@runtime_checkable
-class AudioSource(Protocol):
-    """Sound files by the `path` of a clip table. Asked by several threads at once."""
-
-    def local(self, path: str, scratch: Path) -> AbstractContextManager[Path]:
-        """A file on disk with that sound, made in `scratch` and deleted again where it must be.
-
-        Raises AudioProblem when there is none, or when it is damaged.
-        """
-
-    def state(self, path: str) -> str:
-        """What changes when the sound does, told without reading it; "" where there is none."""
-
-
-def open_audio(folder: str | os.PathLike[str]) -> AudioSource:
-    """The archives of a folder in the layout of WavCaps' repository, or else a folder's files."""
-    return WavCapsArchives(folder) if (Path(folder) / ARCHIVES).is_dir() else Folder(folder)
-
-
 class Folder:
-    """A folder of sound files, by their paths in it."""
+    """A folder of sound files, by their paths in it. Asked by several threads at once."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         """Raises InputError when there is no such folder."""
@@ -54,7 +34,7 @@ class Folder:
         yield file
 
     def state(self, path: str) -> str:
-        """Its size in bytes."""
+        """What changes when the sound does: its size in bytes, "" where there is none."""
         file = self._folder / path
         return str(file.stat().st_size) if file.is_file() else ""
 
@@ -62,8 +42,8 @@ class Folder:
 class WavCapsArchives:
     """WavCaps' archives, by the paths in them: `[...]/{part}_flac/{name}`.
 
-    What stands before, a folder on the authors' computer, doesn't count. An archive is opened when
-    a path first names its part, and refused (InputError) when a part of it is absent or short.
+    An archive is opened when a path first names its part, and refused (InputError) when a part of
+    it is absent or short.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -95,7 +75,8 @@ class WavCapsArchives:
     def state(self, path: str) -> str:
         """Size and checksum, as the archive tells them."""
         archive, name = self._find(path)
-        return "" if name is None else f"{archive.members[name].size}-{archive.members[name].crc}"
+        about = None if name is None else archive.members[name]
+        return "" if about is None else f"{about.file_size}-{about.CRC}"
 
     def _find(self, path: str) -> tuple[SplitZip, str | None]:
         part = PurePosixPath(path).parent.name.removesuffix("_flac")
@@ -112,3 +93,11 @@ class WavCapsArchives:
                 self._opened[part] = archive, names
         archive, names = self._opened[part]
         return archive, names.get(PurePosixPath(path).name)
+
+
+AudioSource = Folder | WavCapsArchives
+
+
+def open_audio(folder: str | os.PathLike[str]) -> AudioSource:
+    """The archives of a folder in the layout of WavCaps' repository, or else a folder's files."""
+    return WavCapsArchives(folder) if (Path(folder) / ARCHIVES).is_dir() else Folder(folder)

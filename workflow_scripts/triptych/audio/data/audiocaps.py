@@ -35,10 +35,9 @@ AUDIO_SUFFIXES = (".wav", ".flac", ".mp3", ".ogg")
 def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Tables:
     """Clips and captions from those of train.csv, val.csv and test.csv that are in `folder`.
 
-    `audio` is the folder that holds the sound files, named `<id>_<start>`, `Y<id>`, `<id>` or
-    by AudioCaps' own number, in whichever folders below it. Clips come in the files' order; one
-    without a sound file is listed too, under the path it should have.
-    Raises InputError for a folder without any of the files and for a file of neither layout.
+    `audio` holds the sound files, named `<id>_<start>`, `Y<id>`, `<id>` or by AudioCaps' own
+    number. A clip without one is listed too. Raises InputError for a folder without any of the
+    files and for a file of neither layout.
     """
     files = {split: Path(folder) / f"{split}.csv" for split in SPLITS}
     present = {split: path for split, path in files.items() if path.exists()}
@@ -47,37 +46,17 @@ def read_audiocaps(folder: str | Path, audio: str | Path | None = None) -> Table
     if len(present) < len(SPLITS):
         logger.warning("AudioCaps in %s has only the split(s) %s", folder, ", ".join(present))
     sounds = {} if audio is None else _sound_files(Path(audio))
-    clips, captions = [], []
+    clips: list[dict[str, str]] = []
+    captions: list[tuple[str, int, str]] = []
     for split, path in present.items():
-        rows = list(_rows(path))
-        clips.append(
-            clip_table(
-                (
-                    {
-                        "dataset": DATASET,
-                        "split": split,
-                        "file_name": name,
-                        "youtube_id": youtube_id(name),
-                        "path": next(
-                            (sounds[stem] for stem in stems if stem in sounds), f"{split}/{name}"
-                        ),
-                    }
-                    for name, stems, _ in rows
-                ),
-                path,
-            )
-        )
-        captions.append(
-            caption_table(
-                (
-                    (clip_id(DATASET, split, name), position, caption)
-                    for name, _, texts in rows
-                    for position, caption in enumerate(texts)
-                ),
-                path,
-            )
-        )
-    return Tables(pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True))
+        for name, stems, texts in _rows(path):
+            found = (sounds[stem] for stem in stems if stem in sounds)
+            about = {"dataset": DATASET, "split": split, "file_name": name}
+            about |= {"youtube_id": youtube_id(name), "path": next(found, f"{split}/{name}")}
+            clips.append(about)
+            clip = clip_id(DATASET, split, name)
+            captions += [(clip, position, caption) for position, caption in enumerate(texts)]
+    return Tables(clip_table(clips, folder), caption_table(captions, folder))
 
 
 def _rows(path: Path) -> Iterator[tuple[str, list[str], list[str]]]:

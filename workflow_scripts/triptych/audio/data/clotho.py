@@ -14,6 +14,7 @@ not 3,840. Copies may have further columns and may be UTF-8 throughout.
 
 import ast
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -49,11 +50,9 @@ def read_clotho(
 ) -> Tables:
     """Clips, captions, queries and multi-positive labels from the files in `folder`.
 
-    `relevance` is the file of multi-positive labels (read_relevance), `audio` the folder that
-    holds a folder of WAV files for each split (default: `folder`), which is only looked at for the
-    name of the challenge's. Splits come in the order of LABELLED, the challenge's clips last; these
-    may be missing when neither of their files is there.
-    Raises InputError for missing files or columns and for captions that fit no metadata.
+    relevance: the file of labels (read_relevance); audio: the folder of a folder of WAV files a
+    split, looked at for the name of the challenge's. The challenge's clips may be missing. Raises
+    InputError for missing files or columns and for captions that fit no metadata.
     """
     folder = Path(folder)
     clips, captions = [], []
@@ -69,15 +68,14 @@ def read_clotho(
     if (folder / CHALLENGE_METADATA).exists() or (folder / CHALLENGE_CAPTIONS).exists():
         inner = challenge_folder(folder if audio is None else audio)
         clips.append(_metadata(folder / CHALLENGE_METADATA, CHALLENGE, inner))
-        queries = _queries(folder / CHALLENGE_CAPTIONS)
-    all_clips = pd.concat(clips, ignore_index=True)
-    all_captions = pd.concat(captions, ignore_index=True)
-    labels = (
-        empty_table(RELEVANCE_COLUMNS)
-        if relevance is None
-        else read_relevance(relevance, all_clips, all_captions)
+        asked = read_strings(folder / CHALLENGE_CAPTIONS, ("caption",))["caption"]
+        queries = pd.DataFrame({"query": range(len(asked)), "caption": asked})
+    tables = Tables(
+        pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True), queries
     )
-    return Tables(all_clips, all_captions, queries, labels)
+    if relevance is None:
+        return tables
+    return replace(tables, relevance=read_relevance(relevance, tables.clips, tables.captions))
 
 
 def challenge_folder(audio: str | Path) -> str:
@@ -107,17 +105,15 @@ def _metadata(path: Path, split: str, inner: str) -> pd.DataFrame:
                 "file_name": row["file_name"],
                 "sound_id": sound_id(row["sound_id"], f"{path}, {row['file_name']}"),
                 "seconds": _seconds(row.get("start_end_samples", ""), path),
-                "keywords": _keywords(row.get("keywords", "")),
+                "keywords": ";".join(
+                    word for part in row.get("keywords", "").split(";") if (word := part.strip())
+                ),
                 "path": f"{inner}/{renamed(row['file_name'])}",
             }
             for row in table.to_dict("records")
         ),
         path,
     )
-
-
-def _keywords(text: str) -> str:
-    return ";".join(word for part in text.split(";") if (word := part.strip()))
 
 
 def _seconds(start_end: str, path: Path) -> str:
@@ -144,11 +140,6 @@ def _captions(path: Path, split: str) -> pd.DataFrame:
     )
 
 
-def _queries(path: Path) -> pd.DataFrame:
-    captions = read_strings(path, ("caption",))["caption"]
-    return pd.DataFrame({"query": range(len(captions)), "caption": captions})
-
-
 def _same_clips(split: str, captions: pd.DataFrame, metadata: pd.DataFrame) -> None:
     described, listed = set(captions["clip"]), set(metadata["clip"])
     if len(captions) != len(CAPTIONS) * len(described):
@@ -167,12 +158,9 @@ RELEVANCE_SPLIT = "evaluation"
 def read_relevance(path: str | Path, clips: pd.DataFrame, captions: pd.DataFrame) -> pd.DataFrame:
     """split, caption, clip: one row a caption and clip that fits it, once, in the file's order.
 
-    Multi-positive labels (metadata_eval.csv of CPJKU/dcase2025_task6_baseline, from xieh97's
-    crowd-sourced ratings): the columns `query` and `audio_filenames`, the latter a Python list of
-    strings. Of its 1,037 lists, 991 hold the query's own clip: the labels replace the single one,
-    they don't add to it. `clips` and `captions` are Clotho's; a caption is matched by its exact
-    text. Raises InputError for a query that is no caption of the evaluation split and for a file
-    name that is none of its clips, since such labels would belong to another version of Clotho.
+    Labels (metadata_eval.csv of CPJKU/dcase2025_task6_baseline): the columns `query` and
+    `audio_filenames`, a Python list. They replace the single right clip, they don't add to it.
+    Raises InputError for captions and files that aren't of Clotho's evaluation split.
     """
     known = set(clips["clip"][clips["split"] == RELEVANCE_SPLIT])
     texts = set(captions["caption"][captions["clip"].isin(known)])

@@ -1,8 +1,7 @@
 """Any sound file (wav, flac, mp3, ogg; any rate and channel count) as mono at 32 kHz.
 
-Files are read and resampled in blocks, and a window of a file is found by seeking, so that a
-recording of hours costs no more memory than a short one. A window holds the samples that the whole
-file has there, far closer than a 16-bit step, whatever the file's rate.
+Files are read and resampled in blocks, and a window is found by seeking: a recording of hours costs
+no more memory than a short one.
 """
 
 import math
@@ -33,21 +32,13 @@ class AudioProblem(InputError):
     """A sound file that cannot be used; the message says which and why."""
 
 
-def read_audio(
-    path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
-) -> np.ndarray:
-    """float32 [frames], mono at 32 kHz: the file, or `seconds` of it from `start_seconds` on.
-
-    The window ends with the file where that is shorter. Raises AudioProblem.
-    """
-    blocks = list(stream_audio(path, start_seconds, seconds))
-    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
-
-
 def stream_audio(
     path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
 ) -> Iterator[np.ndarray]:
-    """Samples block by block, each float32 [n], n > 0, for files larger than memory."""
+    """Mono samples at 32 kHz of a file, or of `seconds` of it from `start_seconds` on.
+
+    Block by block, each float32 [n], n > 0, for files larger than memory. Raises AudioProblem.
+    """
     first = round(start_seconds * SAMPLE_RATE)
     left = math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     with opened(path) as sound:
@@ -102,7 +93,7 @@ def _why_unreadable(path: str | os.PathLike[str], error: soundfile.LibsndfileErr
     if os.path.getsize(path) == 0:
         return "an empty file (0 bytes)"
     reason = str(error.error_string).strip().rstrip(".")
-    return f"not sound that can be read (wav, flac, mp3, ogg){': ' + reason if reason else ''}"
+    return f"not sound that can be read (wav, flac, mp3, ogg): {reason}"
 
 
 def _told_bytes(sound: soundfile.SoundFile) -> tuple[int, int] | None:

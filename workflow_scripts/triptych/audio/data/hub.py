@@ -1,7 +1,5 @@
-"""Files of the Hugging Face hub at one commit: which there are, what their hashes are, and they.
-
-They come by `download`, as everything does: with its patience, its checks and its words. No login
-is used; HF_ENDPOINT in the environment may name a mirror.
+"""Files of the Hugging Face hub at one commit, by `download`. No login is used; HF_ENDPOINT in the
+environment may name a mirror.
 """
 
 import json
@@ -31,10 +29,8 @@ def list_hub(
     folder: str = "",
     **settings: Any,
 ) -> list[HubFile]:
-    """The files right in `folder` of a repository; the list lies in `room` while it comes.
-
-    Up to 1000 files, which the hub tells in one answer. settings: of `download`. Raises
-    DownloadError.
+    """The files right in `folder` of a repository, up to 1000, with `room` for the hub's answer and
+    settings of `download`. Raises DownloadError.
     """
     hub = os.environ.get("HF_ENDPOINT", "https://huggingface.co").rstrip("/")
     commit = quote(revision, safe="")
@@ -50,7 +46,12 @@ def list_hub(
     try:
         items = [item for item in json.loads(answer.read_bytes()) if item["type"] == "file"]
         place = f"{hub}/{'' if kind == 'models' else kind + '/'}{repository}/resolve/{commit}"
-        return [_file(item, f"{place}/{quote(item['path'])}") for item in items]
+        files = []
+        for item in items:
+            path, large = item["path"], item.get("lfs")
+            hashes = (large["oid"], None) if large else (None, item["oid"])
+            files.append(HubFile(path, f"{place}/{quote(path)}", (large or item)["size"], *hashes))
+        return files
     except (ValueError, KeyError, TypeError) as error:
         raise DownloadError(
             f"{public_address(address)}: not a list of files as the hub gives them "
@@ -63,9 +64,3 @@ def list_hub(
 def download_hub(file: HubFile, path: Path, **settings: Any) -> None:
     """Fetch a file that the hub lists into `path`, checked. Raises DownloadError."""
     download(file.url, path, file.size, file.sha256, git_blob=file.git_blob, **settings)
-
-
-def _file(item: dict, url: str) -> HubFile:
-    large = item.get("lfs")
-    sha256, git_blob = (large["oid"], None) if large else (None, item["oid"])
-    return HubFile(item["path"], url, (large or item)["size"], sha256, git_blob)

@@ -1,14 +1,11 @@
 """WavCaps' recordings from the Hugging Face hub: the archives of one part, one after the other.
 
-A part is `Zip_files/<part>/<part>.z01`, `.z02`, ... and `<part>.zip`, up to 5.4 GB each. Which
-there are, how long they are and their SHA-256 is asked of the hub, at a fixed revision. Finished
-archives wait in a folder of their own until all are there, since Snakemake deletes an unfinished
-output before it starts again.
+A part is `Zip_files/<part>/<part>.z01`, ... and `<part>.zip`, up to 5.4 GB each. Finished archives
+wait in a folder of their own: Snakemake deletes an unfinished output.
 """
 
 import logging
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
@@ -25,15 +22,17 @@ StrPath = str | os.PathLike[str]
 
 
 def list_archives(repository: str, revision: str, part: str, room: Path) -> list[HubFile]:
-    """The archives of a part, the last of which, `<part>.zip`, holds the directory of all.
-
-    repository: of a data set on the hub; room: a folder for the hub's answer. Raises DownloadError
-    when the hub can't be asked, or when archives are missing from its list.
-    """
+    """The archives of a part, `<part>.zip` last. Raises DownloadError when some are missing."""
     folder = f"{ARCHIVES}/{part}"
     files = list_hub("datasets", repository, revision, room, folder)
     archives = [file for file in files if file.sha256 is not None]
-    _check_complete(f"{repository}/{folder} at {revision}", part, list(map(_name, archives)))
+    names = {_name(archive) for archive in archives}
+    expected = {f"{part}.zip", *(f"{part}.z{number:02d}" for number in range(1, len(names)))}
+    if missing := sorted(expected - names):
+        raise DownloadError(
+            f"{repository}/{folder} at {revision}: the hub lists {len(names)} archives; missing: "
+            f"{', '.join(missing)}. See there what has changed."
+        )
     return sorted(archives, key=lambda archive: (archive.path.endswith(".zip"), archive.path))
 
 
@@ -41,26 +40,12 @@ def _name(archive: HubFile) -> str:
     return PurePosixPath(archive.path).name
 
 
-def _check_complete(where: str, part: str, names: Sequence[str]) -> None:
-    """Raise DownloadError unless there are `<part>.zip` and, without a gap, z01 to the last."""
-    numbered = [re.fullmatch(rf"{re.escape(part)}\.z(\d+)", name) for name in names]
-    last = max((int(found[1]) for found in numbered if found), default=0)
-    expected = {f"{part}.zip", *(f"{part}.z{number:02d}" for number in range(1, last + 1))}
-    if expected != set(names):
-        raise DownloadError(
-            f"{where}: the hub lists {len(names)} archives; missing: "
-            f"{', '.join(sorted(expected.difference(names))) or 'none'}; unknown: "
-            f"{', '.join(sorted(set(names) - expected)) or 'none'}. See there what has changed."
-        )
-
-
 def download_part(
     repository: str, revision: str, part: str, target: StrPath, checkpoint: StrPath
 ) -> None:
     """Fetch all archives of a part into `target`, checked; finished ones wait in `checkpoint`.
 
-    Raises DownloadError as `download` and `list_archives` do, and when there is too little room;
-    what came so far is kept.
+    Raises DownloadError, also when there is too little room; what came so far is kept.
     """
     archives = list_archives(repository, revision, part, Path(checkpoint))
     waiting = Path(checkpoint) / revision

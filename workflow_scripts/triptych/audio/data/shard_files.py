@@ -1,14 +1,13 @@
 """The two ways in which a clip lies in a shard file: raw samples, and a FLAC stream.
 
-`int16` holds little-endian samples and costs 64 kB a second; `flac` holds a complete FLAC stream
-behind other such streams, about half of that, and is decoded from where a window begins. A file
-that is such a stream already stays as it is, and so does MP3 at 32 kHz: nothing is gained by
-storing losslessly what was lost, and it is a sixth of the size.
+`int16` holds little-endian samples, 64 kB a second; `flac` a complete FLAC stream behind others,
+about half of that. A file that is such a stream already stays as it is, and so does MP3 at 32 kHz.
 """
 
 import io
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -63,20 +62,15 @@ def _is_stored_form(sound: str | os.PathLike[str]) -> bool:
 def _append_flac(blocks: Iterable[np.ndarray], shard: BinaryIO) -> int:
     frames = 0
     # FLAC's header is completed when its length is known, so the encoder must be able to seek.
-    view = _WriteView(shard, shard.tell())
-    try:
+    with tempfile.TemporaryFile() as coded:
         with soundfile.SoundFile(
-            view, "w", SAMPLE_RATE, channels=1, subtype="PCM_16", format="FLAC"
+            coded, "w", SAMPLE_RATE, channels=1, subtype="PCM_16", format="FLAC"
         ) as sound:
             for block in blocks:
                 sound.write(to_int16(block))
                 frames += len(block)
-    except soundfile.LibsndfileError:
-        if view.error is None:
-            raise
-    if view.error is not None:
-        raise view.error
-    shard.seek(0, io.SEEK_END)
+        coded.seek(0)
+        shutil.copyfileobj(coded, shard, 1 << 20)
     return frames
 
 
@@ -85,8 +79,7 @@ def read_clip(
 ) -> np.ndarray:
     """float32 [frames] in [-1, 1] from frame `start` of the clip at `offset` (`size` bytes).
 
-    Opens and closes the file: at some ten microseconds a clip this spares every worker process
-    thousands of open files or mappings. Raises InputError when the shard is damaged.
+    Opens and closes the file, which takes ten microseconds. Raises InputError when it is damaged.
     """
     if kind == "int16":
         samples = np.fromfile(shard, "<i2", frames, offset=offset + SAMPLE_BYTES * start)
@@ -104,8 +97,7 @@ def read_clip(
 def _read_flac(view: "ReadView", start: int, frames: int) -> np.ndarray:
     try:
         with soundfile.SoundFile(view) as sound:
-            if start:
-                sound.seek(start)
+            sound.seek(start)
             return sound.read(frames, dtype="int16")
     except soundfile.LibsndfileError:
         return np.zeros(0, np.int16)
@@ -144,42 +136,10 @@ class ReadView:
         return self._position
 
 
-class _WriteView:
-    """What follows `offset` in a file that is being written, as a file of its own.
-
-    `error`: why a write failed, which cannot pass through libsndfile as an exception.
-    """
-
-    def __init__(self, stream: BinaryIO, offset: int) -> None:
-        self._stream, self._offset = stream, offset
-        self.error: OSError | None = None
-
-    def write(self, data: bytes) -> int:
-        try:
-            return self._stream.write(data)
-        except OSError as error:
-            self.error = error
-            return 0
-
-    def seek(self, target: int, whence: int = io.SEEK_SET) -> int:
-        if whence == io.SEEK_SET:
-            target += self._offset
-        return self._stream.seek(target, whence) - self._offset
-
-    def tell(self) -> int:
-        return self._stream.tell() - self._offset
-
-    def read(self, count: int = -1) -> bytes:
-        raise io.UnsupportedOperation("written only")  # soundfile wants the name to be there
-
-
 def write_sound(
     path: str | os.PathLike[str], samples: NDArray[np.generic], rate: int, kind: str
 ) -> None:
-    """Write samples [n] or [n, channels], floats within [-1, 1] or int16, as 16 bits.
-
-    kind: "WAV" or "FLAC". Raises OSError where the disk is full.
-    """
+    """Write samples [n] or [n, channels] as 16 bits; kind: "WAV" or "FLAC". Raises OSError."""
     coded = io.BytesIO()
     settings: dict[str, Any] = {"format": kind, "subtype": "PCM_16"}
     soundfile.write(coded, samples, rate, **settings)

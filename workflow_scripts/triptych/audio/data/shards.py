@@ -1,24 +1,23 @@
 """Clips on disk, resampled once: shard files with an index, read at random by training.
 
-A folder of shards holds `index.csv` (clip, shard, kind, offset and bytes in the shard file, frames
-at 32 kHz), the shard files, and `problems.csv` (clip, problem) with the clips that could not be
-used and why.
+A folder holds `index.csv` (INDEX; frames at 32 kHz), the shard files, and `problems.csv` (PROBLEMS)
+with the clips that could not be used and why.
 """
 
 import hashlib
 import logging
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 import pandas as pd
 
-from triptych.audio.data.audio_sources import AudioSource, open_audio
+from triptych.audio.data.audio_sources import AudioSource
 from triptych.audio.data.decoding import AudioProblem
 from triptych.audio.data.folders import move_folder
 from triptych.audio.data.shard_files import KINDS, append_clip, read_clip
@@ -54,15 +53,8 @@ class ClipStore:
     """
 
     def __init__(self, folders: Sequence[str | os.PathLike[str]]) -> None:
-        """Raises InputError for a folder without index, a shard cut short, a clip named twice."""
-        tables = [_read_index(Path(folder)) for folder in folders]
-        table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=INDEX)
-        twice = table["clip"][table["clip"].duplicated()]
-        if len(twice):
-            raise InputError(
-                f"{len(twice)} clips stand in more than one of {', '.join(map(str, folders))}, "
-                f"the first is {twice.iloc[0]!r}; give each folder once"
-            )
+        """Raises InputError for a folder without index and a shard cut short."""
+        table = pd.concat([_read_index(Path(folder)) for folder in folders], ignore_index=True)
         # Arrays rather than rows: half a million clips in each of many worker processes.
         self._rows = {clip: row for row, clip in enumerate(table["clip"])}
         self._shards, self._shard = _numbered(table["shard"])
@@ -71,29 +63,17 @@ class ClipStore:
             table[name].to_numpy(np.int64) for name in ("offset", "bytes", "frames")
         )
 
-    def __len__(self) -> int:
-        return len(self._rows)
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
-
-    def __contains__(self, clip: object) -> bool:
-        return clip in self._rows
 
     def frames(self, clip: str) -> int:
         """Length at 32 kHz. Raises KeyError for a clip that isn't there."""
         return int(self._frames[self._rows[clip]])
 
     def read(self, clip: str, start: int = 0, frames: int | None = None) -> np.ndarray:
-        """float32 [frames] in [-1, 1], mono at 32 kHz, from frame `start` on (None: to the end).
-
-        Raises KeyError for a clip that isn't there, ValueError for a window that isn't inside it.
-        """
+        """float32 [frames] in [-1, 1], mono at 32 kHz, from frame `start` on (None: to the end)."""
         row = self._rows[clip]
-        there = int(self._frames[row])
-        frames = there - start if frames is None else frames
-        if start < 0 or frames < 0 or start + frames > there:
-            raise ValueError(f"{clip} has {there} frames; asked for {frames} from {start} on")
+        frames = int(self._frames[row]) - start if frames is None else frames
         return read_clip(
             self._kinds[self._kind[row]],
             Path(self._shards[self._shard[row]]),
@@ -134,50 +114,31 @@ def _numbered(values: "pd.Series[str]") -> tuple[list[str], np.ndarray]:
     return list(distinct), numbers.astype(np.int32)
 
 
-@dataclass(frozen=True)
-class _Task:
-    """What a worker needs to convert one group of clips."""
-
-    audio: AudioSource
-    kind: str
-    folder: Path
-
-
 def write_shards(
     clips: pd.DataFrame,
-    audio: str | os.PathLike[str] | AudioSource,
+    audio: AudioSource,
     target: str | os.PathLike[str],
     kind: str,
     *,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: str | os.PathLike[str],
     fingerprint: str = "",
     threads: int = 1,
 ) -> None:
     """Convert `clips` (columns clip, path) into the folder `target`, which appears when done.
 
-    `audio` is the folder in which `path` lies, or another source; `kind` is int16 or flac. Groups
-    of clips are finished one by one in `checkpoint` (beside the target where None), so that a
-    killed job goes on with the next, as long as `fingerprint`, the clips and the sizes of their
-    files are the same. Clips that cannot be read are listed and left out; raises InputError when
-    none is left, or when two bear one name.
+    kind: int16 or flac. A killed job goes on with the groups that `checkpoint` lacks, as long as
+    `fingerprint`, the clips and the sizes of their files are the same. Clips that cannot be read
+    are listed and left out. Raises InputError when none is left.
     """
-    source = audio if isinstance(audio, AudioSource) else open_audio(audio)
-    target = Path(target)
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; expected one of {', '.join(KINDS)}")
-    if clips["clip"].duplicated().any():
-        raise InputError(f"the clips for {target} hold one name twice: each needs its own")
-    room = Path(checkpoint or target.with_name(f".unfinished-{target.name}"))
-    folder = _resume(room, _digest(clips, source, kind, fingerprint))
+    target, room = Path(target), Path(checkpoint)
+    folder = _resume(room, _digest(clips, audio, kind, fingerprint))
     if not (folder / "index.csv").exists():
-        _convert_groups(clips, _Task(source, kind, folder), threads)
+        _convert_groups(clips, partial(_convert_group, audio, kind, folder), folder, threads)
         _join_groups(folder, len(clips), target)
     for part in (*folder.glob("[0-9]*.csv"), *folder.glob("[0-9]*.problems")):
         part.unlink()
     move_folder(folder, target)
     (room / "fingerprint").unlink()
-    if checkpoint is None:
-        room.rmdir()
 
 
 def _digest(clips: pd.DataFrame, source: AudioSource, kind: str, fingerprint: str) -> str:
@@ -199,22 +160,27 @@ def _resume(room: Path, fingerprint: str) -> Path:
     return folder
 
 
-def _convert_groups(clips: pd.DataFrame, task: _Task, threads: int) -> None:
+def _convert_groups(
+    clips: pd.DataFrame,
+    convert: Callable[[int, list[tuple[str, str]]], int],
+    folder: Path,
+    threads: int,
+) -> None:
+    """Convert the groups that have no index in `folder` yet."""
     rows = list(zip(clips["clip"], clips["path"], strict=True))
-    groups = {
+    groups = enumerate(range(0, len(rows), CLIPS_A_GROUP))
+    waiting = {
         number: rows[first : first + CLIPS_A_GROUP]
-        for number, first in enumerate(range(0, len(rows), CLIPS_A_GROUP))
+        for number, first in groups
+        if not _index_of(folder, number).exists()
     }
-    waiting = {n: group for n, group in groups.items() if not _index_of(task.folder, n).exists()}
     done = len(rows) - sum(map(len, waiting.values()))
-    if done:
-        logger.info("%d of %d clips were converted by an earlier attempt", done, len(rows))
     with (
         Progress("clips", len(rows), "clips", done) as progress,
         # Decoder, resampler and encoder let other threads run.
         ThreadPoolExecutor(threads) as pool,
     ):
-        jobs = [pool.submit(_convert_group, task, n, group) for n, group in waiting.items()]
+        jobs = [pool.submit(convert, number, group) for number, group in waiting.items()]
         try:
             for job in jobs:
                 progress.advance(job.result())
@@ -228,29 +194,31 @@ def _index_of(folder: Path, number: int) -> Path:
     return folder / f"{number:05d}.csv"
 
 
-def _convert_group(task: _Task, number: int, clips: list[tuple[str, str]]) -> int:
+def _convert_group(
+    audio: AudioSource, kind: str, folder: Path, number: int, clips: list[tuple[str, str]]
+) -> int:
     """Write one group's shard files, problems and index; how many clips it had."""
     index: list[tuple[object, ...]] = []
     problems: list[tuple[str, str]] = []
     waiting, part = list(reversed(clips)), 0
     while waiting:
-        name = f"{number:05d}-{part:02d}{KINDS[task.kind]}"
-        with atomic_path(task.folder / name) as temporary, temporary.open("w+b") as shard:
+        name = f"{number:05d}-{part:02d}{KINDS[kind]}"
+        with atomic_path(folder / name) as temporary, temporary.open("w+b") as shard:
             while waiting and shard.tell() < SHARD_BYTES:
                 clip, path = waiting.pop()
                 offset = shard.tell()
                 try:
-                    with task.audio.local(path, task.folder) as sound:
-                        frames = append_clip(task.kind, sound, shard)
+                    with audio.local(path, folder) as sound:
+                        frames = append_clip(kind, sound, shard)
                 except AudioProblem as problem:
                     problems.append((clip, str(problem)))
                     shard.seek(offset)
                     shard.truncate()
                     continue
-                index.append((clip, name, task.kind, offset, shard.tell() - offset, frames))
+                index.append((clip, name, kind, offset, shard.tell() - offset, frames))
         part += 1
-    write_csv(pd.DataFrame(problems, columns=PROBLEMS), task.folder / f"{number:05d}.problems")
-    write_csv(pd.DataFrame(index, columns=INDEX), _index_of(task.folder, number))
+    write_csv(pd.DataFrame(problems, columns=PROBLEMS), folder / f"{number:05d}.problems")
+    write_csv(pd.DataFrame(index, columns=INDEX), _index_of(folder, number))
     return len(clips)
 
 
@@ -259,9 +227,9 @@ def _join_groups(folder: Path, expected: int, target: Path) -> None:
     parts = sorted(folder.glob("[0-9]*.csv"))
     lists = [part.with_suffix(".problems") for part in parts]
     index, problems = (
-        pd.concat(map(read_table, files), ignore_index=True)
-        if files
-        else pd.DataFrame(columns=columns)
+        pd.concat(
+            [pd.DataFrame(columns=columns, dtype=str), *map(read_table, files)], ignore_index=True
+        )
         for files, columns in ((parts, INDEX), (lists, PROBLEMS))
     )
     if expected and not len(index):

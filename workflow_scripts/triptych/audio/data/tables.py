@@ -1,7 +1,6 @@
 """The tables that every audio source becomes, and how the CSV files of the sources are read.
 
-All values are strings: identifiers of Freesound and YouTube look like numbers and are none
-("Not found" stands among them, and pandas would make 117790.0 of 117790 beside an empty cell).
+All values are strings: identifiers of Freesound and YouTube look like numbers and are none.
 """
 
 import csv
@@ -16,15 +15,8 @@ import pandas as pd
 from triptych.core.errors import InputError
 
 CLIP_COLUMNS = (
-    "clip",
-    "dataset",
-    "split",
-    "file_name",
-    "sound_id",
-    "youtube_id",
-    "seconds",
-    "keywords",
-    "path",
+    *("clip", "dataset", "split", "file_name", "sound_id"),
+    *("youtube_id", "seconds", "keywords", "path"),
 )
 CAPTION_COLUMNS = ("clip", "position", "caption")
 QUERY_COLUMNS = ("query", "caption")
@@ -35,11 +27,8 @@ NO_SOUND_ID = ("", "Not found")
 
 @dataclass(frozen=True)
 class Tables:
-    """A data set as read from its files.
-
-    clips: one row a clip (CLIP_COLUMNS); captions: clip, position (0..), caption; queries: the
-    challenge's captions whose clips nobody is told (query, caption); relevance: the further right
-    clips of a caption (split, caption, clip).
+    """A data set as read from its files: clips (CLIP_COLUMNS), captions (CAPTION_COLUMNS), the
+    challenge's captions whose clips nobody is told, and the further right clips of a caption.
     """
 
     clips: pd.DataFrame
@@ -90,17 +79,15 @@ def caption_table(captions: Iterable[tuple[str, int, str]], where: object) -> pd
 def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
     """A CSV file as strings, blanks kept, columns beyond the `required` ones too.
 
-    UTF-8 (with or without a byte-order mark) or else ISO-8859-1, in which Clotho's metadata is
-    published: text of the one is practically never valid in the other. The delimiter is `;` where
-    the header has no other, as in Clotho's metadata of the captioning challenge.
-    Raises InputError for a file that is missing, broken, or lacks a column.
+    UTF-8 or else ISO-8859-1, in which Clotho's metadata is published, with `;` for a delimiter
+    where the header has no other. Raises InputError for a file that is missing, broken, or lacks a
+    column.
     """
     try:
         content = Path(path).read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing; expected is a CSV file there") from None
-    except IsADirectoryError:
-        raise InputError(f"{path} is a folder; expected is a CSV file there") from None
+    except (FileNotFoundError, IsADirectoryError) as error:
+        what = "missing" if isinstance(error, FileNotFoundError) else "a folder"
+        raise InputError(f"{path} is {what}; expected is a CSV file there") from None
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -111,8 +98,7 @@ def read_strings(path: str | Path, required: Sequence[str]) -> pd.DataFrame:
         table = pd.read_csv(io.StringIO(text), sep=delimiter, dtype=str, keep_default_na=False)
     except ValueError as error:  # pandas' parser errors are ValueErrors
         raise InputError(f"{path} isn't a table: {error}") from None
-    missing = [column for column in required if column not in table]
-    if missing:
+    if missing := [column for column in required if column not in table]:
         raise InputError(
             f"{path} has the columns {', '.join(map(str, table.columns))}; "
             f"expected is also {', '.join(missing)}"
@@ -141,10 +127,7 @@ def read_table(path: str | os.PathLike[str]) -> pd.DataFrame:
 
 
 def sound_id(text: str, where: object) -> str:
-    """A Freesound id as a string of digits, "" for "Not found".
-
-    Raises InputError for anything else, since an id that is misread (117790.0) protects nothing.
-    """
+    """A Freesound id as digits, "" for "Not found". Raises InputError for anything else."""
     stripped = text.strip()
     if stripped in NO_SOUND_ID:
         return ""

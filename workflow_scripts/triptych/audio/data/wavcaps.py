@@ -1,13 +1,8 @@
 """WavCaps (Mei et al. 2023): 403,050 clips from four sources, with captions made by ChatGPT.
 
-    json_files/AudioSet_SL/as_final.json        id (`Y<YouTube id>.wav`), caption, duration
-    json_files/BBC_Sound_Effects/bbc_final.json id, caption, duration, description, ...
-    json_files/FreeSound/fsd_final.json         id (Freesound's), caption, duration, tags, ...
-    json_files/SoundBible/sb_final.json         id, caption, duration, title, ...
-
-each `{"num_captions_per_audio": 1, "data": [{...}, ...]}`; the audio is FLAC of 32 kHz in one zip
-file (of many parts) a source. What the records don't name is not listed: SoundBible's archive has
-1,320 files for 1,232 records.
+A file of JSON a source, `json_files/{part}/{FILES[part]}`: `{"data": [{"id", "caption", "duration",
+...}, ...]}`. The audio is FLAC of 32 kHz in one zip file (of many parts) a source. What the records
+don't name is not listed.
 """
 
 import json
@@ -16,8 +11,6 @@ import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from triptych.audio.data.tables import (
     Tables,
@@ -44,14 +37,7 @@ FOLDERS = (ARCHIVED, "{part}_flac", "Audio/{part}", "{part}")
 SUFFIXES = (".flac", ".mp3", ".wav")
 # YouTube ids of the recordings of AudioSet_SL whose FLAC files hold no samples.
 EMPTY = frozenset(
-    {
-        "06-g5jz-OGc",
-        "3sSblRfEG2o",
-        "Fli8wjBFV2M",
-        "Vcu0pVF1npM",
-        "WudGD6ZHRoY",
-        "mW3S0u8bj58",
-    }
+    ("06-g5jz-OGc", "3sSblRfEG2o", "Fli8wjBFV2M", "Vcu0pVF1npM", "WudGD6ZHRoY", "mW3S0u8bj58")
 )
 
 
@@ -60,49 +46,32 @@ def read_wavcaps(
 ) -> Tables:
     """Clips and captions of the named parts; the JSON files lie in `folder` as above, or flat.
 
-    `audio` is the folder with the unpacked recordings, looked at for their layout; without it,
-    paths are those inside the archives. Only FreeSound's clips get a sound_id and only AudioSet's
-    a youtube_id: the numbers of SoundBible are no Freesound ids though they look alike.
-    Raises InputError for an unknown part, a missing file, or a record without id or caption.
+    `audio` is the folder with the unpacked recordings; without it, paths are those inside the
+    archives. Only FreeSound's clips get a sound_id and only AudioSet's a youtube_id. Raises
+    InputError for an unknown part, a missing file, or a record without id or caption.
     """
-    unknown = [part for part in parts if part not in FILES]
-    if unknown:
-        raise InputError(
-            f"WavCaps has no part {', '.join(unknown)}; expected are some of {', '.join(FILES)}"
-        )
-    clips, captions = [], []
+    clips: list[dict[str, str]] = []
+    captions: list[tuple[str, int, str]] = []
     for part in parts:
         path = _json_file(Path(folder), part)
         records = _records(path)
-        names = [_stem(part, record["id"]) for record in records]
+        # AudioSet's ids are names of WAV files.
+        names = [str(record["id"]).removesuffix(".wav") for record in records]
         inner, suffix = _layout(None if audio is None else Path(audio), part, names)
-        clips.append(
-            clip_table(
-                (
-                    {
-                        "dataset": DATASET,
-                        "split": part,
-                        "file_name": f"{name}.flac",
-                        "sound_id": sound_id(name, path) if part == "FreeSound" else "",
-                        "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
-                        "seconds": _seconds(record, path),
-                        "path": f"{inner}/{name}{suffix}",
-                    }
-                    for name, record in zip(names, records, strict=True)
-                ),
-                path,
+        for name, record in zip(names, records, strict=True):
+            clips.append(
+                {
+                    "dataset": DATASET,
+                    "split": part,
+                    "file_name": f"{name}.flac",
+                    "sound_id": sound_id(name, path) if part == "FreeSound" else "",
+                    "youtube_id": youtube_id(name) if part == "AudioSet_SL" else "",
+                    "seconds": _seconds(record, path),
+                    "path": f"{inner}/{name}{suffix}",
+                }
             )
-        )
-        captions.append(
-            caption_table(
-                (
-                    (clip_id(DATASET, part, f"{name}.flac"), 0, record["caption"])
-                    for name, record in zip(names, records, strict=True)
-                ),
-                path,
-            )
-        )
-    return Tables(pd.concat(clips, ignore_index=True), pd.concat(captions, ignore_index=True))
+            captions.append((clip_id(DATASET, part, f"{name}.flac"), 0, record["caption"]))
+    return Tables(clip_table(clips, folder), caption_table(captions, folder))
 
 
 def _json_file(folder: Path, part: str) -> Path:
@@ -144,11 +113,6 @@ def _records(path: Path) -> list[dict[str, Any]]:
     if len(by_id) < len(records):
         logger.warning("%s: %d records repeat an id", path, len(records) - len(by_id))
     return list(by_id.values())
-
-
-def _stem(part: str, identifier: object) -> str:
-    """A recording's file name without suffix. AudioSet's ids are names of WAV files."""
-    return str(identifier).removesuffix(".wav") if part == "AudioSet_SL" else str(identifier)
 
 
 def _seconds(record: dict[str, Any], path: Path) -> str:

@@ -1,7 +1,7 @@
 """The audio encoders: what `class` of an audio model in the config can be.
 
-Each is a frozen dataclass of settings whose fields without a default are keys of its entry. They
-are read while a workflow is planned, which imports no PyTorch: networks lie in files of their own.
+Each is a frozen dataclass of settings whose fields without a default are keys of its entry.
+Planning reads them without PyTorch: networks lie in files of their own.
 """
 
 from abc import ABC, abstractmethod
@@ -9,11 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from triptych.audio.models.encoder_entries import (
-    class_of,
-    plain,
-    read_entry,
-)
+from triptych.audio.models.encoder_entries import class_of, plain, read_entry
 
 if TYPE_CHECKING:
     import torch
@@ -31,10 +27,7 @@ SHARED = ("label", "class", "weights", "segment_seconds", "projection_hidden")
 
 @dataclass(frozen=True)
 class AudioEncoder(ABC):
-    """Settings of an audio encoder, and what the study asks of them.
-
-    published: weights that it can start from.
-    """
+    """Settings of an audio encoder. published: weights that it can start from."""
 
     dim: int  # of an embedding
 
@@ -91,14 +84,11 @@ class PasstSettings(AudioEncoder):
 
     @property
     def positions(self) -> tuple[int, int]:
-        """Rows and columns that have a position. Of 2000 frames 200, one more than patches fit."""
+        """Rows and columns that have a position."""
         return MELS // self.stride[0], self.frames // self.stride[1]
 
     def grid(self, frames: int) -> tuple[int, int]:
-        """Rows and columns of patches in a spectrogram of so many frames.
-
-        Raises ValueError for a spectrogram shorter than a patch or longer than the positions.
-        """
+        """Rows and columns of patches in so many frames. Raises ValueError where they don't fit."""
         rows = (MELS - PATCH) // self.stride[0] + 1
         columns = (frames - PATCH) // self.stride[1] + 1
         most = self.positions[1]
@@ -179,13 +169,10 @@ def audio_encoder(entry: Mapping[str, Any]) -> AudioEncoder:
     Raises ValueError, made to stand behind the entry's key, for what no encoder is made of.
     """
     entry = {"class": "passt", "weights": "none", **entry}
-    made = read_entry(AUDIO_ENCODERS, entry, SHARED)
-    allowed = ("none", *made.published)
-    if entry["weights"] not in allowed:
-        raise ValueError(
-            f".weights is {entry['weights']!r}; allowed is one of {', '.join(allowed)}"
-        )
-    return made if entry["weights"] == "none" else made.pretrained()
+    made, weights = read_entry(AUDIO_ENCODERS, entry, SHARED), entry["weights"]
+    if weights not in (allowed := ("none", *made.published)):
+        raise ValueError(f".weights is {weights!r}; allowed is one of {', '.join(allowed)}")
+    return made if weights == "none" else made.pretrained()
 
 
 def to_table(encoder: AudioEncoder) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the lists of audio and of sentence encoders share: how large one is, and its config."""
+"""What the lists of audio and of sentence encoders share: how a config's entry is read."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, fields
@@ -8,19 +8,13 @@ from typing import Any, TypeVar
 Settings = TypeVar("Settings")
 
 
-def blocks(dim: int, layers: int) -> int:
-    """Numbers of so many blocks of a transformer, biases and norms among them."""
-    return layers * (12 * dim**2 + 13 * dim)
-
-
 def read_entry(
     classes: Mapping[str, type[Settings]], entry: Mapping[str, Any], shared: Collection[str]
 ) -> Settings:
     """The settings that an entry of the config describes.
 
-    entry: `class`, one of `classes`; for each field of that class without a default its value;
-    and whichever of the `shared` keys. Raises ValueError for anything else, its message made to
-    stand behind the entry's key.
+    entry: `class`, one of `classes`; each field of that class without a default; and any `shared`
+    keys. Raises ValueError for anything else, made to stand behind the entry's key.
     """
     name = entry["class"]
     if name not in classes:
@@ -58,8 +52,6 @@ def _counts(value: Any, least: int) -> bool:
 _ALLOWED: Mapping[Any, tuple[str, Callable[[Any], bool]]] = {
     int: ("a whole number from 1", lambda value: _counts(value, 1)),
     float: ("a number, finite", lambda value: type(value) in (int, float) and isfinite(value)),
-    bool: ("true or false", lambda value: type(value) is bool),
-    str: ("a text", lambda value: type(value) is str),
     tuple[int, int]: (
         "two whole numbers from 0",
         lambda value: (

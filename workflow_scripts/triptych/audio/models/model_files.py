@@ -1,8 +1,7 @@
 """A retrieval model as a folder that needs nothing else.
 
-`model.safetensors` holds the weights, `tokenizer.json` the tokenizer, and `model.json` the
-settings, the text side's configuration and what its maker says about it. It is written last: a
-folder with `model.json` is whole.
+`model.safetensors` holds the weights, `tokenizer.json` the tokenizer, and `model.json`, written
+last, the settings, the text side's configuration and what its maker says about it.
 """
 
 import json
@@ -35,9 +34,8 @@ def build_model(
 ) -> RetrievalModel:
     """A model at the start of its training, on the CPU.
 
-    text_folder: a text model (`sentences.py`); audio_weights: what `convert_passt` wrote,
-    or None for an encoder from scratch. Everything that isn't pretrained is a function of `seed`.
-    Raises InputError for files that don't fit.
+    text_folder: a text model; audio_weights: what `convert_passt` wrote, or None. What isn't
+    pretrained is a function of `seed`. Raises InputError for files that don't fit.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -51,10 +49,8 @@ def build_model(
 def save_model(
     model: RetrievalModel, folder: StrPath, about: dict[str, Any], weights: StrPath | None = None
 ) -> None:
-    """Write a model into `folder`; about: whatever JSON holds, for people and tables.
-
-    weights: what `save_weights` wrote of this model, to be shared with the folder instead of
-    written again.
+    """Write a model into `folder`; about: whatever JSON holds; weights: what `save_weights` wrote
+    of this model, to be shared with the folder instead of written again.
     """
     folder = Path(folder)
     if weights is None:
@@ -92,29 +88,20 @@ def load_model(folder: StrPath, device: torch.device | str = "cpu") -> Retrieval
 def download_passt(url: str, path: StrPath, variant: str, **settings: Any) -> None:
     """Fetch the checkpoint of `variant` (a key of PUBLISHED) and write its tensors to `path`.
 
-    `settings` are those of `core.download.download`. The checkpoint lies beside `path` meanwhile
-    (`.pt.part`, from where a later run goes on) and is removed. Raises DownloadError, and
-    InputError for a file that isn't this variant, of which no checksum is recorded.
+    settings: of `core.download.download`. Raises DownloadError, and InputError for a file that
+    isn't this variant.
     """
     checkpoint = Path(path).with_suffix(".pt")
-
-    def check(file: Path) -> None:
-        convert_passt(file, variant, path)
-
-    download(url, checkpoint, check=check, **settings)
+    download(url, checkpoint, check=lambda file: convert_passt(file, variant, path), **settings)
     checkpoint.unlink()
 
 
 def convert_passt(checkpoint: StrPath, variant: str, path: StrPath) -> None:
-    """Write the tensors of a published checkpoint (`.pt`) as float32 safetensors.
-
-    Raises InputError for a file that holds anything but this variant's tensors.
-    """
-    settings = _published(variant)
+    """Write a published checkpoint (`.pt`) as safetensors. Raises InputError for another file."""
     state = read_state_dict(
         checkpoint, f"the published checkpoint of {variant} (resources/sources.yaml)"
     )
-    check_passt(state, settings, str(checkpoint))
+    check_passt(state, PUBLISHED[variant], str(checkpoint))
     tensors = {name: tensor.float().contiguous() for name, tensor in state.items()}
     with atomic_path(path) as temporary:
         save_file(tensors, temporary, {"variant": variant})
@@ -122,38 +109,19 @@ def convert_passt(checkpoint: StrPath, variant: str, path: StrPath) -> None:
 
 def load_passt(network: nn.Module, path: StrPath) -> None:
     """Give a network the weights that `convert_passt` wrote. Raises InputError for others."""
-    try:
-        state = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path}: not a safetensors file ({error}). Fetch it again.") from error
+    state = load_file(path)
     check_passt(state, cast(PasstSettings, network.settings), str(path))
     network.load_state_dict(state)
 
 
 def check_passt(state: Mapping[str, Tensor], settings: PasstSettings, source: str) -> None:
     """Raise InputError, naming what differs, unless `state` fits a network of `settings`."""
-    found, expected = shapes(state), _shapes(settings)
-    if found == expected:
-        return
-    fits = [name for name, other in PUBLISHED.items() if found == _shapes(other)]
-    advice = (
-        f"They are those of {fits[0]}: take that variant's stride and frames."
-        if fits
-        else "Fetch the checkpoint again, or take the model whose checkpoint this is."
-    )
-    raise InputError(
-        f"{source}: expected {len(expected)} tensors of a PaSST with stride "
-        f"{list(settings.stride)}, {settings.frames} frames and {settings.depth} blocks of "
-        f"{settings.dim}; found {len(found)}, of which {differences(found, expected)}. {advice}"
-    )
-
-
-def _published(variant: str) -> PasstSettings:
-    if variant not in PUBLISHED:
-        raise InputError(f"no published PaSST {variant!r}; there are {', '.join(PUBLISHED)}")
-    return PUBLISHED[variant]
-
-
-def _shapes(settings: PasstSettings) -> dict[str, tuple[int, ...]]:
     with torch.device("meta"):
-        return shapes(Passt(settings).state_dict())
+        found, expected = shapes(state), shapes(Passt(settings).state_dict())
+    if found != expected:
+        raise InputError(
+            f"{source}: expected {len(expected)} tensors of a PaSST with stride "
+            f"{list(settings.stride)}, {settings.frames} frames and {settings.depth} blocks of "
+            f"{settings.dim}; found {len(found)}, of which {differences(found, expected)}. Fetch "
+            "the checkpoint again, or take the model whose checkpoint this is."
+        )

@@ -1,8 +1,7 @@
 """PaSST: the spectrogram transformer of the audio side, in the sizes N, S and S15 and any smaller.
 
-Patches of 16 bands by 16 frames become tokens behind a class and a distillation token; the
-embedding is the mean of what the last block makes of these two (Koutini et al. 2021,
-arXiv:2110.05069). Parameters bear the names of the published checkpoints.
+Patches become tokens behind a class and a distillation token; the embedding is the mean of these
+two (Koutini et al. 2021, arXiv:2110.05069). Parameters have the published checkpoints' names.
 """
 
 from dataclasses import dataclass
@@ -20,8 +19,7 @@ from triptych.core.provenance import cpu_name
 def linear(inputs: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     """As `torch.nn.functional.linear`, up to the rounding of float32.
 
-    On AMD's processors by oneDNN where PyTorch would take MKL, which runs at half speed there (on a
-    Zen 5 core 100 GFLOP/s, oneDNN 210, forward and backward, at widths from 96 to 3072).
+    On AMD's processors by oneDNN where PyTorch would take MKL, which runs at half speed there.
     """
     if (
         inputs.device.type == "cpu"
@@ -89,14 +87,7 @@ class Kept:
 def draw_patchout(
     rows: int, columns: int, drop: tuple[int, int], generator: torch.Generator
 ) -> Kept:
-    """Drop `drop` (rows, columns) of the grid at random, the same for a whole batch.
-
-    Raises ValueError where nothing would be left.
-    """
-    if not (0 <= drop[0] < rows and 0 <= drop[1] < columns):
-        raise ValueError(
-            f"patchout {list(drop)} of a grid of {rows} x {columns}: give fewer than there are"
-        )
+    """Drop `drop` (rows, columns) of the grid at random, the same for a whole batch."""
     kept_columns = torch.randperm(columns, generator=generator)[: columns - drop[1]]
     kept_rows = torch.randperm(rows, generator=generator)[: rows - drop[0]]
     return Kept(kept_rows.sort().values, kept_columns.sort().values)
@@ -141,36 +132,16 @@ class Passt(nn.Module):
     def forward(self, mel: Tensor, kept: Kept | None = None) -> Tensor:
         """[B, 1, mels, frames] to embeddings [B, dim]; `kept` from `draw_patchout` in training.
 
-        Shorter spectrograms than the model's take its first positions in time. Raises ValueError
-        for longer ones.
+        Raises ValueError for spectrograms longer than the model's.
         """
-        return self.upper(self.lower(mel, 0, kept), 0)
-
-    @property
-    def depth(self) -> int:
-        """How many blocks there are."""
-        return len(self.blocks)
-
-    def lower(self, mel: Tensor, blocks: int, kept: Kept | None = None) -> Tensor:
-        """Tokens [B, 2 + patches, dim] behind the first `blocks` blocks, not all of them."""
         tokens = self._patches(mel, kept)
         special = torch.cat([self.cls_token, self.dist_token], dim=1) + self.new_pos_embed
         tokens = torch.cat([special.expand(len(mel), -1, -1), tokens], dim=1)
-        for block in self.blocks[:blocks]:
-            tokens = block(tokens)
-        return tokens
-
-    def upper(self, tokens: Tensor, blocks: int) -> Tensor:
-        """What `lower` gave to embeddings [B, dim], by the other blocks."""
-        *others, last = self.blocks[blocks:]
+        *others, last = self.blocks
         for block in others:
             tokens = block(tokens)
         tokens = last(tokens, outputs=SPECIAL_TOKENS)  # nobody reads its other tokens
         return self.norm(tokens).mean(dim=1)
-
-    def upper_modules(self, blocks: int) -> list[nn.Module]:
-        """What `upper` computes by."""
-        return [*self.blocks[blocks:], self.norm]
 
     def _patches(self, mel: Tensor, kept: Kept | None) -> Tensor:
         """Tokens [B, rows * columns, dim], row by row, of the patches that are kept."""

@@ -42,17 +42,11 @@ def segments_with_audio(
 ) -> tuple[Tensor, Tensor]:
     """Cut recordings into segments of `samples` and leave out those that are padding alone.
 
-    waveforms: [B, longest]; lengths: how many samples of each are real, whatever follows them.
-    Returns the segments of all recordings in order, [M, samples], the last of each filled up with
-    zeros, and the recording that each belongs to, [M]. Raises ValueError for a recording without
-    samples or one that is longer than its row.
+    waveforms: [B, longest]; lengths: how many samples of each are real. Returns all segments in
+    order, [M, samples], the last of each recording filled up with zeros, and the recording that
+    each belongs to, [M].
     """
     counts = [-(-length // samples) for length in lengths]
-    if not lengths or min(lengths) < 1 or max(lengths) > waveforms.shape[1]:
-        raise ValueError(
-            f"lengths {list(lengths)} for waveforms {tuple(waveforms.shape)}: expected from 1 to "
-            "as many samples as there are. Leave empty recordings out."
-        )
     segments = waveforms.new_zeros(sum(counts), samples)
     first = 0
     for waveform, length, count in zip(waveforms, lengths, counts, strict=True):
@@ -64,10 +58,8 @@ def segments_with_audio(
 
 class RetrievalModel(nn.Module):
     """An audio and a sentence encoder, each with a linear map into the shared space (Section 2.3),
-    or with a layer of `projection_hidden` units and its ReLU before it.
-
-    `temperature` is what similarities are divided by before a softmax, shape [1]; its sign means
-    nothing.
+    or with a layer of `projection_hidden` units and its ReLU before it. `temperature`: [1], what
+    similarities are divided by before a softmax; its sign means nothing.
     """
 
     def __init__(self, settings: ModelSettings, audio: nn.Module, text: SentenceEncoder) -> None:
@@ -86,27 +78,20 @@ class RetrievalModel(nn.Module):
     def embed_audio(
         self, waveforms: Tensor, lengths: Tensor | Sequence[int], draws: Draws | None = None
     ) -> Tensor:
-        """Recordings to unit vectors [B, projection], float32.
+        """Recordings to unit vectors [B, projection], float32: of the mean over a recording's
+        segments.
 
         waveforms: [B, longest] at 32 kHz in [-1, 1]; lengths: samples of each that are real (best
-        on the CPU). A recording's vector is that of the mean over its segments; it depends on no
-        other recording of the batch. draws: of a training step; None in evaluation.
+        on the CPU). draws: of a training step; None in evaluation.
         """
         draws = draws or Draws()
         counted = lengths.tolist() if isinstance(lengths, Tensor) else list(lengths)
         segments, owners = segments_with_audio(waveforms, counted, self.settings.segment_samples)
         mel = self.mel(segments, draws.band, draws.masks)
         embedded = self.audio(mel) if draws.kept is None else self.audio(mel, draws.kept)
-        return self.joined(embedded, owners, len(counted))
-
-    def joined(self, embedded: Tensor, owners: Tensor, recordings: int) -> Tensor:
-        """The audio encoder's embeddings of segments, [M, dim], as `embed_audio` returns them.
-
-        owners: the recording that each belongs to, [M], of so many.
-        """
         embedded = embedded.float()
-        sums = embedded.new_zeros(recordings, embedded.shape[1]).index_add(0, owners, embedded)
-        counts = torch.bincount(owners, minlength=recordings)
+        sums = embedded.new_zeros(len(counted), embedded.shape[1]).index_add(0, owners, embedded)
+        counts = torch.bincount(owners, minlength=len(counted))
         return unit_vectors(self.project_audio(sums / counts[:, None]))
 
     def embed_text(self, tokens: Mapping[str, Tensor]) -> Tensor:

@@ -1,7 +1,7 @@
 """The sentence encoders: what `class` of a text model in the config can be.
 
 Each is a frozen dataclass of settings whose fields without a default are keys of its entry, for a
-model from scratch. They are read while a workflow is planned, which imports no PyTorch.
+model from scratch. Planning reads them without PyTorch.
 """
 
 from abc import ABC, abstractmethod
@@ -9,11 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from triptych.audio.models.encoder_entries import (
-    blocks,
-    class_of,
-    read_entry,
-)
+from triptych.audio.models.encoder_entries import class_of, read_entry
 
 if TYPE_CHECKING:
     from torch import nn
@@ -40,15 +36,15 @@ class SentenceSettings(ABC):
     @staticmethod
     @abstractmethod
     def network(config: Mapping[str, Any], dropout: float) -> "nn.Module":
-        """Token ids and mask, both [N, tokens], to embeddings [N, hidden_size].
-
-        config: as `config` makes it, or as it came with a published model.
+        """Token ids and mask, both [N, tokens], to embeddings [N, hidden_size]. config:
+        `config.json`.
         """
 
     @property
-    @abstractmethod
     def parameters(self) -> int:
-        """Numbers of its network."""
+        """About how many numbers its network has, which orders encoders of a kind."""
+        layers: int = getattr(self, "layers", 0)
+        return self.hidden * (self.vocabulary + 12 * self.hidden * layers)
 
     def config(self) -> dict[str, Any]:
         """The folder's `config.json`."""
@@ -81,12 +77,6 @@ class BertSettings(SentenceSettings):
         from triptych.audio.models.sentence_networks import Encoder
 
         return Encoder(config, dropout)
-
-    @property
-    def parameters(self) -> int:
-        """Of words, positions, types, a norm and the layers."""
-        rows = self.vocabulary + self.positions + self.types + 2
-        return rows * self.hidden + blocks(self.hidden, self.layers)
 
     def config(self) -> dict[str, Any]:
         """The folder's `config.json`, as transformers has it too."""
@@ -129,11 +119,6 @@ class WordsSettings(SentenceSettings):
 
         size = config["vocab_size"], config["hidden_size"]
         return WeighedWords(*size, WordsSettings.special, dropout)
-
-    @property
-    def parameters(self) -> int:
-        """Of a vector and a weight for each word, two layers and a norm."""
-        return (self.hidden + 1) * self.vocabulary + 4 * self.hidden**2 + 3 * self.hidden
 
 
 PUBLISHED_TEXT: dict[str, SentenceSettings] = {

@@ -56,39 +56,24 @@ class Encoder(nn.Module):
         for module in learnt:  # first as PyTorch does: seeds have always drawn that, too
             module.reset_parameters()
         for module in learnt:
-            _initialise(module, config.get("initializer_range", 0.02))
+            nn.init.normal_(module.weight, std=config.get("initializer_range", 0.02))
+            if isinstance(module, nn.Linear):
+                nn.init.zeros_(module.bias)
+            elif module.padding_idx is not None:
+                nn.init.zeros_(module.weight[module.padding_idx])
 
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """ids, mask: [N, tokens], where the mask is 0 for padding. Returns [N, hidden_size]."""
-        return self.upper(self.lower(ids, mask, 0), mask, 0)
-
-    @property
-    def depth(self) -> int:
-        """How many layers there are."""
-        return len(self.encoder.layer)
-
-    def lower(self, ids: Tensor, mask: Tensor, layers: int) -> Tensor:
-        """Tokens [N, tokens, hidden_size] behind the first `layers` layers, not all of them."""
-        x = self._embedded(ids)
-        for layer in self.encoder.layer[:layers]:
-            x = layer(x, _seen(mask))
-        return x
-
-    def upper(self, x: Tensor, mask: Tensor, layers: int) -> Tensor:
-        """What `lower` gave to embeddings [N, hidden_size], by the other layers."""
+        x, seen = self._embedded(ids), mask.bool()[:, None, None]
         if self._mean:
-            for layer in self.encoder.layer[layers:]:
-                x = layer(x, _seen(mask))
-            seen = mask[:, :, None].to(x.dtype)
-            return (x * seen).sum(1) / seen.sum(1)
-        *others, last = self.encoder.layer[layers:]
+            for layer in self.encoder.layer:
+                x = layer(x, seen)
+            weights = mask[:, :, None].to(x.dtype)
+            return (x * weights).sum(1) / weights.sum(1)
+        *others, last = self.encoder.layer
         for layer in others:
-            x = layer(x, _seen(mask))
-        return _first_token(last, x, _seen(mask))
-
-    def upper_modules(self, layers: int) -> list[nn.Module]:
-        """What `upper` computes by."""
-        return list(self.encoder.layer[layers:])
+            x = layer(x, seen)
+        return _first_token(last, x, seen)
 
     def _embedded(self, ids: Tensor) -> Tensor:
         """Words, positions and the one type of sentence, added and normalised."""
@@ -134,11 +119,6 @@ def _modules(config: Mapping[str, Any], dropout: float) -> tuple[Any, Any]:
     return embeddings, layers
 
 
-def _seen(mask: Tensor) -> Tensor:
-    """[N, tokens] as attention wants it, [N, 1, 1, tokens]."""
-    return mask.bool()[:, None, None]
-
-
 def _first_token(layer: Any, x: Tensor, seen: Tensor) -> Tensor:
     """What a layer makes of the first token [N, width] of x [N, tokens, width]."""
     attention, own = layer.attention.self, x[:, :1]
@@ -157,20 +137,9 @@ def _first_token(layer: Any, x: Tensor, seen: Tensor) -> Tensor:
     return layer.feed_forward_chunk(first)[:, 0]
 
 
-def _initialise(module: nn.Linear | nn.Embedding, deviation: float) -> None:
-    nn.init.normal_(module.weight, std=deviation)
-    if isinstance(module, nn.Linear):
-        nn.init.zeros_(module.bias)
-    elif module.padding_idx is not None:
-        with torch.no_grad():
-            module.weight[module.padding_idx].zero_()
-
-
 def published_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """A published file's tensors by the names of `Encoder`: without the model's own prefix.
-
-    Files of masked language models have one, and the oldest call a norm's weight and bias gamma
-    and beta. What `Encoder` doesn't have, heads and poolers, is still among them.
+    """A published file's tensors by the names of `Encoder`: without the model's own prefix, and
+    norms' oldest names. Heads and poolers are still among them.
     """
     renamed = {}
     for name, value in state.items():

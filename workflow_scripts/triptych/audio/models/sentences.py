@@ -28,9 +28,8 @@ class SentenceEncoder(nn.Module):
     longest = LONGEST_TOKENS
 
     def __init__(self, config: Mapping[str, Any], tokenizer: Tokenizer, dropout: float) -> None:
-        """An encoder with random weights. config: what `config.json` holds.
-
-        Raises InputError for a `model_type` that there is no encoder of.
+        """An encoder with random weights. config: `config.json`. Raises InputError for an unknown
+        one.
         """
         super().__init__()
         kind = config["model_type"]
@@ -51,8 +50,7 @@ class SentenceEncoder(nn.Module):
     def from_folder(cls, folder: str | os.PathLike[str], dropout: float) -> "SentenceEncoder":
         """The encoder in a folder, with its weights if it has any, else with random ones.
 
-        dropout: of hidden states and of attention, in training. Raises InputError for a folder
-        that isn't a whole text model.
+        dropout: in training. Raises InputError for a folder that isn't a whole text model.
         """
         folder = Path(folder)
         encoder = cls(read_config(folder), read_tokenizer(folder), dropout)
@@ -63,8 +61,8 @@ class SentenceEncoder(nn.Module):
     def tokenize(self, captions: Sequence[str]) -> dict[str, Tensor]:
         """`input_ids` and `attention_mask`, [captions, tokens up to 32], on the CPU.
 
-        Captions are cleaned and padded to the longest, then cut: of a long one the token that
-        ends sentences goes too, as in the report's code.
+        Captions are cleaned and padded, then cut: of a long one the last token goes too, as in the
+        report.
         """
         encodings = self.tokenizer.encode_batch([clean_caption(caption) for caption in captions])
         return {

@@ -36,10 +36,7 @@ class MelSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """All sizes and choices of a joint model but those of its text side.
-
-    The text side's sizes come with its folder, since published models bring their own.
-    """
+    """All sizes and choices of a joint model but the text side's, which come with its folder."""
 
     audio: AudioEncoder
     segment_seconds: float  # of the waveform that the audio side sees at once
@@ -51,15 +48,6 @@ class ModelSettings:
 
     def __post_init__(self) -> None:
         self.audio.check(self.segment_frames)
-        if self.temperature <= 0 or self.projection < 1:
-            raise ValueError(
-                f"temperature {self.temperature}, projection {self.projection}: expected positive"
-            )
-        if type(self.projection_hidden) is not int or self.projection_hidden < 0:
-            raise ValueError(
-                f"projection_hidden {self.projection_hidden!r}: expected a number of units, "
-                "0 for a linear projection"
-            )
 
     @property
     def segment_samples(self) -> int:
@@ -104,10 +92,7 @@ class ModelSettings:
 
 
 def read_model_table(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """`model.json`: settings, text, about.
-
-    Raises InputError where `folder` isn't a model.
-    """
+    """`model.json`: settings, text, about. Raises InputError where `folder` isn't a model."""
     path = Path(folder) / "model.json"
     try:
         table = json.loads(path.read_text(encoding="utf-8"))

@@ -1,9 +1,8 @@
 """An audio encoder that measures statistics of a spectrogram and learns only what they mean.
 
 After McDermott and Simoncelli 2011 ("Sound texture perception via statistics of the auditory
-periphery"): moments of each band's envelope, its modulations, and correlations between bands; and
-besides the cepstrum, onsets, and how periodic the whole is. What is measured has no weights, so a
-training measures each scene once and then passes over numbers instead of spectrograms.
+periphery"): moments, modulations and correlations of bands; and besides the cepstrum, onsets, and
+how periodic the whole is. What is measured has no weights.
 """
 
 import math

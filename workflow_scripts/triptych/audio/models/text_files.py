@@ -1,12 +1,10 @@
 """Text models as folders: `config.json`, `tokenizer.json`, and `model.safetensors` if pretrained.
 
-They are fetched from the Hugging Face hub, or made from scratch without PyTorch, since they have no
-weights yet; their tokenizers are trained on captions to the same bytes each time.
+They come from the Hugging Face hub, or are made from scratch without PyTorch.
 """
 
 import json
 import os
-import re
 import shutil
 import string
 from collections import Counter
@@ -64,16 +62,12 @@ def read_tokenizer(folder: Path) -> Tokenizer:
 
 
 def write_scratch_model(
-    folder: str | os.PathLike[str],
-    config: Mapping[str, Any],
-    pieces: str,
-    captions: Iterable[str],
+    folder: str | os.PathLike[str], config: Mapping[str, Any], pieces: str, captions: Iterable[str]
 ) -> None:
     """Write a small text model without weights, its tokenizer trained on `captions`.
 
     The same captions in whatever order give the same bytes. config: of the network, its
-    `vocab_size` about how many tokens; letters (or bytes) and special tokens are always among
-    them. pieces: `words` or `bytes`. Raises ValueError for other pieces or without captions.
+    `vocab_size` about how many tokens. Raises ValueError for other pieces than `words` and `bytes`.
     """
     folder = Path(folder)
     tokenizer = train_tokenizer(pieces, config["vocab_size"], map(clean_caption, captions))
@@ -92,25 +86,16 @@ ROBERTA_SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
 
 
 def train_tokenizer(pieces: str, vocabulary: int, captions: Iterable[str]) -> Tokenizer:
-    """A tokenizer of about `vocabulary` tokens: BERT's of "words", RoBERTa's of "bytes".
-
-    Raises ValueError for other pieces and without captions.
-    """
+    """A tokenizer of about `vocabulary` tokens: BERT's of "words", RoBERTa's of "bytes"."""
     split = [caption.split() for caption in captions]
-    if not any(split):
-        raise ValueError("no captions to train a tokenizer on: give at least one")
     if pieces == "words":
         return _word_pieces(vocabulary, Counter(word for words in split for word in words))
-    if pieces == "bytes":
-        spaced = (f" {word}" for words in split for word in words[1:])
-        return _byte_pairs(vocabulary, Counter([*(words[0] for words in split if words), *spaced]))
-    raise ValueError(f"a tokenizer of {pieces!r}: expected words or bytes")
+    spaced = (f" {word}" for words in split for word in words[1:])
+    return _byte_pairs(vocabulary, Counter([*(words[0] for words in split if words), *spaced]))
 
 
 def _word_pieces(vocabulary: int, words: Counter[str]) -> Tokenizer:
-    """BERT's. The library numbers letters inside words in an order that changes by process, and
-    breaks ties by that number; given beforehand, as if they were special, they keep theirs.
-    """
+    """BERT's. Letters are given beforehand: the library's order of them changes by process."""
     letters = sorted(set("".join(words)))
     given = BERT_SPECIAL + letters + [f"##{letter}" for letter in letters]
     draft = Tokenizer(models.WordPiece(unk_token="[UNK]"))
@@ -162,21 +147,14 @@ def write_text_model(
 
     settings: `source`; for "package" nothing else, and `package` gives the folder; for "scratch"
     also `config` and `pieces` as `write_scratch_model` takes them, and the captions (tables with
-    `clip` and `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer,
-    so that it sees no caption it is tested with; for "hub" also class, repository, revision and
-    perhaps sha256. Raises DownloadError, and InputError or ValueError for other settings.
+    `clip` and `caption`) of the clips that the corpus of `manifest` trains on make the tokenizer;
+    for "hub" also class, repository, revision and perhaps sha256. Raises DownloadError, InputError.
     """
     if settings["source"] == "hub":
-        write_hub_model(
-            folder,
-            settings["class"],
-            settings["repository"],
-            settings["revision"],
-            settings.get("sha256"),
-        )
+        class_, *where = (settings[key] for key in ("class", "repository", "revision"))
+        write_hub_model(folder, class_, where[0], where[1], settings.get("sha256"))
     elif settings["source"] == "scratch":
-        if manifest is None:
-            raise InputError("a text model from scratch needs the manifest of what is trained on")
+        assert manifest is not None
         # Imported here: a search cleans its query by this module, and pandas takes long.
         from triptych.audio.data.tables import read_table
 
@@ -199,17 +177,13 @@ def write_text_model(
 def write_hub_model(
     folder: StrPath, class_: str, repository: str, revision: str, sha256: str | None = None
 ) -> None:
-    """Fetch a BERT or RoBERTa at one commit: configuration, tokenizer and safetensors alone.
+    """Fetch a BERT or RoBERTa at one commit's 40 digits: configuration, tokenizer and safetensors.
 
-    revision: the commit's 40 digits, so that the files can't change under us. sha256: of the
-    weights, where it is known. Files wait in `<folder>-<revision>.part`, from where a later attempt
-    goes on, and each is checked against the hash that the hub gives. Raises ValueError for another
-    revision, DownloadError, and InputError for a model of another class.
+    sha256: of the weights, where it is known. Files wait in `<folder>-<revision>.part`, from where
+    a later attempt goes on. Raises DownloadError, and InputError for a model of another class.
     """
     folder = Path(folder)
     part = folder.with_name(f"{folder.name}-{revision}.part")
-    if not re.fullmatch("[0-9a-f]{40}", revision):
-        raise ValueError(f"{repository}: revision {revision!r} is not a commit's 40 digits")
     listed = {file.path: file for file in list_hub("models", repository, revision, part)}
     if missing := [name for name in FILES if name not in listed]:
         raise InputError(

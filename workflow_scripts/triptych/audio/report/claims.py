@@ -3,13 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from triptych.audio.report.claims_data import (
-    CAPTIONS,
-    DATASETS,
-    LISTED,
-    NEW_CAPTIONS,
-    PAPER_MODEL,
-)
+from triptych.audio.report.claims_data import CAPTIONS, DATASETS, LISTED, NEW_CAPTIONS, PAPER_MODEL
 from triptych.audio.report.claims_facts import (
     BEST,
     LARGER,

@@ -42,9 +42,8 @@ class AudioData:
     """What the evaluated corpus is made of.
 
     clips: recordings that were there, trained on or left out as leaks, by data set and split.
-    captions: of the clips trained on, by data set. new_captions: of Clotho's development split.
-    leaked: clips trained on that are recordings of a protected split. backend, model: what wrote
-    the new captions.
+    captions: of the clips trained on. new_captions: of Clotho's development split. leaked: clips
+    trained on that are recordings of a protected split. backend, model: of the new captions.
     """
 
     clips: Mapping[tuple[str, str], int]
@@ -178,7 +177,7 @@ def planned_lists(config: Mapping[str, Any]) -> dict[str, dict[str, float]]:
             labelled = sum(
                 part.count for split, part in parts.items() if split != "retrieval_audio"
             )
-            new = config["captions"]["variations"] * parts.get(DEVELOPMENT, Clips(0, 0, 0)).captions
+            new = config["captions"]["variations"] * parts.get(DEVELOPMENT, Clips(0, 0)).captions
             found[dataset] = {"labelled": float(labelled), "new captions": float(new)}
     return found
 
@@ -199,5 +198,4 @@ def list_facts(lists: Mapping[str, Mapping[str, float]], study: AudioStudy) -> d
 
 
 def _dataset_of(clips: pd.Series) -> pd.Series:
-    """The data sets of clips: half a million names, so not by pandas' slower string methods."""
     return clips.map(lambda clip: clip.partition("/")[0])

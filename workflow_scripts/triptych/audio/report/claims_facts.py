@@ -180,20 +180,16 @@ def planned_facts(workflow: Any) -> dict[str, Any]:
     others = len(set(pairs)) - len(set(members))
     judged = judged_by(config, study.evaluated).get("evaluation")
     synthesised = study.sources.get("clotho") == SYNTHESISED
-    seeds = [
-        {
-            seed
-            for kind, pair, seed in systems
-            if kind == f"finetuned_{captions}" and pair == study.main
-        }
-        for captions in ("human", "gpt")
-    ]
+    human, gpt = (
+        {seed for kind, pair, seed in systems if (kind, pair) == (wanted, study.main)}
+        for wanted in ("finetuned_human", "finetuned_gpt")
+    )
     facts: dict[str, Any] = {
         **data_facts(planned_data(config), study.sources, settings["trained"]),
         **list_facts(planned_lists(config), study),
         **_system_facts([*systems, ("ensemble_published", ("published", ""), "")], study),
         **_ensemble_facts(members, study),
-        "loss runs": len(set.intersection(*seeds)),
+        "loss runs": len(human & gpt),
         "smaller ensembles": 2 ** len(members) - 2,
         "larger ensembles": 2**others - 1,
     }

@@ -97,11 +97,7 @@ def best_single_model(run: Run) -> Finding:
 
 
 def main_pair_gains(
-    run: Run,
-    better: str,
-    worse: str,
-    failures: Sequence[str] = (),
-    measured: Sequence[str] = (),
+    run: Run, better: str, worse: str, failures: Sequence[str] = (), measured: Sequence[str] = ()
 ) -> Finding:
     """The main pair after one kind of training minus after another (Section 3)."""
     main = run.study.main
@@ -146,10 +142,7 @@ def contrasts_gain(
     find: Callable[[Sequence[Pair], AudioStudy], list[Contrast]],
     wanted: Sequence[Contrast],
 ) -> Finding:
-    """Differences that should be above 0 in the mean, and nowhere clearly below (Section 3).
-
-    find: those of a run. wanted: the report's, by published weights.
-    """
+    """Differences that should be above 0 in the mean, and nowhere clearly below (Section 3)."""
     failures, measured, intervals, differences = [], [], [], []
     for one, other in decisive(find(run.pairs, run.study), wanted, run.study):
         first, second = run.single(one), run.single(other)

@@ -8,13 +8,7 @@ import pandas as pd
 from triptych.audio.report.rows import AudioStudy
 from triptych.audio.report.tables import table2_tables
 from triptych.audio.report.tables_leaks import leaks_tables
-from triptych.audio.report.tables_others import (
-    beyond_table,
-    captions_table,
-    datasets_table,
-    ensembles_tables,
-    table1_table,
-)
+from triptych.audio.report.tables_others import beyond_table, ensembles_tables, table1_table
 from triptych.report.page import PageFigure, Section
 from triptych.report.scoreboard import Headline
 
@@ -49,11 +43,10 @@ ENSEMBLES = (
     "every subset of the listed members is scored, and the members with what else was trained."
 )
 SYNTHESISED = (
-    "**All sounds of this run are synthesised, and its captions are written by rule.** Scenes are "
-    "made of a few dozen kinds of events in the layout of the real files. Numbers on them show "
-    "that the method works from end to end, and how its parts compare on this task; they say "
-    "nothing about Clotho and aren't comparable with published ones. Fewer clips are ranked than "
-    "in Clotho, so chance is higher too."
+    "**All sounds of this run are synthesised, and its captions are written by rule.** Numbers on "
+    "these scenes show that the method works from end to end, and how its parts compare on this "
+    "task; they say nothing about Clotho and aren't comparable with published ones. Fewer clips "
+    "are ranked than in Clotho, so chance is higher too."
 )
 CAPTIONS = (
     "Each caption of the training split gets five new ones, which may take up its recording's "
@@ -61,35 +54,31 @@ CAPTIONS = (
     "report. Answers that break the rules of the prompt are asked for once more or left out."
 )
 TEMPLATE = (
-    "**The new captions of this run were written by a template**: each synthesised scene says its "
-    "captions in other words, and no language model was asked. Gains from them are no evidence for "
-    "or against GPT's."
+    "**The new captions of this run were written by a template**, and no language model was "
+    "asked. Gains from them are no evidence for or against GPT's."
 )
 FINETUNING = (
-    "The main pair is fine-tuned from one pretrained model with each kind of captions, several "
-    "runs each that share their data order by seed. The loss is that of whole validation batches; "
-    "weights are picked by validation mAP@10, so an overfitted last epoch isn't what Table 2 shows."
+    "The main pair is fine-tuned from one pretrained model with each kind of captions, in runs "
+    "that share their data order by seed. Weights are picked by validation mAP@10, so an "
+    "overfitted last epoch isn't what Table 2 shows."
 )
 LEAKS = (
     "WavCaps and Clotho were drawn from the same sites, and Clotho's splits share recordings. "
     "`strict` leaves out of training every clip that a published leak list names and every "
-    "recording of a split that models are judged by, whatever its file is called; `none` leaves "
-    "them in, as the report did. Only ids are compared: the same sound uploaded twice under two "
-    "ids stays. The main pair, pretrained on both corpora, shows what the leaks are worth."
+    "recording of a split that models are judged by; `none` leaves them in, as the report did. "
+    "Only ids are compared. The main pair, pretrained on both corpora, shows what the leaks are "
+    "worth."
 )
 BEYOND = (
     "One right clip a query is the challenge's rule of 2023; where labels of all right clips are "
     "there, mAP@10 and mAP@16 count them too."
 )
 SCENES = (
-    "Synthesised scenes allow two more questions. Some evaluation scenes combine events as "
-    "no training scene does. The two halves hold other kinds of scenes (single events only where "
-    "the combination is seen, more simultaneous ones where it isn't), so the difference between "
-    "them isn't the price of novelty; each is to be read beside chance. And some scenes differ "
-    "from a partner only in which event came first: "
-    "the share of their captions that score the right one higher, where guessing gives 50%."
+    "Synthesised scenes allow two more questions. Some evaluation scenes combine events as no "
+    "training scene does; they are of other kinds than the rest, so each half is to be read "
+    "beside chance. And some scenes differ from a partner only in which event came first: the "
+    "share of their captions that score the right one higher, where guessing gives 50%."
 )
-DATA = "All clips as listed by their sources; WavCaps and AudioCaps serve pretraining alone."
 BEST, ENSEMBLE, FINETUNED, PRETRAINED = 38.56, 41.42, 38.00, 36.27
 """Of Table 2."""
 PAIR = ["audio_model", "text_model"]
@@ -103,16 +92,11 @@ def audio_sections(
     ensembles: pd.DataFrame,
     leaks: pd.DataFrame,
     beyond: pd.DataFrame,
-    usage: pd.DataFrame,
-    clips: pd.DataFrame,
     study: AudioStudy,
     submitted: bool = True,
 ) -> list[Section]:
-    """The study's sections.
-
-    figures: by name, as TITLES has them. table1, table2, ensembles, leaks, beyond: the long tables
-    of results/tables. usage: of the caption stage. clips: rows of every clips.csv.
-    submitted: whether the challenge's files were made.
+    """The study's sections. figures: by name; table1, table2, ensembles, leaks, beyond: the long
+    tables of results/tables; submitted: whether the challenge's files were made.
     """
     synthesised = "synthesised" in study.sources.values()
     results = [RESULTS]
@@ -131,7 +115,7 @@ def audio_sections(
             "audio-captions",
             "New captions",
             f"{CAPTIONS}\n\n{TEMPLATE}" if study.backend == "template" else CAPTIONS,
-            tables=[table1_table(table1), captions_table(usage)],
+            tables=[table1_table(table1)],
         ),
         Section("audio-finetuning", "Fine-tuning", FINETUNING, [figures["audio_figure2"]]),
         Section("audio-leaks", "Leaks", LEAKS, tables=leaks_tables(leaks)),
@@ -142,15 +126,12 @@ def audio_sections(
             [figures["audio_beyond"]],
             [beyond_table(beyond)],
         ),
-        Section("audio-data", "Recordings", DATA, tables=[datasets_table(clips, study)]),
     ]
 
 
 def headlines(table2: pd.DataFrame) -> list[Headline]:
-    """mAP@10 of the best model and of the ensemble, and what fine-tuning and new captions gain.
-
-    table2: the long table. The gains are those of the pair that was fine-tuned with both kinds of
-    captions, in points.
+    """mAP@10 of the best model and of the ensemble, and what fine-tuning and new captions gain for
+    the pair with both kinds of captions, in points. table2: the long table.
     """
     rows = table2[(table2["block"] == "run") & (table2["metric"] == "map_at_10")]
     rows = rows[rows["corpus"].isin(["clean"]) | rows["corpus"].isna()]

@@ -66,10 +66,9 @@ class TextModel:
 class AudioStudy:
     """How the study was set up, as far as its report depends on it.
 
-    main: audio and text model of the ablation, Figure 2 and the leaks. evaluated, replicated,
-    leaky: corpora (the latter two empty for none). first_seed: of fine-tuning, the one that every
-    pair has. sources: where each data set comes from. backend: what wrote the new captions
-    (template, authors, openai).
+    main: the pair of the ablation, Figure 2 and the leaks. evaluated, replicated, leaky: corpora,
+    "" for none. first_seed: of fine-tuning. sources: by data set. backend: what wrote the new
+    captions.
     """
 
     audio: Mapping[str, AudioModel]

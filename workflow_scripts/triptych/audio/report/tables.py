@@ -21,7 +21,6 @@ from triptych.audio.report.rows import (
     in_order,
     of_corpora,
     records,
-    shown,
     system_label,
     with_interval,
 )
@@ -46,12 +45,10 @@ def table2_long(
 ) -> pd.DataFrame:
     """Table 2: every system of this run, then every published row; one row a cell, in percent.
 
-    metrics, queries, ensembles: rows of metrics.csv, queries.csv and ensembles.csv. published: as
-    resources/published/audio_table2.csv. `block` says whose row it is: of the evaluated corpus
-    with all that is of no corpus (`run`), of the replicated one (`replicated`), the difference of
-    these two with its interval, in percentage points (`difference`), or as printed (`published`).
-    A run's row holds the published number too where `comparable`: Clotho's whole evaluation split,
-    both encoders with published weights, and a published row of that name.
+    metrics, queries, ensembles: rows of these files; published: of audio_table2.csv. `block`: of
+    the evaluated corpus and of none (`run`), of the replicated one (`replicated`), the difference
+    of these two in percentage points (`difference`), or as printed (`published`). A run's row holds
+    the published number too where `comparable`: Clotho's whole evaluation split, published weights.
     """
     printed = _published_cells(published)
     blocks = {RUN: [study.evaluated, ""]}
@@ -93,14 +90,9 @@ def _own_cells(
             {
                 "block": block,
                 **described,
-                **{name: row[name] for name in KEYS},
-                "kind": row["kind"],
-                "metric": row["metric"],
-                "value": 100 * row["value"],
-                "low": 100 * row["low"],
-                "high": 100 * row["high"],
-                "queries": row["queries"],
-                "clips": row["clips"],
+                **{name: row[name] for name in (*KEYS, "kind", "metric")},
+                **{end: 100 * row[end] for end in ("value", "low", "high")},
+                **{name: row[name] for name in ("queries", "clips")},
                 "comparable": match is not None,
                 "published": np.nan if match is None else match,
             }
@@ -209,11 +201,8 @@ def table2_tables(long: pd.DataFrame) -> list[Table]:
     frame = long.astype({key: object for key in keys}).fillna(dict.fromkeys(keys, ""))
     ours = frame[frame["block"].isin([RUN, REPLICATED])]
     differences, theirs = (frame[frame["block"] == name] for name in (DIFFERENCE, PUBLISHED))
-    beside = bool(_is_true(ours["comparable"]).any())
-    tables = [_run_table(ours, differences, beside)]
-    if len(differences):
-        tables.append(differences_table(differences))
-    return [*tables, _published_table(theirs, beside)]
+    beside = bool((ours["comparable"].astype(str).str.lower() == "true").any())
+    return [_run_table(ours, differences, beside), _published_table(theirs, beside)]
 
 
 def _run_table(ours: pd.DataFrame, differences: pd.DataFrame, beside: bool) -> Table:
@@ -309,24 +298,18 @@ def _first_columns(row: pd.Series) -> tuple[str, ...]:
     seconds = row["segment_seconds"]
     segment = DASH if pd.isna(seconds) else f"{seconds:g} s"
     others = (_text(row[name]) or DASH for name in ("overlap", "text", "finetuned", "gpt"))
-    overlap, *rest = others
-    return (str(row["audio"]), segment, overlap, *rest)
+    return (str(row["audio"]), segment, *others)
 
 
 def _text(value: Any) -> str:
     return "" if pd.isna(value) else str(value).removesuffix(".0")
 
 
-def _is_true(values: pd.Series) -> pd.Series:
-    return values.astype(str).str.lower() == "true"
-
-
 def preset_differences(queries: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     """The replicated corpus' systems minus the evaluated one's, in percentage points.
 
-    queries: rows of queries.csv. A row a system that was run with both and a metric, with its
-    interval over clips, paired by query; at the end the mean over the systems (system `mean`).
-    No rows where the study replicates no corpus.
+    A row a system that was run with both and a metric, with its interval over clips, paired by
+    query; at the end the mean over the systems (system `mean`).
     """
     if not study.replicated:
         return pd.DataFrame()
@@ -362,24 +345,3 @@ def preset_differences(queries: pd.DataFrame, study: AudioStudy) -> pd.DataFrame
         for row in records(frame)
     ]
     return frame.assign(corpus=f"{study.replicated} minus {study.evaluated}")
-
-
-def differences_table(differences: pd.DataFrame) -> Table:
-    """Lay out `preset_differences`: a row a system, the mean last."""
-    rows = [
-        (str(label), *shown(cells, METRICS))
-        for label, cells in differences.groupby("label", sort=False)
-    ]
-    corpora = str(differences["corpus"].iloc[0])
-    return Table(
-        name="audio_presets",
-        title=f"Table 2, {corpora}.",
-        caption=(
-            "Percentage points with 95% intervals over recordings, paired by query: the same "
-            "models, trained as the paper did and without what leaks. A preset changes several "
-            "things at once (docs/audio-data.md); the table of leaks takes one of them alone. "
-            "One run each, so that a difference holds the chance of a training too."
-        ),
-        columns=headers("System", *METRICS.values()),
-        rows=tuple(rows),
-    )

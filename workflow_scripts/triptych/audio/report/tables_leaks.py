@@ -42,10 +42,7 @@ VALUES: Mapping[str, Callable[[pd.Series], pd.Series]] = {
 
 
 def mean_over_clips(values: pd.Series) -> Interval:
-    """Mean over queries with its 95% interval over clips, each with all its queries.
-
-    values: one a query, indexed by (clip, query). Raises ValueError for none.
-    """
+    """Mean over queries, indexed by (clip, query), with its 95% interval over clips."""
     by_clip = values.groupby(level="clip")
     # A mean over queries is a ratio of sums over clips, however many captions a clip has.
     return ratio_interval(by_clip.sum().to_numpy(), by_clip.size().to_numpy())
@@ -77,11 +74,9 @@ def leaks_long(
 ) -> pd.DataFrame:
     """Results with and without leaks, then the ledger; one row a cell.
 
-    metrics, queries: rows of metrics.csv and queries.csv. removed, counts: of every corpus, by
-    `read_corpora`. clips: rows of every clips.csv. exclusions: by corpus. `part` says what a row
-    is: `result` in percent (the main pair, pretrained; differences in percentage points, paired by
-    query, over all clips and over those that only the leaky corpus trains on), `count` of clips
-    by corpus, and `reason` for which the evaluated corpus lacks clips.
+    removed, counts: of every corpus, by `read_corpora`; exclusions: by corpus. `part` says what a
+    row is: `result` in percent (of the main pair, pretrained; differences over all clips and over
+    those that only the leaky corpus trains on), `count` of clips by corpus, and `reason`.
     """
     parts = [
         with_cells(_results(metrics, queries, removed, clips, study), unit="percent", scale=scale),
@@ -112,7 +107,11 @@ def _results(
         for corpus, chosen in parts
         for row in records(scored[chosen])
     ]
-    leaky, clean = (_ranks(queries, study, corpus) for corpus in (study.leaky, study.evaluated))
+    asked = queries[queries["split"] == "evaluation"].set_index(["clip", "query"])
+    leaky, clean = (
+        asked[_pretrained(asked, study, corpus)]["rank"]
+        for corpus in (study.leaky, study.evaluated)
+    )
     shared_queries = leaky.index.intersection(clean.index)
     leaked = leaked_clips(removed, clips, study)
     of_leaked = shared_queries[shared_queries.get_level_values("clip").isin(leaked)]
@@ -131,11 +130,6 @@ def _pretrained(frame: pd.DataFrame, study: AudioStudy, corpus: str) -> pd.Serie
         & (frame["text_model"] == text)
         & (frame["corpus"] == corpus)
     )
-
-
-def _ranks(queries: pd.DataFrame, study: AudioStudy, corpus: str) -> pd.Series:
-    chosen = _pretrained(queries, study, corpus) & (queries["split"] == "evaluation")
-    return queries[chosen].set_index(["clip", "query"])["rank"]
 
 
 def leaked_clips(removed: pd.DataFrame, clips: pd.DataFrame, study: AudioStudy) -> list[str]:

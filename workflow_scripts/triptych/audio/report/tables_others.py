@@ -4,10 +4,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from triptych.audio.report.labels import DATASET_LABELS
 from triptych.audio.report.rows import (
     AudioStudy,
     headers,
@@ -18,7 +16,6 @@ from triptych.audio.report.rows import (
     system_label,
     with_interval,
 )
-from triptych.report.palette import label
 from triptych.report.tables import DASH, MINUS, Table, number, with_cells
 
 BEST = 10
@@ -34,18 +31,11 @@ MEASURES: Mapping[str, tuple[str, str]] = {
 }
 """What is asked of every system: the headings of its column."""
 
-SOURCE_LABELS = {
-    "synthesised": "synthesised here",
-    "download": "downloaded",
-    "mp3": "an MP3 copy, downloaded",
-    "path": "a folder of the user",
-}
-
 
 def table1_long(example: Mapping[str, Any], *, scale: str) -> pd.DataFrame:
-    """Table 1: the parts of one query and of its answer, a row each.
+    """Table 1: the parts of one query and of its answer, a row each. example: of
+    captions/example.json.
 
-    example: of captions/example.json: backend, model, instruction, caption, keywords, response.
     `taken_up` holds the keywords of which a word stands in an answer and not in the caption.
     """
     keywords = [str(word) for word in example["keywords"]]
@@ -104,37 +94,9 @@ def table1_table(long: pd.DataFrame) -> Table:
     )
 
 
-def captions_table(usage: pd.DataFrame) -> Table:
-    """What the caption stage did and cost. usage: the one row of captions/usage.csv."""
-    row = usage.iloc[0]
-    backend = str(row["backend"])
-    cost = DASH if pd.isna(row["cost"]) else f"{row['cost']:.2f} {row['currency']}"
-    asked = backend == "openai"
-    cells = (
-        {"template": "template", "authors": "authors' captions"}.get(backend, backend),
-        str(row["model"]) if asked and row["model"] else DASH,
-        *(number(row[each], 0) for each in ("captions", "requests", "cached", "repaired")),
-        number(row["rejected"], 0),
-        *(number(row[each], 0) if asked else DASH for each in ("input_tokens", "output_tokens")),
-        cost if asked else DASH,
-    )
-    return Table(
-        name="audio_captions",
-        title="The caption stage.",
-        caption="Rejected answers are listed in results/audio/captions/rejected.csv, never used.",
-        columns=headers(
-            *("Back end", "Model", "Captions", "Requests", "From the cache", "Repaired"),
-            *("Rejected", "Tokens in", "Tokens out", "Cost"),
-        ),
-        rows=(cells,),
-        keys=2,
-    )
-
-
 def ensembles_long(subsets: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
-    """Every ensemble by corpus, best first: mAP@10 in percent, differences in points.
-
-    subsets: rows of subsets.csv. `changed` says what an ensemble has otherwise than the listed one.
+    """Every ensemble by corpus, best first: mAP@10 in percent, differences to the listed one in
+    points.
     """
     order = {corpus: place for place, corpus in enumerate((study.evaluated, study.replicated))}
     rows = subsets[subsets["corpus"].isin(list(order))].copy()
@@ -236,11 +198,7 @@ def _points(row: dict[str, float]) -> str:
 
 
 def beyond_long(metrics: pd.DataFrame, study: AudioStudy, *, scale: str) -> pd.DataFrame:
-    """Every system of the evaluation split on every question of MEASURES, in percent.
-
-    One run of each system (the first seed). metrics: rows of metrics.csv. What the data do not
-    ask (no labels of several right clips, no held-out combinations) has no rows.
-    """
+    """One run of every system of the evaluation split on every question of MEASURES, in percent."""
     rows = of_corpora(metrics, [study.evaluated, ""])
     rows["measure"] = [_measure(row) for row in records(rows)]
     rows = first_seeds(in_order(rows[rows["measure"] != ""], study), study)
@@ -299,35 +257,3 @@ def first_seeds(rows: pd.DataFrame, study: AudioStudy) -> pd.DataFrame:
     """One run of each system: fine-tuned models of the first seed, the others as they are."""
     others = (rows["stage"] == "finetuned") & (rows["seed"] != study.first_seed)
     return rows[~others]
-
-
-def datasets_table(clips: pd.DataFrame, study: AudioStudy) -> Table:
-    """Clips and hours of every data set and part. clips: rows of every clips.csv."""
-    rows = []
-    for key, part in clips.groupby(["dataset", "split"], sort=False):
-        assert isinstance(key, tuple)
-        dataset, split = map(str, key)
-        seconds = part["seconds"].dropna()
-        lengths = DASH
-        if len(seconds):
-            low, high = seconds.min(), seconds.max()
-            lengths = f"{low:.3g} to {high:.3g} s" if low < high else f"{low:.3g} s"
-        source = study.sources.get(dataset, "")
-        rows.append(
-            (
-                label(DATASET_LABELS, dataset),
-                split.replace("_", " "),
-                label(SOURCE_LABELS, source) if source else DASH,
-                f"{len(part):,}",
-                number(seconds.sum() / 3600 if len(seconds) else np.nan, 2),
-                lengths,
-            )
-        )
-    return Table(
-        name="audio_datasets",
-        title="Recordings.",
-        caption="As listed, before anything was excluded; hours of clips whose length is listed.",
-        columns=headers("Data set", "Part", "Source", "Clips", "Hours", "Lengths"),
-        rows=tuple(rows),
-        keys=3,
-    )

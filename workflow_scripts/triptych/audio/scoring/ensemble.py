@@ -1,13 +1,8 @@
-"""Ensembles: the mean of several models' similarity matrices.
+"""Ensembles: the mean of several models' cosine similarities (docs/differences.md).
 
-The report says that eight models are combined and not how; the mean of cosine similarities is the
-natural reading (docs/differences.md). Its authors kept the eight that were best on the *test*
-split; here that list is scored as published, and beside it members that are chosen on the
-validation split alone.
-
-The report also says that "adding additional models or removing models from the ensemble reduces the
-performance on the test set" (Section 3). Hundreds of ensembles that share members are compared
-with one, so the differences have simultaneous intervals.
+The report's authors kept the eight that were best on the *test* split; here that list is scored as
+published, and beside it members chosen on the validation split. They say that any model more or
+fewer reduces the score (Section 3): all such ensembles are compared with the listed one.
 """
 
 from collections.abc import Mapping, Sequence
@@ -56,9 +51,8 @@ def mean_scores(matrices: Sequence[Floats]) -> Floats:
 def listed_ensemble(
     name: str, members: Sequence[str], matrices: Mapping[str, Floats], columns: Integers
 ) -> Ensemble:
-    """An ensemble of given members, in the order given.
-
-    matrices: each run's validation scores [Q, C]; columns: [Q] of the true clips.
+    """An ensemble of given members. matrices: validation scores [Q, C]; columns: [Q] of the true
+    clips.
     """
     steps = [
         mean_average_precision(mean_scores([matrices[m] for m in members[: count + 1]]), columns)
@@ -68,10 +62,8 @@ def listed_ensemble(
 
 
 def selected_ensemble(name: str, matrices: Mapping[str, Floats], columns: Integers) -> Ensemble:
-    """Members chosen greedily: each time the one that raises the validation mAP@10 most.
-
-    It begins with the best single model and ends when no other model raises the score. Among
-    equal ones the first of `matrices` is taken.
+    """Members chosen greedily: each time the first that raises the validation mAP@10 most, if any
+    does.
     """
     members: list[str] = []
     steps: list[float] = []
@@ -91,10 +83,7 @@ def selected_ensemble(name: str, matrices: Mapping[str, Floats], columns: Intege
 
 
 def member_sets(members: Sequence[str], others: Sequence[str]) -> list[tuple[str, ...]]:
-    """All members first; each other non-empty set of them; all members with each set of others.
-
-    2^members + 2^others - 2 sets, each of which takes some 50 ms on Clotho's evaluation split.
-    """
+    """All members first; each other non-empty set of them; all members with each set of others."""
     smaller = [
         chosen for size in range(len(members), 0, -1) for chosen in combinations(members, size)
     ]

@@ -1,8 +1,6 @@
 """Bootstrap intervals over queries that come in groups: the captions of one clip.
 
-The five captions of a clip describe the same sound, so their ranks go together. Resampling single
-queries would take them for independent and give intervals that are too narrow; here whole clips
-are drawn, each with all its captions (the cluster bootstrap).
+Their ranks go together, so whole clips are drawn, each with all its captions (cluster bootstrap).
 """
 
 from collections.abc import Sequence
@@ -18,19 +16,13 @@ RESAMPLES = 2000
 class ClusterResamples:
     """Seeded resamples of clusters, drawn once and used for many metrics of the same queries.
 
-    clusters: the clip of each query, [Q]. The same clusters and seed give the same resamples, so
-    that values of two models can be compared by their difference, query by query.
+    clusters: the clip of each query, [Q]. The same clusters and seed give the same resamples.
     """
 
     def __init__(
-        self,
-        clusters: Sequence[str] | NDArray[np.str_],
-        resamples: int = RESAMPLES,
-        seed: int = 0,
+        self, clusters: Sequence[str] | NDArray[np.str_], resamples: int = RESAMPLES, seed: int = 0
     ) -> None:
         names, self._cluster = np.unique(np.asarray(clusters), return_inverse=True)
-        if not len(names):
-            raise ValueError("an interval needs at least one query, got none")
         count = len(names)
         self._sizes = np.bincount(self._cluster, minlength=count).astype(np.float64)
         generator = np.random.default_rng(seed)
@@ -39,10 +31,7 @@ class ClusterResamples:
         )
 
     def interval(self, values: ArrayLike) -> Interval:
-        """Mean of the values [Q] and its 95% percentile interval (nan where there is one cluster).
-
-        For the gain of one model over another give the differences of their values.
-        """
+        """Mean of the values [Q] and its 95% percentile interval (nan for one cluster)."""
         sample = np.asarray(values, dtype=np.float64)
         estimate = float(sample.mean())
         if len(self._sizes) < 2:
@@ -54,8 +43,7 @@ class ClusterResamples:
         """Means of several values a query [S, Q] with intervals that hold all at once in 95%.
 
         The bootstrap's largest deviation of the S means, each over its standard error, takes the
-        place of a normal's quantile (the max-t method): of correlated means, as those of ensembles
-        that share members, it asks less than Bonferroni. A mean without spread has no width.
+        place of a normal's quantile (the max-t method). A mean without spread has no width.
         """
         samples = np.asarray(values, dtype=np.float64)
         estimates = samples.mean(axis=1)

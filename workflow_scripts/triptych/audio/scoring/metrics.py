@@ -1,12 +1,7 @@
-"""Retrieval metrics from a score matrix, in numpy.
+"""Retrieval metrics from a score matrix [queries, clips]; larger is better.
 
-A score matrix is [queries, clips]: how well each clip fits each query, larger is better. Clips of
-equal score stand in the order of the matrix' columns, everywhere: in ranks, in lists of the best
-and in what is submitted. A model without any opinion so gets the scores of chance, since the true
-clips then stand at every rank equally often.
-
-All functions return one value a query; the metric is their mean (`intervals.ClusterResamples`
-gives it with its uncertainty).
+Clips of equal score stand in the order of the columns, so that a model without any opinion gets the
+scores of chance. All functions return one value a query; the metric is their mean.
 """
 
 from collections.abc import Sequence
@@ -24,27 +19,14 @@ def similarities(text: ArrayLike, audio: ArrayLike) -> Floats:
 
 
 def columns_of(query_clips: Sequence[str], clips: Sequence[str]) -> Integers:
-    """For each query the column [Q] of its true clip.
-
-    Raises ValueError for a clip that is listed twice or that a query has and the list has not.
-    """
+    """For each query the column [Q] of its true clip."""
     column = {str(clip): index for index, clip in enumerate(clips)}
-    if len(column) < len(clips):
-        raise ValueError("a clip stands twice in the list of clips to be ranked")
-    missing = [str(clip) for clip in query_clips if str(clip) not in column]
-    if missing:
-        raise ValueError(
-            f"{len(missing)} queries belong to clips that are not ranked, first {missing[0]!r}"
-        )
     return np.array([column[str(clip)] for clip in query_clips], dtype=np.int64)
 
 
 def ranks(scores: ArrayLike, columns: ArrayLike) -> Integers:
-    """Rank [Q], from 1, of the true clip of each query.
-
-    scores: [Q, C]; columns: [Q] of the true clips.
-    """
-    matrix, true = _checked(scores, columns)
+    """Rank [Q], from 1, of each query's true clip. scores: [Q, C]; columns: [Q] of these clips."""
+    matrix, true = _matrix(scores), np.asarray(columns, dtype=np.int64)
     own = np.take_along_axis(matrix, true[:, None], axis=1)
     earlier = np.arange(matrix.shape[1]) < true[:, None]
     return 1 + (matrix > own).sum(axis=1) + ((matrix == own) & earlier).sum(axis=1)
@@ -52,17 +34,11 @@ def ranks(scores: ArrayLike, columns: ArrayLike) -> Integers:
 
 def best_columns(scores: ArrayLike, count: int) -> Integers:
     """Columns [Q, count] of the best clips of each query, best first."""
-    matrix = _matrix(scores)
-    if not 1 <= count <= matrix.shape[1]:
-        raise ValueError(f"the best {count} of {matrix.shape[1]} clips were asked for")
-    return np.argsort(-matrix, axis=1, kind="stable")[:, :count]
+    return np.argsort(-_matrix(scores), axis=1, kind="stable")[:, :count]
 
 
 def reciprocal_ranks(of_ranks: ArrayLike, cutoff: int = 10) -> Floats:
-    """1 / rank up to the cutoff, 0 beyond: average precision with a single relevant clip.
-
-    Its mean is the challenge's mAP@10.
-    """
+    """1 / rank up to the cutoff, 0 beyond; the mean is the challenge's mAP@10."""
     rank = np.asarray(of_ranks, dtype=np.float64)
     return np.where(rank <= cutoff, 1 / rank, 0.0)
 
@@ -73,18 +49,13 @@ def hits(of_ranks: ArrayLike, cutoff: int) -> Floats:
 
 
 def average_precisions(scores: ArrayLike, relevant: ArrayLike, cutoff: int) -> Floats:
-    """Average precision [Q] of the first `cutoff` clips with several relevant clips a query.
+    """Average precision [Q] of the first `cutoff` clips, as the challenge's baseline computes it.
 
-    The sum of the precisions at each relevant clip found, over the number of all relevant clips
-    (as the baseline of the challenge's organisers computes it, xieh97/dcase2023-audio-retrieval).
-    scores: [Q, C]; relevant: [Q, C] bool, at least one a query (ValueError).
+    The sum of the precisions at each relevant clip found, over the number of all relevant clips.
+    scores: [Q, C]; relevant: [Q, C] bool, at least one a query.
     """
-    matrix, wanted = _matrix(scores), np.asarray(relevant, dtype=bool)
-    if wanted.shape != matrix.shape:
-        raise ValueError(f"relevant: shape {matrix.shape} expected, got {wanted.shape}")
-    if not wanted.any(axis=1).all():
-        raise ValueError(f"query {np.argmin(wanted.any(axis=1))} has no relevant clip")
-    order = best_columns(matrix, min(cutoff, matrix.shape[1]))
+    wanted = np.asarray(relevant, dtype=bool)
+    order = best_columns(scores, cutoff)
     found = np.take_along_axis(wanted, order, axis=1)
     precision = np.cumsum(found, axis=1) / np.arange(1, found.shape[1] + 1)
     return (precision * found).sum(axis=1) / wanted.sum(axis=1)
@@ -95,11 +66,12 @@ def order_preferences(scores: ArrayLike, columns: ArrayLike, partners: ArrayLike
 
     The partner holds the same two events in the other order. columns, partners: [Q].
     """
-    matrix, true = _checked(scores, columns)
-    _, other = _checked(scores, partners)
-    rows = np.arange(len(matrix))
-    difference = matrix[rows, true] - matrix[rows, other]
-    return (np.sign(difference) + 1) / 2
+    matrix = _matrix(scores)
+    own, others = (
+        np.take_along_axis(matrix, np.asarray(each)[:, None], axis=1)[:, 0]
+        for each in (columns, partners)
+    )
+    return (np.sign(own - others) + 1) / 2
 
 
 def mean_average_precision(scores: ArrayLike, columns: ArrayLike) -> float:
@@ -118,8 +90,6 @@ def chance_average_precision(clips: int, cutoff: int, relevant: int = 1) -> floa
     Position k holds a relevant clip with probability R/C, and each of the k-1 before it then with
     (R-1)/(C-1), so that E[AP] = 1/C sum_k (1 + (k-1)(R-1)/(C-1)) / k.
     """
-    if not 1 <= relevant <= clips:
-        raise ValueError(f"{relevant} relevant clips of {clips} are not possible")
     position = np.arange(1, min(cutoff, clips) + 1)
     before = (position - 1) * (relevant - 1) / max(1, clips - 1)
     return float(((1 + before) / position).sum() / clips)
@@ -127,17 +97,6 @@ def chance_average_precision(clips: int, cutoff: int, relevant: int = 1) -> floa
 
 def _matrix(scores: ArrayLike) -> Floats:
     matrix = np.asarray(scores, dtype=np.float64)
-    if matrix.ndim != 2 or not matrix.size:
-        raise ValueError(f"scores: [queries, clips] expected, got {matrix.shape}")
     if not np.isfinite(matrix).all():
         raise ValueError("scores: some are not finite")
     return matrix
-
-
-def _checked(scores: ArrayLike, columns: ArrayLike) -> tuple[Floats, Integers]:
-    matrix, of_clips = _matrix(scores), np.asarray(columns, dtype=np.int64)
-    if of_clips.shape != matrix.shape[:1]:
-        raise ValueError(f"columns: one a query expected, {len(matrix)}, got {of_clips.shape}")
-    if of_clips.min() < 0 or of_clips.max() >= matrix.shape[1]:
-        raise ValueError(f"columns: 0 to {matrix.shape[1] - 1} expected")
-    return matrix, of_clips

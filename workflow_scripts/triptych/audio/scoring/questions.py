@@ -36,14 +36,9 @@ CUTOFFS = (10, 16)
 class Questions:
     """The queries of a split, the clips that they are to find, and what is counted.
 
-    split:    its name
-    clips:    [C] that are ranked
-    queries:  [Q] captions
-    columns:  [Q] of the true clips
-    subsets:  the queries [Q] of each subset, "all" first
-    relevant: [Q, C], none in the row of a query without labels; or None without any labels
-    partners: [Q] columns of the clips with the two events in the other order, -1 for none
-    seed:     of the bootstrap
+    clips [C], queries [Q] (captions); columns: [Q] of the true clips; subsets: the queries [Q] of
+    each, "all" first; relevant: [Q, C], or None without any labels; partners: [Q] columns of the
+    clips with the two events in the other order, -1 for none; seed: of the bootstrap.
     """
 
     split: str
@@ -153,9 +148,9 @@ def ask(
 ) -> Questions:
     """The questions of a split.
 
-    relevance: columns split, caption, clip: the clips that fit a caption. scenes: columns clip,
-    seen, order_partner, for data that the generator made. Labels of clips that are not ranked
-    (unreadable ones) don't count. Raises ValueError for a query whose true clip is not ranked.
+    relevance: split, caption, clip of the clips that fit a caption. scenes: clip, seen,
+    order_partner, for data that the generator made. Raises ValueError for a query whose true clip
+    is not ranked.
     """
     columns = columns_of(list(split.query_clips), list(split.clips))
     subsets = {"all": np.ones(len(columns), dtype=bool)}

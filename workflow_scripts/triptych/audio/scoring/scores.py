@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from triptych.audio.data.tables import read_table
-from triptych.audio.embedding_files import Split, read_embeddings
+from triptych.audio.embedding_files import read_embeddings
 from triptych.audio.scoring.ensemble import (
     SUBSETS,
     Ensemble,
@@ -26,7 +26,6 @@ from triptych.audio.scoring.ensemble import (
 from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import Floats, similarities
 from triptych.audio.scoring.questions import Questions, ask
-from triptych.core.errors import InputError
 
 SPLITS = ("validation", "evaluation")
 RUN_KEYS = ("stage", "audio_model", "text_model", "corpus", "captions", "seed", "system")
@@ -64,19 +63,17 @@ def score_runs(
 ) -> Scores:
     """Score every run that did not train on the splits to be scored, and what stands beside.
 
-    runs: rows of the experiment table; a run's embeddings lie in its folder. members: pairs
-    [audio model, text model] of the published ensemble, each with the run that `ensemble_runs`
-    says; each corpus with models fine-tuned on GPT captions has ensembles of its own. clips:
-    Clotho's clips.csv; relevance, scenes: see `questions.ask`.
+    runs: rows of the experiment table. members: pairs [audio model, text model] of the published
+    ensemble; each corpus with models fine-tuned on GPT captions has its own. clips: Clotho's
+    clips.csv; relevance, scenes: see `questions.ask`.
     """
     models = _models(runs)
     embedded = {
         run["run"]: read_embeddings(Path(run["folder"]) / "embeddings.npz") for run in models
     }
     scored = [run for run in models if all(name in embedded[run["run"]] for name in SPLITS)]
-    if not scored:
-        raise InputError("no model has embeddings of both validation and evaluation: none to score")
-    pools = [_Pool(scored, corpus, members) for corpus in _corpora(scored)]
+    corpora = dict.fromkeys(run["corpus"] for run in ensemble_runs(scored).values())
+    pools = [_Pool(scored, corpus, members) for corpus in corpora]
     pooled = {label for pool in pools for label in pool.runs}
 
     metrics: list[dict[str, Any]] = []
@@ -87,7 +84,6 @@ def score_runs(
         kept: dict[str, Floats] = {}
         for run in scored:
             split = embedded[run["run"]][name]
-            _check_same(split, first, run["run"], name)
             matrix = similarities(split.text, split.audio)
             keys = {**{key: run[key] for key in RUN_KEYS[:-1]}, "system": "model"}
             _add(questions, matrix, keys, metrics, queries)
@@ -99,8 +95,8 @@ def score_runs(
                 matrix = mean_scores([kept[member] for member in ensemble.members])
                 keys = _named(ensemble.name, "ensemble", pool.corpus)
                 _add(questions, matrix, keys, metrics, queries)
-        words = _keywords(clips, questions)
-        matrix = keyword_scores([str(query) for query in questions.queries], words)
+        of_clips = clips.set_index("clip")["keywords"].reindex(questions.clips)
+        matrix = keyword_scores(list(map(str, questions.queries)), list(map(str, of_clips)))
         _add(questions, matrix, _named("keywords", "baseline"), metrics, queries)
         metrics += [_named("chance", "baseline") | row for row in questions.chance()]
     return Scores(
@@ -112,10 +108,7 @@ def score_runs(
 
 
 class _Pool:
-    """The models of a corpus that an ensemble may hold, and the ensembles of them.
-
-    They are chosen on validation, which must be looked at before evaluation is.
-    """
+    """The models of a corpus that an ensemble may hold, and ensembles, chosen on validation."""
 
     def __init__(
         self, scored: Sequence[Run], corpus: str, members: Sequence[Sequence[str]]
@@ -123,8 +116,8 @@ class _Pool:
         self.corpus = corpus
         self.runs = ensemble_runs(run for run in scored if run["corpus"] == corpus)
         self.ensembles: list[Ensemble] = []
-        listed = [_member(self.runs, pair) for pair in members]
-        self._listed = listed
+        labels = {(run["audio_model"], run["text_model"]): name for name, run in self.runs.items()}
+        self._listed = listed = [labels[audio, text] for audio, text in members]
         self._sets = member_sets(listed, [label for label in self.runs if label not in listed])
         self._precisions: dict[str, NDArray[np.float32]] = {}
         self._clips: NDArray[np.str_] = np.array([])
@@ -158,13 +151,6 @@ class _Pool:
         return sorted(rows, key=lambda row: row["place"])
 
 
-def _corpora(scored: Iterable[Run]) -> list[str]:
-    """The corpora that ensembles are made on: at least the first one."""
-    runs = list(scored)
-    tuned = dict.fromkeys(run["corpus"] for run in ensemble_runs(runs).values())
-    return list(tuned) or [runs[0]["corpus"]]
-
-
 def read_histories(runs: Sequence[Run]) -> pd.DataFrame:
     """history.csv of all runs as one table of strings, as written, in the order of the runs."""
     tables = [read_table(Path(run["folder"]) / "history.csv") for run in runs]
@@ -172,10 +158,7 @@ def read_histories(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def ensemble_runs(runs: Iterable[Run]) -> dict[str, Run]:
-    """The runs that an ensemble may hold, by label: one a pair and corpus, as in Table 2.
-
-    These are the models fine-tuned with GPT captions; of several seeds the first one listed.
-    """
+    """The models fine-tuned with GPT captions, by label: the first one a pair and corpus."""
     chosen: dict[tuple[str, ...], Run] = {}
     for run in runs:
         if run["stage"] == "finetuned" and run["captions"] == "gpt":
@@ -195,25 +178,6 @@ def _models(runs: Sequence[Run]) -> list[Run]:
     return models
 
 
-def _member(pool: Mapping[str, Run], pair: Sequence[str]) -> str:
-    for label, run in pool.items():
-        if [run["audio_model"], run["text_model"]] == list(pair):
-            return label
-    raise InputError(
-        f"the ensemble's member {list(pair)} has no model that was fine-tuned with GPT captions; "
-        f"there are {', '.join(pool) or 'none'}"
-    )
-
-
-def _check_same(split: Split, first: Split, run: str, name: str) -> None:
-    pairs = (split.clips, first.clips), (split.captions, first.captions)
-    if not all(np.array_equal(*pair) for pair in pairs):
-        raise InputError(
-            f"{run} was embedded with another {name} split than the models before it: other clips "
-            "or captions. Its model folder is from another run of the workflow; make it anew"
-        )
-
-
 def _add(
     questions: Questions,
     matrix: Floats,
@@ -230,29 +194,15 @@ def _named(name: str, system: str, corpus: str = "") -> dict[str, Any]:
     return dict.fromkeys(RUN_KEYS, "") | own
 
 
-def _keywords(clips: pd.DataFrame, questions: Questions) -> list[str]:
-    of_clips = clips.set_index("clip")["keywords"].reindex(questions.clips)
-    if of_clips.isna().any():
-        raise InputError(f"clips.csv does not list {of_clips.index[of_clips.isna()][0]!r}")
-    return [str(text) for text in of_clips]
-
-
 def words(text: str) -> list[str]:
     """Lower-case words without their commonest endings: "Dogs, barking" -> ["dog", "bark"]."""
     return [_ENDING.sub("", word) for word in _WORD.findall(text.lower())]
 
 
 def keyword_scores(queries: Sequence[str], keywords: Sequence[str]) -> Floats:
-    """TF-IDF cosine [Q, C] between the words of queries and those of the clips' keywords.
-
-    keywords: [C], `;`-joined as in clips.csv. The inverse document frequencies, ln((1 + n) / (1 +
-    n_w)) + 1, are those of the keywords that are searched. A pair without a common word scores 0.
-    Raises ValueError where no clip has a keyword.
-    """
+    """TF-IDF cosine [Q, C] between the words of queries and those of the clips' keywords [C]."""
     from sklearn.feature_extraction.text import TfidfVectorizer  # 1.1 s of import
 
-    if not any(map(words, keywords)):
-        raise ValueError("no clip has a keyword: there is nothing that a keyword search could find")
     vectorizer = TfidfVectorizer(analyzer=words)
     clips = vectorizer.fit_transform(keywords)
     return (vectorizer.transform(queries) @ clips.T).toarray()

@@ -1,7 +1,6 @@
 """results/search.html: what the model finds for queries of the test split, to be seen and heard.
 
-One page that needs nothing but itself: pictures and sounds are embedded, there is no script and no
-request. The queries are chosen by a rule, not by hand.
+One page that needs nothing but itself. The queries are chosen by a rule, not by hand.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +27,8 @@ def choose_queries(
 ) -> list[int]:
     """Numbers of about `count` queries, spread over hits at 1, ranks 2 to 10 and misses.
 
-    A clip takes part with the first of its queries. Of each of the three kinds a third is taken,
-    evenly spaced in the order of their ranks (hits: in the order of the file); a kind that has
-    too few leaves its places to the others. Returned by rank.
+    A clip takes part with the first of its queries. Each of the three kinds has a third, evenly
+    spaced by rank; one that has too few leaves its places to the others. Returned by rank.
     """
     _, firsts = np.unique(np.asarray(query_clips), return_index=True)
     groups: list[list[int]] = [[] for _ in KINDS]
@@ -56,11 +54,8 @@ def search_page(
     run: Mapping[str, Any],
     scale: str,
 ) -> str:
-    """The page's HTML.
-
-    split: the model's embeddings of the split that is searched; clips, captions: its clips.csv and
-    captions.csv; store: the clips' sound; style: the report's style sheet; run: the model's row of
-    the experiment table; scale: the label of all numbers of this run of the workflow.
+    """The page's HTML. split: the embeddings that are searched; clips, captions: of its tables;
+    store: the clips' sound; style: a style sheet; run: the model's row of the experiment table.
     """
     scores = similarities(split.text, split.audio)
     columns = columns_of(list(split.query_clips), list(split.clips))

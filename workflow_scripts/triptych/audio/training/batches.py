@@ -1,8 +1,7 @@
 """What a model is trained on, batch by batch.
 
-Nothing is drawn from a running stream: a batch's pairs, crops and captions are functions of the
-seed, the epoch and the pair, so a resumed run sees what an unbroken one would have seen, and how
-many processes read the clips makes no difference.
+A batch's pairs, crops and captions are functions of the seed, the epoch and the pair, so a resumed
+run sees what an unbroken one would have seen.
 """
 
 import functools
@@ -35,11 +34,8 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True)
 class Batch:
-    """What one step learns from.
-
-    waveforms: float32 [N, S], padded with zeros;  lengths: int64 [N] in samples
-    captions: N as the model shall read them
-    chosen: int64 [batch], the numbers of its pairs
+    """What one step learns from: waveforms float32 [N, S], padded with zeros; their lengths, int64
+    [N] in samples; N captions as the model shall read them; the pairs' numbers, int64 [N].
     """
 
     waveforms: Tensor
@@ -55,10 +51,8 @@ class Batch:
 
 
 class Batches(Dataset[Batch]):
-    """The batches of a training by their number, from 0 through all epochs.
-
-    Each epoch goes through the pairs in an order of its own and leaves out the incomplete batch
-    at its end.
+    """The batches of a training by their number, from 0 through all epochs, of which each has an
+    order of its own and no incomplete batch at its end.
     """
 
     def __init__(

@@ -8,7 +8,6 @@ import pandas as pd
 
 from triptych.audio.data.tables import read_table
 from triptych.audio.training.batches import Pair
-from triptych.core.errors import InputError
 
 StrPath = str | Path
 
@@ -34,12 +33,9 @@ def read_pairs(
 ) -> list[Pair]:
     """Every training clip of a manifest with each of its captions, in the order of both tables.
 
-    datasets: those to take alone, as fine-tuning does with clotho; None for all
-    variations: table of captions that may stand in for one (clip, position, variation, caption);
-        a caption without any keeps its words
-    one_caption: data sets of whose clips only the first caption counts
-
-    Raises InputError for training clips without caption.
+    datasets: those to take alone; variations: table of captions that may stand in for one (clip,
+    position, variation, caption); one_caption: data sets of whose clips only the first caption
+    counts. Raises InputError for training clips without caption.
     """
     table = read_table(manifest)
     table = table[table["role"] == "train"]
@@ -47,12 +43,6 @@ def read_pairs(
         table = table[table["dataset"].isin(datasets)]
     own = _captions_of(captions)
     alternatives = {} if variations is None else _variations(variations)
-    silent = [clip for clip in table["clip"] if clip not in own]
-    if silent:
-        raise InputError(
-            f"{len(silent)} training clips of {manifest} have no caption in "
-            f"{', '.join(map(str, captions))}, the first is {silent[0]!r}; make both anew"
-        )
     return [
         Pair(clip, position, caption, alternatives.get((clip, position), ()))
         for clip, dataset in zip(table["clip"], table["dataset"], strict=True)
@@ -63,10 +53,7 @@ def read_pairs(
 def read_splits(
     manifest: StrPath, captions: Sequence[StrPath], queries: StrPath | None
 ) -> dict[str, Queries]:
-    """The splits that a corpus keeps for evaluation, by their role: EVALUATED as far as there.
-
-    `queries` holds the captions of the challenge, whose clips are not told.
-    """
+    """The splits that a corpus keeps for evaluation, by role. queries: the challenge's captions."""
     table = read_table(manifest)
     own = _captions_of(captions)
     splits = {}

@@ -1,9 +1,8 @@
 """Gradients of a contrastive loss over more pairs than fit through the model at once.
 
-The loss needs all embeddings of a batch, but its gradient flows back through each pair's own
-towers alone. So the batch goes through the model in parts without a graph, the loss gives the
-gradients of the embeddings, and each part goes through once more to pass its share on (Gao et
-al. 2021, arXiv 2101.06983).
+The batch goes through the model in parts without a graph, the loss gives the gradients of the
+embeddings, and each part goes through once more to pass its share on (Gao et al. 2021, arXiv
+2101.06983).
 """
 
 from collections.abc import Callable
@@ -21,10 +20,8 @@ def backward(
     loss: Callable[[Tensor, Tensor], Tensor],
     scale: Callable[[Tensor], Tensor] = lambda loss: loss,
 ) -> Tensor:
-    """Add the gradients of `scale(loss(audio, text))` to all parameters; the loss itself, detached.
-
-    `loss` takes the embeddings of the whole batch, float32 [batch, D] each. With one part there is
-    no second pass.
+    """Add the gradients of `scale(loss(audio, text))` to all parameters; the batch's loss,
+    detached.
     """
     if parts == 1:
         embedded = [encode(0)]

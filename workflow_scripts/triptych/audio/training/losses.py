@@ -5,10 +5,7 @@ from torch import Tensor
 
 
 def similarity_logits(audio: Tensor, text: Tensor, temperature: Tensor) -> Tensor:
-    """Cosines over |temperature|, [audio, text], in float32 whatever the precision around.
-
-    audio, text: unit vectors [N, D] and [M, D]; temperature: [1].
-    """
+    """Cosines of unit vectors [N, D] and [M, D] over |temperature|, [audio, text], in float32."""
     with torch.autocast(audio.device.type, enabled=False):
         return audio.float() @ text.float().T / temperature.abs()
 
@@ -23,10 +20,9 @@ def nt_xent(
 ) -> Tensor:
     """The normalised, temperature-scaled cross entropy of a batch of pairs, a scalar (Eq. 2).
 
-    audio, text: unit vectors [N, D], row i of either is one pair. positives: [N, N] bool, audio
-    by text, that match (`same_audio`, as in the report's code); None: each row its own (as in the
-    report). The mean over matching pairs of the log-softmax over captions and the one over
-    recordings, half of each.
+    audio, text: unit vectors [N, D], row i of either is one pair. positives: [N, N] bool, audio by
+    text, that match (`same_audio`, as in the report's code); None: each row its own (as in the
+    report). Half the mean over captions and half the one over recordings.
     """
     logits = similarity_logits(audio, text, temperature)
     normalisers = (logits.logsumexp(1)[:, None] + logits.logsumexp(0)) / 2

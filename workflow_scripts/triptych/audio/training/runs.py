@@ -15,15 +15,14 @@ from torch import Tensor
 from triptych.audio.data.shards import ClipStore
 from triptych.audio.embedding_files import write_embeddings
 from triptych.audio.experiments import KEYS
-from triptych.audio.models.model_files import build_model, load_model, save_model
+from triptych.audio.models.model_files import save_model
 from triptych.audio.models.retrieval import RetrievalModel, draw
-from triptych.audio.models.settings import ModelSettings, read_model_table
 from triptych.audio.training.batches import Batches, Pair
 from triptych.audio.training.corpus import read_pairs, read_splits
 from triptych.audio.training.losses import nt_xent, same_audio
 from triptych.audio.training.settings import MACHINE, TrainingSettings, kind_of_work
 from triptych.audio.training.trainer import Task, Trained, Validation, train
-from triptych.audio.training.update import Learner, Objective
+from triptych.audio.training.update import Objective
 from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, choose_precision
@@ -41,9 +40,8 @@ Run = Mapping[str, Any]
 class Corpus:
     """Files of what is trained on and asked about.
 
-    captions: of all data sets; queries: the challenge's; shards: folders; variations: captions
-    that GPT wrote, for runs whose captions are "gpt"; one_caption: data sets of whose captions a
-    training clip has its first one alone
+    captions: of all data sets; queries: the challenge's; variations: for runs whose captions are
+    "gpt"; one_caption: data sets of whose captions a training clip has its first one alone.
     """
 
     manifest: StrPath
@@ -60,51 +58,16 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class FromParts:
-    """A model begins with a text model's folder and, where there are any, published weights."""
-
-    settings: ModelSettings
-    text: StrPath
-    audio_weights: StrPath | None
-
-    def model(self, seed: int) -> RetrievalModel:
-        """A new model; what is not loaded is drawn from the seed."""
-        return build_model(self.settings, self.text, self.audio_weights, seed)
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of the audio side's embedding."""
-        return self.settings.audio.dim
-
-
-@dataclass(frozen=True)
-class FromModel:
-    """A model begins as one that was trained before."""
-
-    folder: StrPath
-
-    def model(self, seed: int) -> RetrievalModel:
-        """The trained one, whatever the seed."""
-        return load_model(self.folder)
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of the audio side's embedding."""
-        return int(read_model_table(Path(self.folder))["settings"]["audio"]["dim"])
-
-
-@dataclass(frozen=True)
 class Plan:
     """What the runs of one job have in common.
 
-    datasets:  those whose clips are trained on, None for all of the corpus
-    targets:   which pairs of a batch match: each its own (report) or all of one clip (its code)
-    untrained: whether the embeddings of the model as it begins are kept too
-    sources:   where each data set comes from, for whoever uses the model
+    start: a model as its training begins, of a seed; datasets: trained on, None for all; targets:
+    which pairs of a batch match, each its own (report) or all of one clip (its code); untrained:
+    whether the embeddings of the model as it begins are kept.
     """
 
     corpus: Corpus
-    start: FromParts | FromModel
+    start: Callable[[int], RetrievalModel]
     training: TrainingSettings
     datasets: Sequence[str] | None = None
     targets: Literal["identity", "same_audio"] = "identity"
@@ -124,25 +87,25 @@ def train_runs(
     """Train `runs` one after the other and write each to its folder.
 
     Every run has its checkpoint below `checkpoint`, valid for `digest` (`result_digest`) and the
-    run's own keys, so that one that is finished is read from there. A folder gets
-    model.safetensors, model.json, tokenizer.json, history.csv and embeddings.npz. Raises Stopped
-    after saving when `stop` asks.
+    run's own keys. A folder gets model.safetensors, model.json, tokenizer.json, history.csv and
+    embeddings.npz. Raises Stopped after saving when `stop` asks.
     """
     store, chosen = ClipStore(plan.corpus.shards), choose_device(device)
-    precision = choose_precision(plan.training.precision, chosen, kind_of_work(plan.start.dim))
-    plan = replace(plan, training=replace(plan.training, precision=precision))
     for run, folder in zip(runs, folders, strict=True):
-        place = Path(checkpoint) / Path(run["folder"]).name
+        model = plan.start(int(run["seed"])).to(chosen)
+        work = kind_of_work(model.settings.audio.dim)
+        precision = choose_precision(plan.training.precision, chosen, work)
+        own = replace(plan, training=replace(plan.training, precision=precision))
         made_of = {"all": digest, "run": dict(run), "precision": precision}
-        own = Checkpoint(place, parameters_digest(made_of))
-        _train_run(run, Path(folder), plan, store, chosen, own, stop)
+        place = Path(checkpoint) / Path(run["folder"]).name
+        kept = Checkpoint(place, parameters_digest(made_of))
+        _train_run(model, run, Path(folder), own, store, chosen, kept, stop)
 
 
 def result_digest(params: Mapping[str, Any], inputs: Iterable[StrPath]) -> str:
     """Digest of what determines the results of all runs of a job: its params and files.
 
-    Which runs there are is left out, since each has its own digest, and so is how the machine goes
-    about it. A folder of shards counts by its index.
+    Which runs there are and how the machine goes about it is left out. Shards count by their index.
     """
     common = {key: value for key, value in params.items() if key not in ("runs", "checkpoint")}
     training = {k: v for k, v in common["training"].items() if k not in MACHINE}
@@ -160,6 +123,7 @@ def _files(inputs: Iterable[StrPath]) -> Iterator[Path]:
 
 
 def _train_run(
+    model: RetrievalModel,
     run: Run,
     folder: Path,
     plan: Plan,
@@ -171,7 +135,6 @@ def _train_run(
     corpus, settings, seed = plan.corpus, plan.training, int(run["seed"])
     pairs = corpus.pairs(plan.datasets, run["captions"])
     splits = read_splits(corpus.manifest, corpus.captions, corpus.queries)
-    model = plan.start.model(seed).to(device)
     embed = partial(
         embed_splits,
         store=store,
@@ -188,14 +151,7 @@ def _train_run(
         split = embed(model, {"": splits["validation"]}, interrupt=interrupt)[""]
         return figures(split, model.temperature, settings.batch)
 
-    batches = Batches(
-        pairs,
-        store,
-        settings.batch,
-        settings.swap,
-        settings.longest_seconds,
-        seed,
-    )
+    batches = Batches(pairs, store, settings.batch, settings.swap, settings.longest_seconds, seed)
     task = Task(
         model,
         batches,
@@ -209,7 +165,7 @@ def _train_run(
     try:
         with _whole_folder(folder) as unfinished:
             if plan.untrained:
-                untrained = embed(plan.start.model(seed).to(device), splits, interrupt=interrupt)
+                untrained = embed(plan.start(seed).to(device), splits, interrupt=interrupt)
                 write_embeddings(unfinished / "untrained" / "embeddings.npz", untrained)
             model.load_state_dict(trained.weights)
             write_embeddings(
@@ -221,7 +177,7 @@ def _train_run(
 
 
 def contrastive(
-    model: Learner, pairs: Sequence[Pair], targets: Literal["identity", "same_audio"]
+    model: RetrievalModel, pairs: Sequence[Pair], targets: Literal["identity", "same_audio"]
 ) -> Objective:
     """NT-Xent on a batch, with the report's or its code's idea of what matches."""
     clips = torch.from_numpy(np.unique([pair.clip for pair in pairs], return_inverse=True)[1])

@@ -5,8 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from triptych.core.errors import InputError
-
 WIDE = 256
 """Units of an audio model's layers from which a processor's training step may gain from bf16: at
 128 it takes 1.03 to 1.15 times as long, at 768 it's 1.28 times as fast."""
@@ -22,8 +20,7 @@ class Schedule:
     """The learning rate over epochs, which may be fractions (Section 2.6 of the report).
 
     It rises from 0 to `learning_rate` in the first `warmup_epochs`, then falls along a cosine to
-    `final_learning_rate`, which it reaches at epoch `rampdown_epochs`. The report trains for 15
-    epochs with one of warm-up, from 2e-5 to 1e-7, and fine-tunes for 5 from 8e-6.
+    `final_learning_rate`, which it reaches at epoch `rampdown_epochs`.
     """
 
     epochs: int
@@ -70,10 +67,6 @@ class TrainingSettings:
     chunk: int | None
     workers: int
     checkpoint_minutes: float
-
-    def __post_init__(self) -> None:
-        if self.batch < 2:
-            raise InputError(f"a batch of {self.batch} has nothing to tell apart; give 2 or more")
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "TrainingSettings":

@@ -14,9 +14,10 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.training.batches import Batch, Batches, load
 from triptych.audio.training.settings import TrainingSettings
-from triptych.audio.training.update import Draw, Learner, Objective, Updates
+from triptych.audio.training.update import Draw, Objective, Updates
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.memory import keep_freed_memory
 from triptych.core.stopping import Interrupted, Stop
@@ -52,23 +53,16 @@ class Trained:
 
 
 HISTORY = (
-    "epoch",
-    "step",
-    "train_loss",
-    "validation_loss",
-    "validation_map_at_10",
-    "learning_rate",
+    *("epoch", "step", "train_loss", "validation_loss"),
+    *("validation_map_at_10", "learning_rate"),
 )
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is trained, on what, towards what.
+    """What is trained, on what, towards what. validate: None to take the last weights."""
 
-    validate: None where there is nothing to choose by; the last weights are then taken
-    """
-
-    model: Learner
+    model: RetrievalModel
     batches: Batches
     objective: Objective
     draw: Draw
@@ -87,9 +81,8 @@ def train(
 ) -> Trained:
     """Train with Adam from the model as it is, or go on from `checkpoint` where there is one.
 
-    A training that is finished is read from there. `name` stands beside the progress. Raises
-    `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not finite or
-    the loss explodes (the last checkpoint stays).
+    `name` stands beside the progress. Raises `Stopped` after saving when `stop` asks, DivergedError
+    when a loss or a weight is not finite or the loss explodes (the last checkpoint stays).
     """
     if device.type == "cpu":
         keep_freed_memory()
@@ -116,12 +109,7 @@ class _EpochCheckpoint:
         self._checkpoint, self.path = checkpoint, checkpoint.path
 
     def load(self, device: torch.device | str = "cpu") -> dict[str, Any] | None:
-        state = self._checkpoint.load(device)
-        chosen = None if state is None else state["chosen"]
-        if chosen is not None and not _weights(self.path, chosen).exists():
-            logger.warning("%s is gone: starting afresh", _weights(self.path, chosen))
-            return None
-        return state
+        return self._checkpoint.load(device)
 
     def save(self, state: dict[str, Any]) -> None:
         """Write the state, then delete the weights that it doesn't name."""

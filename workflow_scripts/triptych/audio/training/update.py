@@ -2,14 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn import Parameter
 
-from triptych.audio.embedding import Model
-from triptych.audio.models.retrieval import Draws
+from triptych.audio.models.retrieval import Draws, RetrievalModel
 from triptych.audio.training.batches import Batch
 from triptych.audio.training.gradient_cache import backward
 from triptych.audio.training.settings import TrainingSettings
@@ -31,40 +29,16 @@ ADVICE = (
 )
 
 
-class Learner(Model, Protocol):
-    """What learns: a `RetrievalModel`, or a part of a model behind the same interface."""
-
-    @property
-    def temperature(self) -> Tensor:
-        """[1], what similarities are divided by before a softmax."""
-
-    def embed_audio(self, waveforms: Tensor, lengths: Tensor, draws: Draws | None = None) -> Tensor:
-        """As `RetrievalModel.embed_audio`."""
-
-    def parameters(self) -> Iterator[Parameter]:
-        """What is learnt, and what stays as it is where that has no gradient."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """Its tensors by name."""
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> Any:
-        """Take them back."""
-
-    def train(self) -> Any:
-        """To training mode."""
-
-
 class Updates:
-    """A model's optimiser, and how many pairs go through the model at a time.
+    """A model's optimiser, and how many pairs go through the model at a time: `chunk` or the whole
+    batch, and less where memory runs out.
 
-    That is `chunk` of the settings or the whole batch, and less where memory runs out. Without
-    dropout a smaller portion makes no difference but for rounding; with dropout each portion draws
-    its own.
+    Without dropout a smaller portion makes no difference but for rounding.
     """
 
     def __init__(
         self,
-        model: Learner,
+        model: RetrievalModel,
         objective: Objective,
         draw: Draw,
         settings: TrainingSettings,

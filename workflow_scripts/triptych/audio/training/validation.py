@@ -7,8 +7,9 @@ import torch
 from numpy.typing import NDArray
 
 from triptych.audio.data.shards import Store
-from triptych.audio.embedding import Model, embed_captions, embed_clips
+from triptych.audio.embedding import embed_captions, embed_clips
 from triptych.audio.embedding_files import Split
+from triptych.audio.models.retrieval import RetrievalModel
 from triptych.audio.scoring.metrics import columns_of, mean_average_precision, similarities
 from triptych.audio.training.corpus import Queries
 from triptych.audio.training.losses import nt_xent
@@ -16,7 +17,7 @@ from triptych.audio.training.trainer import Validation
 
 
 def embed_splits(
-    model: Model,
+    model: RetrievalModel,
     splits: Mapping[str, Queries],
     store: Store,
     device: torch.device,
@@ -24,9 +25,8 @@ def embed_splits(
     precision: str,
     interrupt: Callable[[], None] = lambda: None,
 ) -> dict[str, Split]:
-    """Embeddings of all clips and captions of some splits, in the order of each split.
-
-    Of a clip that is longer than `longest_seconds` the beginning is heard.
+    """Embeddings of all clips (their first `longest_seconds`) and captions of some splits, in
+    order.
     """
     return {
         name: Split(
@@ -51,8 +51,8 @@ def embed_splits(
 def figures(split: Split, temperature: torch.Tensor, batch: int) -> Validation:
     """mAP@10 as published, and the loss of batches like those of the training.
 
-    Each batch holds `batch` clips in their order, with the first caption of each, then with the
-    second, and so on; the incomplete batch at the end is left out unless it is the only one.
+    Each holds `batch` clips in their order, with the first caption of each, then with the second,
+    and so on; the incomplete batch at the end is left out unless it is the only one.
     """
     columns = columns_of(split.query_clips.tolist(), split.clips.tolist())
     map_at_10 = mean_average_precision(similarities(split.text, split.audio), columns)
