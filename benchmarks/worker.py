@@ -6,11 +6,13 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
+
+from triptych.core.memory import keep_freed_memory, peak_memory
 
 ROOT = Path(__file__).resolve().parents[1]
 PATH = os.pathsep.join([str(ROOT), str(ROOT / "workflow_scripts")])
@@ -68,3 +70,39 @@ def synchronise(device: torch.device) -> None:
     """Wait for what was launched on a GPU."""
     if device.type == "cuda":
         torch.cuda.synchronize()
+
+
+def answer_tasks(side: Any, device: torch.device, unwarmed: Collection[str], ours: bool) -> None:
+    """Answer the tasks of standard input, a line of JSON each, until it ends.
+
+    A task is [name, arguments...] of a method of `side` that returns the call to be timed. Its
+    answer holds the seconds, those of the first call before (a compiled side compiles in it; none
+    for names in `unwarmed`) and the peak of memory; or, as "trouble", why it cannot be compiled.
+    The sides are processes of their own since ours tells the C library to keep freed memory, which
+    would speed up the plain ones too.
+    """
+    if ours and device.type == "cpu":
+        keep_freed_memory()
+    ready: str = ""
+    call: Any = None
+    first: float | None = None
+    for line in sys.stdin:
+        name, *given = json.loads(line)
+        try:
+            if line != ready:
+                ready, call, first = "", None, None  # one task's tensors at a time
+                torch.manual_seed(0)
+                call = getattr(side, name)(*given)
+                if side.compiled or name not in unwarmed:
+                    first = seconds_of(call, device)
+                ready = line
+            cuda = device.type == "cuda"
+            took = seconds_of(call, device)
+            peak = torch.cuda.max_memory_allocated() if cuda else peak_memory()
+            answer: dict[str, Any] = {"seconds": took, "first_seconds": first, "peak_bytes": peak}
+        except Exception as problem:  # PyTorch's compiler wraps what it meets in many ways
+            if not side.compiled:
+                raise
+            said = [each.strip() for each in str(problem).splitlines() if each.strip()]
+            answer = {"trouble": said[0] if said else type(problem).__name__}
+        print(json.dumps(answer), flush=True)

@@ -3,13 +3,10 @@
 from triptych.audio.inputs import DOWNLOADED, DOWNLOADS, SYNTHESISED
 
 AUDIO = WINGS["audio"]
-AUDIO_CLIPS = expand(
-    "results/audio/data/{dataset}/clips.csv", dataset=AUDIO.inputs.datasets
-)
-AUDIO_CAPTIONS = expand(
-    "results/audio/data/{dataset}/captions.csv", dataset=AUDIO.inputs.datasets
-)
-AUDIO_SHARDS = expand("results/audio/shards/{dataset}", dataset=AUDIO.inputs.datasets)
+KEEP, DATASETS = AUDIO.config["keep_downloads"], AUDIO.inputs.datasets
+AUDIO_CLIPS = expand("results/audio/data/{dataset}/clips.csv", dataset=DATASETS)
+AUDIO_CAPTIONS = expand("results/audio/data/{dataset}/captions.csv", dataset=DATASETS)
+AUDIO_SHARDS = expand("results/audio/shards/{dataset}", dataset=DATASETS)
 CLOTHO, AUDIOCAPS, WAVCAPS = map(
     AUDIO.inputs.places, ["clotho", "audiocaps", "wavcaps"]
 )
@@ -45,7 +42,7 @@ rule audio_synthesise:
 rule audio_download:
     """Download one file of the audio study's sources, checked."""
     output:
-        kept(f"{DOWNLOADS}/{{set}}/{{file}}", AUDIO.config["keep_downloads"]),
+        kept(f"{DOWNLOADS}/{{set}}/{{file}}", KEEP),
     log:
         "results/logs/audio_download/{set}-{file}.log",
     benchmark:
@@ -98,10 +95,7 @@ rule audio_unpack_clotho:
     input:
         archive=AUDIO.inputs.clotho_archive,
     output:
-        kept(
-            directory("results/audio/sound/clotho/{split}"),
-            AUDIO.config["keep_downloads"],
-        ),
+        kept(directory("results/audio/sound/clotho/{split}"), KEEP),
     log:
         "results/logs/audio_unpack_clotho/{split}.log",
     benchmark:
@@ -122,10 +116,7 @@ rule audio_unpack_mp3:
     input:
         archives=AUDIO.inputs.mp3_archives,
     output:
-        kept(
-            directory("results/audio/sound/mp3/{dataset}"),
-            AUDIO.config["keep_downloads"],
-        ),
+        kept(directory("results/audio/sound/mp3/{dataset}"), KEEP),
     log:
         "results/logs/audio_unpack_mp3/{dataset}.log",
     benchmark:
@@ -290,9 +281,6 @@ rule audio_caption:
         "../workflow_scripts/audio/caption.py"
 
 
-PASST = AUDIO.inputs.files["passt"]
-
-
 rule audio_download_passt:
     """Download a published PaSST; its tensors are checked and kept."""
     output:
@@ -309,9 +297,9 @@ rule audio_download_passt:
         "../envs/audio.yaml"
     params:
         variant="{variant}",
-        url=lambda wildcards: PASST[wildcards.variant].get("url"),
-        size=lambda wildcards: PASST[wildcards.variant].get("size"),
-        sha256=lambda wildcards: PASST[wildcards.variant].get("sha256"),
+        url=lambda w: AUDIO.inputs.files["passt"][w.variant].get("url"),
+        size=lambda w: AUDIO.inputs.files["passt"][w.variant].get("size"),
+        sha256=lambda w: AUDIO.inputs.files["passt"][w.variant].get("sha256"),
         lock=lambda wildcards: f"resources/locks/{wildcards.variant}.json",
         code=code("audio_download_passt"),
     script:

@@ -29,10 +29,8 @@ rule audio_draw_scores:
         ensembles="results/audio/ensembles.csv",
         subsets="results/audio/subsets.csv",
         clips=AUDIO_CLIPS,
-        removed=expand(
-            "results/audio/corpora/{corpus}/removed.csv", corpus=AUDIO.corpora
-        ),
-        counts=expand("results/audio/corpora/{corpus}/counts.csv", corpus=AUDIO.corpora),
+        removed=[f"results/audio/corpora/{each}/removed.csv" for each in AUDIO.corpora],
+        counts=[f"results/audio/corpora/{each}/counts.csv" for each in AUDIO.corpora],
         published=shipped("resources/published/audio_table2.csv"),
     output:
         table2=table("audio_table2", "Table 2", "retrieval by every system"),

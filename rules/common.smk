@@ -103,8 +103,7 @@ def made(value):
 
 
 # Further attempts of the rules that download or train: two, or the profile's `retries`. On a cluster's
-# node there are none: the next attempt would run inside the time limit of this one, and believe that
-# it had its own. Rules that need the network have `localrule: True`: compute nodes often have none.
+# node there are none: the next attempt would run inside the time limit of this one.
 RETRIES = 0
 if workflow.is_main_process:
     RETRIES = max(2, getattr(workflow.execution_settings, "retries", 0))

@@ -5,6 +5,11 @@ from triptych.studies import inputs_of
 REPORT_FIGURES = [name for wing in WINGS.values() for name in wing.figures]
 CLAIM_FILES, CLAIM_SETTINGS = inputs_of(WINGS, "claims")
 PAGE_FILES, PAGE_SETTINGS = inputs_of(WINGS, "page")
+TEMPLATES = "workflow_scripts/triptych/report/templates"
+TEMPLATE_NAMES = ["page.html.j2", "table.html.j2", "style.css"]
+PACKAGES = (
+    "torch tokenizers opencv-python-headless av mujoco gymnasium numpy snakemake python"
+)
 
 
 # What is drawn together with others is a target all the same.
@@ -53,16 +58,11 @@ rule report_page:
         pictures=[f"results/figures/{wing.picture}.png" for wing in WINGS.values()],
         captions=[shipped(f"resources/captions/{name}.rst") for name in REPORT_FIGURES],
         claims="results/claims.csv",
-        published_claims=[
-            shipped(f"resources/published/{name}_claims.csv") for name in WINGS
-        ],
+        published_claims=[shipped(f"resources/published/{n}_claims.csv") for n in WINGS],
         sources=shipped("resources/sources.yaml"),
         differences=shipped("docs/differences.md"),
         colophon=shipped("docs/colophon.md"),
-        templates=[
-            shipped(f"workflow_scripts/triptych/report/templates/{file}")
-            for file in ["page.html.j2", "table.html.j2", "style.css"]
-        ],
+        templates=[shipped(f"{TEMPLATES}/{name}") for name in TEMPLATE_NAMES],
     output:
         "results/report.html",
     log:
@@ -81,17 +81,7 @@ rule report_page:
         scale=SCALE,
         facts={name: wing.facts() for name, wing in WINGS.items()},
         settings=PAGE_SETTINGS,
-        packages=[
-            "torch",
-            "tokenizers",
-            "opencv-python-headless",
-            "av",
-            "mujoco",
-            "gymnasium",
-            "numpy",
-            "snakemake",
-            "python",
-        ],
+        packages=PACKAGES.split(),
         provenance=made("results/provenance"),
         code=code("report_page"),
     script:

@@ -4,6 +4,7 @@ Snakemake reads rules and scripts from anywhere, and a git repository too (githu
 config, resources and the library are read as files, so those of a repository are unpacked first.
 """
 
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from subprocess import check_output
@@ -22,14 +23,11 @@ def _unpacked(file):
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(mkdtemp(dir=folder.parent))
-        with open_tar(
-            fileobj=BytesIO(check_output([*git, "archive", file.ref]))
-        ) as archive:
+        packed = BytesIO(check_output([*git, "archive", file.ref]))
+        with open_tar(fileobj=packed) as archive:
             archive.extractall(new, filter="data")
-        try:
+        with suppress(OSError):  # another process was faster
             new.rename(folder)
-        except OSError:  # another process was faster
-            pass
     return folder
 
 

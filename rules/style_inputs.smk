@@ -3,7 +3,7 @@
 STYLE = WINGS["style"]
 PHOTOGRAPHS = STYLE.config["photographs"]
 CROPS = f"results/style/photographs/{PHOTOGRAPHS['source']}"
-"""Where the training photographs lie."""
+COCO = "results/style/downloads/train2017.zip"
 
 
 wildcard_constraints:
@@ -16,7 +16,7 @@ wildcard_constraints:
 rule style_download_coco:
     """Download COCO's training images (19 GB), checked."""
     output:
-        "results/style/downloads/train2017.zip",
+        COCO,
     log:
         "results/logs/style_download_coco/style_download_coco.log",
     benchmark:
@@ -35,8 +35,7 @@ rule style_download_coco:
 rule style_prepare_photographs:
     """Cut training crops out of COCO, a folder of photographs, or the bundled ones."""
     input:
-        archive=lambda w: ["results/style/downloads/train2017.zip"]
-        * (w.source == "coco"),
+        archive=lambda w: [COCO] * (w.source == "coco"),
     output:
         crops="results/style/photographs/{source}/crops.bin",
         index="results/style/photographs/{source}/index.csv",

@@ -96,7 +96,7 @@ def _load() -> list[str]:
     for name in ("loaded", "snakemake.cli", "snakemake.api", "snakemake.scheduling.greedy"):
         importlib.import_module(name)
     for name in [*sys.modules]:
-        if name.split(".")[0] in ("triptych", "loaded", "script_runner"):
+        if name.split(".")[0] in ("triptych", "loaded"):
             del sys.modules[name]
     gc.freeze()  # or a fork's first collection would copy all of it
     return [each for each in sys.path if each not in (str(FAULTS), str(FAULTS.parent))]

@@ -2,12 +2,10 @@
 
 import logging
 import statistics
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import pandas as pd
-import torch
 
 from benchmarks.audio.worker import PLAIN_SIDES, SEGMENT_SECONDS
 from benchmarks.worker import Worker, ratios
@@ -45,54 +43,40 @@ def bench(settings: dict[str, Any], device: str, threads: int) -> pd.DataFrame:
     """
     chosen = choose_device(device)
     precisions, rounds = settings["precisions"], settings["rounds"]
-    table = pd.DataFrame(compared(tasks_of(settings), precisions, rounds, chosen, threads))
-    table["device"], table["threads"] = describe_device(chosen), threads
-    return table
-
-
-def tasks_of(settings: dict[str, Any]) -> list[Task]:
-    """The tasks, as `bench` describes them."""
     step, first = settings["step"], settings["models"][0]
     split = {"clips": settings["clips"], "captions": settings["captions"]}
-    return [
+    tasks: list[Task] = [
         *(("forward", name, {"seconds": SEGMENT_SECONDS[name]}) for name in settings["models"]),
         ("step", first, step),
         ("embedding", first, split),
     ]
-
-
-def compared(
-    tasks: Sequence[Task],
-    precisions: Sequence[str],
-    rounds: int,
-    device: torch.device,
-    threads: int,
-) -> Iterator[dict[str, Any]]:
-    """Each task on every side, in turn: rows of the table, as soon as a task is measured."""
+    rows = []
     with ExitStack() as stack:
         workers = {
-            side: stack.enter_context(Worker(WORKER, side, device.type, threads=threads))
+            side: stack.enter_context(Worker(WORKER, side, chosen.type, threads=threads))
             for side in (*PLAIN_SIDES, *precisions)
         }
         for task in tasks:
-            yield from _compare(task, workers, rounds)
+            rows += _compare(task, workers, rounds)
+    table = pd.DataFrame(rows)
+    table["device"], table["threads"] = describe_device(chosen), threads
+    return table
 
 
 def _compare(task: Task, workers: dict[str, Worker], rounds: int) -> list[dict[str, Any]]:
     what, model, size = task
     if what not in INFERENCE:
         workers = {side: each for side, each in workers.items() if side not in OTHERS}
-    asked: dict[str, list[float | None]] = {side: [] for side in workers}
+    asked: dict[str, list[dict[str, Any]]] = {side: [] for side in workers}
     for _ in range(rounds):
         for side, worker in workers.items():
             asked[side].append(worker.ask(task))
     measured: dict[str, list[float]] = {}
-    for side, seconds in asked.items():
-        known = [each for each in seconds if each is not None]
-        if len(known) == rounds:
-            measured[side] = known
+    for side, answers in asked.items():
+        if "trouble" in answers[0]:
+            logger.warning("%s: %s of %s: %s", side, what, model, answers[0]["trouble"])
         else:
-            logger.warning("%s: %s of %s could not be measured", side, what, model)
+            measured[side] = [answer["seconds"] for answer in answers]
     fastest = [
         min(of_round)
         for of_round in zip(*(measured[s] for s in PLAIN_SIDES if s in measured), strict=True)

@@ -1,12 +1,8 @@
 """One side of the bench, in a process of its own: `python -m` this module, the side, the device.
 
-The sides are kept apart since ours tells the C library to keep freed memory, which would speed up
-the plain side too. Reads a line of JSON a task, [name, model, size], from standard input and
-answers each with a line: the seconds that it took, null where it can't (no compiler). A task's
-first call is not measured.
+Tasks are [name, model, size].
 """
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -19,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from benchmarks.audio import plain
-from benchmarks.worker import seconds_of
+from benchmarks.worker import answer_tasks
 from triptych.audio.embedding import embed_clips
 from triptych.audio.models.audio_encoders import PUBLISHED
 from triptych.audio.models.mel import LogMel
@@ -32,7 +28,6 @@ from triptych.audio.training.settings import Schedule, TrainingSettings
 from triptych.audio.training.trainer import Task, TrainingRun
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_device, training_precision
-from triptych.core.memory import keep_freed_memory
 
 RATE = 32000
 LONGEST_SECONDS = 30
@@ -265,38 +260,8 @@ class InMemory:
         return self._clips[clip][start : None if frames is None else start + frames]
 
 
-def main(side: str, wanted: str) -> None:
-    """Answer the tasks of standard input until it ends."""
-    device = choose_device(wanted)
-    tasks: PlainSide | OurSide
-    if side in PLAIN_SIDES:
-        tasks = PlainSide(device, **PLAIN_SIDES[side])
-    else:
-        if device.type == "cpu":
-            keep_freed_memory()
-        tasks = OurSide(device, side)
-    ready: dict[str, Callable[[], object]] = {}
-    for line in sys.stdin:
-        name, model, size = json.loads(line)
-        if line not in ready:
-            ready.clear()  # one task's tensors at a time
-            torch.manual_seed(0)
-            ready[line] = getattr(tasks, name)(model, size)
-            try:
-                if name != "embedding" or tasks.compiled:
-                    ready[line]()
-            except Exception as error:  # torch.compile raises many kinds where it can't
-                if not tasks.compiled:
-                    raise
-                print(f"{side}: {name} can't be compiled: {error}", file=sys.stderr)
-                ready[line] = _impossible
-        call = ready[line]
-        print(json.dumps(None if call is _impossible else seconds_of(call, device)), flush=True)
-
-
-def _impossible() -> object:
-    """In the place of what can't be compiled."""
-
-
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2])
+    name, device = sys.argv[1], choose_device(sys.argv[2])
+    ours = name not in PLAIN_SIDES
+    side = OurSide(device, name) if ours else PlainSide(device, **PLAIN_SIDES[name])
+    answer_tasks(side, device, ("embedding",), ours=ours)

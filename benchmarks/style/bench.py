@@ -21,12 +21,6 @@ PLAIN = "plain"
 PLAIN_SIDES = (PLAIN, "compiled", "plain bf16", "compiled bf16")
 """The same by torch.compile, under autocast, and both: what one tries next."""
 
-PAPER_SECONDS = {"large": 2.5, "image": 78.8}
-"""On a Colab GPU: 4032 x 2480 "within 2-3 seconds", and Table I's VGG at 512."""
-
-REPEATS = {"forward": 3}
-"""Calls of a task in a round, where not one."""
-
 
 def bench(
     sizes: dict[str, Sequence[int]],
@@ -38,8 +32,7 @@ def bench(
     """Run each task at its `sizes` (pixels) on every side, in turn, `rounds` times.
 
     Columns: those of `compare`, peak_megabytes, device, threads. "large" is run once, 4032 x 2480:
-    its ratio is that of the peak memory. On a GPU also published_seconds: what the paper took for
-    that image and for one of Version 1.
+    its ratio is that of the peak memory.
     """
     sides = [*PLAIN_SIDES, *precisions]
     rows = []
@@ -47,11 +40,8 @@ def bench(
         for size in chosen:
             rows += compare(name, size, width, sides, rounds, threads)
     rows += large_photograph(width, threads)
-    device = choose_device("auto")
-    if device.type == "cuda":
-        rows += beside_paper(width, precisions, threads)
     table = pd.DataFrame(rows)
-    table["device"], table["threads"] = describe_device(device), threads
+    table["device"], table["threads"] = describe_device(choose_device("auto")), threads
     return table
 
 
@@ -60,7 +50,7 @@ def compare(
 ) -> list[dict[str, Any]]:
     """One task at one size, every side in turn: rows of the table.
 
-    compared, side, size, seconds (median over rounds of the fastest call), first_seconds (of the
+    compared, side, size, seconds (median over rounds), first_seconds (of the
     call before them, in which a compiled side compiles), ratio (plain over this side, within a
     round: median) with ratio_minimum and ratio_maximum, ahead and its two likewise (the fastest
     plain side of the round over this side); of a side that can't be compiled `trouble` instead.
@@ -72,7 +62,7 @@ def compare(
         }
         for _ in range(rounds):
             for side, worker in workers.items():
-                measured[side].append(worker.ask([name, size, width, REPEATS.get(name, 1)]))
+                measured[side].append(worker.ask([name, size, width]))
     rows = []
     for side, answers in measured.items():
         row = {"compared": name, "side": side, "size": size}
@@ -88,10 +78,10 @@ def _figures(
     own: Sequence[dict[str, Any]], measured: Mapping[str, Sequence[dict[str, Any]]]
 ) -> dict[str, Any]:
     """A side's seconds, and its ratios to the plain sides' of the same round."""
-    seconds = [min(answer["seconds"]) for answer in own]
+    seconds = [answer["seconds"] for answer in own]
     figures = {"seconds": statistics.median(seconds), "first_seconds": own[0]["first_seconds"]}
     plain = {
-        side: [min(answer["seconds"]) for answer in measured[side]]
+        side: [answer["seconds"] for answer in measured[side]]
         for side in PLAIN_SIDES
         if side in measured and "trouble" not in measured[side][0]
     }
@@ -104,38 +94,17 @@ def large_photograph(width: int, threads: int) -> list[dict[str, Any]]:
     rows = []
     for side in (PLAIN, "float32"):
         with Worker(WORKER, side, threads=threads) as worker:
-            answer = worker.ask(["large", 0, width, 1])
+            answer = worker.ask(["large", 0, width])
         rows.append(
             {
                 "compared": "large",
                 "side": side,
                 "size": 4032,
-                "seconds": answer["seconds"][0],
+                "seconds": answer["seconds"],
                 "peak_megabytes": answer["peak_bytes"] / 1e6,
             }
         )
         logger.info("%s", rows[-1])
     for row in rows:
         row["ratio"] = round(rows[0]["peak_megabytes"] / row["peak_megabytes"], 3)
-    return rows
-
-
-def beside_paper(width: int, precisions: Sequence[str], threads: int) -> list[dict[str, Any]]:
-    """What the paper printed seconds for: its large photograph, and an image of Version 1."""
-    rows = []
-    for side in precisions:
-        with Worker(WORKER, side, threads=threads) as worker:
-            for name, size in (("large", 4032), ("image", 512)):
-                seconds = min(worker.ask([name, size, width, 3])["seconds"])
-                published = PAPER_SECONDS[name]
-                rows.append(
-                    {
-                        "compared": f"{name}, the paper's",
-                        "side": side,
-                        "size": size,
-                        "seconds": seconds,
-                        "published_seconds": published,
-                        "ratio": round(published / seconds, 3),
-                    }
-                )
     return rows

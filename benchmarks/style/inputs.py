@@ -10,9 +10,6 @@ from triptych.core.device import choose_device
 
 DEVICE = choose_device("auto")
 
-IMAGES, EVALUATIONS = 4, 10
-"""Images of "optimise", and evaluations of each."""
-
 BATCH = 4
 """Images of a training step, and of "conditional" styles."""
 

@@ -4,15 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import torch
 
 from benchmarks.style.inputs import (
     BATCH,
     DEVICE,
-    EVALUATIONS,
-    IMAGES,
     LARGE,
     STYLES,
     image,
@@ -32,11 +30,8 @@ from triptych.style.network.stylize import stylise
 from triptych.style.network.tiling import stylise_tiled
 from triptych.style.network.training import TrainingRun, initial_network
 from triptych.style.network.training_data import TrainingSettings
-from triptych.style.optimise.gatys import optimise
 from triptych.style.optimise.objective import Objective
 from triptych.style.optimise.presets import preset
-
-PAPER_EVALUATIONS = 700
 
 
 def backbone(name: str) -> Backbone:
@@ -53,6 +48,7 @@ class Ours:
     """The workflow's code in one precision; tasks as those of `Plain`."""
 
     precision: Literal["float32", "bf16"]
+    compiled: ClassVar[bool] = False
 
     def forward(self, size: int, width: int) -> Callable[[], object]:
         """By a network that is prepared once."""
@@ -75,13 +71,7 @@ class Ours:
 
     def step(self, size: int, width: int) -> Callable[[], object]:
         """An update of the weights by the workflow's training."""
-        return self._step(size, Architecture(width, "nearest"))
-
-    def conditional_step(self, size: int, width: int) -> Callable[[], object]:
-        """The same of the conditional network, each image in a style drawn at random."""
-        return self._step(size, Architecture(width, "nearest", styles=STYLES))
-
-    def _step(self, size: int, architecture: Architecture) -> Callable[[], object]:
+        architecture = Architecture(width, "nearest")
         settings = LossSettings(
             content_layers=("relu2_2",),
             style_layers=("relu1_2", "relu2_2", "relu3_3", "relu4_3"),
@@ -90,7 +80,7 @@ class Ours:
             style_weight=1e10,
             total_variation_weight=0.0,
         )
-        paintings = list(image(architecture.styles, 3, size, size))
+        paintings = list(image(1, 3, size, size))
         loss = PerceptualLoss(backbone("vgg16"), settings, paintings)
         training = TrainingSettings(
             batches=10**6,
@@ -116,17 +106,3 @@ class Ours:
         objective = Objective(backbone("vgg19"), choices, given[:1], given[1:])
         images = image(1, 3, size, size).requires_grad_()
         return lambda: torch.autograd.grad(objective.terms(images).total.sum(), images)
-
-    def optimise(self, size: int, width: int) -> Callable[[], object]:
-        """All images at once, each with its own L-BFGS."""
-        choices = preset("tuned", "vgg19", precision=self.precision, pooling="max", history=100)
-        network, contents = backbone("vgg19"), image(IMAGES, 3, size, size)
-        seeds = [0] * IMAGES
-        return lambda: optimise(contents, contents[:1], network, choices, EVALUATIONS, seeds=seeds)
-
-    def image(self, size: int, width: int) -> Callable[[], object]:
-        """One whole image of Version 1, with as many evaluations as the paper's."""
-        choices = preset("tuned", "vgg19", precision=self.precision, pooling="max")
-        network, given = backbone("vgg19"), image(2, 3, size, size)
-        content, painting = given[:1], given[1:]
-        return lambda: optimise(content, painting, network, choices, PAPER_EVALUATIONS, seeds=[0])

@@ -128,13 +128,9 @@ def training_loss(
     vgg16: nn.Sequential,
     targets: Sequence[Tensor],
     images: Tensor,
-    styles: Tensor | None,
 ) -> Tensor:
-    """Johnson's loss of a batch of images [N, 3, H, W] in [0, 255].
-
-    targets: a Gram matrix [1, C, C] a layer; with `styles` [N] those of each image, [N, C, C].
-    """
-    stylised = network(images, styles)
+    """Johnson's loss of images [N, 3, H, W] in [0, 255]; targets: a Gram matrix a layer."""
+    stylised = network(images)
     of_stylised = features_at(vgg16, standardised(stylised / 255), VGG16_STYLE)
     of_images = features_at(vgg16, standardised(images / 255), VGG16_STYLE)
     content = VGG16_STYLE.index(VGG16_CONTENT)

@@ -1,8 +1,6 @@
-"""Experts rolled out, measured, and kept with how they were made."""
+"""Experts rolled out, measured and written."""
 
-import json
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,10 +62,3 @@ def write_expert(path: PathLike, policy: Expert) -> None:
     arrays |= {f"{layer}.bias": policy.biases[layer] for layer in LAYERS}
     with atomic_path(path) as temporary:
         save_file({name: np.ascontiguousarray(each) for name, each in arrays.items()}, temporary)
-
-
-def write_record(path: PathLike, task: str, training: dict[str, Any], policy: Expert) -> None:
-    """Write, beside a policy, how it was made and what it scores over fresh episodes."""
-    record = {"task": task, "measured": measure_expert(task, policy), "training": training}
-    with atomic_path(path) as temporary:
-        temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

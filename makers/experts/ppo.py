@@ -6,19 +6,18 @@ standardised observations, rewards scaled by the deviation of the discounted ret
 initialisation, advantages standardised in each minibatch, a learning rate that falls linearly.
 """
 
+import json
 import logging
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from makers.experts.measuring import roll_out, write_expert, write_record
-from triptych.core.checkpoint import Checkpoint
-from triptych.core.stopping import Stop
-from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
+from makers.experts.measuring import measure_expert, roll_out, write_expert
+from triptych.core.files import atomic_path
+from triptych.core.training_loop import DivergedError, all_finite
 from triptych.demo.collection import LAYERS, Expert, PathLike
 from triptych.rl.algorithms.sampling import keyed_generator
 from triptych.rl.tasks.locomotion import Array, Locomotion
@@ -110,8 +109,6 @@ class Trainer:
         self.task, self.settings = task, settings
         self.simulation = Locomotion(task, ENVIRONMENTS)
         self.iteration, self.episodes_begun, self.best = 0, 0, -np.inf
-        self._evaluated = 0  # at which iteration last
-        self.error = self.first_error = 0.0  # mean squares of the value's error, an iteration's
         observation, action = self.simulation.observation_size, self.simulation.action_size
         generator = keyed_generator(CPU, "ppo initialisation", settings.seed)
         self.policy = _network(observation, action, 0.01, generator)
@@ -129,17 +126,6 @@ class Trainer:
     def iterations(self) -> int:
         """Iterations of a whole training."""
         return -(-self.settings.steps // (ENVIRONMENTS * HORIZON))
-
-    @property
-    def done(self) -> int:
-        """Iterations, which are the training loop's steps."""
-        return self.iteration
-
-    @property
-    def evaluation_due(self) -> bool:
-        """Each EVALUATE_EVERY iterations and at the end, once."""
-        due = self.iteration % EVALUATE_EVERY == 0 or self.iteration == self.iterations
-        return due and self.iteration > self._evaluated
 
     def iterate(self) -> None:
         """Record HORIZON steps of every environment, then improve on them."""
@@ -201,7 +187,6 @@ class Trainer:
         targets: Tensor,
         generator: torch.Generator,
     ) -> None:
-        errors = []
         for _ in range(EPOCHS):
             for chosen in torch.randperm(len(states), generator=generator).split(MINIBATCH):
                 density = self._log_density(self.policy(states[chosen]), actions[chosen])
@@ -214,23 +199,8 @@ class Trainer:
                 (loss + VALUE_WEIGHT * error).backward()
                 nn.utils.clip_grad_norm_(self.trained, GRADIENT_NORM)
                 self.optimiser.step()
-                errors.append(error.detach())
-        self.error = float(torch.stack(errors).mean())
-        self.first_error = self.first_error or self.error
-
-    def trouble(self) -> str:
-        """What is wrong after the last iteration; "" if nothing."""
-        if not all_finite(self.trained):
-            return f"weights are not finite after iteration {self.iteration}"
-        if exploded(self.error, self.first_error):
-            return (
-                f"the value's squared error is {self.error:.3g} at iteration {self.iteration}, "
-                f"at first it was {self.first_error:.3g}"
-            )
-        return ""
 
     def _log_density(self, mean: Tensor, action: Tensor) -> Tensor:
-        # Unchecked: a policy that has diverged is told by `trouble`.
         normal = torch.distributions.Normal(mean, self.log_deviation.exp(), validate_args=False)
         return normal.log_prob(action).sum(-1)
 
@@ -256,7 +226,7 @@ class Trainer:
             {layer: each.astype(np.float32) for layer, each in biases.items()},
         )
 
-    def evaluate(self) -> bool:
+    def evaluate(self) -> None:
         """Score the policy as it stands; keep it if none before it was better.
 
         It acts with noise: data are recorded with noise, and a gait that only works without falls.
@@ -273,79 +243,22 @@ class Trainer:
         if score > self.best:
             self.best, self.kept = score, expert
         logger.info("%s iteration %d: score with noise %.1f", self.task, self.iteration, score)
-        self._evaluated = self.iteration
-        return True
-
-    def state(self) -> dict[str, Any]:
-        """Everything that the next iteration depends on, as torch.save writes it."""
-        arrays = {
-            "simulation": self.simulation.state(),
-            "discounted": self.discounted,
-            "lengths": self.lengths,
-            "observed mean": self.observed.mean,
-            "observed variance": self.observed.variance,
-            "returned mean": self.returned.mean,
-            "returned variance": self.returned.variance,
-        }
-        kept = {f"weights/{layer}": each for layer, each in self.kept.weights.items()}
-        kept |= {f"biases/{layer}": each for layer, each in self.kept.biases.items()}
-        return {
-            "networks": [parameter.detach() for parameter in self.trained],
-            "optimiser": self.optimiser.state_dict(),
-            "arrays": {name: torch.as_tensor(each) for name, each in arrays.items()},
-            "kept": {name: torch.as_tensor(each) for name, each in kept.items()},
-            "first error": self.first_error,
-            "counts": [self.observed.count, self.returned.count],
-            "iteration": self.iteration,
-            "evaluated": self._evaluated,
-            "episodes begun": self.episodes_begun,
-            "best": self.best,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go back to what `state` returned."""
-        with torch.no_grad():
-            for parameter, stored in zip(self.trained, state["networks"], strict=True):
-                parameter.copy_(stored)
-        self.optimiser.load_state_dict(state["optimiser"])
-        arrays = {name: each.numpy().copy() for name, each in state["arrays"].items()}
-        self.observations = self.simulation.restore(arrays["simulation"])
-        self.discounted, self.lengths = arrays["discounted"], arrays["lengths"]
-        moments = (("observed", self.observed), ("returned", self.returned))
-        for (name, each), count in zip(moments, state["counts"], strict=True):
-            each.mean, each.variance = arrays[f"{name} mean"], arrays[f"{name} variance"]
-            each.count = count
-        self.first_error = state["first error"]
-        kept = {name: each.numpy().copy() for name, each in state["kept"].items()}
-        self.kept = Expert(
-            {layer: kept[f"weights/{layer}"] for layer in LAYERS},
-            {layer: kept[f"biases/{layer}"] for layer in LAYERS},
-        )
-        self.iteration, self.best = state["iteration"], state["best"]
-        self._evaluated = state["evaluated"]
-        self.episodes_begun = state["episodes begun"]
 
 
 def train_expert(
-    task: str,
-    settings: PpoSettings,
-    policy_path: PathLike,
-    record_path: PathLike,
-    checkpoint: Checkpoint,
-    stop: Stop,
+    task: str, settings: PpoSettings, policy_path: PathLike, record_path: PathLike
 ) -> None:
     """Train, keep the policy of the best evaluation, measure it on fresh episodes, write both.
 
-    The state is kept at every evaluation and taken up again; raises Stopped after saving when
-    `stop` asks for it. Neither changes the result. Raises DivergedError when weights are not
-    finite or the value's error explodes; the last state stays.
+    Raises DivergedError when weights are not finite.
     """
     trainer = Trainer(task, settings)
-    advice = "Choose another seed in the config (makers/config.yaml, experts)."
-    rhythm = Rhythm(trainer.iterations, ("iteration", "iterations"), advice=advice)
-    loop = TrainingLoop(trainer, rhythm, checkpoint, lambda: stop.reason)
-    loop.restore()
-    loop.run(task, trainer.iterate)
+    for _ in range(trainer.iterations):
+        trainer.iterate()
+        if not all_finite(trainer.trained):
+            raise DivergedError("weights are not finite: choose another seed (makers/config.yaml)")
+        if trainer.iteration % EVALUATE_EVERY == 0 or trainer.iteration == trainer.iterations:
+            trainer.evaluate()
     training = {
         "algorithm": "PPO (Schulman et al. 2017), the policy's mean, clipped to [-1, 1]",
         "seed": settings.seed,
@@ -356,4 +269,6 @@ def train_expert(
         "torch": version("torch"),
     }
     write_expert(policy_path, trainer.kept)
-    write_record(record_path, task, training, trainer.kept)
+    record = {"task": task, "measured": measure_expert(task, trainer.kept), "training": training}
+    with atomic_path(record_path) as temporary:
+        temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")

@@ -3,14 +3,11 @@
 The plain code is an implementation of its own, so this checks the models, too.
 """
 
-import collections
-import math
-
 import numpy as np
 import pytest
 import torch
 
-from benchmarks.audio import bench, plain
+from benchmarks.audio import plain
 from benchmarks.audio import worker as bench_worker
 from triptych.audio.embedding import embed_clips
 from triptych.audio.models.audio_encoders import PasstSettings
@@ -88,63 +85,3 @@ def test_a_training_step_has_the_same_loss_and_gradients(models):
     for name, parameter in plain.published(dict(ours.audio.named_parameters())).items():
         difference = (parameter.grad - gradients[name].grad).norm()
         assert difference <= 2e-3 * gradients[name].grad.norm() + 1e-7, name
-
-
-def test_fused_attention_is_the_written_one_and_the_front_end_keeps_its_precision(models):
-    theirs = models[1]
-    waveforms, lengths = 0.1 * torch.randn(3, 40_000), [40_000, 30_000, 8_000]
-    with torch.no_grad():
-        written = theirs(waveforms, lengths)
-        for block in theirs.audio.blocks:
-            block.attn.fused = True
-        torch.testing.assert_close(theirs(waveforms, lengths), written, atol=1e-5, rtol=1e-5)
-        spectrogram = plain.log_mel(waveforms)
-        with torch.autocast("cpu", torch.bfloat16):
-            assert torch.equal(plain.log_mel(waveforms), spectrogram)
-            half = theirs(waveforms, lengths).float()
-    assert torch.nn.functional.cosine_similarity(half, written).min() > 0.99
-
-
-def test_lengths_of_the_split_are_those_of_clotho():
-    seconds = np.array(bench_worker.split_lengths(300)) / 32_000
-    assert seconds.min() >= 15 and seconds.max() <= 30
-    # A third of clips between 15 and 30 seconds has no third segment of ten.
-    assert np.mean([math.ceil(length / 10) for length in seconds]) == pytest.approx(8 / 3)
-
-
-KNOWN = {"plain": 6.0, "plain sdpa": 4.0, "compiled sdpa": 5.0, "float32": 2.0, "bf16": 1.0}
-
-
-class Known:
-    """In the place of a side's process: seconds that are known; rounds differ, ratios don't."""
-
-    def __init__(self, module, side, device, threads):
-        self.seconds = KNOWN.get(side)  # two can't be compiled
-        self.runs = collections.Counter()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def ask(self, task):
-        self.runs[str(task)] += 1
-        return self.seconds and self.seconds * 1.5 ** self.runs[str(task)]
-
-
-def test_the_table_has_ratios_of_every_task(monkeypatch):
-    monkeypatch.setattr(bench, "Worker", Known)
-    settings = {"models": ["passt_n"], "clips": 3, "captions": 5, "rounds": 3}
-    settings |= {"step": {"batch": 2, "seconds": 10}, "precisions": ["float32", "bf16"]}
-    table = bench.bench(settings, "cpu", 2)
-    others = table["precision"].isin(bench.OTHERS)
-    assert table[others]["precision"].tolist() == ["plain sdpa", "compiled sdpa"] * 2
-    assert table[others]["ratio"].tolist() == [1.5, 1.2] * 2
-    ours = table[~others]
-    assert ours["what"].tolist() == [
-        each for each in ("forward", "step", "embedding") for _ in "12"
-    ]
-    for column in ("ratio", "ratio_minimum", "ratio_maximum"):
-        assert ours[column].tolist() == [3.0, 6.0] * 3
-    assert ours["ahead"].dropna().tolist() == [2.0, 4.0] * 2  # the fastest plain side takes 4

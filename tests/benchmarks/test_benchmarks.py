@@ -24,20 +24,10 @@ def test_a_study_is_measured_against_plain_code(tmp_path):
     assert table["ratio"][0] == 1 and (table["updates_per_second"] > 0).all()
 
 
-DOUBLES = """
-import json, os, sys
-for line in sys.stdin:
-    task = json.loads(line)
-    if task == "die":
-        sys.exit(1)
-    print(json.dumps([2 * task, os.environ["OMP_NUM_THREADS"], *sys.argv[1:]]), flush=True)
-"""
-
-
-def test_each_task_is_answered_by_one_process_with_its_threads_until_it_ends(tmp_path, monkeypatch):
-    (tmp_path / "doubles.py").write_text(DOUBLES)
-    monkeypatch.chdir(tmp_path)
-    with Worker("doubles", "plain", threads=3) as worker:
-        assert [worker.ask(number) for number in (1, 2.5)] == [[2, "3", "plain"], [5, "3", "plain"]]
-        with pytest.raises(RuntimeError, match="die"):
-            worker.ask("die")
+def test_a_side_answers_each_task_with_its_seconds_until_it_ends():
+    with Worker("benchmarks.style.worker", "plain", threads=1) as worker:
+        answers = [worker.ask(["forward", size, 4]) for size in (16, 32)]
+        assert all(each["seconds"] > 0 and each["first_seconds"] > 0 for each in answers)
+        assert answers[0]["peak_bytes"] > 1e7
+        with pytest.raises(RuntimeError, match="fly"):
+            worker.ask(["fly", 16, 4])

@@ -37,7 +37,7 @@ class Answers:
         self._rounds = [{"trouble": "no C++ compiler"}] * 3
         if side in SECONDS:
             rounds = SECONDS[side]
-            self._rounds = [{"seconds": [9.0, each], "first_seconds": 7.0} for each in rounds]
+            self._rounds = [{"seconds": each, "first_seconds": 7.0} for each in rounds]
 
     def __enter__(self):
         return self

@@ -1,7 +1,7 @@
 """Runs the rules' own scripts, one job at a time, in processes that are killed at random moments.
 
-Every job is what Snakemake itself would run for a tiny version of the studies. A process is forked
-from one that has imported everything, so that a second of work doesn't cost ten of importing.
+Every job is what Snakemake itself would run for a tiny version of the studies, in a process forked
+from one that has imported everything (warm.py), so that a second of work doesn't cost ten.
 """
 
 import contextlib
@@ -14,19 +14,17 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pandas as pd
 import warm
 import yaml
-from script_runner import start_script
 from slow_rules import SECONDS
 from tiny_checkout import TINY, copy_checkout
 
 from triptych.core.config import merged
 
-PLANNER = Path(__file__).with_name("planned_jobs.py")
+HERE = Path(__file__).parent
 
 SHORT = {
     "rl": {
@@ -71,15 +69,16 @@ class Unbroken:
 class Workplace:
     """A checkout in which jobs run whose scripts are killed."""
 
-    def __init__(self, root: Path, targets: list[str]) -> None:
+    def __init__(self, root: Path, targets: list[str], more: dict | None = None) -> None:
         self.root = root
         copy_checkout(root)
-        (root / "tiny.yaml").write_text(yaml.safe_dump(merged(TINY, SHORT)))
+        (root / "tiny.yaml").write_text(yaml.safe_dump(merged(merged(TINY, SHORT), more or {})))
         plan = root / "jobs.pickle"
-        command = [*warm.COMMAND, str(PLANNER), "tiny.yaml", str(plan), *targets]
-        done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+        planner = [*warm.COMMAND, str(HERE / "planned_jobs.py"), "tiny.yaml", str(plan), *targets]
+        done = subprocess.run(planner, cwd=root, capture_output=True, text=True)
         assert not done.returncode, done.stderr
         self._jobs = pickle.loads(plan.read_bytes())
+        self._printed = root / "printed.log"
         self._maker = {path: job for job in self._jobs for path in job.output}
         self._unbroken: dict[str, Unbroken] = {}
 
@@ -100,18 +99,24 @@ class Workplace:
             self._unbroken[name] = Unbroken(self.outputs(job), seconds, self.files())
         return self._unbroken[name]
 
-    def start(self, job) -> BaseProcess:
+    def start(self, job) -> subprocess.Popen:
         """Start a job, its earlier outputs deleted and its checkpoint kept, as Snakemake does."""
         for path in (self.root / name for name in [*job.output, *job.log]):
             _remove(path)
             path.parent.mkdir(parents=True, exist_ok=True)
-        return start_script(job, self.root)
+        _remove(self.root / "pid")
+        number = str(self._jobs.index(job))
+        with self._printed.open("a") as printed:
+            return subprocess.Popen(
+                [*warm.COMMAND, str(HERE / "planned_job.py"), number],
+                cwd=self.root,
+                stdout=printed,
+                stderr=subprocess.STDOUT,
+            )
 
     def finish(self, job) -> None:
         """Run a job to its end."""
-        process = self.start(job)
-        process.join(300)
-        assert process.exitcode == 0, (self.root / "printed.log").read_text()[-3000:]
+        assert self.start(job).wait(300) == 0, self._printed.read_text()[-3000:]
 
     def forget(self, job) -> None:
         """Delete a job's checkpoint, as if it had never run."""
@@ -127,28 +132,36 @@ class Workplace:
         for _ in range(8):
             began = time.monotonic()
             process = self.start(job)
-            states = set()
-            while within and len(states) < 2 and process.exitcode is None:
-                states |= self.saved(job)
-                time.sleep(0.002)
-            process.join(moments.uniform(0, seconds))
+            if within:
+                self.wait_for_states(job, process, 2)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(moments.uniform(0, seconds))
             after = time.monotonic() - began
-            if process.exitcode is None:
-                kill_group(process.pid)
-                process.join()
-            if process.exitcode == -signal.SIGKILL:
+            pid = self.root / "pid"
+            while process.poll() is None and not pid.exists():
+                time.sleep(0.002)
+            if process.poll() is None:
+                kill_group(int(pid.read_text()))
+            if process.wait() == 128 + signal.SIGKILL:
                 return after
-            assert process.exitcode == 0, (self.root / "printed.log").read_text()[-3000:]
+            assert process.returncode == 0, self._printed.read_text()[-3000:]
             if within:
                 self.forget(job)
             seconds /= 2
         raise AssertionError(f"{job.rule} ended before it could be killed, 8 times")
 
+    def wait_for_states(self, job, process: subprocess.Popen, number: int) -> None:
+        """Until a started job has saved so many states from which it can resume, or has ended."""
+        states, before = set(), self._saved(job)
+        while len(states - before) < number and process.poll() is None:
+            states |= self._saved(job)
+            time.sleep(0.002)
+
     def checkpoint(self, job) -> Path:
         return self.root / job.params.checkpoint
 
-    def saved(self, job) -> set[int]:
-        """When each state from which it can resume was saved, in nanoseconds."""
+    def _saved(self, job) -> set[int]:
+        """When each state that is there was saved, in nanoseconds."""
         return {state.stat().st_mtime_ns for state in self.checkpoint(job).rglob("state.pt")}
 
     def attempts(self, job) -> str:
@@ -176,11 +189,8 @@ class Workplace:
 
 def kill_group(pid: int) -> None:
     """SIGKILL for a process and all that it has started; nothing for one that has just ended."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:  # it is too young to have a group of its own
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
 
 
 def _without(columns: list[str], table: bytes) -> bytes:

@@ -5,9 +5,9 @@ Nothing is computed here: a process in which PyTorch has started threads must no
 
 import importlib
 import re
+from pathlib import Path
 
-from script_runner import SCRIPTS
-
+SCRIPTS = Path(__file__).parents[2] / "workflow_scripts"
 LATER = (
     *("av", "cv2", "networkx", "onnxscript.function_libs.torch_lib.ops"),
     *("torch._dynamo", "torch.onnx._internal.exporter._core"),

@@ -12,14 +12,12 @@ from snakemake.api import SnakemakeApi
 from snakemake.iocontainers import Snakemake
 from snakemake.settings.types import ConfigSettings, DAGSettings, OutputSettings, ResourceSettings
 
-CORES = 1
-
 
 def planned_jobs(config: Path, targets: list[str]) -> list[Snakemake]:
     """The jobs, with a rule's name, as the scripts know it, in `rule`."""
     with SnakemakeApi(OutputSettings(quiet=None)) as api:
         workflow_api = api.workflow(
-            resource_settings=ResourceSettings(cores=CORES),
+            resource_settings=ResourceSettings(cores=1),
             config_settings=ConfigSettings(configfiles=[config]),
             snakefile=Path("Snakefile"),
         )
@@ -33,19 +31,9 @@ def planned_jobs(config: Path, targets: list[str]) -> list[Snakemake]:
 
 
 def _as_given(job, config) -> Snakemake:
-    return Snakemake(
-        job.input._plainstrings(),
-        job.output._plainstrings(),
-        job.params,
-        job.wildcards,
-        job.threads,
-        job.resources,
-        job.log._plainstrings(),
-        config,
-        job.rule.name,
-        None,
-        "workflow_scripts",
-    )
+    files = (job.input._plainstrings(), job.output._plainstrings())
+    given = (job.params, job.wildcards, job.threads, job.resources, job.log._plainstrings())
+    return Snakemake(*files, *given, config, job.rule.name, None, "workflow_scripts")
 
 
 if __name__ == "__main__":

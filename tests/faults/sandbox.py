@@ -16,8 +16,6 @@ from stand_in import Named, run
 
 from triptych.cli import main
 
-RESULTS = ("results", "resources")
-
 
 class Sandbox:
     """`here` is the working folder; what a test puts there is an input and has to stay as it is."""
@@ -29,26 +27,23 @@ class Sandbox:
         (around / "home" / "mine.txt").write_text("mine")
         self._before: dict[str, str] = {}
 
-    def rule(self, rule: str, given: dict, output: Named, threads: int = 1, **params: Any) -> None:
+    def rule(self, rule: str, given: dict, output: Named, **params: Any) -> None:
         """Run a rule's script; its outputs lie under results/ as all of the workflow's do."""
         self._before = self._before or listing(self.around)
         try:
-            run(rule, given, output, threads, **params)
+            run(rule, given, output, **params)
         finally:
             logging.basicConfig(handlers=[logging.NullHandler()], force=True)
 
-    def refuses(
-        self, rule: str, given: dict, output: Named, *said: str, threads: int = 1, **params: Any
-    ) -> str:
+    def refuses(self, rule: str, given: dict, output: Named, *said: str, **params: Any) -> None:
         """Run a rule's script that has to fail with a message of these words, and no output."""
         self._said.readouterr()
         with pytest.raises(SystemExit) as refused:
-            self.rule(rule, given, output, threads, **params)
+            self.rule(rule, given, output, **params)
         message = self._said.readouterr().err
         assert refused.value.code == 1
         _told(message.split(f"{rule} failed: ")[-1], said)
         assert not [path for path in map(str, output) if Path(path).exists()]
-        return message
 
     def triptych(self, *arguments: object) -> tuple[int, str, str]:
         """Run a command: its exit code, and what it wrote to both streams."""
@@ -69,7 +64,7 @@ class Sandbox:
         """Inputs are as they were; new are only results and what is in `written`."""
         after = listing(self.around)
         assert {path: after.get(path) for path in self._before} == self._before
-        allowed = tuple(f"here/{name}" for name in (*RESULTS, *written))
+        allowed = tuple(f"here/{name}" for name in ("results", "resources", *written))
         strange = [path for path in set(after) - set(self._before) if not path.startswith(allowed)]
         assert strange == []
         left = [path for path in after if "/.partial-" in path or path.endswith(".part")]

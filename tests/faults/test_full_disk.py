@@ -11,18 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
 import py7zr
 import pytest
-import soundfile
-from download_cases import Case, Named, cases, failure, nothing_is_taken_for_whole, run
-from download_server import Behaviour, served
+from download_cases import Named, cases, failure, nothing_is_taken_for_whole, run
+from download_server import served
 
-from triptych.audio.data.shard_files import write_sound
-
-CASES = {case.name: case for case in cases() if case.knows != "list"}
+CASES = {case.name: case for case in cases() if case.name in ("rl_download", "audio_download")}
 PAGE = 4096
-REFUSED = "clear error, nothing taken for whole"
 Resize = Callable[[int], None]
 
 
@@ -46,27 +41,6 @@ def disk(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def pages(content: bytes) -> int:
-    return -(-len(content) // PAGE)
-
-
-def source(case: Case) -> bytes:
-    """The file that the disk is too small for."""
-    return next(data for path, data in case.files.items() if case.disturbed in path)
-
-
-def held(case: Case) -> int:
-    """Pages of what a rule has fetched before that file, and of its log and its notes."""
-    earlier = {
-        "SoundBible.z02": ("SoundBible.z01",),
-        "model.safetensors": ("config.json", "tokenizer.json", "tokenizer_config.json"),
-        "tokenizer.json": ("config.json",),
-    }.get(case.disturbed, ())
-    return 4 + sum(
-        pages(data) for path, data in case.files.items() if path.rpartition("/")[2] in earlier
-    )
-
-
 def filler() -> Callable[[], None]:
     """What leaves no room on the disk, once."""
     times = iter([1])
@@ -83,15 +57,15 @@ def filler() -> Callable[[], None]:
 @pytest.mark.parametrize("way", ["told before", "not told", "filled by another"])
 @pytest.mark.parametrize("name", CASES)
 def test_a_download_that_a_full_disk_ends_goes_on_when_there_is_room(
-    name: str, way: str, disk: Resize, address: str, behaviour: Behaviour, capsys
-) -> None:
+    name, way, disk, address, behaviour, capsys
+):
     case = CASES[name]
-    behaviour.files, behaviour.disturbed = case.files, case.disturbed
+    behaviour.files = case.files
     begun = way == "filled by another" or (way == "not told" and case.knows != "size")
     if way == "filled by another":
         behaviour.always = served(pieces=3, pause=0.05, meanwhile=filler())
     else:
-        disk(held(case) + pages(source(case)) // 2)
+        disk(4 + len(next(iter(case.files.values()))) // PAGE // 2)
         behaviour.always = served(chunked=way == "not told")
     said = failure(case, address, capsys)
     says = r"\.part: No space left on device\. " if begun else "B are still to come and .* free.*"
@@ -102,34 +76,13 @@ def test_a_download_that_a_full_disk_ends_goes_on_when_there_is_room(
     behaviour.behave()
     behaviour.requests.clear()
     case.run(address)
-    assert case.product()
-    if case.rule not in ("style_download_weights", "audio_download_passt"):  # those convert
-        assert set(case.product().values()) <= set(case.files.values())
+    assert set(case.product().values()) == set(case.files.values())
     if begun:
         ranges = [request.get("Range", "") for request in behaviour.requests]
         assert any(re.fullmatch(r"bytes=[1-9]\d*-", each) for each in ranges)
 
 
-@pytest.mark.parametrize("name", ["style_download_weights (.pth)", "audio_download_passt (.pt)"])
-def test_weights_that_find_no_room_when_converted_are_not_fetched_again(
-    name: str, disk: Resize, address: str, behaviour: Behaviour, capsys
-) -> None:
-    case = CASES[name]
-    behaviour.files = case.files
-    disk(4 + pages(source(case)))
-    said = failure(case, address, capsys)
-    assert re.search("No space left on device.*Make room and run again", said, re.DOTALL), said
-    nothing_is_taken_for_whole(case)
-    disk(1024)
-    behaviour.requests.clear()
-    case.run(address)
-    assert case.product()
-    assert behaviour.requests[0]["Range"] == f"bytes={len(source(case))}-"
-
-
-def test_an_archive_that_does_not_fit_is_unpacked_when_there_is_room(
-    disk: Resize, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_an_archive_that_does_not_fit_is_unpacked_when_there_is_room(disk, capsys, tmp_path):
     """Many small files take more than their sizes, so that the check beforehand lets them pass."""
     archive, target = tmp_path / "clotho_audio_validation.7z", Path("results/sound/validation")
     sounds = {f"{n}.wav": b"RIFF%d" % n for n in range(100)}
@@ -151,21 +104,3 @@ def test_an_archive_that_does_not_fit_is_unpacked_when_there_is_room(
     disk(1024)
     unpack()
     assert {path.name: path.read_bytes() for path in target.iterdir()} == sounds
-
-
-@pytest.mark.parametrize("kind", ["WAV", "FLAC"])
-def test_a_sound_is_written_whole_or_not_at_all(kind: str, disk: Resize) -> None:
-    """Also where only its last bytes find no room, of which libsndfile says nothing."""
-    samples = (3000 * np.random.default_rng(0).standard_normal(60_000)).astype(np.int16)
-    soundfile.write("plain", samples, 32_000, format=kind, subtype="PCM_16")
-    plain = Path("plain").read_bytes()
-    Path("plain").unlink()
-    for room in range(pages(plain) - 8, pages(plain)):
-        disk(room)
-        with pytest.raises(OSError, match="No space left"):
-            write_sound("sound", samples, 32_000, kind)
-        Path("sound").unlink()
-    disk(pages(plain))
-    write_sound("sound", samples, 32_000, kind)
-    assert Path("sound").read_bytes() == plain
-    assert len(soundfile.read("sound")[0]) == len(samples)

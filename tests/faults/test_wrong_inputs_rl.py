@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.numpy import save_file
-from safetensors.torch import save_file as save_tensors
 from sandbox import Trap, trap
 from stand_in import Named
 
@@ -39,12 +38,6 @@ def recorded(path, without=(), **changes):
                 stream.create_dataset(key, data=value, compression="gzip" if value.ndim else None)
 
 
-def with_one(key, value):
-    changed = columns()[key]
-    changed[7] = value
-    return {key: changed}
-
-
 def announced(path):
     """A file of some kilobytes that claims a hundred billion rows, none of which was written."""
     with h5py.File(path, "w") as stream:
@@ -63,50 +56,20 @@ def damaged_inside(path):
     path.write_bytes(data)
 
 
-def cut(path):
-    recorded(path)
-    os.truncate(path, path.stat().st_size // 2)
-
-
-def looped(path):
-    recorded(path, without=["rewards"])
-    with h5py.File(path, "a") as stream:
-        stream["rewards"] = h5py.SoftLink("/rewards")
-
-
 RECORDINGS = {
-    "two many sizes": (
-        lambda path: recorded(path, observations=np.zeros((ROWS, 11, 2), np.float32)),
-        ("observations", "2 dimensions", "shape (60, 11, 2)"),
-    ),
     "another task": (
         lambda path: recorded(path, observations=np.zeros((ROWS, 17), np.float32)),
         ("11 columns for hopper", "17 columns"),
-    ),
-    "a reward too few": (
-        lambda path: recorded(path, rewards=np.zeros(ROWS - 1, np.float32)),
-        ("rewards", "60 rows", "59 rows"),
     ),
     "a key is missing": (lambda path: recorded(path, ["actions"]), ("actions", "rename or add")),
     "texts for numbers": (
         lambda path: recorded(path, rewards=np.array([b"1"] * ROWS, object)),
         ("rewards", "float32", "dtype object"),
     ),
-    "NaN": (lambda path: recorded(path, **with_one("rewards", np.nan)), ("rewards", "row 7")),
-    "infinity": (lambda path: recorded(path, **with_one("actions", np.inf)), ("actions", "row 7")),
-    "no rows": (
-        lambda path: recorded(path, **{key: value[:0] for key, value in columns().items()}),
-        ("at least 2 rows", "0 rows"),
-    ),
-    "a scalar": (lambda path: recorded(path, rewards=np.float32(1)), ("rewards", "1 dimension")),
-    "a link to itself": (looped, ("readable HDF5",)),
     "rows that were never written": (announced, ("claim", "never written")),
-    "cut": (cut, ("readable HDF5", "cut short")),
     "damaged inside": (damaged_inside, ("readable HDF5", "download or write it again")),
-    "zero bytes": (lambda path: path.write_bytes(b""), ("readable HDF5",)),
     "a page": (lambda path: path.write_text("<html>404</html>"), ("readable HDF5",)),
     "a folder": (lambda path: path.mkdir(), ("readable HDF5",)),
-    "nothing": (lambda path: None, ("nothing there", "Correct the path")),
 }
 
 
@@ -116,26 +79,10 @@ def test_a_wrong_recording_is_refused_by_name_key_and_advice(sandbox, kind):
     path = sandbox.here / "my own data \u00e9.hdf5"
     make(path)
     tracemalloc.start()
-    sandbox.refuses(
-        "rl_prepare",
-        {"data": path},
-        OUTPUT,
-        path.name,
-        *said,
-        task={"name": "hopper"},
-        source="path",
-    )
+    params = {"task": {"name": "hopper"}, "source": "path"}
+    sandbox.refuses("rl_prepare", {"data": path}, OUTPUT, path.name, *said, **params)
     assert tracemalloc.get_traced_memory()[1] < 50_000_000
     tracemalloc.stop()
-    sandbox.check()
-
-
-def test_a_right_recording_passes(sandbox):
-    recorded(sandbox.here / "right.hdf5")
-    sandbox.rule(
-        "rl_prepare", {"data": "right.hdf5"}, OUTPUT, task={"name": "hopper"}, source="path"
-    )
-    assert all(os.path.getsize(path) for path in OUTPUT)
     sandbox.check()
 
 
@@ -147,10 +94,6 @@ def decoder(**changes):
     return arrays | {f"vae.{name.replace('_', '.')}": value for name, value in changes.items()}
 
 
-def packed(path, metadata):
-    pack(path, decoder(), metadata, "fp32")
-
-
 def policies(path, metadata):
     save_file(
         {name: array[None] for name, array in decoder().items()}, path, {"policies": metadata}
@@ -159,28 +102,19 @@ def policies(path, metadata):
 
 POLICIES = {
     "text": (lambda path: path.write_text("no policy"), "expected a packed file"),
-    "zero bytes": (lambda path: path.write_bytes(b""), "expected a packed file"),
+    "a pickle": (lambda path: trap(path.parent, path.name), "cannot be read"),
     "a folder": (lambda path: path.mkdir(), "is not a file"),
-    "bfloat16": (
-        lambda path: save_tensors({"w": torch.zeros(2, dtype=torch.bfloat16)}, path),
-        "float32 arrays",
-    ),
     "NaN": (
         lambda path: save_file(decoder(d1_bias=np.full(4, np.nan, np.float32)), path),
         "vae.d1.bias",
     ),
-    "whole numbers": (
-        lambda path: save_file({n: a.astype(np.int32) for n, a in decoder().items()}, path),
-        "vae.d1.bias",
-    ),
     "rows that are no JSON": (lambda path: policies(path, "{"), "cannot be understood"),
-    "rows without keys": (lambda path: policies(path, '{"rows": [{}, {}], "settings": {}}'), ""),
     "fewer rows than networks": (
         lambda path: policies(path, '{"rows": [], "settings": {}}'),
         "one a row",
     ),
     "metadata of other kinds": (
-        lambda path: packed(path, {"row": [1], "settings": 3}),
+        lambda path: pack(path, decoder(), {"row": [1], "settings": 3}, "fp32"),
         "row and settings",
     ),
 }
@@ -189,15 +123,15 @@ POLICIES = {
 @pytest.mark.parametrize("kind", POLICIES)
 def test_a_wrong_policy_is_refused(sandbox, kind):
     make, said = POLICIES[kind]
-    path = sandbox.here / "a policy.tpk"
-    make(path)
-    sandbox.command_refuses("policy", "export", path.name, said=("a policy.tpk", said))
+    make(sandbox.here / "a policy.tpk")
+    sandbox.command_refuses("policy", "export", "a policy.tpk", said=("a policy.tpk", said))
+    assert not list(sandbox.around.rglob("sprung*"))
     sandbox.check()
 
 
 def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
     row = {"task": "../../home/evil", "method": "a/b", "sparsity_percent": 95, "seed": 0}
-    packed(sandbox.here / "p.tpk", {"row": row, "settings": {"phi": 0.05}})
+    pack(sandbox.here / "p.tpk", decoder(), {"row": row, "settings": {"phi": 0.05}}, "fp32")
     code, printed, _ = sandbox.triptych("policy", "export", "p.tpk")
     name = ".._.._home_evil-a_b-95-seed0-fp32.tpk"
     assert code == 0 and name in printed
@@ -205,40 +139,26 @@ def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
     sandbox.check(name.removesuffix(".tpk"), "policy.c")
 
 
-def test_a_pickle_is_no_policy_and_no_expert_and_no_transitions(
-    sandbox,
-):
+def test_a_pickle_is_no_expert_and_no_transitions(sandbox):
     path, sprung = trap(sandbox.here, "p.safetensors")
-    sandbox.command_refuses("policy", "export", path.name, said=(path.name, "cannot be read"))
-    sandbox.refuses(
-        "rl_collect",
-        {"expert": path.name},
-        Named(recorded="results/c.hdf5", transitions="results/t", dataset="results/d.csv"),
-        path.name,
-        "resources/experts",
-        task="hopper",
-        transitions=1000,
-        noise=0.1,
-        seed=0,
-    )
+    output = Named(recorded="results/c.hdf5", transitions="results/t", dataset="results/d.csv")
+    params = {"task": "hopper", "transitions": 1000, "noise": 0.1, "seed": 0}
+    said = (path.name, "resources/experts")
+    sandbox.refuses("rl_collect", {"expert": path.name}, output, *said, **params)
     with pytest.raises(DatasetError, match=r"p\.safetensors.*rl_prepare"):
         read_transitions(path)
     assert not sprung.exists()
     sandbox.check()
 
 
-@pytest.mark.parametrize("kind", ["trap", "trap in torch's form", "another thing", "cut", "text"])
+@pytest.mark.parametrize("kind", ["trap", "trap in torch's form", "cut"])
 def test_a_state_that_is_none_is_left_aside(sandbox, caplog, kind):
     path, sprung = trap(sandbox.here, "state.pt")
     if kind == "trap in torch's form":
         torch.save({"fingerprint": "f", "state": Trap(sprung)}, path)
-    elif kind == "another thing":
-        torch.save([torch.zeros(2)], path)
     elif kind == "cut":
         Checkpoint(sandbox.here, "f").save({"weights": torch.zeros(500)})
         os.truncate(path, 900)
-    elif kind == "text":
-        path.write_text("no state")
     assert Checkpoint(sandbox.here, "f").load() is None
     assert "cannot be read" in caplog.text and "starting afresh" in caplog.text
     assert not sprung.exists()

@@ -40,14 +40,13 @@ def train_audio(folder, stop=None, **changes):
     return audio.run(folder, stop, **changes)
 
 
-def train_style(folder, stop=None, crops=None, device=CPU, **changes):
-    backbone, painting = style.random_backbone().to(device), style.painting().to(device)
+def train_style(folder, stop=None, **changes):
     return style_training.train(
         style_training.initial_network(SMALL, style.TRAINING.seed),
-        PerceptualLoss(backbone, style.LOSSES, [painting]),
-        crops or style.Noise(),
+        PerceptualLoss(style.random_backbone(), style.LOSSES, [style.painting()]),
+        style.Noise(),
         dataclasses.replace(style.TRAINING, **changes),
-        device,
+        CPU,
         Checkpoint(folder, "x"),
         stop or Never(),
     )
@@ -56,17 +55,9 @@ def train_style(folder, stop=None, crops=None, device=CPU, **changes):
 WIDTHS = Widths(actor=(6, 5), critic=(7, 5), vae=8)
 SEEDS = (0, 1, 2)
 BCQ = {"discount": 0.99, "phi": 0.05, "lambda": 0.75, "target_samples": 2}
-TD3_BC = {"discount": 0.99, "policy_noise": 0.2, "noise_clip": 0.5, "policy_freq": 2, "alpha": 2.5}
-IQL = {"discount": 0.99, "expectile": 0.7, "temperature": 3.0, "reference": "authors"}
-SETTINGS = {"BCQ": BCQ, "BC": BCQ, "TD3+BC": TD3_BC, "IQL": IQL}
 
 
-def algorithm(name):
-    """An algorithm with small settings."""
-    return ALGORITHMS[name].from_table(SETTINGS.get(name, {}))
-
-
-def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"), broken=None):
+def train_stack(folder, stop=None, learning_rate=1e-3, broken=None):
     """Three runs for 60 updates, evaluated at 30 and 60. broken: a run that begins with NaN."""
     random = np.random.default_rng(0)
 
@@ -81,7 +72,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, algorithms=("BCQ", "BC"),
             for s in SEEDS
         ]
     )
-    trained = tuple(map(algorithm, algorithms))
+    trained = tuple(ALGORITHMS[name].from_table(BCQ) for name in ("BCQ", "BC"))
     parameters = initialise(WIDTHS, 11, 3, SEEDS, type(trained[0]))
     if broken is not None:
         parameters["vae.d3.bias"][broken] = torch.nan

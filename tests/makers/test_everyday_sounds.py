@@ -5,8 +5,7 @@ import pytest
 
 from makers.sounds.catalogue import KINDS
 from makers.sounds.pool import LOUDNESS, PoolSettings, sound
-from makers.sounds.toolkit import RATE, Draw, tone
-from makers.sounds.wording import FAMILIES
+from makers.sounds.toolkit import RATE, Draw
 
 SOUNDS = PoolSettings(each=2, held_out=1, seconds=1.0, seed=0)
 
@@ -22,13 +21,13 @@ def share(signal, low, high):
     return power[(hertz >= low) & (hertz < high)].sum() / power.sum()
 
 
-@pytest.mark.parametrize("name", KINDS)
-def test_every_kind_makes_a_sound_of_the_length_asked_for(name):
-    made = KINDS[name].make(draw())
-    assert made.shape == (3 * RATE,) and np.isfinite(made).all() and np.abs(made).max() > 0
+def test_every_kind_makes_a_sound_of_the_length_asked_for():
+    for kind in KINDS.values():
+        made = kind.make(draw())
+        assert made.shape == (3 * RATE,) and np.isfinite(made).all() and np.abs(made).max() > 0
 
 
-@pytest.mark.parametrize("name", [*KINDS][::20])
+@pytest.mark.parametrize("name", [*KINDS][::50])
 def test_a_sound_is_a_function_of_its_kind_number_and_seed_at_its_level(name):
     first = sound(name, 0, SOUNDS)
     np.testing.assert_array_equal(first, sound(name, 0, PoolSettings(9, 1, 1.0, seed=0)))
@@ -38,28 +37,10 @@ def test_a_sound_is_a_function_of_its_kind_number_and_seed_at_its_level(name):
     assert np.sqrt((frames**2).mean(1)).max() == pytest.approx(LOUDNESS, rel=0.02)
 
 
-def test_harmonics_equal_their_sines():
-    gains, time = [1, 0.5, 0, 0.25], np.arange(1, RATE + 1) / RATE
-    wanted = sum(g * np.sin(2 * np.pi * 220 * k * time) for k, g in enumerate(gains, 1))
-    np.testing.assert_allclose(tone(220.0, RATE, gains), wanted, atol=1e-6)
-
-
 @pytest.mark.parametrize(
     ("name", "low", "high"),
-    [
-        *(("crickets", 2000, 16000), ("glass_clink", 1000, 16000), ("frying", 1500, 16000)),
-        *(("thunder", 0, 2500), ("cow", 60, 2000), ("whistling", 500, 4500)),
-    ],
+    [("crickets", 2000, 16000), ("thunder", 0, 2500), ("whistling", 500, 4500)],
 )
 def test_most_of_a_kinds_power_is_where_it_belongs(name, low, high):
     shares = [share(KINDS[name].make(draw(seed)), low, high) for seed in range(5)]
     assert np.median(shares) > 0.8
-
-
-def test_kinds_are_named_in_many_ways_and_belong_to_a_family():
-    assert len(KINDS) >= 150
-    for each in KINDS.values():
-        assert each.family in FAMILIES
-        assert 4 <= len(each.phrases) == len(set(each.phrases))
-        for phrase in each.phrases:
-            assert phrase == phrase.lower().strip() and len(phrase.split()) <= 9

@@ -2,10 +2,10 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+import warm
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ MADE = (*("style/paintings/ink.png", "experts/hopper-medium.json", "audio/small/
 
 
 def snakemake(snakefile, folder, config, *arguments):
-    command = [sys.executable, "-m", "snakemake", "--snakefile", ROOT / snakefile, *arguments]
+    command = [*warm.COMMAND, "-m", "snakemake", "--snakefile", ROOT / snakefile, *arguments]
     subprocess.run([*command, "-d", folder, "--cores", "2", "--configfile", config], check=True)
 
 

@@ -11,12 +11,11 @@ from stops import Never, StopAfter
 
 from makers.sounds import pool as pool_module
 from makers.sounds.catalogue import KINDS
-from makers.sounds.learning import LearningSettings, contrast, learn, write_learned
+from makers.sounds.learning import LearningSettings, learn, write_learned
 from makers.sounds.mixing import Measured, Mixer, write_measured
 from makers.sounds.pool import Pool, PoolSettings, write_pool
 from triptych.apps.sounds.search.trained import only_synthesised
 from triptych.audio.models.model_files import load_model
-from triptych.audio.models.statistics import measure
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
 
@@ -54,41 +53,12 @@ def pool(tmp_path_factory):
     return Pool(folder)
 
 
-def test_the_contrast_is_a_cross_entropy_over_what_matches():
-    generator = torch.Generator().manual_seed(0)
-    audio, text = (
-        torch.nn.functional.normalize(torch.randn(n, 6, generator=generator), dim=1) for n in (4, 5)
-    )
-    matches = torch.rand(4, 5, generator=generator) < 0.4
-    matches[:, 0] = True
-    matches[:, 4] = False
-    logits, total = (audio @ text.T / 0.5).double(), []
-    for way, wanted in ((logits, matches), (logits.T, matches.T)):
-        rows = [
-            -torch.log(torch.exp(row[fit]) / torch.exp(row).sum()).mean()
-            for row, fit in zip(way, wanted, strict=True)
-            if fit.any()
-        ]
-        total.append(torch.stack(rows).mean())
-    found = contrast(audio, text, torch.tensor([0.5]), matches)
-    assert found.item() == pytest.approx(((total[0] + total[1]) / 2).item(), rel=1e-5)
-
-
 @pytest.fixture(scope="module")
 def scenes(pool, tmp_path_factory):
     """The folder of 256 measured scenes."""
     folder = tmp_path_factory.mktemp("scenes")
     write_measured(folder, Mixer(pool, 100), 200, 0)
     return folder
-
-
-def test_measured_scenes_are_those_that_the_mixer_makes(pool, scenes):
-    mixer = Mixer(pool, 100)
-    whole, some = Measured(scenes, 200), Measured(scenes, 130)
-    assert len(whole.kinds) == len(whole.numbers) == 200 and len(some.kinds) == 130
-    made = mixer.training(0, 1, 128)
-    assert whole.kinds[128:] == made.kinds[:72]
-    torch.testing.assert_close(whole.numbers[128:], measure(made.mel).half()[:72])
 
 
 def trained(pool, scenes, folder, stop):

@@ -1,8 +1,7 @@
-"""An algorithm added as CONTRIBUTING.md says is a row of the sweep, as TD3+BC and IQL are."""
+"""A criterion and an algorithm added as CONTRIBUTING.md says stand where the others do."""
 
 import json
 import re
-from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from tiny_checkout import ROOT, TINY, copy_checkout
 from triptych.core.config import ConfigError, check_config, completed, merged
 from triptych.rl.workflow import Workflow
 
-TITLE = "An algorithm of offline RL"
+CRITERION, ALGORITHM = "A pruning criterion", "An algorithm of offline RL"
 RUNS = {"paper": {"methods": ["snip", "set"], "sparsities": [95]}}
 OTHERS = {
     name: {"algorithms": [algorithm], "widths": "narrow", "seeds": [0, 1], "runs": RUNS}
@@ -31,40 +30,60 @@ NETWORKS = {
 
 @pytest.fixture(scope="module")
 def added(tmp_path_factory):
-    """A checkout with the algorithm, in which the study has run at a tiny size, BCQ beside it."""
+    """A checkout with both, in which the study has run at a tiny size, and the files touched."""
     checkout = copy_checkout(tmp_path_factory.mktemp("algorithm"))
-    touched = follow(TITLE, checkout.root)
-    mine = yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text())
-    tiny = deepcopy(merged(merged(TINY, mine), {"rl": {"sweeps": OTHERS, "runs_per_job": "all"}}))
-    tiny["rl"]["sweeps"]["bcq"]["runs"] = {**RUNS, "controls": None}
+    tiny, touched = TINY, {}
+    for title in (CRITERION, ALGORITHM):
+        touched[title] = follow(title, checkout.root)
+        tiny = merged(tiny, yaml.safe_load((checkout.root / "config" / "mine.yaml").read_text()))
+    sweeps = {**OTHERS, "bcq": {"runs": {"paper": {"sparsities": [95]}, "raw": None}}}
+    tiny = merged(tiny, {"rl": {"sweeps": sweeps, "runs_per_job": "all"}})
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(tiny))
     checkout.snakemake("rl", config="mine.yaml")
     return checkout, touched
 
 
-def test_it_takes_at_most_150_lines():
-    sections = re.split(r"^## ", BOOK.read_text(), flags=re.MULTILINE)
-    (recipe,) = (each for each in sections if each.startswith(TITLE))
-    steps = [step["text"] for step in STEP.finditer(recipe)]
-    assert len(steps) == 6 and sum(text.count("\n") for text in steps) <= 150
+@pytest.mark.slow
+def test_few_files_are_touched_and_at_most_150_lines_written(added):
+    assert {title: len(files) for title, files in added[1].items()} == {CRITERION: 3, ALGORITHM: 4}
+    assert [file for file, new in added[1][CRITERION].items() if new] == ["config/mine.yaml"]
+    assert sum(not new for new in added[1][ALGORITHM].values()) == 2
+    (recipe,) = re.findall(rf"^## {ALGORITHM}\n.*?^## ", BOOK.read_text(), re.M | re.DOTALL)
+    assert sum(step["text"].count("\n") for step in STEP.finditer(recipe)) <= 150
 
 
 @pytest.mark.slow
-def test_four_files_are_touched_of_which_one_is_config(added):
-    touched = added[1]
-    assert len(touched) == 4 and "config/mine.yaml" in touched
-    assert sum(not new for new in touched.values()) == 2
+@pytest.mark.parametrize(
+    "product", ["rl_criteria", "rl_curves", "rl_figure3", "rl_figure4", "rl_table1", "rl_scores"]
+)
+def test_the_criterion_stands_in_every_table_figure_and_curve(added, product):
+    results = added[0].root / "results"
+    assert "gradient" in set(pd.read_csv(results / "tables" / f"{product}.csv")["method"])
+    shown = [results / "tables" / f"{product}.md", results / "figures" / f"{product}.svg"]
+    assert any(path.exists() for path in shown)
+    if shown[0].exists():
+        assert "Gradient" in shown[0].read_text()
+
+
+@pytest.mark.slow
+def test_the_criterions_masks_are_its_own_and_the_papers_figures_do_not_change(added):
+    tables = added[0].root / "results" / "tables"
+    layers = pd.read_csv(tables / "rl_figure3.csv").set_index(["task", "network", "layer"])
+    kept = {method: values.to_list() for method, values in layers.groupby("method")["value"]}
+    assert kept["gradient"] not in (kept["snip"], kept["grasp"])
+    figure1 = pd.read_csv(tables / "rl_figure1.csv").query("algorithm == 'BCQ'")
+    assert set(figure1["method"]) == {"dense", "snip", "random", "shuffled"}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("algorithm", NETWORKS)
 @pytest.mark.parametrize("product", ["rl_figure1", "rl_curves", "rl_scores"])
-def test_it_stands_in_every_table_and_figure_of_scores(added, product, algorithm):
+def test_the_algorithm_stands_in_every_table_and_figure_of_scores(added, product, algorithm):
     tables = added[0].root / "results" / "tables"
     rows = pd.read_csv(tables / f"{product}.csv")
     assert rows.loc[rows["algorithm"] == algorithm, "value"].notna().any()
     shown = (tables / f"{product}.md", added[0].root / "results" / "figures" / f"{product}.svg")
-    assert any(f"{algorithm}" in path.read_text() for path in shown if path.exists())
+    assert any(algorithm in path.read_text() for path in shown if path.exists())
 
 
 @pytest.mark.slow

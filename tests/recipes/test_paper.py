@@ -13,6 +13,8 @@ import pytest
 from recipes import follow, keep_alone
 from tiny_checkout import ROOT, copy_checkout
 
+pytestmark = pytest.mark.slow
+
 FOURTH = Path(__file__).parent / "fourth"
 NEW = sorted(str(path.relative_to(FOURTH)) for path in FOURTH.rglob("*") if path.is_file())
 NEW = [name for name in NEW if "__pycache__" not in name]
@@ -60,26 +62,16 @@ def added(tmp_path_factory):
     return checkout, touched
 
 
-@pytest.mark.slow
-def test_three_existing_files_are_touched(added):
-    assert len(added[1]) <= 3
-
-
-@pytest.mark.slow
-def test_its_targets_are_listed_and_made(added):
-    checkout, _ = added
-    listed = checkout.snakemake("--list-target-rules", config=None)
-    assert {"needle", "needle_table1"} <= set(re.findall(r"^\w+", listed, re.MULTILINE))
-    for made in ("figures/needle_figure1.svg", "tables/needle_table1.md"):
-        assert (checkout.root / "results" / made).stat().st_size > 100
+def test_three_existing_files_are_touched_and_its_products_made(added):
+    checkout, touched = added
+    assert len(touched) <= 3
+    assert (checkout.root / "results/figures/needle_figure1.svg").stat().st_size > 100
     # The scale's label: a demo of four papers is the shipped one.
     assert set(pd.read_csv(checkout.root / "results/tables/needle_table1.csv")["scale"]) == {"demo"}
 
 
-@pytest.mark.slow
 def test_page_claims_and_manifest_wait_for_it(added):
-    checkout, _ = added
-    said = checkout.snakemake("--dry-run", "--forceall", "all", config=None)
+    said = added[0].snakemake("--dry-run", "--forceall", "all", config=None)
     inputs = {
         rule: set(re.split(r",? +", text))
         for rule, text in re.findall(r"^rule (\w+):\n +input: (.*)$", said, re.MULTILINE)
@@ -93,41 +85,22 @@ def test_page_claims_and_manifest_wait_for_it(added):
     assert "results/tables/needle_table1.tex" in inputs["report_manifest"]
 
 
-@pytest.mark.slow
-def test_the_plan_counts_it(added):
+def test_the_plan_counts_it_and_its_own_tests_run_with_the_others(added):
     (line,) = re.findall(r"^needle_throw.*", python(added[0], "-m", "triptych.cli", "plan"), re.M)
     assert "unknown" in line or "benchmark" in line
-
-
-@pytest.mark.slow
-def test_its_own_tests_run_with_the_others(added):
     assert "1 passed" in python(added[0], "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    """A house with this one wing, in which everything has run: no study is known by name."""
-    checkout = copy_checkout(tmp_path_factory.mktemp("alone"))
+def test_alone_its_page_claim_and_records_are_whole(tmp_path):
+    """In a house with this one wing no study is known by name."""
+    checkout = copy_checkout(tmp_path)
     add_paper(checkout)
     keep_alone(checkout.root, "needle")
     checkout.snakemake(config=None)
-    return checkout
-
-
-@pytest.mark.slow
-def test_the_page_shows_it(alone):
-    page = (alone.root / "results" / "report.html").read_text()
+    page = (checkout.root / "results" / "report.html").read_text()
     for shown in ("Pi by throwing needles", 'id="needle_figure1"', 'id="needle_table1"', "Buffon"):
         assert shown in page
     assert "needle-pi" in page and "within 0.05 of pi" in page
-
-
-@pytest.mark.slow
-def test_its_claim_has_a_verdict(alone):
-    claims = pd.read_csv(alone.root / "results" / "claims.csv")
+    claims = pd.read_csv(checkout.root / "results" / "claims.csv")
     assert claims[["id", "verdict"]].to_numpy().tolist() == [["needle-pi", "reproduced"]]
-
-
-@pytest.mark.slow
-def test_its_results_are_verified(alone):
-    assert "all as it was made" in python(alone, "-m", "triptych.cli", "verify")
+    assert "all as it was made" in python(checkout, "-m", "triptych.cli", "verify")

@@ -8,7 +8,6 @@ empty FLAC file, a file without record, recordings of Clotho in WavCaps. One fil
 import json
 import sys
 import zipfile
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,9 @@ import soundfile
 sys.path.append(str(Path(__file__).parents[1] / "audio"))
 
 from audio_source_files import (
+    CLOTHO,
     METADATA_HEADER,
+    QUERIES,
     captions_of,
     metadata_row,
     record,
@@ -30,32 +31,13 @@ from audio_source_files import (
 from sound_files import header_only
 
 CLOTHO_RATE, USUAL_RATE = 44_100, 32_000
-LONGEST, USUAL = 30.0, 15.0
-"""Seconds of Clotho's clips: of the first of its training, of which no table tells, and others."""
-
-SPLITS = {
-    "development": [
-        (" kettle with a blank.wav", "502", ""),
-        ("Harbour, gulls.wav", "501", "[44100, 705600]"),
-        ("damaged.wav", "Not found", "[0, 661500]"),
-        ("shared with validation.wav", "503", "[0, 661500]"),
-    ],
-    "validation": [
-        ("Harbour, gulls.wav", "511", "[0, 661500]"),
-        ("same recording, other excerpt.wav", "503", "[700000, 1361500]"),
-    ],
-    "evaluation": [
-        ("lost.wav", "Not found", "[0, 661500]"),
-        ("tram.wav", "521", "[0, 661500]"),
-    ],
-}
+DAMAGED = "unknown origin.wav"
 CHALLENGE = {
     "Wet Road : Night.wav": "Wet Road_Night.wav",
     "gate: creak.wav": "gate_creak.wav",
     **{f"challenge {n}.wav": f"challenge {n}.wav" for n in range(9)},
 }
 """Names in the challenge's table and in its archive. A submission names ten."""
-QUERIES = ["A gate creaks twice.", "Cars pass by, on a wet road."]
 
 VIDEOS = {
     "train": {"gone_video0": 0, "cars_in_19x": 12},
@@ -74,19 +56,19 @@ WAVCAPS = {
 WITHOUT_RECORD = "2220"
 
 
-def write_sound(path: Path, seconds: float, rate: int, seed: int, channels: int = 1) -> None:
+def write_sound(path: Path, seconds: float, rate: int, seed: int) -> None:
     """A tone that comes and goes in noise, 16 bits or MP3."""
     random = np.random.default_rng(seed)
     times = np.arange(round(seconds * rate), dtype=np.float32) / rate
     tone = np.sin(2 * np.pi * (200 + 100 * (seed % 30)) * times) * np.sin(np.pi * times) ** 2
     samples = 0.3 * tone + 0.05 * random.standard_normal(len(times), dtype=np.float32)
     path.parent.mkdir(parents=True, exist_ok=True)
-    soundfile.write(path, np.stack([samples] * channels, 1), rate)
+    soundfile.write(path, samples, rate)
 
 
 def clotho_files(folder: Path) -> dict[str, Path]:
     """Clotho's tables in `folder`; returns a folder of sounds for each of its archives."""
-    write_clotho(folder, SPLITS, challenge=False)
+    write_clotho(folder, CLOTHO, challenge=False)
     write_rows(
         folder / "retrieval_audio_metadata.csv",
         METADATA_HEADER,
@@ -94,20 +76,21 @@ def clotho_files(folder: Path) -> dict[str, Path]:
         encoding="iso-8859-1",
     )
     write_rows(folder / "retrieval_captions.csv", ["caption"], [[query] for query in QUERIES])
-    names = [name for name, *_ in SPLITS["evaluation"]]
+    names = [name for name, *_ in CLOTHO["evaluation"]]
     write_rows(
         folder / "metadata_eval.csv",
         ["query", "audio_filenames"],
         [[captions_of(name)[0], str(names)] for name in names],
     )
-    sounds = {f"clotho_audio_{split}.7z": folder / split for split in SPLITS}
-    for split, clips in SPLITS.items():
+    sounds = {f"clotho_audio_{split}.7z": folder / split for split in CLOTHO}
+    for split, clips in CLOTHO.items():
         for n, (name, _, cut) in enumerate(clips):
-            seconds = USUAL if cut else LONGEST
+            start, end = json.loads(cut) if cut else (0, 30 * CLOTHO_RATE)
+            seconds = (end - start) / CLOTHO_RATE
             write_sound(folder / split / name, seconds, CLOTHO_RATE, 10 * len(split) + n)
-    (folder / "development" / "damaged.wav").write_bytes(b"RIFF")
+    (folder / "development" / DAMAGED).write_bytes(b"RIFF")
     for n, name in enumerate(CHALLENGE.values()):
-        write_sound(folder / "test" / name, USUAL, CLOTHO_RATE, n)
+        write_sound(folder / "test" / name, 15.0, CLOTHO_RATE, n)
     return sounds | {"retrieval_audio.7z": folder / "test"}
 
 
@@ -134,7 +117,7 @@ def wavcaps_files(folder: Path) -> dict[str, dict[str, Path]]:
     """WavCaps' records in `folder`; returns the recordings of each part by the names of files."""
     sounds: dict[str, dict[str, Path]] = {}
     for part, clips in WAVCAPS.items():
-        records = [record(name, duration=length, **_about(part)) for name, length in clips.items()]
+        records = [record(name, duration=length) for name, length in clips.items()]
         write_wavcaps(folder, part, records)
         names = {name.removesuffix(".wav"): length for name, length in clips.items()}
         if part == "SoundBible":
@@ -149,21 +132,9 @@ def wavcaps_files(folder: Path) -> dict[str, dict[str, Path]]:
     return sounds
 
 
-def _about(part: str) -> dict[str, Any]:
-    """What else a record of this part says."""
-    words = {"description": "Something goes on.", "author": "somebody"}
-    link = {"href": "/people/somebody/sounds/1/", "download_link": "https://example.org/1"}
-    return {
-        "AudioSet_SL": {},
-        "BBC_Sound_Effects": {"category": ["Nature"], "description": "A place.", **link},
-        "FreeSound": {"file_name": "x.wav", "tags": ["field-recording"], **words, **link},
-        "SoundBible": {"title": "A sound", **words, **link},
-    }[part]
-
-
 def leak_files(folder: Path) -> None:
     """The four lists of clips to leave out, each of what its authors leave out."""
-    ids = {split: [number for _, number, _ in clips] for split, clips in SPLITS.items()}
+    ids = {split: [number for _, number, _ in clips] for split, clips in CLOTHO.items()}
     challenge = [str(540 + n) for n in range(len(CHALLENGE))]
     tested = ids["validation"] + ids["evaluation"]
     write_leaks(
@@ -176,33 +147,22 @@ def leak_files(folder: Path) -> None:
     )
 
 
-def variations() -> list[Mapping[str, Any]]:
+def variations() -> list[dict[str, Any]]:
     """The authors' new captions: a record for each of the development split's."""
-    captions = [
-        (name, caption) for name, *_ in SPLITS["development"] for caption in captions_of(name)
-    ]
-    return [_variation(number, *each) for number, each in enumerate(captions)]
-
-
-def _variation(number: int, name: str, caption: str) -> dict[str, Any]:
-    ways = ["Loudly", "Softly", "Outside", "Close by", "For a while"]
-    sentences = [f"{way} the sound of number {number} goes on." for way in ways]
-    lines = "\n".join(f"{n}. {sentence}" for n, sentence in enumerate(sentences, 1))
-    return {
-        "idx": number,
-        "path": f"/home/somebody/shared/clotho_v2/development/{name}",
-        "caption": caption,
-        "query": f"I will give a description of an audio recording. '{caption}' [field-recording]",
-        "response": lines,
-        "variations": sentences,
-        "finish_reason": "stop",
-        "usage": {"prompt_tokens": 140, "completion_tokens": 95, "total_tokens": 235},
-    }
+    captions = [(name, each) for name, *_ in CLOTHO["development"] for each in captions_of(name)]
+    records = []
+    for number, (name, caption) in enumerate(captions):
+        ways = ("Loudly", "Softly", "Outside", "Close by", "For a while")
+        sentences = [f"{way} the sound of number {number} goes on." for way in ways]
+        path = f"/home/somebody/shared/clotho_v2/development/{name}"
+        said = {"response": "\n".join(sentences), "variations": sentences}
+        records.append({"idx": number, "path": path, "caption": caption, **said})
+    return records
 
 
 def all_captions() -> list[str]:
     """Texts for the tokenizers to know the words of."""
-    names = [name for clips in SPLITS.values() for name, *_ in clips]
+    names = [name for clips in CLOTHO.values() for name, *_ in clips]
     texts = [caption for name in names for caption in captions_of(name)]
     return [*texts, *QUERIES, *(text for each in variations() for text in each["variations"])]
 

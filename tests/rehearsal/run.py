@@ -14,14 +14,17 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pandas as pd
 import yaml
 from audio_inputs import make_audio
-from chat_captions import VARIATIONS, chat_overlay
-from server import serving
 from sources import ROOT, Sources, make_rl, make_style, real_sources
 
 from triptych.scale import FILES
@@ -74,6 +77,31 @@ def amounts(scale: str, targets: list[str], folder: Path) -> list[str]:
     return [*files, str(own)]
 
 
+class _Handler(SimpleHTTPRequestHandler):
+    """The files of a folder, the hub's lists among them at their addresses."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the jobs' logs tell what was asked for."""
+
+
+@contextmanager
+def serving(folder: Path, port: int = 0) -> Iterator[str]:
+    """Serve the files below `folder` and yield the server's address, without a slash at the end.
+
+    port: 0 for any that is free.
+    """
+    server = ThreadingHTTPServer(("127.0.0.1", port), partial(_Handler, directory=str(folder)))
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def snakemake(*arguments: str) -> list[str]:
     """A command line of Snakemake, with the interpreter that runs this."""
     return [sys.executable, "-m", "snakemake", *arguments]
@@ -107,24 +135,13 @@ def megabytes_here() -> int:
 
 
 def benchmarks(checkout: Path) -> pd.DataFrame:
-    """One row a finished job: rule, seconds, CPU seconds, peak megabytes."""
-    tables = []
-    for path in sorted((checkout / "results" / "benchmarks").glob("*/*.tsv")):
-        row = pd.read_csv(path, sep="\t", na_values="-").iloc[-1]
-        values = {"seconds": row["s"], "cpu_seconds": row["cpu_time"], "megabytes": row["max_rss"]}
-        tables.append({"rule": path.parent.name, **values})
-    return pd.DataFrame(tables, columns=["rule", "seconds", "cpu_seconds", "megabytes"])
-
-
-def summary(jobs: pd.DataFrame) -> str:
-    """What each rule took, as a table of text."""
-    of_rules = jobs.groupby("rule").agg(
-        jobs=("seconds", "size"),
-        seconds=("seconds", "sum"),
-        cpu_seconds=("cpu_seconds", "sum"),
-        peak_megabytes=("megabytes", "max"),
-    )
-    return of_rules.sort_values("seconds", ascending=False).to_string(float_format="%.0f")
+    """What each rule's finished jobs took: jobs, seconds, CPU seconds, peak megabytes."""
+    rows = [
+        pd.read_csv(path, sep="\t", na_values="-").iloc[-1:].assign(rule=path.parent.name)
+        for path in (checkout / "results" / "benchmarks").glob("*/*.tsv")
+    ]
+    shown = {"jobs": ("s", "size"), "seconds": ("s", "sum"), "cpu_seconds": ("cpu_time", "sum")}
+    return pd.concat(rows).groupby("rule").agg(**shown, peak_megabytes=("max_rss", "max"))
 
 
 def main() -> int:
@@ -133,13 +150,8 @@ def main() -> int:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--cores", default="all")
     parser.add_argument("--scale", choices=SCALES, default="paper", help="whose rules and shapes")
-    parser.add_argument(
-        "--overlay",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="laid over the papers' config, such as config/clotho.yaml; it may be given again",
-    )
+    said = "laid over the papers' config, such as config/clotho.yaml; it may be given again"
+    parser.add_argument("--overlay", action="append", default=[], metavar="FILE", help=said)
     parser.add_argument("targets", nargs="*", default=["all"])
     given = parser.parse_intermixed_args()
     checkout, served = given.folder.resolve() / "checkout", given.folder.resolve() / "served"
@@ -167,23 +179,15 @@ def main() -> int:
         options += ["--quiet", "host", "reason", "--config", "scale=rehearsal"]
         rehearsed = amounts(given.scale, given.targets, given.folder)
         options += ["--configfile", *rehearsed, *given.overlay]
-        code = 0
-        first = not given.overlay and not (checkout / VARIATIONS).exists()
-        if "audio_caption" in expected and first:
-            # By a language model's interface first; the authors' captions replace what it says.
-            overlay = given.folder.resolve() / "chat.yaml"
-            with chat_overlay(overlay) as key:
-                command = snakemake(VARIATIONS, *options, str(overlay))
-                code = subprocess.run(command, cwd=checkout, env=environment | key).returncode
         command = snakemake(*given.targets, *options)
-        code = subprocess.run(command, cwd=checkout, env=environment).returncode or code
-    jobs = benchmarks(checkout)
-    missing = sorted(expected - set(jobs["rule"]))
-    print(summary(jobs))
+        code = subprocess.run(command, cwd=checkout, env=environment).returncode
+    rules = benchmarks(checkout)
+    missing = sorted(expected - set(rules.index))
+    print(rules.sort_values("seconds", ascending=False).to_string(float_format="%.0f"))
     print(
-        f"{jobs['rule'].nunique()} rules, {len(jobs)} jobs, {jobs['seconds'].sum():.0f} s "
-        f"({jobs['cpu_seconds'].sum():.0f} s of CPU), at most {jobs['megabytes'].max():.0f} MB in "
-        f"a job; this run took {(time.monotonic() - began) / 60:.1f} minutes"
+        f"{len(rules)} rules, {rules['jobs'].sum()} jobs, {rules['seconds'].sum():.0f} s, at most "
+        f"{rules['peak_megabytes'].max():.0f} MB in a job; this run took "
+        f"{(time.monotonic() - began) / 60:.1f} minutes"
     )
     if missing:
         print(f"rules of the scale {given.scale} that have not run: {', '.join(missing)}")

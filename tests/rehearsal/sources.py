@@ -99,24 +99,10 @@ def write_d4rl(path: Path, state: int, action: int, joints: int, seed: int) -> N
         "infos/qpos": normal(STEPS, joints).astype(np.float64),
         "infos/qvel": normal(STEPS, joints).astype(np.float64),
     }
-    expert = {
-        "algorithm": np.bytes_("SAC"),
-        "iteration": 3000,
-        "policy/nonlinearity": np.bytes_("relu"),
-        "policy/output_distribution": np.bytes_("tanh_gaussian"),
-    }
-    layers = {"fc0": (256, state), "fc1": (256, 256)}
-    for name, shape in {
-        **layers,
-        **dict.fromkeys(("last_fc", "last_fc_log_std"), (action, 256)),
-    }.items():
-        expert[f"policy/{name}/weight"] = normal(*shape)
-        expert[f"policy/{name}/bias"] = normal(shape[0])
     with h5py.File(path, "w") as file:
         for name, values in steps.items():
             file.create_dataset(name, data=values, compression="gzip")
-        for name, value in expert.items():
-            file[f"metadata/{name}"] = value
+        file["metadata/algorithm"] = np.bytes_("SAC")
 
 
 def make_style(folder: Path, address: str) -> tuple[Sources, dict[str, str]]:
@@ -154,9 +140,9 @@ def write_coco(path: Path) -> None:
             archive.writestr(f"train2017/{9 + 7 * number:012}.jpg", image)
 
 
-def _jpeg(image: Image.Image, quality: int = 90) -> bytes:
+def _jpeg(image: Image.Image) -> bytes:
     stream = io.BytesIO()
-    image.save(stream, "JPEG", quality=quality)
+    image.save(stream, "JPEG", quality=90)
     return stream.getvalue()
 
 
@@ -173,4 +159,4 @@ def write_painting(path: Path, width: int, height: int, seed: int) -> None:
     patches = random.integers(0, 256, (12, 15, 3), dtype=np.uint8)
     canvas = np.asarray(Image.fromarray(patches).resize((width, height), Image.Resampling.BICUBIC))
     grain = random.integers(-20, 21, (height, width, 1), dtype=np.int16)
-    path.write_bytes(_jpeg(Image.fromarray((canvas + grain).clip(0, 255).astype(np.uint8)), 92))
+    path.write_bytes(_jpeg(Image.fromarray((canvas + grain).clip(0, 255).astype(np.uint8))))

@@ -10,9 +10,9 @@ from tiny_checkout import Checkout, copy_checkout
 
 
 @pytest.fixture(scope="session")
-def new_checkout():
-    """Makes a checkout in a folder of one's own."""
-    return copy_checkout
+def planned_in(tmp_path_factory):
+    """A checkout in which nothing runs and nobody changes a file, for dry runs."""
+    return copy_checkout(tmp_path_factory.mktemp("planned"))
 
 
 @pytest.fixture

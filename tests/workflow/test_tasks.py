@@ -1,4 +1,4 @@
-"""A task that nobody foresaw, by config lines alone."""
+"""Tasks that nobody foresaw, by config lines alone, and behaviour cloning alone."""
 
 import gymnasium
 import h5py
@@ -95,3 +95,8 @@ def test_claims_do_not_count_them(ran):
     settings["networks"] = {"BC": "half", "BCQ": "narrow"}
     alone, every = (read_run(frames(tasks), settings) for tasks in (["hopper"], TASKS))
     assert judged(CLAIMS, every[1], every[0]) == judged(CLAIMS, alone[1], alone[0])
+
+
+def test_bc_alone_trains_only_the_vae(ran):
+    losses = next((ran / "rl").rglob("losses.csv")).read_text()
+    assert "vae_loss" in losses and "critic_loss" not in losses

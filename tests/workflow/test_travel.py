@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import venv
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,6 @@ from tiny_checkout import COLD, ROOT, copy_checkout
 
 from triptych.apps.init import begin
 from triptych.core.config import check_config, completed, read_config
-from triptych.core.errors import InputError
 
 pytestmark = pytest.mark.slow
 
@@ -175,10 +173,7 @@ def test_as_a_module_with_a_prefix_everything_made_lies_below_it(source, referen
     assert results(tmp_path / PREFIX) == reference[1]
     assert not (tmp_path / "results").exists()
     assert planned(snakemake(tmp_path, "--dry-run", "--forceall"), source) == reference[0]
-
-
-def test_paths_of_a_users_config_are_found_from_the_working_directory(source, tmp_path):
-    write_module(tmp_path, repr(str(source / "Snakefile")), f'prefix: "{PREFIX}"')
+    # Paths of a user's config are found from the working directory.
     (tmp_path / "mine.hdf5").touch()
     own = {"rl": {"tasks": {"hopper": {"source": "path", "path": "mine.hdf5"}}}}
     (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump(own))
@@ -217,14 +212,6 @@ def test_the_wheel_begins_a_study_and_runs_it(installed, reference, tmp_path):
     assert planned(text, source) == reference[0]
 
 
-def test_a_study_is_begun_once_and_nothing_of_it_overwritten(tmp_path):
-    begin(tmp_path / "study")
-    (tmp_path / "study" / "Snakefile").write_text("mine")
-    with pytest.raises(InputError, match=r"has Snakefile and config\.yaml and profiles already"):
-        begin(tmp_path / "study")
-    assert (tmp_path / "study" / "Snakefile").read_text() == "mine"
-
-
 def test_a_study_begins_with_the_demo_and_what_its_config_proposes_is_allowed(tmp_path):
     begin(tmp_path / "study")
     text = (tmp_path / "study" / "config.yaml").read_text()
@@ -236,22 +223,3 @@ def test_a_study_begins_with_the_demo_and_what_its_config_proposes_is_allowed(tm
     assert set(proposed["rl"]["tasks"]) == {"hopper", "halfcheetah", "mine"}
     assert "mine" in proposed["style"]["paintings"]
     check_config(proposed, ROOT / "config" / "schema.yaml")
-
-
-def test_the_demo_is_run_where_a_study_was_begun(tmp_path, monkeypatch, capsys):
-    from triptych.cli import main
-
-    python = tmp_path / "python"
-    python.write_text('#!/bin/sh\npwd\necho "$@"\nexit 3\n')
-    python.chmod(0o755)
-    assert main(["demo", str(tmp_path)]) == 2
-    assert "run `triptych init my-study`" in capsys.readouterr().err
-    (tmp_path / "Snakefile").touch()
-    monkeypatch.setattr(sys, "executable", str(python))
-    read, write = os.pipe()
-    monkeypatch.setattr(subprocess, "run", partial(subprocess.run, stdout=write))
-    assert main(["demo", str(tmp_path), "--cores", "2"]) == 3
-    os.close(write)
-    with os.fdopen(read) as lines:
-        assert lines.readline().strip() == str(tmp_path)
-        assert lines.readline().startswith("-m snakemake --cores 2")
