@@ -56,8 +56,6 @@ def test_the_parts_of_an_archive_are_read_as_one(tmp_path: Path) -> None:
         part.write_bytes(data[start : start + len(data) // 3 + 1])
     unpack(parts, tmp_path / "target")
     assert content(tmp_path / "target") == FILES
-    with pytest.raises(InputError, match=r"its 2 parts by name, .*b\.7z\.001, .*b\.7z\.002"):
-        unpack([parts[0], parts[2]], tmp_path / "other")
     parts[2].unlink()
     with pytest.raises(InputError, match="not a whole archive"):
         unpack(parts[:2], tmp_path / "other")

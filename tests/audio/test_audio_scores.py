@@ -10,7 +10,6 @@ from retrieval_runs import CAPTIONS, CLIPS, PAIRS, clips_table, scenes_table, st
 from triptych.audio.embedding_files import read_embeddings, write_embeddings
 from triptych.audio.scoring.metrics import mean_average_precision, similarities
 from triptych.audio.scoring.scores import Scores, score_runs
-from triptych.core.errors import InputError
 
 MEMBERS = [list(PAIRS[0]), list(PAIRS[2])]
 NO_LABELS = pd.DataFrame(columns=["split", "caption", "clip"])
@@ -129,12 +128,3 @@ def test_the_sets_of_members_are_compared_with_the_listed_ensemble(scores):
     single = one(scores.metrics, metric="map_at_10", **MAIN, **ALL)
     assert alone["map_at_10"] == pytest.approx(single["value"], abs=1e-6)
     assert len(scores.subsets) == 3 + 1  # two members, one other pair
-
-
-def test_a_model_embedded_with_other_clips_is_refused(folder, runs):
-    splits = read_embeddings(Path(runs[1]["folder"]) / "embeddings.npz")
-    splits["validation"].captions[0] = "another"
-    write_embeddings(folder / "odd" / "embeddings.npz", splits)
-    odd = [runs[0], runs[1] | {"folder": str(folder / "odd")}, *runs[2:]]
-    with pytest.raises(InputError, match="s-bert/clean/pretrained was embedded with another"):
-        score_runs(odd, MEMBERS, clips_table(), NO_LABELS)

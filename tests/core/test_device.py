@@ -18,15 +18,14 @@ INTEL, AMD = "Intel(R) Xeon(R) Processor @ 2.00GHz", "AMD EPYC"
 @pytest.fixture
 def processor(monkeypatch):
     """Makes this machine one with other instructions, and oneDNN's limit another."""
-    monkeypatch.setattr(device, "_chosen", {})
+    monkeypatch.setattr(device, "_chosen", [])
 
     def become(known, name, limit=None):
         monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: known)
         monkeypatch.setattr(device, "cpu_name", lambda: name)
-        for variable in device.LIMITS:
-            monkeypatch.delenv(variable, raising=False)
+        monkeypatch.delenv(device.LIMIT, raising=False)
         if limit:
-            monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", limit)
+            monkeypatch.setenv(device.LIMIT, limit)
 
     return become
 

@@ -214,7 +214,8 @@ def check_yield(written: Sequence[Written], wanted: int, least: float, kept_in: 
     # Lines; where there are none, the answer.
     wrong = [bad for each in written for bad in each.rejected[1:] or each.rejected]
     told = "; ".join(
-        f"{bad.problem}: {repr(bad.answer[:LONGEST_EXAMPLE]) if bad.answer else 'an empty answer'}"
+        f"{bad.problem}: "
+        f"{repr(bad.answer[:LONGEST_EXAMPLE]) if bad.answer.strip() else 'an empty answer'}"
         for bad in wrong[:TOLD]
     )
     advice = (

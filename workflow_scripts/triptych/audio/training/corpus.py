@@ -8,6 +8,7 @@ import pandas as pd
 
 from triptych.audio.data.tables import read_table
 from triptych.audio.training.batches import Pair
+from triptych.core.errors import InputError
 
 StrPath = str | Path
 
@@ -43,6 +44,11 @@ def read_pairs(
         table = table[table["dataset"].isin(datasets)]
     own = _captions_of(captions)
     alternatives = {} if variations is None else _variations(variations)
+    if silent := [clip for clip in table["clip"] if clip not in own]:
+        raise InputError(
+            f"{len(silent)} training clips of {manifest} have no caption in "
+            f"{', '.join(map(str, captions))}, the first is {silent[0]!r}"
+        )
     return [
         Pair(clip, position, caption, alternatives.get((clip, position), ()))
         for clip, dataset in zip(table["clip"], table["dataset"], strict=True)
