@@ -18,12 +18,18 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triptych"
 
 
-def entry_of(name: str) -> dict[str, Any]:
-    """What resources/sources.yaml says of a package."""
+def sources() -> dict[str, Any]:
+    """What resources/sources.yaml says."""
     import yaml
 
     text = (SOURCE / "resources/sources.yaml").read_text(encoding="utf-8")
-    entry: dict[str, Any] = yaml.safe_load(text)["packages"]["files"][name]
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
+def entry_of(name: str) -> dict[str, Any]:
+    """What resources/sources.yaml says of a package."""
+    entry: dict[str, Any] = sources()["packages"]["files"][name]
     return entry
 
 

