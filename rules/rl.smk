@@ -86,7 +86,7 @@ rule rl_train:
         algorithms=RL.algorithms,
         pruning=made(lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards))),
         training=RL.config["training"],
-        evaluation={k: v for k, v in RL.config["evaluation"].items() if k != "last"},
+        evaluation=RL.config["evaluation"],
         device=config["device"],
         checkpoint=made("results/checkpoints/rl_train/{task}-{networks}-{stack}"),
         code=code("rl_train"),

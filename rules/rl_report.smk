@@ -51,7 +51,6 @@ rule rl_draw_scores:
         units=RL.units,
         data=RL.data,
         observations=RL.config["observations"],
-        last_evaluations=RL.config["evaluation"]["last"],
         scale=SCALE,
         code=code("rl_draw_scores"),
     script:

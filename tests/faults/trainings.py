@@ -83,7 +83,7 @@ def train_stack(folder, stop=None, learning_rate=1e-3, broken=None):
         DeviceData(data, CPU, torch.float32),
         StepSettings(batch=10, learning_rate=learning_rate, tau=0.005),
         TrainingSettings(60, 30, 15, "float32", trained),
-        EvaluationSettings(episodes=1, candidates=2, seed=0, task=task_named("hopper")),
+        EvaluationSettings(1, 1, candidates=2, seed=0, task=task_named("hopper")),
         Checkpoint(folder, "x"),
         stop or Never(),
     )

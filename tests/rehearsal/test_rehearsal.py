@@ -9,8 +9,8 @@ from run import PAPER, REHEARSAL, ROOT, SCALES, amounts, copy_checkout, planned_
 from triptych.core.config import read_config
 
 AMOUNTS = {
-    *("seeds", "updates", "every", "episodes", "last", "repeats", "evaluations", "batches"),
-    *("checkpoint_every", "log_every", "held_out", "validation", "photographs"),
+    *("seeds", "updates", "every", "episodes", "final_episodes", "repeats", "evaluations"),
+    *("batches", "checkpoint_every", "log_every", "held_out", "validation", "photographs"),
     *("frames", "batch", "queries"),
     *("epochs", "rampdown_epochs", "warmup_epochs", "workers", "checkpoint_minutes"),
     *("pairs", "members", "notebook"),

@@ -188,7 +188,7 @@ def settings() -> dict[str, dict[str, Any]]:
             },
         },
         "rl": {
-            **{"last_evaluations": 2, "precision": "tf32", "observations": "normalised"},
+            **{"precision": "tf32", "observations": "normalised"},
             "networks": {"BC": "paper", "BCQ": "paper"},
         },
     }

@@ -127,9 +127,7 @@ def test_text_from_data_never_becomes_an_element(evil):
 @pytest.mark.parametrize("source", ["collected", "d4rl"])
 def test_the_offline_rl_study_shows_its_figures_and_whose_data_they_are_of(source):
     published = pd.read_csv(RESOURCES / "published" / "rl_table1_megabytes.csv")
-    runs, varied = (
-        run_scores(each, 2) for each in (synthetic.scores(), synthetic.with_a_variant())
-    )
+    runs, varied = (run_scores(each) for each in (synthetic.scores(), synthetic.with_a_variant()))
     shown = rl_sections(
         figures={name: PageFigure(name, title, "", "data:,") for name, title in TITLES.items()},
         table1=table1_long(synthetic.sizes(), published, task="halfcheetah", scale="demo"),

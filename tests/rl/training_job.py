@@ -59,7 +59,7 @@ training = TrainingSettings(
     precision="float32",
     algorithms=tuple(algorithms),
 )
-evaluation = EvaluationSettings(episodes=2, candidates=4, seed=0, task=task_named("hopper"))
+evaluation = EvaluationSettings(2, 2, candidates=4, seed=0, task=task_named("hopper"))
 try:
     trained = train_stack(
         rows,

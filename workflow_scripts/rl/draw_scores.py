@@ -25,16 +25,19 @@ from triptych.rl.report.tables import (
     variants_long,
     variants_table,
 )
+from triptych.rl.tasks.config import SHOWN_PERCENT
 from triptych.rl.tasks.task import NORMALISED
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     scale, units, data = params.scale, params.units, params.data
-    every, last = read_frames(snakemake.input.scores), params.last_evaluations
+    every = read_frames(snakemake.input.scores)
     evaluations = seen_as(every, params.observations)
     behaviour = read_frames(snakemake.input.datasets)
-    runs = run_scores(evaluations, last)
+    runs = run_scores(evaluations)
     summary = summarise_scores(runs)
+    pruned = set(runs["sparsity_percent"]) - {0}
+    level = SHOWN_PERCENT if SHOWN_PERCENT in pruned else max(pruned, default=0)
     for name, methods in params.figures.items():
         shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
         numbers = with_data(in_units(with_cells(shown, unit=NORMALISED, scale=scale), units), data)
@@ -44,16 +47,16 @@ with job(snakemake):
         write_figure(curves_figure(levels, by="sparsity_percent"), levels, getattr(output, name))
     curves = with_data(curves_long(evaluations, scale, units), data)
     write_figure(curves_figure(curves), curves, output.curves)
-    scores = with_data(scores_long(runs, sparsity_percent=95, scale=scale, units=units), data)
+    scores = with_data(scores_long(runs, sparsity_percent=level, scale=scale, units=units), data)
     compared = with_data(comparisons_long(runs, scale=scale, units=units), data)
     masks_inputs = default_pruning(read_frames(snakemake.input.inputs))
-    inputs = with_data(inputs_long(masks_inputs, sparsity_percent=95, scale=scale), data)
+    inputs = with_data(inputs_long(masks_inputs, sparsity_percent=level, scale=scale), data)
     if sensing := params.sensing:
-        seen = run_scores(default_pruning(every), last)
+        seen = run_scores(default_pruning(every))
         sensors = with_data(sensors_long(seen, inputs, **sensing, scale=scale, units=units), data)
         write_figure(sensors_figure(sensors, behaviour), sensors, output.sensors)
     if variants := params.variants:
-        of_all = run_scores(every[every["observations"] == params.observations], last)
+        of_all = run_scores(every[every["observations"] == params.observations])
         varied = with_data(variants_long(of_all, scale=scale, units=units), data)
         write_table(
             varied, variants_table(varied, variants), Path(output.variants[0]).with_suffix("")

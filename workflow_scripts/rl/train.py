@@ -37,7 +37,7 @@ with job(snakemake):
         algorithms=tuple(algorithms),
     )
     evaluation = EvaluationSettings(
-        **{name: params.evaluation[name] for name in ("episodes", "candidates", "seed")}, task=task
+        **{name: value for name, value in params.evaluation.items() if name != "every"}, task=task
     )
     pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task)
     trained = train_stack(

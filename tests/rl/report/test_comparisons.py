@@ -19,7 +19,7 @@ KEY = ("task", "algorithm", "method", "sparsity_percent")
 
 @pytest.fixture(scope="module")
 def runs():
-    return run_scores(synthetic.scores(), 2)
+    return run_scores(synthetic.scores())
 
 
 def test_the_probability_of_improvement_is_mann_and_whitneys_share_of_pairs():
@@ -48,7 +48,7 @@ def test_every_two_methods_have_a_difference_with_scipys_interval(runs):
 
 
 def test_a_variant_stands_beside_the_default_with_scipys_interval():
-    of = run_scores(synthetic.with_a_variant(), 2)
+    of = run_scores(synthetic.with_a_variant())
     long = variants_long(of, scale="test", units={})
     assert set(long["pruning"]) == {"iterated"} and set(long["method"]) == {"snip", "grasp"}
     assert np.allclose(long["gap"], 0.5) and np.allclose(long["value"], long["default"] + 0.5)

@@ -17,7 +17,7 @@ PUBLISHED = pd.DataFrame(
 
 @pytest.fixture(scope="module")
 def summary() -> pd.DataFrame:
-    return summarise_scores(run_scores(synthetic.scores(), 2))
+    return summarise_scores(run_scores(synthetic.scores()))
 
 
 def line(axes, label):
@@ -36,6 +36,14 @@ def test_the_score_line_goes_through_the_means_from_dense_to_the_sparsest(summar
     expert = line(figure.axes[0], "policy behind the data").get_ydata()
     assert expert[0] == synthetic.EXPERTS["hopper"]
     assert {"BCQ dense", "Random by layer"} <= {item.get_label() for item in figure.axes[0].lines}
+
+
+def test_an_interval_that_leaves_the_panel_has_no_cap_there(summary):
+    wide = summary.assign(low=-900.0, high=summary["value"] + 1)
+    axes = sparsity_figure(wide, synthetic.datasets(), "snip").axes[0]
+    low, high = (item for item in axes.lines if item.get_marker() == "_")
+    assert len(low.get_xdata()) == 0 and len(high.get_xdata()) == 5
+    assert axes.get_ylim()[0] > -10
 
 
 def test_shares_are_drawn_where_they_are_and_emptied_layers_on_the_edge():

@@ -27,9 +27,9 @@ def evaluations(curves: dict[tuple[str, int, int], list[float]]) -> pd.DataFrame
     )
 
 
-def test_a_run_scores_the_mean_of_its_last_evaluations_and_not_its_best():
-    runs = run_scores(evaluations({("dense", 0, 0): [99.0, 10.0, 20.0]}), last_evaluations=2)
-    assert runs["score"].tolist() == [15.0]
+def test_a_run_scores_the_mean_of_its_last_policy_and_not_its_best():
+    runs = run_scores(evaluations({("dense", 0, 0): [99.0, 10.0, 20.0]}))
+    assert runs["score"].tolist() == [20.0]
 
 
 def test_a_run_that_diverged_is_left_out_and_named(caplog):
@@ -37,7 +37,7 @@ def test_a_run_that_diverged_is_left_out_and_named(caplog):
     curves = {("dense", 0, s): [5.0, 50.0, 70.0] for s in range(3)}
     frame = evaluations(curves)
     frame.loc[(frame["seed"] == 1) & (frame["update"] == 300), "score_normalised"] = np.nan
-    runs = run_scores(frame, last_evaluations=2)
+    runs = run_scores(frame)
     assert runs["seed"].tolist() == [0, 2]
     assert summarise_scores(runs)["seeds"].tolist() == [2]
     assert "it diverged: run (task hopper, observations normalised, method dense" in caplog.text
@@ -46,7 +46,7 @@ def test_a_run_that_diverged_is_left_out_and_named(caplog):
 def test_summary_gives_mean_range_and_ratio():
     curves = {("dense", 0, 0): [100.0], ("dense", 0, 1): [96.0]}
     curves |= {("snip", 95, 0): [50.0], ("snip", 95, 1): [48.0]}
-    summary = summarise_scores(run_scores(evaluations(curves), 1)).set_index("method")
+    summary = summarise_scores(run_scores(evaluations(curves))).set_index("method")
     snip = summary.loc["snip"]
     assert (snip["value"], snip["minimum"], snip["maximum"], snip["seeds"]) == (49, 48, 50, 2)
     assert (snip["ratio_low"], snip["ratio_to_dense"], snip["ratio_high"]) == (0.5, 0.5, 0.5)
@@ -55,6 +55,6 @@ def test_summary_gives_mean_range_and_ratio():
 def test_aggregate_leaves_out_cells_that_some_task_lacks():
     frame = synthetic.scores(methods=("snip",))
     frame = frame[~((frame["task"] == "hopper") & (frame["sparsity_percent"] == 90))]
-    together = aggregate_over_tasks(run_scores(frame, 2))
+    together = aggregate_over_tasks(run_scores(frame))
     assert 90 not in set(together["sparsity_percent"])
     assert {0, 50, 80, 95} <= set(together["sparsity_percent"])

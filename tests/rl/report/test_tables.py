@@ -50,6 +50,14 @@ def test_every_published_cell_stands_beside_ours(table1):
     assert cell["difference_percent"] == pytest.approx(100 * (cell["value"] / 0.2824 - 1))
 
 
+def test_published_megabytes_stand_beside_the_papers_tasks_alone(published):
+    sizes = synthetic.sizes().assign(networks="narrow")
+    own = sizes[sizes["task"] == "halfcheetah"].assign(task="pendulum")
+    long = table1_long(own, published, task="pendulum", scale="custom")
+    assert long["published"].isna().all() and long["value"].notna().any()
+    assert table1_table(long).caption.startswith("pendulum, narrow networks, ")
+
+
 def test_a_table_is_written_as_long_csv_markdown_and_latex(table1, tmp_path):
     write_table(table1, table1_table(table1), tmp_path / "rl_table1")
     long = pd.read_csv(tmp_path / "rl_table1.csv")
@@ -88,13 +96,19 @@ def test_a_cell_says_how_many_seeds_are_left_after_a_divergence():
     gone = (scores["task"] == "hopper") & (scores["method"] == "snip") & (scores["seed"] == first)
     scores.loc[gone & (scores["sparsity_percent"] == 95), "score_normalised"] = float("nan")
     table = scores_table(
-        scores_long(run_scores(scores, 2), sparsity_percent=95, scale="demo", units={})
+        scores_long(run_scores(scores), sparsity_percent=95, scale="demo", units={})
     )
     seeds = scores["seed"].nunique()
     hopper = {row[0]: row[1] for row in table.rows}
     assert hopper["BCQ, SNIP"].endswith(f"({seeds - 1} of {seeds} seeds)")
     assert "seeds)" not in hopper["BCQ, Dense"] + hopper["BCQ, GraSP"]
     assert table.caption.endswith("Runs that diverged have no score and are left out.")
+
+
+def test_two_seeds_show_no_interval_not_even_over_all_tasks():
+    runs = run_scores(synthetic.scores(seeds=range(2)))
+    rows = scores_table(scores_long(runs, sparsity_percent=95, scale="demo", units={})).rows
+    assert not [cell for row in rows for cell in row[1:] if "[" in cell]
 
 
 def test_speed_is_measured_against_the_fastest_dense_kernel_of_the_case():

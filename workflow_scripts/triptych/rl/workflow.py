@@ -170,7 +170,6 @@ class Workflow:
             "datasets": [f"results/rl/{task}/dataset.csv" for task in self.tasks],
         }
         settings = {
-            "last_evaluations": self.config["evaluation"]["last"],
             "precision": self.config["training"]["precision"],
             "observations": self.config["observations"],
             "networks": {
@@ -217,8 +216,8 @@ class Workflow:
             "Hidden units when only pruned": _units(
                 config["widths"][config["mask_statistics"]["widths"]]
             ),
-            "Evaluation": f"{evaluation['episodes']} episodes, mean of the last "
-            f"{evaluation['last']} evaluations",
+            "Evaluation": f"{evaluation['final_episodes']} episodes of the last policy; "
+            f"{evaluation['episodes']} for each point of the curves",
         }
 
     def _sweep_facts(self, name: str) -> str:

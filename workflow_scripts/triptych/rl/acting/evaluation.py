@@ -1,4 +1,4 @@
-"""Roll-outs of K policies over the same episodes, all in lock-step."""
+"""Roll-outs of K policies, all in lock-step."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,9 +24,10 @@ STEPS_DRAWN = 100
 class EvaluationSettings:
     """How policies are scored; the references' values stand behind each."""
 
-    episodes: int  # 10
+    episodes: int  # of each evaluation on the way, for the curves
+    final_episodes: int  # of the last one, by which a run is scored
     candidates: int  # sampled actions of a BCQ act: 100 (sfujim/BCQ), 10 (BEAR's BCQ)
-    seed: int  # of the episodes; the same for every policy and every evaluation
+    seed: int  # of the episodes, beside each run's own
     task: Task
 
 
@@ -36,25 +37,28 @@ def evaluate(
     parameters: Parameters,
     seeds: Sequence[int],
     settings: EvaluationSettings,
+    update: int,
+    final: bool,
     interrupted: Callable[[], object] = lambda: None,
 ) -> pd.DataFrame | None:
     """Score K policies acting as `algorithm` does, one row a policy and episode.
 
     Columns: policy (0 to K-1), episode, return, score_normalised (`Task.score`), unit, steps.
-    `seeds` [K] are the runs' own and key the latents, so that rows of one seed face the same noise.
-    None when `interrupted` said so on the way.
+    `seeds` [K] are the runs' own. They and `update` key starts and latents: rows of one seed face
+    the same episodes, and no two seeds or evaluations share one. None when `interrupted` said so
+    on the way.
     """
-    policies, episodes = len(seeds), settings.episodes
+    policies, episodes = len(seeds), settings.final_episodes if final else settings.episodes
     first = next(iter(parameters.values()))
     device, dtype = first.device, first.dtype
     acting = acting_of(algorithm, settings.candidates)
     simulation = episodes_of(settings.task, policies * episodes)
-    starts = [settings.seed * 1_000_003 + episode for episode in range(episodes)]
-    observations = simulation.reset(starts * policies).reshape(policies, episodes, -1)
+    starts = [start for seed in seeds for start in _starts(settings.seed, seed, update, episodes)]
+    observations = simulation.reset(starts).reshape(policies, episodes, -1)
     running = np.ones((policies, episodes), dtype=bool)
     returns, steps = np.zeros(running.shape), np.zeros(running.shape, dtype=int)
     clip, drawn = acting.clip, (episodes, acting.draws, 2 * simulation.action_size)
-    latents = _Latents(seeds, drawn, device, dtype)
+    latents = _Latents(seeds, update, drawn, device, dtype)
     live, subset = np.arange(policies), parameters
     for step in range(simulation.horizon):
         if not running.any():
@@ -84,15 +88,27 @@ def evaluate(
     return pd.DataFrame({**columns, "unit": settings.task.unit, "steps": steps.ravel()})
 
 
+def _starts(*key: int) -> list[int]:
+    """Seeds of episodes, as many as the last number says, keyed by the others."""
+    return [int(one) for one in np.random.SeedSequence(key[:-1]).generate_state(key[-1])]
+
+
 class _Latents:
-    """Standard normal latents of every policy at each step, keyed by the policy's seed."""
+    """Standard normal latents of every policy at each step, keyed by its seed and the update."""
 
     def __init__(
-        self, seeds: Sequence[int], shape: tuple[int, ...], device: torch.device, dtype: torch.dtype
+        self,
+        seeds: Sequence[int],
+        update: int,
+        shape: tuple[int, ...],
+        device: torch.device,
+        dtype: torch.dtype,
     ) -> None:
         self._unique = sorted(set(seeds))
         self._row = [self._unique.index(seed) for seed in seeds]
-        self._generators = [keyed_generator(device, "evaluate", seed) for seed in self._unique]
+        self._generators = [
+            keyed_generator(device, "evaluate", seed, update) for seed in self._unique
+        ]
         self._shape, self._device, self._dtype = shape, device, dtype
         self._drawn = torch.empty(0)
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths, layer_shapes
 from triptych.rl.report.inference import is_dense_kernel, latency_long
-from triptych.rl.report.scores import RUN, default_pruning, run_scores, seen_as
+from triptych.rl.report.scores import RUN, default_pruning, last_policies, run_scores, seen_as
 from triptych.rl.tasks.config import data_source
 from triptych.rl.tasks.sweep import algorithms_of, runs_of
 
@@ -49,7 +49,7 @@ def read_run(
     """What the claims compare, and the facts of a run, from the files and settings that
     `Workflow.claims` names."""
     of = {name: frame[frame["task"].isin(TASKS)] for name, frame in frames.items()}
-    kind, last = settings["observations"], settings["last_evaluations"]
+    kind = settings["observations"]
     scores, layers, sizes = (seen_as(of[name], kind) for name in ("scores", "layers", "sizes"))
     latency, data = latency_long(of["latency"], scale=""), of["datasets"]
     facts = {
@@ -62,17 +62,17 @@ def read_run(
     for name in OF_SCORES:
         cells = scores[scores["algorithm"] == name]
         networks = of["trained_layers"]["networks"] == settings["networks"].get(name)
-        episodes = cells.groupby([*RUN, "update"])["episode"].nunique()
+        episodes = last_policies(cells).groupby(RUN)["episode"].nunique()
         updates = cells.groupby(RUN[:-1])["update"].max()
         facts |= {
             f"{name} widths": at_paper_widths(of["trained_layers"][networks]),
             f"{name} updates": 0 if updates.empty else int(updates.min()),
-            f"{name} episodes": last * (0 if episodes.empty else int(episodes.min())),
+            f"{name} episodes": 0 if episodes.empty else int(episodes.min()),
         }
     facts |= _seed_facts(default_pruning(of["scores"])[RUN].drop_duplicates(), kind)
     run = Run(
-        run_scores(scores, last),
-        run_scores(default_pruning(of["scores"]), last),
+        run_scores(scores),
+        run_scores(default_pruning(of["scores"])),
         layers,
         sizes,
         latency,
@@ -117,7 +117,7 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         facts |= {
             f"{name} widths": there and _paper_widths(config, *networks[name]),
             f"{name} updates": config["training"]["updates"] if there else 0,
-            f"{name} episodes": evaluation["last"] * evaluation["episodes"] if there else 0,
+            f"{name} episodes": evaluation["final_episodes"] if there else 0,
         }
     return facts
 

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -49,8 +50,8 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
     of each task's scores where they differ.
     behaviour: task, score_normalised_mean of the policy that made the data.
     The band runs from the lowest to the highest seed (the paper's "100% confidence
-    interval"), the bars are 95% intervals of the mean, cut where they leave the
-    panel; a single seed has neither. Levels are equally spaced.
+    interval"), the bars are 95% intervals of the mean; one that leaves the panel has no cap
+    there. A single seed has neither. Levels are equally spaced.
     """
     shown = summary[summary["method"].isin(["dense", *methods, *CONTROLS])]
     levels = sorted({0, *shown["sparsity_percent"]})
@@ -84,9 +85,11 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
             )
             look = {"linewidth": 1.8, "marker": "o", "markersize": 4.2, "zorder": 3}
             axes.plot(x, line["value"], color=own, label=name, **look)
-            reach = [line["value"] - low.clip(lower=bottom), high.clip(upper=top) - line["value"]]
-            look = {"elinewidth": 1.1, "capsize": 2.4, "capthick": 1.1, "zorder": 3}
-            axes.errorbar(x, line["value"], yerr=reach, fmt="none", ecolor=own, **look)
+            bars = [[(at, a), (at, b)] for at, a, b in zip(x, low, high, strict=True)]
+            axes.add_collection(LineCollection(bars, colors=own, linewidths=1.1), autolim=False)
+            cap: dict[str, Any] = {"markersize": 4.8, "markeredgewidth": 1.1, "linestyle": "none"}
+            for ends, inside in ((low, low >= bottom), (high, high <= top)):
+                axes.plot(x[inside], ends[inside], "_", color=own, zorder=3, **cap)
         axes.set_xticks(list(place.values()), [str(level) for level in levels])
         axes.set_xlim(-0.3, len(levels) - 0.55)
         axes.yaxis.set_major_locator(MaxNLocator(5))

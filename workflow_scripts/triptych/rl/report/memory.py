@@ -99,18 +99,20 @@ def table1_long(
 ) -> pd.DataFrame:
     """Table 1: megabytes (1e6 bytes) of the stored networks, mean over seeds.
 
-    sizes: rows of sizes.csv at the paper's widths. published: method, actor_mb, critic_mb,
-    vae_mb under the paper's row names. A row that the experiment table doesn't measure has no
-    value; criteria beyond the paper's have rows of their own.
+    sizes: rows of sizes.csv. published: method, actor_mb, critic_mb, vae_mb under the paper's row
+    names; they stand beside the tasks whose networks have the sizes that the paper's bytes fit. A
+    row that the experiment table doesn't measure has no value; criteria beyond the paper's have
+    rows of their own.
     """
     rows = {**PAPER_ROWS, **OUR_ROWS} | {
         f"{CRITERIA[name].label} (95% sparse)": (name, 95, "coo")
         for name in CRITERIA
         if name not in ("snip", "grasp") and (sizes["method"] == name).any()
     }
-    of_task = sizes[sizes["task"] == task].groupby([*CASE, "network"])
+    own = sizes[sizes["task"] == task]
+    of_task = own.groupby([*CASE, "network"])
     means, seeds = of_task["bytes"].mean().to_dict(), of_task["seed"].nunique().to_dict()
-    printed, cells = _printed(published), []
+    printed, cells = _printed(published) if task in PUBLISHED_TASKS else {}, []
     for row, case in rows.items():
         for network in NETWORK_LABELS:
             key = (*case, network)
@@ -118,7 +120,7 @@ def table1_long(
             cells.append((row, network, task, *case, *numbers))
     columns = ["row", "column", "task", *CASE, "seeds", "value", "published"]
     frame = pd.DataFrame(cells, columns=columns).astype({"published": float})
-    return with_cells(frame, unit="MB", scale=scale)
+    return with_cells(frame.assign(networks=own["networks"].iloc[0]), unit="MB", scale=scale)
 
 
 def table1_table(long: pd.DataFrame) -> Table:
@@ -142,7 +144,7 @@ def table1_table(long: pd.DataFrame) -> Table:
         name="rl_table1",
         title="Memory of the stored networks in megabytes.",
         caption=(
-            f"{label(TASK_LABELS, first['task'])}, the paper's widths, mean over "
+            f"{label(TASK_LABELS, first['task'])}, {first['networks']} networks, mean over "
             f"{int(long['seeds'].max())} seeds; 1 MB = 1,000,000 bytes of the file written. "
             "The packed rows are this project's own format; the paper has none."
         ),

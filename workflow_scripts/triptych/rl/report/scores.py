@@ -36,20 +36,24 @@ def seen_as(frame: pd.DataFrame, observations: str) -> pd.DataFrame:
     return default_pruning(frame[frame["observations"] == observations])
 
 
-def run_scores(evaluations: pd.DataFrame, last_evaluations: int) -> pd.DataFrame:
-    """The score of each run: the mean over its last evaluations of the mean over episodes.
+def run_scores(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """The score of each run: the mean over the episodes of its last policy.
 
     evaluations: rows of scores.csv. Returns one row a run: RUN and score (D4RL-normalised); a run
     that diverged is left out, which is logged.
     """
-    means = evaluations.groupby([*RUN, "update"])["score_normalised"].mean().reset_index()
-    last = means.groupby(RUN).tail(last_evaluations)
+    last = last_policies(evaluations)
     unscored = last.loc[last["score_normalised"].isna(), RUN].drop_duplicates()
     for run in unscored.itertuples(index=False):
         named = ", ".join(f"{name} {value}" for name, value in zip(RUN, run, strict=True))
         logger.warning("left out, since it diverged: run (%s)", named)
     runs = last.groupby(RUN).agg(score=("score_normalised", "mean"))
     return runs.drop(index=[tuple(run) for run in unscored.to_numpy()]).reset_index()
+
+
+def last_policies(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """The rows of each run's last evaluation."""
+    return evaluations[evaluations["update"] == evaluations.groupby(RUN)["update"].transform("max")]
 
 
 def seed_scores(

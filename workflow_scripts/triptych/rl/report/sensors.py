@@ -139,7 +139,8 @@ def sensors_figure(long: pd.DataFrame, behaviour: pd.DataFrame) -> Figure:
             _scores_panel(above, scores[scores["task"] == task])
             above.set_title(task_title(scores, task))
             if column == 0 or task_unit(scores, task) != task_unit(scores, tasks[column - 1]):
-                above.set_ylabel(f"{task_unit(scores, task)}\ndense, and 95% pruned", color=INK)
+                pruned = f"dense, and {scores['sparsity_percent'].max():g}% pruned"
+                above.set_ylabel(f"{task_unit(scores, task)}\n{pruned}", color=INK)
             _inputs_panel(below, kept[kept["task"] == task])
         legend_below(figure, list(panels[0]), columns=3)
     return figure
@@ -158,7 +159,7 @@ def _scores_panel(axes: Axes, scores: pd.DataFrame) -> None:
     names = [METHOD_LABELS[name].replace(" ", "\n") for name in methods]
     axes.set_xticks(range(len(methods)), names)
     axes.grid(axis="x", visible=False)
-    axes.set_ylim(bottom=min(0.0, scores["value"].min()))
+    axes.set_ylim(bottom=min(0.0, 1.05 * scores["value"].min()))  # with room for the dots
 
 
 def _inputs_panel(axes: Axes, kept: pd.DataFrame) -> None:

@@ -76,7 +76,7 @@ def scores_table(long: pd.DataFrame) -> Table:
                 ratio = ("ratio_to_dense", "ratio_low", "ratio_high")
                 line.append(DASH if method == "dense" else interval_text(cell, ratio, 2))
             if together:
-                cell = cells[cells["task"] == ALL_TASKS]
+                cell = cells[cells["task"] == ALL_TASKS].assign(seeds=most)
                 line.append(interval_text(cell, ("value", "low", "high"), 1))
             rows.append(tuple(line))
     sparsity = f"{long['sparsity_percent'].max():g}"
@@ -84,7 +84,8 @@ def scores_table(long: pd.DataFrame) -> Table:
         name="rl_scores",
         title=f"Scores at {sparsity}% sparsity.",
         caption=(
-            "D4RL-normalised score, mean over seeds with its 95% interval ("
+            "Score (D4RL-normalised where its column names no other unit), mean over seeds with "
+            "its 95% interval ("
             + ", ".join(f"{algorithm}: {seeds} seeds" for algorithm, seeds in seeds_of.items())
             + f"; none is shown for fewer than {ENOUGH_SEEDS}); ratio to "
             "the dense runs, seeds paired. All tasks: interquartile mean over tasks and seeds, "

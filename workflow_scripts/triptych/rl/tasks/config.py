@@ -88,13 +88,6 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
     for key, sweep in {**trained, "rl.mask_statistics": config["mask_statistics"]}.items():
         _check_sweep(config, key, sweep, key in trained, d4rl_files)
     _check_algorithms(trained)
-    updates, every = config["training"]["updates"], config["evaluation"]["every"]
-    evaluations = -(-updates // every)
-    if config["evaluation"]["last"] > evaluations:
-        raise ConfigError(
-            f"config: rl.evaluation.last is {config['evaluation']['last']}; allowed is at most "
-            f"{evaluations}, the evaluations that {updates} updates with one every {every} make"
-        )
     shown = {"trained": False, "observations": config["observations"], "pruning": DEFAULT}
     shown["sparsity_percent"] = SHOWN_PERCENT
     if not any(shown.items() <= run.items() for run in runs):

@@ -177,9 +177,12 @@ class _Stack:
         parameters = {name: value.detach() for name, value in self._learner.parameters.items()}
         if self._scaling:
             parameters = folded(parameters, self._scaling)
+        final = self.done == self._training.updates
         for algorithm in self._training.algorithms:
             stopped = lambda: self._stop.reason  # noqa: E731
-            frame = evaluate(algorithm, parameters, self.seeds, self._evaluation, stopped)
+            frame = evaluate(
+                algorithm, parameters, self.seeds, self._evaluation, self.done, final, stopped
+            )
             if frame is None:
                 raise Interrupted(self._stop.reason)
             unscored = frame["policy"].isin(self._diverged.seen)
