@@ -131,7 +131,8 @@ def _differences(known: Mapping[str, str], kind: str) -> Iterator[str]:
     now = _hashes(files)
     for name, digest in known.items():
         if name not in files:
-            yield f"{name}: this {kind} is gone"
+            again = f"; snakemake --cores 8 {name} makes it again" if kind == "output" else ""
+            yield f"{name}: this {kind} is gone{again}"
         elif now[name] != digest:
             yield f"{name}: this {kind} isn't what it was when the run ended"
 
