@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from triptych.apps import compare, doctor, init, plan, policy, verify, weights
+from triptych.apps import compare, doctor, init, plan, policy, publish, verify, weights
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError
@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for app in (pictures, sounds, policy, init, weights, plan, verify, compare, doctor):
+    for app in (pictures, sounds, policy, init, weights, plan, verify, publish, compare, doctor):
         app.add_commands(commands)
     return parser
 

@@ -1,0 +1,106 @@
+"""The console command `triptych publish`: what others read of a run, in one small folder."""
+
+import argparse
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from triptych.apps import command
+from triptych.core.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DESCRIPTION = """\
+Copy what a whole run found into a folder small enough for a repository: tables (CSV, Markdown),
+figures (SVG), claims with their verdicts, manifest, config, hours by rule, and a README.md that
+shows them. `triptych compare` sets another run against it. Run it where snakemake ran.
+"""
+MOST_BYTES = 5_000_000
+
+
+def add_commands(commands: Any) -> None:
+    """Add the command to the subparsers of `triptych`."""
+    summary = "copy a run's tables, figures, claims and hours into a folder for others to read"
+    parser = command(commands, "publish", _publish, summary, DESCRIPTION)
+    parser.add_argument("results", type=Path, help="the results folder of a whole run")
+    parser.add_argument("target", type=Path, help="the folder to make, such as docs/results/night")
+    parser.add_argument(
+        "--study", nargs="+", default=[], metavar="NAME", help="these alone (style, audio, rl)"
+    )
+
+
+def _publish(options: argparse.Namespace) -> int:
+    size = publish(options.results, options.target, options.study)
+    print(f"{options.target}: {size / 1e6:.1f} MB, begin with README.md")
+    return 0
+
+
+def publish(results: Path, target: Path, names: Sequence[str] = ()) -> int:
+    """Write the folder; return its bytes.
+
+    names: of the studies to publish, all where none is given. Raises InputError where the target
+    exists, where results differ from their manifest, or for more than MOST_BYTES.
+    """
+    import pandas as pd
+    import yaml
+
+    from triptych.report.manifest import of_this_run, read_records, verify
+    from triptych.report.tables import markdown
+    from triptych.report.timings import timing_table
+    from triptych.studies import NAMES
+
+    if unknown := set(names) - set(NAMES):
+        raise InputError(f"--study {' '.join(unknown)}; allowed are {', '.join(NAMES)}")
+    if target.exists():
+        raise InputError(f"{target} exists; give another folder, or delete it")
+    if problems := verify(results / "manifest.json", results / "provenance").problems:
+        raise InputError(
+            f"{results} isn't what its run made, for instance {problems[0]}; triptych verify lists "
+            "every difference"
+        )
+    of = tuple(f"{name}_" for name in names or NAMES)
+    kinds = [f"tables/{one}*.csv" for one in of] + [f"tables/{one}*.md" for one in of]
+    kinds += [f"figures/{one}*.svg" for one in of] + ["manifest.json"]
+    files = sorted(file for kind in kinds for file in results.glob(kind))
+    if (size := sum(file.stat().st_size for file in files)) > MOST_BYTES:
+        largest = sorted(files, key=lambda file: file.stat().st_size)[-3:]
+        raise InputError(
+            f"{results} has {size / 1e6:.1f} MB of tables and figures, of which a repository "
+            f"shouldn't carry more than {MOST_BYTES / 1e6:g}: publish one --study at a time. The "
+            f"largest: {', '.join(file.name for file in reversed(largest))}"
+        )
+    for file in files:
+        (target / file.relative_to(results)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, target / file.relative_to(results))
+    manifest = json.loads((results / "manifest.json").read_text(encoding="utf-8"))
+    records = of_this_run(read_records(results / "provenance"), manifest["outputs"])
+    hours = markdown(timing_table({k: r for k, r in records.items() if r["rule"].startswith(of)}))
+    (target / "hours.md").write_text(hours, encoding="utf-8")
+    (target / "config.yaml").write_text(yaml.safe_dump(manifest["config"]), encoding="utf-8")
+    claims = pd.read_csv(results / "claims.csv", keep_default_na=False)
+    claims = claims[claims["id"].str.startswith(tuple(one.replace("_", "-") for one in of))]
+    claims.to_csv(target / "claims.csv", index=False)
+    page = _page(target, manifest, claims)
+    (target / "README.md").write_text("\n".join(page) + "\n", encoding="utf-8")
+    return sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
+
+
+def _page(target: Path, manifest: Mapping[str, Any], claims: "pd.DataFrame") -> Iterator[str]:
+    """The lines of README.md."""
+    from triptych.report.tables import Table, markdown
+
+    yield f"# A run at scale {manifest['scale']}\n"
+    yield f"Commit {manifest['commit']}{'' if manifest['clean'] else ', with changes'}; config.yaml"
+    yield "is what it ran with, hours.md what each rule took and where.\n"
+    columns = tuple(("", name) for name in ("Claim", "Verdict", "Measured", "Interval", "Reason"))
+    rows = tuple(
+        claims[["id", "verdict", "measured", "interval", "reason"]].itertuples(False, None)
+    )
+    yield markdown(Table("claims", "Claims.", "", columns, rows, prose=True))
+    for table in sorted((target / "tables").glob("*.md")):
+        yield table.read_text(encoding="utf-8")
+    for figure in sorted((target / "figures").glob("*.svg")):
+        yield f"## {figure.stem}\n\n![{figure.stem}](figures/{figure.name})\n"
