@@ -50,9 +50,10 @@ $(DEV): $(READY) requirements-dev.lock
 demo: $(READY) ## everything at demo scale: results/report.html
 	@echo "Style transfer, audio retrieval and offline-RL pruning at demo scale, offline: images"
 	@echo "optimised, networks trained, a video, sounds, real MuJoCo physics, tables, figures, claims."
-	@echo "About 9 minutes on 2 cores, less on more. Finished results are kept. First come"
+	@echo "About 9 minutes on 2 idle cores, less on more. Finished results are kept. First come"
 	@echo "a picture, results/style/stylised/waves/china.png, and a table, results/tables/rl_table1.md."
-	@$(BIN)/snakemake --cores $(CORES) --quiet host reason rules --prioritize \
+	@PYTHONPATH=workflow_scripts/triptych/apps/logger \
+	  $(BIN)/snakemake --cores $(CORES) --logger triptych --prioritize \
 	  results/style/stylised/waves/runs.csv results/tables/rl_table1.csv
 	@echo
 	@echo "Done. Open results/report.html in a browser."

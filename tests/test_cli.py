@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from triptych.cli import main
+from triptych.core.errors import printable
 
 
 def test_help_names_each_command_and_imports_nothing_heavy():
@@ -20,8 +21,42 @@ def test_help_names_each_command_and_imports_nothing_heavy():
     assert "triptych stylize photo.jpg" in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["verify"], "no results/manifest.json below {}: a whole run leaves it last"),
+        (["verify", "other"], "no other/manifest.json below {}"),
+        (["plan"], "no Snakefile in {}: go to a checkout of Triptych"),
+        (["demo"], "no Snakefile in {}: go to a checkout of Triptych"),
+    ],
+)
+def test_from_a_folder_without_a_run_it_is_said_where_to_go(
+    tmp_path, monkeypatch, capsys, command, said
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(command) == 2
+    printed = capsys.readouterr().err
+    assert said.format(tmp_path) in printed and printed.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
 def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):
     with pytest.raises(SystemExit) as done:
         main(["--version"])
     assert done.value.code == 0
     assert capsys.readouterr().out.startswith("triptych ")
+
+
+def test_a_files_name_can_do_nothing_to_the_terminal(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    name = "\x1b]0;mine\x07 \u202e gnp \udce9.png"
+    assert main(["stylize", name, "--style", "none", "-o", name]) == 2
+    printed = capsys.readouterr()
+    assert r"\x1b]0;mine\x07 \u202e gnp \udce9.png" in printed.out + printed.err
+    assert not {"\x1b", "\x07", "\u202e", "\udce9"} & set(printed.out + printed.err)
+
+
+def test_a_name_becomes_text_that_page_table_and_terminal_can_hold():
+    assert printable("caf\u00e9 \u96e8 \x1b[2J\r\n\u2066\udce9") == (
+        "caf\u00e9 \u96e8 " + r"\x1b[2J\r\n\u2066\udce9"
+    )

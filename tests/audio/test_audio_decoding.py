@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import soundfile
 from sound_files import FORMATS, header_only, noise, read_audio, tone, without_length, write
 
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem, stream_audio
@@ -24,6 +25,13 @@ def test_a_tone_is_the_same_tone_at_32_khz(tmp_path: Path, suffix: str, rate: in
     assert abs(len(read) - SAMPLE_RATE) <= 1
     difference = (read[:SAMPLE_RATE] - tone(1.0, SAMPLE_RATE)[: len(read)])[MIDDLE]
     assert np.abs(difference).max() < (2e-4 if suffix in LOSSLESS else 0.05)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_blocks_joined_are_the_file_read_at_once(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / f"noise.{suffix}", noise(5 * 32_000), 32_000)
+    at_once, _ = soundfile.read(path, dtype="float32")
+    np.testing.assert_array_equal(read_audio(path), at_once)
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

@@ -1,13 +1,14 @@
 """What a job leaves behind: its log, its traceback, its provenance."""
 
 import json
+import logging
 import time
 from types import SimpleNamespace
 
 import pytest
 
 from triptych.core.files import atomic_path
-from triptych.core.job import job
+from triptych.core.job import QUIET, job
 from triptych.core.provenance import parameters_digest
 from triptych.core.stopping import SAVED_EXIT_CODE, Stopped
 
@@ -60,6 +61,21 @@ def test_a_failure_leaves_its_traceback_in_the_log_and_its_message_on_the_termin
     assert "rl_something failed: ValueError: the file lacks a key" in terminal
     assert "Traceback" not in terminal
     assert not (tmp_path / "results/provenance").exists()
+
+
+def test_a_quiet_jobs_words_go_to_its_log_alone_but_for_why_it_failed(
+    snakemake, tmp_path, capfd, monkeypatch
+):
+    monkeypatch.setenv(QUIET, "1")
+    with pytest.raises(SystemExit), job(snakemake):
+        print("50 episodes")
+        logging.getLogger("triptych").warning("a short one")
+        raise ValueError("the file lacks a key")
+    log = (tmp_path / "results/logs/rl_something/hopper.log").read_text()
+    assert "50 episodes" in log and "a short one" in log
+    terminal = capfd.readouterr()
+    assert terminal.err.startswith("rl_something failed: ValueError: the file lacks a key")
+    assert terminal.out == ""
 
 
 def test_attempts_pile_up_beside_the_checkpoint(snakemake, tmp_path):

@@ -1,7 +1,9 @@
 """Wrong recordings, policies and checkpoints: refused by name through rules and commands."""
 
 import os
+import shutil
 import tracemalloc
+from pathlib import Path
 
 import h5py
 import numpy as np
@@ -100,10 +102,15 @@ def policies(path, metadata):
     )
 
 
+BACKBONE = Path(__file__).parents[2] / "resources/style/narrow_alexnet.safetensors"
 POLICIES = {
     "text": (lambda path: path.write_text("no policy"), "expected a packed file"),
     "a pickle": (lambda path: trap(path.parent, path.name), "cannot be read"),
     "a folder": (lambda path: path.mkdir(), "is not a file"),
+    "a style's backbone": (
+        lambda path: shutil.copy(BACKBONE, path),
+        "is no policy: it has no vae.d1.weight",
+    ),
     "NaN": (
         lambda path: save_file(decoder(d1_bias=np.full(4, np.nan, np.float32)), path),
         "vae.d1.bias",

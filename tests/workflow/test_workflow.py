@@ -96,7 +96,10 @@ def test_two_runs_of_one_config_make_the_same_files(finished_once, fresh):
 
 @pytest.mark.slow
 def test_snakemakes_own_report_can_be_made(finished):
-    finished.snakemake("rl", "--report", "snakemake-report.html", cores=None)
+    said = finished.snakemake("rl", "--report", "snakemake-report.html", cores=None)
+    assert not re.search("warning|missing|error", said, re.IGNORECASE), said
+    figures = {file.name for file in (finished.root / "results/figures").glob("rl_*.svg")}
+    assert len(figures) > 6 and figures <= set(re.findall(r"^Adding (\S+)", said, re.MULTILINE))
     assert (finished.root / "snakemake-report.html").stat().st_size > 500_000
 
 

@@ -4,15 +4,16 @@ What takes long to import is imported when a command runs, so that --help is ins
 """
 
 import argparse
-import io
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from triptych.apps import compare, doctor, init, plan, policy, publish, verify, weights
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, printable, told
 
 DESCRIPTION = "Put to use what the workflow made under results/."
 
@@ -33,14 +34,28 @@ examples:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (2 for input that cannot be used)."""
-    options = _parser().parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):  # names of files may hold bytes that are no text
-        sys.stdout.reconfigure(errors="backslashreplace")
-    try:
-        return int(options.run(options))
-    except (InputError, OSError) as problem:
-        print(f"triptych {options.command}: {problem}", file=sys.stderr)
-        return 2
+    with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
+        options = _parser().parse_args(arguments)
+        try:
+            return int(options.run(options))
+        except (InputError, OSError) as problem:
+            print(f"triptych {options.command}: {told(problem)}", file=sys.stderr)
+            return 2
+
+
+class _Printable:
+    """A stream on which the names of files can do nothing to a terminal."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        code = self._stream.encoding or "utf-8"
+        text = printable(text, kept="\n\t").encode(code, "backslashreplace").decode(code)
+        return int(self._stream.write(text))
 
 
 def _parser() -> argparse.ArgumentParser:

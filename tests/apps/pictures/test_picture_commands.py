@@ -127,8 +127,14 @@ def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
         (["--style", "net.safetensors", "-o", "x.png"], "an INPUT is missing"),
         (["in/a.png", "--style", "net.safetensors"], "-o is missing"),
         (["in/a.png", "--style", "none", "-o", "x.png"], "neither a file nor a network's name"),
-        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "add --optimize to paint towards it"),
+        (["in/a.png", "--style", "in/b.png", "-o", "x.png"], "triptych learn-style in/b.png"),
         (["in/a.png", "--style", "net.safetensors", "-o", "in/a.png"], "in/a.png is an input"),
+        (["in", "--style", "net.safetensors", "-o", "o.jpg"], "goes into a folder, such as -o o"),
+        (
+            ["in/a.png", "in/b.png", "--style", "net.safetensors", "-o", "o.PNG"],
+            "goes into a folder, such as -o o",
+        ),
+        (["in/a.png", "--style", "net.safetensors", "-o", "/proc/x.png"], "written in /proc (No"),
         (["empty", "--style", "net.safetensors", "-o", "out"], "no image or video in empty"),
         (["in/a.png", "--style", "net.safetensors", "-o", "x", "--scales", "1"], "for --optimize"),
     ],
@@ -138,7 +144,7 @@ def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, 
     before = {path: path.stat().st_mtime_ns for path in here.rglob("*")}
     assert main(["stylize", *arguments]) == 2
     said = capsys.readouterr().err
-    assert message in said and "Traceback" not in said
+    assert message in said and "Traceback" not in said and "Errno" not in said
     assert {path: path.stat().st_mtime_ns for path in here.rglob("*")} == before
 
 
@@ -174,6 +180,14 @@ def test_shipped_and_trained_networks_of_one_name_are_told_apart(networks):
     assert find_network("candy")[0].parts[-2] == "temporal"
     with pytest.raises(InputError, match="candy@temporal, swirls@shipped, swirls@plain"):
         find_network("wave")
+
+
+def test_the_help_names_every_style_that_is_shipped(capsys):
+    with pytest.raises(SystemExit):
+        main(["stylize", "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    shipped = {entry.painting for entry in catalogue.catalogue() if entry.kind == "shipped"}
+    assert len(shipped) == 8 and all(f"{name}, " in printed for name in shipped)
 
 
 def test_networks_are_listed_with_origin_and_batches(networks, capsys):

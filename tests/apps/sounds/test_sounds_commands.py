@@ -11,6 +11,7 @@ import pytest
 from small_sounds import PitchModel, write_sound
 
 from triptych.apps.sounds.commands import add_commands
+from triptych.apps.sounds.search.trained import CAUTION
 from triptych.core.errors import InputError
 
 
@@ -71,6 +72,13 @@ def test_index_then_search_names_the_file(sounds, weights, capsys):
     assert triptych("search", "something high", "--index", sounds, "-n", 2) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 3 and lines[1].endswith("high.wav")
+
+
+def test_a_model_of_computed_sounds_alone_is_told_where_one_searches(sounds, tmp_path, capsys):
+    weak = write_weights(tmp_path / "weak", b"weak", "synthesised")
+    for command in (["index", sounds, "--model", weak], ["search", "low", "--index", sounds]):
+        assert triptych(*command) == 0
+        assert capsys.readouterr().err == f"{CAUTION}\n"
 
 
 def test_where_nothing_is_new_no_model_is_loaded(sounds, weights, model):

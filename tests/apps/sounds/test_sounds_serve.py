@@ -1,8 +1,17 @@
 """`triptych serve` and the page of hits: asked over HTTP, and opened in Chromium."""
 
+import email
+import email.policy
 import http.client
 import io
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -15,8 +24,10 @@ from triptych.apps.sounds.search.index import NAME, write_index
 from triptych.apps.sounds.search.indexing import update_index
 from triptych.apps.sounds.search.query import Searcher
 from triptych.apps.sounds.search.server import SearchServer
+from triptych.core.errors import InputError
 
-ODD = "<i>&amp; 'odd'.wav"
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+ODD = "<i>&amp; 'odd' \x1b[31m.wav"
 
 
 @pytest.fixture
@@ -33,18 +44,20 @@ def searcher(tmp_path) -> Searcher:
 
 
 @pytest.fixture
-def server(searcher):
-    with SearchServer(searcher, 0) as made:
-        thread = threading.Thread(target=made.serve_forever)
-        thread.start()
-        yield made
-        made.shutdown()
-        thread.join()
+def server(searcher, tmp_path, caplog):
+    (tmp_path / "kept").mkdir()
+    made = SearchServer(searcher, 0, tmp_path / "kept")
+    thread = threading.Thread(target=made.run, args=([made.socket],))
+    thread.start()
+    yield made
+    made.should_exit = True
+    thread.join()
+    assert not caplog.text  # neither traceback nor warning
 
 
 def ask(server, path, method="GET", **headers):
     """Status, headers and content."""
-    connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
     connection.putrequest(method, path, skip_host="Host" in headers)
     for name, value in headers.items():
         connection.putheader(name, value)
@@ -57,16 +70,37 @@ def ask(server, path, method="GET", **headers):
 
 def test_it_listens_on_loopback_alone(server):
     assert server.socket.getsockname()[0] == "127.0.0.1"
-    assert server.address == f"http://127.0.0.1:{server.server_port}/"
+    assert server.address == f"http://127.0.0.1:{server.port}/"
+
+
+def test_the_command_says_its_address_and_ends_with_ctrl_c(searcher):
+    command = [sys.executable, "-m", "triptych.cli", "serve", "--index", searcher.index.root]
+    with subprocess.Popen([*command, "--port", "0"], text=True, **PIPES) as process:
+        port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ searches ", process.stdout.readline())[1])
+        with socket.create_connection(("127.0.0.1", port), 30) as idle:
+            idle.sendall(f"HEAD / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+            assert idle.recv(12) == b"HTTP/1.1 200"
+            process.send_signal(signal.SIGINT)
+            assert process.communicate(timeout=30) == ("\n", "") and process.returncode == 0
+
+
+@pytest.mark.parametrize("port", ["taken", 99999])
+def test_a_port_that_cant_be_had_is_told(server, port):
+    number = server.port if port == "taken" else port
+    with pytest.raises(InputError, match=f"--port {number}: .*give another one, or 0"):
+        SearchServer(server.searcher, number, server.folder)
 
 
 def test_a_query_is_answered_with_hits_and_times(server):
+    server.searcher.caution = "Often wrong."
     status, headers, content = ask(server, "/?q=high")
     html = content.decode()
+    assert "best of 5 segments. Often wrong.</p>" in html
     assert status == 200 and "default-src 'none'" in headers["Content-Security-Policy"]
     assert html.index("00:00:20 to 00:00:30") < html.index("odd")
     assert 'value="high"' in html and "<script" not in html
-    assert "&lt;i&gt;&amp;amp; &#39;odd&#39;.wav" in html and "<i>" not in html
+    assert r"&lt;i&gt;&amp;amp; &#39;odd&#39; \x1b[31m.wav" in html
+    assert "<i>" not in html and "\x1b" not in html
 
 
 def test_a_sound_and_its_picture_are_those_of_the_segment(server):
@@ -80,11 +114,85 @@ def test_a_sound_and_its_picture_are_those_of_the_segment(server):
     assert headers["Content-Type"] == "image/png" and Image.open(io.BytesIO(picture)).size[0] == 160
 
 
-def test_a_player_may_ask_for_a_part(server):
+@pytest.mark.parametrize(
+    ("asked", "status", "cut"),
+    [
+        ("bytes=10-19", 206, slice(10, 20)),
+        ("bytes=10-", 206, slice(10, None)),
+        ("bytes=-7", 206, slice(-7, None)),
+        ("bytes=5-2", 400, None),
+        ("bytes=99999999-", 416, None),
+        ("bytes=" + 5000 * "9" + "-", 400, None),
+    ],
+)
+def test_a_player_may_ask_for_a_part(server, asked, status, cut):
     whole = ask(server, "/sound/0")[2]
-    status, headers, content = ask(server, "/sound/0", Range="bytes=10-19")
-    assert status == 206 and content == whole[10:20]
-    assert headers["Content-Range"] == f"bytes 10-19/{len(whole)}"
+    told, headers, content = ask(server, "/sound/0", Range=asked)
+    assert told == status
+    if cut is not None:
+        first, last = cut.indices(len(whole))[0], cut.indices(len(whole))[1] - 1
+        assert content == whole[cut]
+        assert headers["Content-Range"] == f"bytes {first}-{last}/{len(whole)}"
+
+
+def test_several_parts_come_as_one_answer(server):
+    whole = ask(server, "/sound/0")[2]
+    status, headers, content = ask(server, "/sound/0", Range="bytes=0-9,100-119")
+    assert status == 206
+    head = f"Content-Type: {headers['Content-Type']}\r\n\r\n".encode()
+    parts = email.message_from_bytes(head + content, policy=email.policy.HTTP).get_payload()
+    assert [part.get_payload(decode=True) for part in parts] == [whole[:10], whole[100:120]]
+
+
+@pytest.mark.parametrize("path", ["/?q=high", "/sound/0", "/picture/0", "/sound/99"])
+def test_a_head_is_what_a_get_would_be_headed_with(server, path):
+    got, head = ask(server, path), ask(server, path, "HEAD")
+    assert head[0] == got[0] and head[2] == b""
+    named = ("Content-Length", "Content-Type", "Content-Security-Policy", "Cache-Control")
+    assert [head[1][name] for name in named] == [got[1][name] for name in named]
+    assert int(head[1]["Content-Length"]) == len(got[2])
+
+
+def test_a_hundred_clients_at_once_are_all_answered(server):
+    with ThreadPoolExecutor(100) as clients:
+        asked = [f"/?q=high{' ' * n}".replace(" ", "+") for n in range(50)]
+        asked += [f"/{kind}/{n % 5}" for n in range(25) for kind in ("sound", "picture")]
+        assert {status for status, *_ in clients.map(lambda path: ask(server, path), asked)} == {
+            200
+        }
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        ("GET http://[/ HTTP/1.1\r\nHost: {host}\r\n\r\n", b"404"),
+        ("GET /?q=%ff%00 HTTP/1.1\r\nHost: {host}\r\n\r\n", b"200"),
+        ("POST / HTTP/1.1\r\nHost: {host}\r\nContent-Length: 0\r\n\r\n", b"405"),
+        ("nonsense\r\n\r\n", b"400"),
+        ("GET / HTTP/1.1\r\n\r\n", b"400"),
+    ],
+)
+def test_an_odd_request_is_answered(server, sent, status):
+    with socket.create_connection(("127.0.0.1", server.port), 30) as client:
+        client.sendall(sent.format(host=f"127.0.0.1:{server.port}").encode())
+        assert client.recv(100).split()[1] == status
+
+
+@pytest.mark.parametrize("sent", ["", "GET /sou", "GET /sound/0 HTTP/1.1\r\nHost: {host}\r\n\r\n"])
+def test_a_client_may_hang_up(server, sent):
+    for _ in range(5):
+        client = socket.create_connection(("127.0.0.1", server.port), 30)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # by reset
+        client.sendall(sent.format(host=f"127.0.0.1:{server.port}").encode())
+        client.close()
+    assert ask(server, "/sound/0")[0] == 200
+
+
+def test_only_the_latest_sounds_are_kept(server, monkeypatch):
+    monkeypatch.setattr("triptych.apps.sounds.search.server.KEPT", 2)
+    for row in (0, 1, 0, 2, 3):
+        assert ask(server, f"/sound/{row}")[0] == 200
+    assert {file.stem for file in server.folder.iterdir()} == {"2", "3"}
 
 
 def test_more_like_this_finds_the_segment_itself_first(server):
@@ -97,12 +205,15 @@ def test_what_cannot_be_searched_for_is_said_on_the_page(server):
     assert status == 200 and "there is no segment 99" in content.decode()
 
 
-@pytest.mark.parametrize("path", ["/sound/99", "/sound/walk.wav", "/../walk.wav"])
+@pytest.mark.parametrize(
+    "path", ["/sound/99", "/sound/walk.wav", "/../walk.wav", "/sound/%2e%2e%2fwalk.wav", "/x/0"]
+)
 def test_nothing_is_served_but_segments_by_number(server, path):
-    assert ask(server, path)[0] == 404
+    status, headers, _ = ask(server, path)
+    assert status == 404 and headers["X-Content-Type-Options"] == "nosniff"
 
 
-@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", ""])
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", ""])
 def test_another_host_is_refused(server, host):
     assert ask(server, "/", Host=host)[0] == 421
 

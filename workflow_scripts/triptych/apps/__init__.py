@@ -2,12 +2,28 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from triptych.core.errors import InputError
 
 if TYPE_CHECKING:
     import torch
+
+
+NOT_USED = """\
+An input that can't be used, or not to its end, is told; the others are done all the same, and the
+exit code is 2.
+"""
+
+
+def check_workflow(folder: Path) -> None:
+    """Raise InputError for a folder in which Snakemake would find nothing to run."""
+    if not (folder / "Snakefile").is_file():
+        raise InputError(
+            f"there is no Snakefile in {folder.resolve()}: go to a checkout of Triptych, or begin "
+            "a folder of your own by triptych init my-study"
+        )
 
 
 def command(

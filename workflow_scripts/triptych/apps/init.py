@@ -1,16 +1,19 @@
 """The console commands `triptych init` and `triptych demo`: a study in a folder of one's own."""
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import command
+from triptych.apps import check_workflow, command
 from triptych.apps.weights import tell_of_missing
 from triptych.core.errors import InputError
 
+LOGGER = Path(__file__).parent / "logger"
+"""The folder of Snakemake's logger plugin."""
 SNAKEFILE = '''\
 """A study of one's own: Triptych's workflow, with this folder's config laid over the demo's.
 
@@ -86,11 +89,15 @@ def _init(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    if not (options.folder / "Snakefile").is_file():
-        raise InputError(f"no Snakefile in {options.folder}: run `triptych init my-study` first")
+    from triptych.core.provenance import python_path
+
+    check_workflow(options.folder)
     command = [sys.executable, "-m", "snakemake", "--cores", options.cores]
     done = subprocess.run(
-        [*command, "--quiet", "host", "reason", "rules"], cwd=options.folder, check=False
+        [*command, "--logger", "triptych"],
+        cwd=options.folder,
+        env={**os.environ, "PYTHONPATH": f"{LOGGER}{os.pathsep}{python_path()}"},
+        check=False,
     )
     if done.returncode == 0:
         print(f"Done. Open {options.folder / 'results' / 'report.html'} in a browser.")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from triptych.apps import command
+from triptych.apps import check_workflow, command
 from triptych.core.errors import InputError
 
 DESCRIPTION = """\
@@ -79,7 +79,7 @@ def _plan(options: argparse.Namespace) -> int:
     from triptych.core.provenance import source_of
     from triptych.scale import scale_of
 
-    root = Path.cwd()
+    check_workflow(root := Path.cwd())
     jobs = read_jobs(dry_run(root, options.configfile))
     config = read_config(root, options.configfile)
     scale = scale_of(config, source_of(root))

@@ -1,11 +1,28 @@
 """Errors that a person can do something about, and what argparse and messages need."""
 
 import argparse
+import re
 from urllib.parse import urlsplit
 
 
 class InputError(Exception):
     """What was given cannot be used: one message with what was given, expected and to be done."""
+
+
+def told(problem: Exception) -> str:
+    """What an error says to people: the system's without its number, a bug's with its kind."""
+    if isinstance(problem, OSError) and problem.filename and problem.strerror:
+        return f"{problem.filename}: {problem.strerror}"
+    kind = "" if isinstance(problem, InputError | OSError) else f"{type(problem).__name__}: "
+    return f"{kind}{problem}"
+
+
+def printable(text: str, kept: str = "") -> str:
+    """Text that can be written anywhere: control characters, marks that turn its direction and
+    bytes that are no Unicode, as names of files hold them, become escapes such as \\x1b. Characters
+    in `kept` stay."""
+    control = r"[\0-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+    return re.sub(control, lambda one: one[0] if one[0] in kept else ascii(one[0])[1:-1], text)
 
 
 def positive(text: str) -> int:

@@ -23,10 +23,14 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`, of its suffix, that replaces it when the block ends
     well. A block that raises leaves the earlier `path`, if there was one, untouched."""
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(
-        dir=target.parent, prefix=partial_prefix(target), suffix=target.suffix
-    )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            dir=target.parent, prefix=partial_prefix(target), suffix=target.suffix
+        )
+    except OSError as error:
+        error.filename = os.fspath(target)  # what was asked for
+        raise
     os.close(handle)
     temporary = Path(name)
     try:

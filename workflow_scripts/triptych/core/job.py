@@ -29,6 +29,9 @@ from triptych.core.stopping import Stopped
 
 logger = logging.getLogger(__name__)
 
+QUIET = "TRIPTYCH_QUIET"
+"""With this in the environment a job's words go to its log alone, but for why it failed."""
+
 
 class _Tee:
     """Writes to a stream, and to logs whose lines are lost when their disk is full."""
@@ -84,8 +87,9 @@ def job(snakemake: Any) -> Iterator[None]:
     with ExitStack() as stack:
         logs = [stack.enter_context(_log(log, "w"))]
         terminal = sys.stderr
-        stack.enter_context(redirect_stdout(_Tee(sys.stdout, logs)))
-        stack.enter_context(redirect_stderr(_Tee(terminal, logs)))
+        shown = stack.enter_context(open(os.devnull, "w")) if QUIET in os.environ else None
+        stack.enter_context(redirect_stdout(_Tee(shown or sys.stdout, logs)))
+        stack.enter_context(redirect_stderr(_Tee(shown or terminal, logs)))
         log_to_stderr()
         stack.callback(logging.getLogger().handlers.clear)  # it writes to what is closed next
         if "torch" in sys.modules:  # as many cores as the scheduler gave this job

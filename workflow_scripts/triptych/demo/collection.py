@@ -14,6 +14,7 @@ from typing import Any
 
 import h5py
 import numpy as np
+from safetensors import SafetensorError
 from safetensors.numpy import load_file
 
 from triptych.core.files import atomic_path
@@ -53,9 +54,12 @@ class Expert:
 
 
 def read_expert(path: PathLike, task: str) -> Expert:
-    """The policy in a safetensors file. Raises ValueError for one of another task."""
-    arrays = load_file(Path(path))
-    weights = {layer: arrays[f"{layer}.weight"] for layer in LAYERS}
+    """The policy in a safetensors file. Raises ValueError for none, or one of another task."""
+    try:
+        arrays = load_file(Path(path))
+        weights = {layer: arrays[f"{layer}.weight"] for layer in LAYERS}
+    except (SafetensorError, KeyError) as error:
+        raise ValueError(f"{path}: no policy such as resources/experts holds ({error})") from error
     sizes = weights[LAYERS[0]].shape[1], weights[LAYERS[-1]].shape[0]
     if sizes != SIZES[task_named(task).name]:
         raise ValueError(f"{path} has {sizes[0]} observations and {sizes[1]} actions: not {task}'s")

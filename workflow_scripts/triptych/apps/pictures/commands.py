@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from triptych.apps import add_device, command
+from triptych.apps import NOT_USED, add_device, command
 from triptych.apps.pictures import learn_command
 from triptych.apps.pictures.optimising_options import (
     EVALUATIONS,
@@ -14,16 +14,21 @@ from triptych.apps.pictures.optimising_options import (
     amount,
     counts,
     refuse_without_optimize,
+    shipped_paintings,
 )
 from triptych.core.errors import InputError, positive
 
-DESCRIPTION = """\
+DESCRIPTION = (
+    """\
 Paint photographs and videos in a style.
 
 With a trained network (the default) an image takes a second or less; its own size is kept,
 however large. With --optimize the image itself is optimised towards a painting of your choice, or
-several (Gatys et al. 2016), which takes minutes.
+several (Gatys et al. 2016), which takes minutes. triptych learn-style teaches a network a painting.
+
 """
+    + NOT_USED
+)
 
 EXAMPLES = """\
 examples:
@@ -37,8 +42,7 @@ examples:
   triptych stylize photo.jpg --optimize --style wave.jpg -o painted.png --backbone vgg19
 
 --optimize keeps what it has done beside the result (painted.png.unfinished) until it ends: after a
-kill the same command goes on from there. An input that cannot be used is reported at the end, with
-exit code 2; the others are done all the same.
+kill the same command goes on from there.
 """
 
 
@@ -52,9 +56,9 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--style",
         metavar="NAME|FILE",
-        help="a network's name (see --networks) or file (safetensors, or pytorch/examples' .pth); "
-        "with --optimize a painting's file, or swirls, waves or mosaic; several are mixed by "
-        "weights (a:2+b:1)",
+        help=f"{', '.join(shipped_paintings())}, a network's name (see --networks) or file "
+        "(safetensors, or pytorch/examples' .pth); with --optimize one of those, or a painting's "
+        "file; several are mixed by weights (a:2+b:1)",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="OUT", help="a file for one input, else a folder"

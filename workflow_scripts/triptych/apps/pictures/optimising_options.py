@@ -2,9 +2,11 @@
 
 import argparse
 import math
+from pathlib import Path
 from typing import Any
 
 from triptych.core.errors import InputError, positive
+from triptych.core.provenance import SOURCE
 
 SCALES = (4.0, 2.0, 1.0)
 EVALUATIONS = [80, 80, 60]
@@ -14,6 +16,11 @@ STROKES = 1.5
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
 ONLY = (*WEIGHTS, "scales", "style_masks")
+
+
+def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:
+    """The paintings that a checkout ships, by name: of each it has a network, too."""
+    return {path.stem: path for path in sorted((root / "resources/style/paintings").glob("*.png"))}
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 from torch import Tensor
 
 from triptych.apps.pictures.catalogue import CHECKOUT
+from triptych.apps.pictures.optimising_options import shipped_paintings
 from triptych.core.errors import InputError
 from triptych.style.data.image_files import shape_along
 from triptych.style.data.images import luma, read_image, resize_to
 from triptych.style.network.mixtures import weighted
 from triptych.style.optimise.styles import Painting
 
-PAINTINGS = "resources/style/paintings"
 NETWORKS = {".safetensors", ".pth", ".pt", ".model"}
 """Suffixes of files that no painting bears."""
 
@@ -45,7 +45,7 @@ def paintings(options: argparse.Namespace) -> list[Painting]:
 def _painting(name: str) -> Tensor:
     """The painting of a file, or the one of that name which the repository ships."""
     if not Path(name).is_file():
-        shipped = {path.stem: path for path in sorted((CHECKOUT / PAINTINGS).glob("*.png"))}
+        shipped = shipped_paintings(CHECKOUT)
         if name not in shipped:
             raise InputError(
                 f"{name} is no file; with --optimize give a painting's, or {', '.join(shipped)}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.work_list import Item
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, told
 from triptych.core.files import sha256_of
 from triptych.core.packages import cache_folder
 from triptych.style.data.enlarging import enlarged, reduced
@@ -86,9 +86,7 @@ class QuickStylizer:
                 else:
                     self.left.append(item)
             except Exception as problem:  # it ends this input's work, not the others'
-                told = isinstance(problem, InputError | OSError)
-                name = "" if told else f"{type(problem).__name__}: "
-                failures.append((item.source, f"{name}{problem}"))
+                failures.append((item.source, told(problem)))
         return failures
 
     def _painted(self, item: Item) -> bool:

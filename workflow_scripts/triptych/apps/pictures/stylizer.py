@@ -12,7 +12,7 @@ from triptych.apps import chosen_device
 from triptych.apps.pictures.catalogue import find_network
 from triptych.apps.pictures.quick import PAINTING
 from triptych.apps.pictures.work_list import Item
-from triptych.core.errors import InputError
+from triptych.core.errors import told
 from triptych.core.progress import Progress
 from triptych.style.data.images import (
     enlarged,
@@ -65,10 +65,7 @@ class Stylizer:
                     (self.film if item.kind == "video" else self.paint)(item)
                     print(f"{item.source} -> {item.target}", flush=True)
                 except Exception as problem:  # it ends this input's work, not the others'
-                    # A message for people as it is, any other with its kind.
-                    told = isinstance(problem, InputError | OSError)
-                    kind = "" if told else f"{type(problem).__name__}: "
-                    failures.append((item.source, f"{kind}{problem}"))
+                    failures.append((item.source, told(problem)))
                 progress.advance()
         return failures
 

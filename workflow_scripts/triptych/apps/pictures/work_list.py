@@ -1,5 +1,6 @@
 """What `triptych stylize` was given: images and videos, and a file to write for each."""
 
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,8 @@ def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
 
     `output` is a file when there is one input file and it has a suffix, otherwise a folder, in
     which results bear their input's name and number where two inputs share one. A missing input
-    is listed too: it fails in its turn. Raises InputError for nothing to do, or when a result
-    would replace an input.
+    is listed too: it fails in its turn. Raises InputError for nothing to do, where nothing can be
+    written, or when a result would replace an input.
     """
     sources = [source for given in inputs for source in _expanded(given)]
     if not sources:
@@ -51,8 +52,14 @@ def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
             )
     elif output.exists() and not output.is_dir():
         raise InputError(f"{output} is a file; give a folder for {len(sources)} results")
+    elif output.suffix.lower() in set().union(*SUFFIXES.values()) and not output.exists():
+        raise InputError(
+            f"-o {output} is a file's name, and what {' '.join(map(str, inputs))} gives goes into "
+            f"a folder, such as -o {output.with_suffix('')}"
+        )
     else:
         items = _in_folder(sources, output)
+    _check_place(items[0].target)
     originals = {path.resolve() for path in sources}
     for item in items:
         if item.target.resolve() in originals:
@@ -60,6 +67,17 @@ def work_list(inputs: Sequence[Path], output: Path) -> list[Item]:
                 f"{item.target} is an input; it would be overwritten. Choose another -o"
             )
     return items
+
+
+def _check_place(target: Path) -> None:
+    """Raise InputError where nothing can be written, before anything is painted for it."""
+    there = next(place for place in target.absolute().parents if place.exists())
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as problem:
+        raise InputError(
+            f"-o {target}: nothing can be written in {there} ({problem.strerror}); choose another"
+        ) from problem
 
 
 def _expanded(given: Path) -> list[Path]:

@@ -8,8 +8,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from triptych.apps import add_device, chosen_device, command
-from triptych.core.errors import InputError, positive
+from triptych.apps import NOT_USED, add_device, chosen_device, command
+from triptych.core.errors import InputError, positive, printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,13 +18,17 @@ if TYPE_CHECKING:
     from triptych.apps.sounds.search.embedder import Embedder
     from triptych.apps.sounds.search.index import Index
 
-INDEX = """\
+INDEX = (
+    """\
 Make a folder of sounds searchable by text.
 
 Every sound file below the folder, and the sound of videos, is embedded by a trained model, in
 segments of the length that the model hears at once. Run it again after a change: only what is new
-is embedded. What cannot be read is listed and skipped.
+is embedded. A damaged file is indexed as far as it can be read.
+
 """
+    + NOT_USED
+)
 
 SEARCH = "Find sounds in a folder that triptych index has indexed, by a text or by a sound."
 
@@ -130,10 +134,10 @@ def _add_adapt(commands: Any) -> Any:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from triptych.apps.sounds.search.index import NAME, printable, read_index, write_index
+    from triptych.apps.sounds.search.index import NAME, read_index, write_index
     from triptych.apps.sounds.search.indexing import sound_files, update_index
     from triptych.apps.sounds.search.text_side import says_model, text_folder
-    from triptych.apps.sounds.search.trained import only_synthesised, segment_seconds
+    from triptych.apps.sounds.search.trained import caution, segment_seconds
     from triptych.core.stopping import StopRequest
 
     if not options.folder.is_dir():
@@ -150,11 +154,8 @@ def _index(options: argparse.Namespace) -> int:
             f"{path} is the index of {earlier.root}; give another file by --index, or --rebuild"
         )
     model, sha256 = _model_for(earlier, options.model)
-    if only_synthesised(model):
-        print(
-            "this model has heard only synthesised sounds: expect a modest search of recordings",
-            file=sys.stderr,
-        )
+    if told := caution(model):
+        print(told, file=sys.stderr)
     embedder = cache(lambda: _embedder(model, options.device))
     request = StopRequest()
     index, update = update_index(
@@ -166,19 +167,21 @@ def _index(options: argparse.Namespace) -> int:
         lambda: request.reason,
     )
     for entry in index.problems:
-        print(f"skipped {printable(entry.path)}: {printable(entry.problem)}", file=sys.stderr)
+        what = "indexed in part" if len(entry.embeddings) else "skipped"
+        print(f"{what} {printable(entry.path)}: {printable(entry.problem)}", file=sys.stderr)
+    skipped = sum(not len(entry.embeddings) for entry in index.entries)
     print(
-        f"{path}: {len(index.entries) - len(index.problems)} files in "
+        f"{path}: {len(index.entries) - skipped} files in "
         f"{index.firsts[-1]} segments of {index.segment_seconds:g} s "
         f"({update.new} new, {update.moved} moved or copied, {update.kept} as before, "
-        f"{update.removed} removed, {len(index.problems)} skipped)"
+        f"{update.removed} removed, {skipped} skipped)"
     )
     if update.stopped:
         print(f"stopped by {update.stopped}; run it again to go on", file=sys.stderr)
         return 130
     if says_model(text_folder(path)) != sha256:
         embedder().write_text(sha256, text_folder(path))
-    return 0
+    return 2 if index.problems else 0
 
 
 def _search(options: argparse.Namespace) -> int:
@@ -196,6 +199,8 @@ def _search(options: argparse.Namespace) -> int:
         model, _ = _model_for(searcher.index, None)
         return _embedder(model, "auto").sounds(cut)
 
+    if searcher.caution:
+        print(searcher.caution, file=sys.stderr)
     asked = searcher.sound(options.like, embed) if options.like else searcher.text(options.text)
     hits = best_hits(searcher.index, asked, options.count)
     print(json.dumps(as_records(hits), indent=1) if options.json else table(hits))

@@ -20,12 +20,23 @@ from triptych.core.files import not_a_file
 SAMPLE_RATE = 32_000
 """Hz of everything behind the decoder: the rate at which PaSST was trained."""
 
-BLOCK_FRAMES = 1 << 16
+BLOCK_FRAMES = 1 << 14
+"""Half a second at most rates: what a damaged file loses of what precedes the damage."""
 WARM_UP_SECONDS = 0.25
 """How much of what precedes a window the resampler sees: many times the length of its filter."""
 LOWEST_RATE, HIGHEST_RATE = 1_000, 1_000_000
 """Hz of files that are read. Beyond, a header is damaged, or some bytes stand for hours."""
+UNKNOWN_BYTES = (0x7FFFF000, 0x80000000, 0xFFFFFFFF)
+"""What programs that write a WAV into a pipe put in place of its length, or a little less."""
 UNKNOWN_FRAMES = 1 << 40  # libsndfile tells at least this where a FLAC's header tells none
+
+
+class _Forwards(soundfile.SoundFile):
+    """A file that isn't sought in behind each block that is read, as soundfile does with others:
+    after that libsndfile 1.2.2 gives some 3,000 wrong samples of an MP3."""
+
+    def seekable(self) -> bool:
+        return False
 
 
 class AudioProblem(InputError):
@@ -60,13 +71,16 @@ def stream_audio(
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
-    """The file as libsndfile sees it. Raises AudioProblem for one that is not whole sound."""
+    """The file as libsndfile sees it. Raises AudioProblem for one that holds no sound."""
     if odd := not_a_file(path):
         raise AudioProblem(f"{path}: {odd}")
     try:
-        sound = soundfile.SoundFile(path)
+        sound = _Forwards(path)
     except soundfile.LibsndfileError as error:
-        raise AudioProblem(f"{path}: {_why_unreadable(path, error)}") from None
+        reason = str(error.error_string).strip().rstrip(".")
+        if "not exist" in reason:  # of any file that is no MP3 by its content
+            reason = "Format not recognised"
+        raise AudioProblem(f"{path}: {why_unreadable(path, reason)}") from None
     with sound:
         if sound.frames == 0 or sound.frames >= UNKNOWN_FRAMES:
             # Such a FLAC may hold sound (written into a pipe), but libsndfile cannot read it.
@@ -77,23 +91,22 @@ def opened(path: str | os.PathLike[str]) -> Iterator[soundfile.SoundFile]:
                 f"{path}: {sound.samplerate} samples a second; expected {LOWEST_RATE} to "
                 f"{HIGHEST_RATE}"
             )
-        told = _told_bytes(sound)
-        if told is not None:
-            raise AudioProblem(
-                f"{path}: truncated, {told[1]} bytes of sound are left of {told[0]}; fetch it again"
-            )
         yield sound
 
 
-def _why_unreadable(path: str | os.PathLike[str], error: soundfile.LibsndfileError) -> str:
+def why_unreadable(path: str | os.PathLike[str], reason: str) -> str:
+    """What a file is that no decoder takes; `reason` is the decoder's."""
     if not os.path.exists(path):
         return "there is no such file"
     if os.path.isdir(path):
         return "a folder, where a sound file is expected"
     if os.path.getsize(path) == 0:
         return "an empty file (0 bytes)"
-    reason = str(error.error_string).strip().rstrip(".")
-    return f"not sound that can be read (wav, flac, mp3, ogg): {reason}"
+    with open(path, "rb") as stream:
+        start = stream.read(40)
+    if all(32 <= byte < 127 or byte in b"\t\r\n" for byte in start):
+        return f"not sound that can be read but a text, which begins {start.decode()!r}"
+    return f"not sound that can be read: {reason}"
 
 
 def _told_bytes(sound: soundfile.SoundFile) -> tuple[int, int] | None:
@@ -102,8 +115,8 @@ def _told_bytes(sound: soundfile.SoundFile) -> tuple[int, int] | None:
     if found is None:
         return None
     told, there = int(found[1]), int(found[2])
-    # Programs that write into a pipe don't know the length and put one of these in its place.
-    return (told, there) if 0 < there < told < 0x7FFFF000 else None
+    piped = any(0 <= mark - told < 64 for mark in UNKNOWN_BYTES)
+    return (told, there) if 0 < there < told and not piped else None
 
 
 def _mono_blocks(
@@ -132,6 +145,10 @@ def _mono_blocks(
         raise AudioProblem(
             f"{path}: truncated, {position / sound.samplerate:.1f} s of "
             f"{sound.frames / sound.samplerate:.1f} s are there; fetch it again"
+        )
+    if told := _told_bytes(sound):
+        raise AudioProblem(
+            f"{path}: truncated, {told[1]} bytes of sound are left of {told[0]}; fetch it again"
         )
 
 

@@ -96,4 +96,4 @@ def prepare(
     write_transitions(transitions_path, transitions)
     summary = dataset_summary(recording, task, source, Path(source_path).name)
     write_csv(summary, table_path)
-    logger.info("%s: %s", source_path, summary.iloc[0].to_dict())
+    logger.info("%s: %d transitions", source_path, len(transitions.rewards))

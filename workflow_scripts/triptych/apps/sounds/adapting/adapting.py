@@ -18,7 +18,6 @@ from torch import Tensor
 
 from triptych.apps.sounds.adapting.held_out import HeldOut
 from triptych.apps.sounds.adapting.recordings import Recording, all_captions, split
-from triptych.apps.sounds.search.index import printable
 from triptych.apps.sounds.search.other_formats import stream_any
 from triptych.apps.sounds.search.trained import checked_model
 from triptych.audio.data.decoding import SAMPLE_RATE
@@ -34,7 +33,7 @@ from triptych.audio.training.update import Objective
 from triptych.audio.training.validation import embed_splits, figures
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.device import choose_precision
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, printable
 from triptych.core.files import write_csv
 from triptych.core.job_lock import owning
 from triptych.core.provenance import parameters_digest

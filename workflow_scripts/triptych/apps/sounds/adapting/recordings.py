@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from triptych.apps.sounds.search.index import printable
 from triptych.apps.sounds.search.other_formats import READ, SUFFIXES, stream_any
 from triptych.audio.data.decoding import AudioProblem
 from triptych.audio.data.tables import read_strings
 from triptych.audio.models.text_files import clean_caption
 from triptych.audio.training.batches import uniform
-from triptych.core.errors import InputError
+from triptych.core.errors import InputError, printable
 from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 

@@ -27,7 +27,7 @@ class Entry:
     """A file and its segments.
 
     path: below the indexed folder, with /; size, modified_ns: as the file system tells;
-    sha256: of the content ("" where unread); problem: why it could not be read, or "";
+    sha256: of the content ("" where not all was read); problem: why not all could be read, or "";
     seconds: of sound, up to the end of the last segment; embeddings: float16 [S, D].
     """
 
@@ -74,7 +74,7 @@ class Index:
 
     @property
     def problems(self) -> list[Entry]:
-        """The files that could not be read."""
+        """The files that could not be read, or not to their end."""
         return [entry for entry in self.entries if entry.problem]
 
 
@@ -127,11 +127,6 @@ def read_index(path: str | os.PathLike[str]) -> Index:
             f"{source} is not an index that this version of triptych index wrote, or is damaged "
             f"({error}): run triptych index FOLDER --rebuild to embed the folder anew"
         ) from error
-
-
-def printable(path: str) -> str:
-    """A path as text that can be written anywhere, also where it is not valid Unicode."""
-    return path.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _entries(files: list[list[Any]], embeddings: NDArray[np.float16]) -> list[Entry]:

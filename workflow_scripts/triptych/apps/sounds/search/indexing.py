@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from triptych.apps.sounds.search.index import Entry, Index
-from triptych.apps.sounds.search.other_formats import READ, SUFFIXES, stream_any
+from triptych.apps.sounds.search.other_formats import READ, SUFFIXES, readable, stream_any
 from triptych.audio.data.decoding import SAMPLE_RATE, AudioProblem
 from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
@@ -102,10 +102,10 @@ def update_index(
 
     earlier: the index so far, made by the same model. A file of the same size and time of change
     is taken over from it; so is one of the same content, wherever it was. Files that could not be
-    read are tried again. model: its folder, the SHA-256 of its weights and the seconds of its
-    segments; `load` is called when the first sound is to be embedded. `stop` is asked between
-    files and batches; a reason ends the work, and what was done is saved. only: paths below the
-    folder, where not all of its sounds are wanted.
+    read to their end are tried again. model: its folder, the SHA-256 of its weights and the seconds
+    of its segments; `load` is called when the first sound is to be embedded. `stop` is asked
+    between files and batches; a reason ends the work, and what was done is saved. only: paths below
+    the folder, where not all of its sounds are wanted.
     """
     load = cache(load)  # it takes seconds, and often nothing is to be embedded
     known = {entry.path: entry for entry in earlier.entries} if earlier else {}
@@ -139,7 +139,7 @@ def update_index(
                 saved = time.monotonic()
     index = current()
     save(index)
-    new = len(entries) - kept - moved - len(index.problems)
+    new = sum(len(entry.embeddings) > 0 for entry in index.entries) - kept - moved
     return index, Update(new, kept, moved, len(set(known) - set(paths)), stopped)
 
 
@@ -161,7 +161,7 @@ def _heard(
     load: Callable[[], "Embedder"],
     stop: Callable[[], str | None],
 ) -> Entry:
-    """The entry with the file's embeddings, or with why it could not be read."""
+    """The entry with the file's embeddings, as far as it can be read, and with why no farther."""
     path = folder / entry.path
     try:
         if entry.problem:
@@ -171,15 +171,18 @@ def _heard(
             return replace(entry, seconds=same.seconds, embeddings=same.embeddings)
         parts, end = [], 0.0
         several = max(1, round(load().batch_seconds / segment_seconds))
-        cut = segments(stream_any(path), segment_seconds)
+        said: list[str] = []
+        cut = segments(readable(stream_any(path), said), segment_seconds)
         while batch := list(islice(cut, several)):
             if stop():
                 return entry
             parts.append(load().sounds([waveform for _, waveform in batch]).astype(np.float16))
             end = batch[-1][0] + len(batch[-1][1]) / SAMPLE_RATE
-        if not parts:
-            raise AudioProblem(f"{path}: holds no samples")
-        return replace(entry, seconds=end, embeddings=np.concatenate(parts))
+        if parts:
+            entry = replace(entry, seconds=end, embeddings=np.concatenate(parts))
+        if said or not parts:
+            raise AudioProblem(*said or [f"{path}: holds no samples"])
+        return entry
     except UnicodeEncodeError:
         told = "its name is not valid in this system's encoding; rename it"
     except (AudioProblem, OSError) as problem:

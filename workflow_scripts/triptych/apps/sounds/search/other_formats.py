@@ -14,7 +14,9 @@ from triptych.audio.data.decoding import (
     AudioProblem,
     resampled,
     stream_audio,
+    why_unreadable,
 )
+from triptych.core.files import not_a_file
 
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
@@ -51,6 +53,14 @@ def stream_any(
     return (stream_other if other else stream_audio)(path, start_seconds, seconds)
 
 
+def readable(blocks: Iterator[np.ndarray], said: list[str]) -> Iterator[np.ndarray]:
+    """Blocks of a sound up to where it is damaged, of which `said` then tells."""
+    try:
+        yield from blocks
+    except AudioProblem as problem:
+        said.append(str(problem))
+
+
 def stream_other(
     path: str | os.PathLike[str], start_seconds: float = 0.0, seconds: float | None = None
 ) -> Iterator[np.ndarray]:
@@ -59,8 +69,8 @@ def stream_other(
     import av
     import av.error
 
-    if os.path.exists(path) and os.path.getsize(path) == 0:
-        raise AudioProblem(f"{path}: an empty file (0 bytes)")
+    if odd := not_a_file(path):
+        raise AudioProblem(f"{path}: {odd}")
     read, left = 0.0, math.inf if seconds is None else round(seconds * SAMPLE_RATE)
     try:
         with av.open(str(path), metadata_errors="replace", options=OPTIONS) as container:
@@ -82,8 +92,8 @@ def stream_other(
                     break
     except (av.error.FFmpegError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        where = f"damaged after {read:.1f} s" if read else "not sound that can be read"
-        raise AudioProblem(f"{path}: {where} ({reason})") from None
+        told = f"damaged after {read:.1f} s ({reason})" if read else why_unreadable(path, reason)
+        raise AudioProblem(f"{path}: {told}") from None
 
 
 def _mono_blocks(

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from triptych.apps.sounds.search.index import Index, index_path, printable, read_index
+from triptych.apps.sounds.search.index import Index, index_path, read_index
 from triptych.apps.sounds.search.text_side import TextSide, says_model, text_folder
-from triptych.core.errors import InputError
+from triptych.apps.sounds.search.trained import caution
+from triptych.core.errors import InputError, printable
 from triptych.core.files import not_a_file, sha256_of
 
 BLOCK_ROWS = 256
@@ -103,6 +104,7 @@ class Searcher:
         if not self.path.exists():
             raise InputError(f"there is no index {self.path}: make one with triptych index FOLDER")
         self.index = read_index(self.path)
+        self.caution = caution(Path(self.index.model))
 
     @cached_property
     def _text_side(self) -> TextSide:

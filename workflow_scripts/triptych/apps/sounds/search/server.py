@@ -1,34 +1,40 @@
-"""A local page with a search box, by the standard library: nobody but this machine is answered.
+"""A local page with a search box, by Starlette and uvicorn: nobody but this machine is answered.
 
 There are no uploads and no paths in addresses: a sound is asked for by its segment's number.
 Another Host is refused, so that no site's name can be pointed here and its pages read this one.
 """
 
-from functools import lru_cache
-from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+import socket
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
+import uvicorn
 from numpy.typing import NDArray
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from triptych.apps.sounds.search.index import Index, printable
-from triptych.apps.sounds.search.other_formats import stream_any
+from triptych.apps.sounds.search.index import Index
+from triptych.apps.sounds.search.other_formats import readable, stream_any
 from triptych.apps.sounds.search.query import Hit, Searcher, best_hits, clock
-from triptych.audio.data.decoding import AudioProblem
 from triptych.audio.search.pictures import mp3, render, spectrogram_png
-from triptych.core.errors import InputError
-from triptych.core.files import not_a_file
+from triptych.core.errors import InputError, printable
 
 LOOPBACK = "127.0.0.1"
 HITS = 20
 LONGEST_QUERY = 1000
 """Characters."""
 KEPT = 256
-"""Sounds and spectrograms that are remembered: at most 30 MB."""
+"""Sounds and spectrograms that are kept as files: at most 30 MB."""
 HEADERS = {
+    "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; "
     "media-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -37,29 +43,72 @@ HEADERS = {
 }
 
 
-class SearchServer(ThreadingHTTPServer):
+class Guard:
+    """Refuses requests that name another host or port, and gives every answer HEADERS."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self.app, self.hosts = app, (f"{LOOPBACK}:{port}", f"localhost:{port}")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        known = Headers(scope=scope).get("host") in self.hosts
+        answer = self.app if known else PlainTextResponse("another host\n", 421)
+        await answer(scope, receive, send_guarded)
+
+
+class SearchServer(uvicorn.Server):
     """Answers queries to one index. Raises InputError where the port can't be had."""
 
-    daemon_threads = True
-
-    def __init__(self, searcher: Searcher, port: int) -> None:
-        """port: 0 takes a free one."""
+    def __init__(self, searcher: Searcher, port: int, folder: Path) -> None:
+        """port: 0 takes a free one. folder: where sounds and spectrograms are kept."""
         try:
-            super().__init__((LOOPBACK, port), _Handler)
+            self.socket = socket.create_server((LOOPBACK, port))
         except (OSError, OverflowError) as error:
-            raise InputError(
-                f"--port {port}: {error}; give another one, or 0 for a free one"
-            ) from (error)
-        self.searcher = searcher
-        self.media = lru_cache(KEPT)(self._media)
+            told = f"--port {port}: {error}; give another one, or 0 for a free one"
+            raise InputError(told) from error
+        self.port = self.socket.getsockname()[1]
+        self.searcher, self.folder = searcher, folder
+        self._made: dict[int, dict[str, Path]] = {}
+        self._one = Lock()  # models and decoders work for one request at a time
+        app = Starlette(
+            routes=[
+                Route("/", self._found),
+                *(Route(f"/{kind}/{{row}}", self._media) for kind in ("picture", "sound")),
+            ],
+            middleware=[Middleware(Guard, port=self.port)],
+            exception_handlers={InputError: _not_found},
+        )
+        # The terminal is for the address and for errors.
+        quiet: dict[str, Any] = {"log_config": None, "log_level": "error", "access_log": False}
+        quiet |= {"timeout_graceful_shutdown": 1}
+        super().__init__(uvicorn.Config(app, http="h11", ws="none", lifespan="off", **quiet))
 
     @property
     def address(self) -> str:
         """Of the page."""
-        return f"http://{LOOPBACK}:{self.server_port}/"
+        return f"http://{LOOPBACK}:{self.port}/"
 
-    def page(self, text: str, like: str) -> str:
-        """What is found for a text, or for a segment's number. Raises InputError."""
+    def _found(self, request: Request) -> Response:
+        text, like = (request.query_params.get(name, "").strip() for name in ("q", "like"))
+        with self._one:
+            return HTMLResponse(self._page(text[:LONGEST_QUERY], like))
+
+    def _media(self, request: Request) -> Response:
+        kind, text = request.scope["path"].split("/")[1:]
+        self.searcher.segment(row := _number(text))
+        with self._one:
+            self._made[row] = self._made.pop(row, {}) or self._make(row)  # the newest is last
+            if len(self._made) > KEPT:
+                for file in self._made.pop(next(iter(self._made))).values():
+                    file.unlink()
+            return FileResponse(self._made[row][kind])
+
+    def _page(self, text: str, like: str) -> str:
+        """What is found for a text, or for a segment's number."""
         searcher, hits = self.searcher, list[Hit]()
         query, told, problem = text, "", ""
         try:
@@ -71,12 +120,12 @@ class SearchServer(ThreadingHTTPServer):
                 hits = best_hits(searcher.index, searcher.text(text), HITS)
             told = f"The {len(hits)} best of {searcher.index.firsts[-1]:,} segments."
         except InputError as error:
-            problem = str(error)
+            problem = printable(str(error))
         return render(
             "hits.html.j2",
             folder=printable(str(searcher.index.root)),
             query=query,
-            told=told,
+            told=f"{told} {searcher.caution}".strip(),
             text=text,
             longest=LONGEST_QUERY,
             problem=problem,
@@ -93,90 +142,39 @@ class SearchServer(ThreadingHTTPServer):
             return shown | {"problem": "It has gone since it was indexed."}
         return shown | {"spectrogram": f"/picture/{hit.row}", "sound": f"/sound/{hit.row}"}
 
-    def _media(self, row: int) -> tuple[bytes, bytes]:
-        """PNG and MP3 of a segment. Raises InputError."""
-        self.searcher.segment(row)
+    def _make(self, row: int) -> dict[str, Path]:
+        """Files of a segment's spectrogram and sound. Raises InputError."""
         waveform = heard(self.searcher.index, row)
-        return spectrogram_png(waveform), mp3(waveform)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """GET of the page, of a sound and of a spectrogram; all else is refused."""
-
-    server: SearchServer
-    protocol_version = "HTTP/1.1"
-    timeout = 60  # seconds that a connection may say nothing
-
-    def do_GET(self) -> None:
-        address = urlsplit(self.path)
-        port = self.server.server_port
-        if self.headers.get("Host") not in (f"{LOOPBACK}:{port}", f"localhost:{port}"):
-            return self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"another host\n")
-        try:
-            match address.path.split("/")[1:]:
-                case [""]:
-                    asked = parse_qs(address.query)
-                    text, like = (asked.get(name, [""])[0].strip() for name in ("q", "like"))
-                    html = self.server.page(text[:LONGEST_QUERY], like)
-                    self._send(HTTPStatus.OK, "text/html; charset=utf-8", html.encode())
-                case ["picture", row]:
-                    self._send(HTTPStatus.OK, "image/png", self.server.media(_number(row))[0])
-                case ["sound", row]:
-                    self._send_range("audio/mpeg", self.server.media(_number(row))[1])
-                case _:
-                    self._send(HTTPStatus.NOT_FOUND, "text/plain", b"there is no such page\n")
-        except InputError as problem:
-            text = printable(str(problem)) + "\n"
-            self._send(HTTPStatus.NOT_FOUND, "text/plain; charset=utf-8", text.encode())
-
-    def _send_range(self, media: str, content: bytes) -> None:
-        """All, or the one range that is asked for: players jump by that."""
-        unit, _, span = self.headers.get("Range", "").partition("=")
-        first, dash, last = span.partition("-")
-        if unit != "bytes" or not dash or not first.isdecimal() or int(first) >= len(content):
-            return self._send(HTTPStatus.OK, media, content, {"Accept-Ranges": "bytes"})
-        end = min(int(last), len(content) - 1) if last.isdecimal() else len(content) - 1
-        told = {"Content-Range": f"bytes {int(first)}-{end}/{len(content)}"}
-        return self._send(HTTPStatus.PARTIAL_CONTENT, media, content[int(first) : end + 1], told)
-
-    def _send(
-        self, status: HTTPStatus, media: str, content: bytes, more: dict[str, str] | None = None
-    ) -> None:
-        self.send_response(status)
-        told = {"Content-Type": media, "Content-Length": str(len(content))}
-        for name, value in (HEADERS | told | (more or {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *said: object) -> None:
-        """Nothing: the terminal is for the address and for errors."""
+        made = {"picture": self.folder / f"{row}.png", "sound": self.folder / f"{row}.mp3"}
+        made["picture"].write_bytes(spectrogram_png(waveform))
+        made["sound"].write_bytes(mp3(waveform))
+        return made
 
 
 def heard(index: Index, row: int) -> NDArray[np.float32]:
     """The sound of a segment, float32 [n] at 32 kHz. Raises InputError where it is gone."""
     entry, start, end = index.segment(row)
-    path = index.root / entry.path
-    if odd := not_a_file(path):
-        raise AudioProblem(f"{path}: {odd}")
-    blocks = list(stream_any(path, start, end - start))
+    path, said = index.root / entry.path, list[str]()
+    blocks = list(readable(stream_any(path, start, end - start), said))
     if not blocks:
-        raise AudioProblem(f"{path}: ends before {clock(start)}; run triptych index again")
+        raise InputError(*said or [f"{path}: ends before {clock(start)}; run triptych index again"])
     return np.concatenate(blocks)
 
 
 def serve(searcher: Searcher, port: int) -> int:
     """Answer until Ctrl-C. Raises InputError where the port can't be had."""
-    with SearchServer(searcher, port) as server:
-        print(
-            f"{server.address} searches {printable(str(searcher.index.root))}; Ctrl-C stops it",
-            flush=True,
-        )
+    with TemporaryDirectory(prefix="triptych-") as folder:
+        server = SearchServer(searcher, port, Path(folder))
+        print(f"{server.address} searches {searcher.index.root}; Ctrl-C stops it", flush=True)
         try:
-            server.serve_forever()
+            server.run(sockets=[server.socket])
         except KeyboardInterrupt:
             print()
     return 0
+
+
+def _not_found(request: Request, problem: Exception) -> Response:
+    return PlainTextResponse(f"{printable(str(problem))}\n", 404)
 
 
 def _number(text: str) -> int:

@@ -9,6 +9,9 @@ from triptych.core.files import sha256_of
 CHECKOUT = Path(__file__).resolve().parents[5]
 SMALL = "small"
 """The model that the repository ships, in resources/audio."""
+CAUTION = (
+    "The model has heard only computed sounds: of real recordings the first hit is often wrong."
+)
 _HOW = (
     "give --model small, or a folder such as snakemake audio --configfile config/paper.yaml leaves "
     "below results/audio/models"
@@ -35,6 +38,15 @@ def only_synthesised(folder: Path) -> bool:
     about = read_model_table(folder)["about"]
     sources = set(about.get("sources", {}).values()) - {"none"}
     return sources == {"synthesised"}
+
+
+def caution(folder: Path) -> str:
+    """What to expect of a search by a model, or "" where there is nothing to say or no model."""
+    try:
+        modest = only_synthesised(folder)
+    except InputError:  # moved since it made the index
+        modest = False
+    return CAUTION if modest else ""
 
 
 def segment_seconds(folder: Path) -> float:
