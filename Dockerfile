@@ -4,7 +4,7 @@
 #   apptainer build triptych.sif docker-daemon://triptych:latest
 #   snakemake --cores 8 --software-deployment-method apptainer
 #
-# docs/cluster.md says more: GPUs, what was tried.
+# docs/elsewhere.md says more: GPUs, what was tried.
 FROM debian:bookworm-slim
 
 RUN apt-get update \

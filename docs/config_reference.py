@@ -35,7 +35,7 @@ of a table of names. The papers' scale:
     snakemake --cores 8 --configfile config/paper.yaml
 
 `config/config.yaml` is where a study of one's own begins (`triptych init`, snakedeploy;
-docs/travel.md). Paths are relative to the folder in which snakemake runs. A
+docs/elsewhere.md). Paths are relative to the folder in which snakemake runs. A
 key that isn't below, or a value out of its range, is refused by name before any job starts.
 
 `<name>` stands for any name. Where entries differ, each has its value: `bc: half; bcq: narrow`. At

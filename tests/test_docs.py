@@ -1,7 +1,8 @@
-"""What README.md and docs/ name is there: keys, paths, commands, targets, figures of the config."""
+"""What README.md and docs/ say is true: keys, paths, links, figures; and every command runs."""
 
 import argparse
 import json
+import os
 import re
 import runpy
 import shutil
@@ -13,23 +14,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import yaml
+from tiny_checkout import copy_checkout
 
 from triptych.cli import _parser
 from triptych.core.config import check_config, completed, read_config, read_schema
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "results/README.md"]
-PAGES += sorted(page for page in (ROOT / "docs").glob("*.md") if not page.is_symlink())
+SITE = sorted(page for page in (ROOT / "docs").glob("*.md") if not page.is_symlink())
+PAGES = [ROOT / "README.md", ROOT / "results/README.md", *SITE]
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SITE]
 LIBRARY = ROOT / "workflow_scripts/triptych"
 KEPT = (
     *("benchmarks", "config", "docs", "envs", "makers", "profiles", "resources", "rules", "tests"),
     "workflow_scripts",
 )
 """Folders of the repository that a clone has; results/ is made by a run."""
-MADE = ("resources/locks", "resources/measured.csv")
-"""What runs and measurements write there."""
+MADE = ("resources/locks", "config/mine.yaml")
+"""What runs write there, and what a reader does."""
 FILES = (
     r"\.(csv|md|py|smk|ya?ml|json|mp4|mkv|bin|npz|safetensors|html|zip|png|pdf|svg|tpk|txt|lock)$"
 )
@@ -169,15 +173,11 @@ def misused(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_names_exists(page):
-    rules = re.findall(r"^([a-z_ ]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    targets = {target for rule in rules for target in rule.split()}
     wrong = [f"key {key}" for key in keys(page) if not known(key)]
     wrong += [f"path {path}" for path in paths(page) if not any(ROOT.glob(path))]
     wrong += [f"link {link}" for link in links(page) if not (page.parent / link).exists()]
     for text in texts(page):
         wrong += misused(text)
-        made = re.match(r"(?:\$ )?make ([a-z_]+)", text)
-        wrong += [f"make {made[1]}"] if made and made[1] not in targets else []
     assert wrong == []
 
 
@@ -213,5 +213,165 @@ def test_the_site_is_built_and_every_page_of_docs_is_in_its_menu(tmp_path):
         text=True,
     )
     assert built.returncode == 0, built.stdout + built.stderr
-    page = (tmp_path / "site/tutorial.html").read_text("utf-8")
+    page = (tmp_path / "site/quickstart.html").read_text("utf-8")
     assert 'href="own-files.html"' in page and "images/styles.jpg" in page
+
+
+@pytest.mark.slow
+def test_the_figures_of_pages_are_those_of_their_files():
+    """Write them anew by `make docs`."""
+    made = runpy.run_path(str(ROOT / "docs/figures.py"))
+    assert made["CLAIMS"].read_text("utf-8") == made["claims"]()
+    for page in made["PAGES"]:
+        text = page.read_text("utf-8")
+        assert made["filled"](text) == text, page.name
+
+
+def test_every_kind_of_figure_stands_on_some_page():
+    said = runpy.run_path(str(ROOT / "docs/figures.py"))["SAID"]
+    text = "\n".join(page.read_text("utf-8") for page in WRITTEN)
+    assert [phrase for phrase in said if not re.search(phrase, text)] == []
+
+
+def test_the_pages_keep_within_their_words():
+    """25,000, what is generated apart; pipes of tables don't count."""
+    generated = ("claims.md", "commands.md")
+    pages = [page for page in WRITTEN[1:] if page.name not in generated]
+    words = [word for page in pages for word in page.read_text("utf-8").split() if word != "|"]
+    assert len(words) <= 25_000
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link to a heading of a page may name."""
+    heads = re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", head).strip().lower() for head in heads]
+    return {re.sub(r"\s+", "-", head) for head in plain}
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.name)
+def test_a_link_to_a_heading_finds_it(page):
+    found = re.findall(r"\]\(([^)#\s:]*)#([^)]+)\)", page.read_text("utf-8"))
+    assert [
+        f"{name}#{anchor}"
+        for name, anchor in found
+        if anchor not in anchors(page.parent / name if name else page)
+    ] == []
+
+
+SHIMS = {
+    "snakemake": 'exec {python} {warm} -m snakemake --dry-run "$@"',
+    "triptych": 'exec {python} {reader} "$@"',
+    "make": 'exec /usr/bin/make --dry-run --directory {root} "$@" >/dev/null',
+    "git": (
+        '/usr/bin/git -c url.{root}.insteadOf=https://github.com/OWNER/triptych "$@"\n'
+        "cp -r .venv photo.jpg triptych/"
+    ),
+    "pip": "[ $# -gt 1 ]",
+    "conda": (
+        'case "$*" in\n'
+        """*"info --json"*) echo '{{"conda_prefix": "/opt", "platform": "linux-64"}}';;\n"""
+        '*--version*) echo "conda 25.1.0";;\n'
+        """*config*) echo '{{"get": {{"channel_priority": "strict"}}}}';;\n"""
+        '*"env create"*) [ -f envs/workflow.yaml ];;\nesac'
+    ),
+    "docker": "[ -f Dockerfile ]",
+    "apptainer": 'echo "apptainer version 1.3.0"',
+    "tmux": "true",
+    "generate-slurm-partition-config": "{bin}/generate-slurm-partition-config --help >/dev/null",
+}
+"""Programs by which printed commands run: Snakemake plans, make says what it would do, what is not
+here or needs a network answers, `triptych` is that of reader.py."""
+RUN: set[str] = set()
+"""What has run for an earlier page."""
+
+
+def blocks(page: Path) -> list[str]:
+    """The shell blocks of a page, and commands of Snakemake and make within its sentences."""
+    text = page.read_text("utf-8")
+    whole = re.findall(r"^```sh\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"^```\w*\n.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+    inline = re.findall(r"`((?:snakemake|make|pip) [^`\n]+)`", prose)
+    return whole + [line for line in inline if "..." not in line and "<" not in line]
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory):
+    """A checkout as a reader has it, with pictures, sounds, a config, and the programs of SHIMS."""
+    import soundfile
+    from skimage import data, io
+
+    root = tmp_path_factory.mktemp("reader")
+    copy_checkout(root)
+    for name in ("Dockerfile", "benchmarks"):
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        copy(ROOT / name, root / name)
+    (root / "config/mine.yaml").write_text("scale: custom\n")
+    io.imsave(root / "photo.jpg", data.astronaut()[::4, ::4])
+    (root / "sounds").mkdir()
+    noise = np.random.default_rng(0).uniform(-0.1, 0.1, 32_000 * 4)
+    for name in ("sounds/rain.wav", "bark.wav"):
+        soundfile.write(root / name, noise, 32_000)
+    programs = root / ".venv/bin"
+    programs.mkdir(parents=True)
+    named = {
+        "python": sys.executable,
+        "warm": f"-IS {ROOT / 'tests/warm.py'}",
+        "reader": ROOT / "tests/reader.py",
+        "root": ROOT,
+        "bin": Path(sys.executable).parent,
+    }
+    for name, text in SHIMS.items():
+        (programs / name).write_text(f"#!/bin/bash\n{text.format(**named)}\n")
+        (programs / name).chmod(0o755)
+    (programs / "activate").write_text("")
+    return root
+
+
+def run_block(block: str, folder: Path, root: Path) -> subprocess.CompletedProcess[str]:
+    """What a reader types, by bash, in a folder; the checkout is at /path/to/triptych."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    cache = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    return subprocess.run(
+        ["bash", "-e", "-c", block.replace("/path/to/triptych", str(root))],
+        cwd=folder,
+        env={
+            **kept,
+            "HOME": str(root),
+            "XDG_CACHE_HOME": cache,
+            "PATH": f"{root}/.venv/bin:{os.environ['PATH']}",
+        },
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "page", [page for page in WRITTEN if blocks(page)], ids=lambda page: page.name
+)
+def test_a_printed_command_runs(page, reader, tmp_path):
+    for block in dict.fromkeys(blocks(page)):
+        if block in RUN:
+            continue
+        RUN.add(block)
+        folder = reader
+        if "triptych_rl" in block:  # of a workflow of the reader's own
+            folder = tmp_path
+            module = re.search(r"^```\n(configfile:.*?)^```", page.read_text("utf-8"), re.M | re.S)
+            text = module[1].replace("/path/to/triptych", str(reader))
+            (tmp_path / "Snakefile").write_text(text)
+        shutil.rmtree(reader / "my-study", ignore_errors=True)
+        shutil.rmtree(reader / "triptych", ignore_errors=True)
+        done = run_block(block, folder, reader)
+        assert done.returncode == 0, f"{block}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
+
+
+def test_every_program_of_a_block_is_known():
+    """So that nothing is printed that the test above would run by chance, or not at all."""
+    usual = ("cd", "cp", "mkdir", "source", *SHIMS)
+    for page in WRITTEN:
+        for block in re.findall(r"^```sh\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+            for line in block.splitlines():
+                for part in line.split(" # ")[0].split(" && "):
+                    first = re.sub(r"^(\w+=\S*\$\([^)]*\) |\.venv/bin/)", "", part).split()[0]
+                    assert first in usual, f"{page.name}: {part}"

@@ -64,7 +64,7 @@ def begin(folder: Path) -> list[str]:
     if not (SOURCE / "Snakefile").is_file():
         raise InputError(
             f"there is no workflow in {SOURCE}: this library was installed without it. "
-            "Install the wheel of Triptych, or use a checkout (docs/travel.md)"
+            "Install the wheel of Triptych, or use a checkout (docs/elsewhere.md)"
         )
     texts = {"Snakefile": SNAKEFILE, "config.yaml": (SOURCE / "config/config.yaml").read_text()}
     if there := [name for name in (*texts, "profiles") if (folder / name).exists()]:

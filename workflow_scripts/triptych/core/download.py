@@ -34,15 +34,15 @@ SLOWEST = 1_000  # bytes a second; what comes more slowly is given up
 CONNECT_SECONDS = 15
 LONGEST_WAIT_SECONDS = 300.0
 WORTH_RETRYING = {408, 425, 429, 500, 502, 503, 504}
-PAGES = "see docs/data.md, docs/style-data.md or docs/audio-data.md"
-OTHER_SOURCES = f"Run again, perhaps without a proxy; {PAGES} for other sources."
-CHANGED = f"{PAGES} before correcting resources/sources.yaml or the lock file."
+PAGE = "see docs/own-study.md"
+OTHER_SOURCES = f"Run again, perhaps without a proxy; {PAGE} for other sources."
+CHANGED = f"{PAGE} before correcting resources/sources.yaml or the lock file."
 ADVICE = {
-    401: f"The server wants a login: {PAGES} for how to get this file by hand.",
-    403: f"The server refuses: open the address in a browser to see why, and {PAGES}.",
+    401: f"The server wants a login: {PAGE} for how to get this file by hand.",
+    403: f"The server refuses: open the address in a browser to see why, and {PAGE}.",
     404: "The file has moved: look for it at the source's homepage (resources/sources.yaml) and "
     "correct the address there.",
-    410: f"The file was withdrawn: {PAGES} for other sources.",
+    410: f"The file was withdrawn: {PAGE} for other sources.",
 }
 PASSING: dict[type[Exception], str] = {
     requests.exceptions.SSLError: "the server's certificate was refused",
@@ -220,7 +220,7 @@ class _Fetch:
         if "html" in told.get("Content-Type", "").lower():
             raise self._error(
                 "a web page came instead of the file (a login, terms to agree to, an error). Open "
-                f"the address in a browser to see which, and {PAGES}."
+                f"the address in a browser to see which, and {PAGE}."
             )
         if (packed := told.get("Content-Encoding", "identity")) != "identity":
             raise self._error(f"the file comes packed ({packed}). {OTHER_SOURCES}")

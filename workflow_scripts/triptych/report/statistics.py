@@ -1,6 +1,6 @@
 """Intervals over few runs: Student's t of means, Fieller's of ratios of means.
 
-A percentile bootstrap of five values covers what it should four times in five; docs/intervals.md
+A percentile bootstrap of five values covers what it should four times in five; docs/results.md
 has what each of these covers. Over tasks the interquartile mean, of the middle half of all runs, as
 in Agarwal et al. 2021, "Deep RL at the edge of the statistical precipice" (rliable).
 """

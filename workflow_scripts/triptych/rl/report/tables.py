@@ -209,7 +209,7 @@ def comparisons_table(long: pd.DataFrame) -> Table:
             "Difference of the mean scores in points, seeds paired, with its 95% interval "
             "(Student's t); last, the probability over all tasks that a run of the first method "
             "scores more than one of the second, with a bootstrap interval that is too narrow for "
-            "few seeds (docs/intervals.md). A star: a pair that was not chosen beforehand. Pairs "
+            "few seeds (docs/results.md). A star: a pair that was not chosen beforehand. Pairs "
             f"of fewer than {ENOUGH_SEEDS} seeds are in the CSV alone."
         ),
         columns=tuple(("", name) for name in columns),

@@ -194,7 +194,7 @@ def load_backbone(path: str | os.PathLike[str], *, pooling: PoolingKind) -> Back
         path,
         "backbone",
         _parsed,
-        "a backbone, such as those of resources/style (docs/backbone.md)",
+        "a backbone, such as those of resources/style (docs/dependencies.md)",
     )
     _check_shapes(architecture, tensors, str(path))
     return Backbone(architecture, tensors, mean=mean, std=std, pooling=pooling)

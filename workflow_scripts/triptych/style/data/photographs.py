@@ -16,7 +16,7 @@ COLOURED = {
     "china": "sklearn/datasets/images/china.jpg",
     "flower": "sklearn/datasets/images/flower.jpg",
 }
-"""Photographs inside packages that are installed anyway (licences: docs/backbone.md)."""
+"""Photographs inside packages that are installed anyway (licences: docs/dependencies.md)."""
 GREY = {
     name: f"skimage/data/{name}.png" for name in ("brick", "camera", "coins", "grass", "gravel")
 }

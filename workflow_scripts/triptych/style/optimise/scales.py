@@ -4,7 +4,7 @@ A layer sees the same number of pixels at every size, so what is painted small a
 larger strokes than the full size alone would give, and reaches them sooner (Gatys et al. 2016 in
 their notebook, and 2017). But strokes as large as a building replace it: so coarse scales weigh the
 content more, and what they come to is enlarged with the detail that the photograph has beyond them
-(docs/style-presets.md, "Coarse to fine").
+(docs/own-files.md).
 """
 
 from collections.abc import Sequence

@@ -1,0 +1,249 @@
+"""python docs/figures.py: write the figures of README.md and docs/ from the files with them.
+
+Claims come from resources/published, jobs, rules and edges from Snakemake's dry run, hours,
+downloads and disk from resources/costs.csv, profiles from profiles/. `make docs` runs this;
+tests/test_docs.py fails where a page says something else.
+"""
+
+import csv
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "workflow_scripts"))
+
+from triptych.apps.plan import Cost, Job, dry_run, read_costs, read_jobs, wall_seconds  # noqa: E402
+from triptych.core.config import read_config  # noqa: E402
+from triptych.report.claims import ON_ITS_DATA, ON_OTHER_DATA  # noqa: E402
+from triptych.studies import foreseen, studies  # noqa: E402
+
+PAGES = (ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md")))
+CLAIMS = ROOT / "docs/claims.md"
+SCALES = {
+    "demo": (),
+    "overnight": ("config/overnight.yaml",),
+    "evening": ("config/paper.yaml", "config/evening.yaml"),
+    "paper": ("config/paper.yaml",),
+}
+SAID = {
+    r"papers' (\d+) claims": "claims",
+    r"(\d+) of our own": "own",
+    r"demo's (\d+) jobs": "jobs",
+    r"workflow's (\d+) rules": "rules",
+    r"(\d+) profiles": "profiles",
+    r"(\d+) minutes on two busy cores": "minutes",
+    r"(\d+) GPU hours of the audio study": "audio",
+    r"(\d+) GPU hours in all": "gpu",
+}
+"""Phrases whose number, wherever a page has them, is one of `numbers`."""
+GROUPS = {
+    "style": {
+        "style_optimize": "Version 1: optimise pictures",
+        "style_train": "Version 2: train networks",
+        "style_stylize": "paint photographs",
+        "style_video": "paint a film",
+        "style_time": "measure seconds",
+    },
+    "audio": {
+        "audio_pretrain": "pretrain pairs of encoders",
+        "audio_finetune": "fine-tune with new captions",
+        "audio_score": "score models and ensembles",
+    },
+    "rl": {
+        "rl_prune": "prune at initialisation",
+        "rl_train": "prune, train, evaluate",
+        "rl_latency": "time actions",
+    },
+}
+"""Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
+TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
+
+
+@cache
+def planned(scale: str) -> tuple[list[Job], list[Cost]]:
+    """The jobs of a scale and what each takes."""
+    overlays = [ROOT / file for file in SCALES[scale]]
+    jobs = read_jobs(dry_run(ROOT, overlays))
+    on_gpu = read_config(ROOT, overlays)["device"] == "cuda"
+    costs = read_costs(ROOT / "resources/costs.csv", scale, on_gpu)
+    return jobs, [costs.get(job.rule, Cost()) for job in jobs]
+
+
+def declared(pattern: str = "*") -> list[str]:
+    """Names of the rules that files of rules/ declare, a study's own target left out."""
+    texts = [path.read_text("utf-8") for path in sorted((ROOT / "rules").glob(f"{pattern}.smk"))]
+    return [name for name in re.findall(r"^rule (\w+):", "\n".join(texts), re.M) if "_" in name]
+
+
+def numbers() -> dict[str, int]:
+    """What the phrases of SAID say, by name."""
+    papers = [row["paper"] for row in _published()]
+    jobs, costs = planned("demo")
+    at_paper = list(zip(*planned("paper"), strict=True))
+    audio = sum(cost.gpu_hours for job, cost in at_paper if job.rule.startswith("audio"))
+    return {
+        "claims": len(papers) - papers.count("this project"),
+        "own": papers.count("this project"),
+        "jobs": len(jobs),
+        "rules": len(declared()),
+        "profiles": sum(path.is_dir() for path in (ROOT / "profiles").iterdir()),
+        "minutes": round(wall_seconds(jobs, costs, 2, 0) / 60),
+        "audio": round(audio),
+        "gpu": round(sum(cost.gpu_hours for _, cost in at_paper)),
+    }
+
+
+def scales() -> str:
+    """A row for each scale: jobs, time, size, and how many claims it decides."""
+    sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
+    lines = [
+        "| scale | jobs | takes | downloads | disk | claims decided | on other data |",
+        "| --- | ---: | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for scale, files in SCALES.items():
+        jobs, costs = planned(scale)
+        config = read_config(ROOT, [ROOT / file for file in files])
+        decided = [each.decided for each in foreseen(config, sources).values()]
+        cells = [
+            f"`{scale}`",
+            f"{len(jobs)}",
+            _takes(scale, jobs, costs),
+            _size(sum(cost.download_mb for cost in costs)),
+            _size(sum(cost.disk_mb for cost in costs)),
+            f"{decided.count(ON_ITS_DATA)}",
+            f"{decided.count(ON_OTHER_DATA)}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
+    hours = sum(cost.gpu_hours for cost in costs)
+    audio = sum(
+        cost.gpu_hours for job, cost in zip(jobs, costs, strict=True) if "audio" in job.rule
+    )
+    if hours:
+        return (
+            f"*estimated*: {hours:.3g} hours of an A100, {hours + audio:.3g} with audio's "
+            "doubled as its authors needed"
+        )
+    two, eight = (wall_seconds(jobs, costs, cores, 0) / 60 for cores in (2, 8))
+    if scale == "demo":
+        return f"*measured*: {two:.0f} minutes on two busy cores"
+    return f"*estimated*: {two / 60:.0f} hours on 2 cores, {eight / 60:.0f} on 8"
+
+
+def _size(megabytes: float) -> str:
+    if megabytes < 1:
+        return "none"
+    if megabytes >= 1e6:
+        return f"{megabytes / 1e6:.1f} TB"
+    return f"{megabytes / 1e3:.1f} GB" if megabytes < 1e5 else f"{megabytes / 1e3:.0f} GB"
+
+
+def workflow() -> str:
+    """The demo's jobs by groups of rules: a Mermaid diagram with the edges of the files."""
+    node, text = {}, defaultdict(list)
+    for study, shown in GROUPS.items():
+        own = {**{rule: rule for rule in declared(study)}}
+        own |= {rule: f"{study}_inputs" for rule in declared(f"{study}_inputs")}
+        own |= {rule: f"{study}_report" for rule in declared(f"{study}_report")}
+        node |= own
+        labels = {f"{study}_inputs": "data and weights", **shown}
+        labels[f"{study}_report"] = "tables and figures"
+        text[study] = [f'    {name}["{label}"]' for name, label in labels.items()]
+    kept = {name for study, shown in GROUPS.items() for name in shown}
+    kept |= {f"{study}_{part}" for study in GROUPS for part in ("inputs", "report")}
+    node |= {rule: "report" for rule in declared("report")}
+    edges = _edges(planned("demo")[0], node, kept | {"report"})
+    lines = ["```mermaid", "flowchart LR"]
+    for study, nodes in text.items():
+        lines += [f"  subgraph {study}[{TITLES[study]}]", *nodes, "  end"]
+    lines += ['  report["claims.csv, report.html, manifest.json"]']
+    return "\n".join([*lines, *(f"  {one} --> {other}" for one, other in edges), "```"])
+
+
+def claims() -> str:
+    """The page of all claims: what each says, where, and by which rule it is judged."""
+    published = {row["id"]: row for row in _published()}
+    parts = [
+        "# Claims\n\nEvery claim with the rule that judges it, fixed before any result. "
+        "The report adds what a run needs\nto test it. Written by `make docs`; "
+        "[Results](results.md) says what the verdicts mean."
+    ]
+    for study in studies().values():
+        lines = ["| claim | says | judged by |", "| --- | --- | --- |"]
+        for claim in study.CLAIMS:
+            row = published[claim.id]
+            cells = (f"`{claim.id}`", f"{row['claim']} ({row['where']})", claim.rule)
+            lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+        parts.append("\n".join([f"## {study.TITLE}", "", *lines]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _published() -> list[dict[str, str]]:
+    rows: list[dict[str, str]] = []
+    for file in sorted((ROOT / "resources/published").glob("*_claims.csv")):
+        with file.open(encoding="utf-8") as lines:
+            rows += csv.DictReader(lines)
+    return rows
+
+
+def _edges(jobs: list[Job], node: Mapping[str, str], kept: set[str]) -> list[tuple[str, str]]:
+    """Which kept node needs which, through those that are not kept; shortcuts left out."""
+    maker = {file: node[job.rule] for job in jobs for file in job.outputs}
+    before: dict[str, set[str]] = defaultdict(set)
+    for job in jobs:
+        for file in job.inputs:
+            places = (file, *map(str, Path(file).parents))
+            found = next((maker[place] for place in places if place in maker), None)
+            if found and found != node[job.rule]:
+                before[node[job.rule]].add(found)
+
+    def reached(name: str) -> set[str]:
+        """The nearest kept nodes before one."""
+        near: set[str] = set()
+        for each in before[name]:
+            near |= {each} if each in kept else reached(each)
+        return near
+
+    direct = {name: reached(name) - {name} for name in kept}
+
+    def all_before(name: str) -> set[str]:
+        return direct[name].union(*map(all_before, direct[name]), set())
+
+    return sorted(
+        (one, name)
+        for name, others in direct.items()
+        for one in others
+        if not any(one in all_before(each) for each in others - {one})
+    )
+
+
+def filled(text: str) -> str:
+    """A page with its figures, and with what stands between the marks of a block, written anew."""
+    for pattern, name in SAID.items():
+        if re.search(pattern, text):
+            said = str(numbers()[name])
+            text = re.sub(
+                pattern, lambda found, said=said: found[0].replace(found[1], said, 1), text
+            )
+    for name, made in (("scales", scales), ("workflow", workflow)):
+        block = re.compile(rf"(<!-- {name}: .*? -->\n).*?(\n<!-- end -->)", re.DOTALL)
+        if block.search(text):
+            content = made()
+            text = block.sub(lambda found, content=content: found[1] + content + found[2], text)
+    return text
+
+
+if __name__ == "__main__":
+    CLAIMS.write_text(claims(), encoding="utf-8")
+    for page in PAGES:
+        if not page.is_symlink():
+            page.write_text(filled(page.read_text("utf-8")), encoding="utf-8")
