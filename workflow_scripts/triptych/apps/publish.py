@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
     summary = "copy a run's tables, figures, claims and hours into a folder for others to read"
     parser = command(commands, "publish", _publish, summary, DESCRIPTION)
     parser.add_argument("results", type=Path, help="the results folder of a whole run")
-    parser.add_argument("target", type=Path, help="the folder to make, such as docs/results/night")
+    parser.add_argument("target", type=Path, help="the folder to make")
     parser.add_argument(
         "--study", nargs="+", default=[], metavar="NAME", help="these alone (style, audio, rl)"
     )
