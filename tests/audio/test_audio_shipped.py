@@ -72,7 +72,7 @@ def test_its_record_says_what_the_config_says(about):
 
 def test_a_folder_is_indexed_by_its_name_and_found_by_words(sounds, capsys):
     assert triptych("index", sounds, "--model", "small") == 0
-    assert "only synthesised sounds" in capsys.readouterr().err
+    assert "heard only computed sounds" in capsys.readouterr().err
     right = 0
     for query, name in (
         ("rainfall", "rain"),
