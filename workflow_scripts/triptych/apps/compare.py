@@ -18,7 +18,7 @@ def add_commands(commands: Any) -> None:
     parser = command(commands, "compare", _compare, summary, DESCRIPTION)
     parser.add_argument("first", type=Path, metavar="A", help="a results folder")
     parser.add_argument("second", type=Path, metavar="B", help="another")
-    parser.add_argument("--html", type=Path, metavar="PAGE", help="write it as a page, drawn")
+    parser.add_argument("--html", type=Path, metavar="PAGE", help="write it as a page")
 
 
 def _compare(options: argparse.Namespace) -> int:
