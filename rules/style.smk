@@ -17,7 +17,7 @@ TRAINING, FILM = STYLE.config["training"], STYLE.config["video"]
 
 wildcard_constraints:
     experiment="[a-z][a-z0-9_]*",
-    variant="plain|temporal|shipped",
+    variant="plain|shipped",
 
 
 rule style_optimize:
@@ -86,7 +86,7 @@ rule style_train:
         architecture=STYLE.config["network"],
         pooling=TRAINING["pooling"],
         painting_size=TRAINING["painting_size"],
-        losses=lambda w: STYLE.losses(w.variant),
+        losses=STYLE.config["losses"],
         training=TRAINING["schedule"],
         device=config["device"],
         checkpoint=made("results/checkpoints/style_train/{painting}-{variant}"),
@@ -103,11 +103,9 @@ rule style_select:
         index=f"{CROPS}/index.csv",
         paintings=paintings_learnt,
         backbone=found(STYLE.backbone("loss")),
-        content=f"results/style/contents/{STYLE.config['stylised']['contents'][0]}.png",
     output:
         network="results/style/networks/{painting}/{variant}/network.safetensors",
         selection="results/style/networks/{painting}/{variant}/selection.csv",
-        sheet="results/style/networks/{painting}/{variant}/checkpoints.png",
     log:
         "results/logs/style_select/{painting}-{variant}.log",
     benchmark:
@@ -118,7 +116,7 @@ rule style_select:
         gpu=GPU,
     params:
         training=TRAINING,
-        losses=lambda w: STYLE.losses(w.variant),
+        losses=STYLE.config["losses"],
         device=config["device"],
         code=code("style_select"),
     script:
@@ -299,7 +297,7 @@ rule style_time:
     resources:
         gpu=GPU,
     params:
-        timing={k: v for k, v in STYLE.config["timing"].items() if k != "targets"},
+        timing=STYLE.config["timing"],
         architectures=STYLE.architectures,
         main=STYLE.main,
         precision=STYLE.config["stylised"]["precision"],

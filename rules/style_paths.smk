@@ -22,7 +22,8 @@ def style_source(catalogue, name):
 
 def style_trained(file):
     """A file of every network that this run trains."""
-    return [f"results/style/networks/{p}/{v}/{file}" for p, v in STYLE.trained]
+    trained = STYLE.config["networks"]["trained"]
+    return expand("results/style/networks/{name}/plain/{file}", name=trained, file=file)
 
 
 def paintings_learnt(wildcards):

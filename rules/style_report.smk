@@ -28,7 +28,7 @@ rule style_table1:
 
 
 rule style_draw_optimisation:
-    """Version 1 by backbone and optimizer: Figures 2, 3, 5 and 6, seconds to a given loss."""
+    """Version 1 by backbone and optimizer: Figures 2, 3, 5 and 6."""
     input:
         runs=style_experiments("runs.csv", "backbones", "optimizers"),
         history=style_experiments("history.csv", "backbones", "optimizers"),
@@ -40,10 +40,6 @@ rule style_draw_optimisation:
         figure3=figure("style_figure3", "Figure 3", "results by backbone"),
         figure5=figure("style_figure5", "Figure 5", "loss history by optimizer"),
         figure6=figure("style_figure6", "Figure 6", "results by optimizer"),
-        times="results/style/timing/targets.csv",
-        targets=table(
-            "style_targets", "Time to a loss", "seconds to reach a given loss"
-        ),
     log:
         "results/logs/style_draw_optimisation/style_draw_optimisation.log",
     benchmark:
@@ -51,7 +47,6 @@ rule style_draw_optimisation:
     conda:
         "../envs/report.yaml"
     params:
-        parts=STYLE.config["timing"]["targets"],
         scale=SCALE,
         code=code("style_draw_optimisation"),
     script:
@@ -148,18 +143,13 @@ rule style_presets:
 
 
 rule style_draw_networks:
-    """The networks that this run trained: losses and checkpoints."""
+    """The networks that this run trained: their losses."""
     input:
         losses=style_trained("losses.csv"),
         selection=style_trained("selection.csv"),
         samples=style_trained("samples.png"),
-        sheets=style_trained("checkpoints.png"),
-        shipped=found(expand("resources/style/networks/{name}.png", name=SHIPPED)),
     output:
-        training=figure("style_training", "Training", "losses of Version 2"),
-        checkpoints=figure(
-            "style_checkpoints", "Checkpoints", "one photograph through training"
-        ),
+        figure("style_training", "Training", "losses of Version 2"),
     log:
         "results/logs/style_draw_networks/style_draw_networks.log",
     benchmark:

@@ -65,12 +65,12 @@ def spoil_style(monkeypatch, number, factor):
 
 @pytest.mark.parametrize(
     ("factor", "log_every", "said"),
-    [(math.nan, 20, "the loss is not finite at batch 13"), (1e12, 4, "at first it was")],
+    [(math.nan, 20, "the loss is not finite up to batch"), (1e12, 4, "at first it was")],
 )
 def test_a_style_training_keeps_the_weights_before(tmp_path, monkeypatch, factor, log_every, said):
     """Neither the state nor the weights to choose from are written at batch 16."""
     spoil_style(monkeypatch, 13, factor)
-    with pytest.raises(DivergedError, match=rf"{said}.*of batch 8, is kept.*learning_rate first"):
+    with pytest.raises(DivergedError, match=rf"{said}.*of batch 8, is kept.*learning_rate"):
         small.train_style(tmp_path, batches=30, log_every=log_every)
     assert small.saved(tmp_path)["done"] == 8
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["000008.safetensors"]

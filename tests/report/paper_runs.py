@@ -127,7 +127,7 @@ def style_frames() -> dict[str, pd.DataFrame]:
         ).assign(batches=29_571),
         "style_speed": synthetic_style.speed(device=gpu).assign(**of_video),
         "style_properties": synthetic_style.properties().assign(**of_video),
-        "style_flicker": synthetic_style.flicker("waves", "temporal", 240).assign(**of_video),
+        "style_flicker": synthetic_style.flicker("waves", "plain", 240, mean=1.5),
     }
 
 

@@ -159,57 +159,20 @@ def timing_losses(*, repeats=6, shift: dict[str, float] | None = None, device=CP
     return pd.DataFrame(rows, columns=columns)
 
 
-def targets(device=CPU) -> pd.DataFrame:
-    """timing/targets.csv."""
-    rows = []
-    for experiment, backbone, optimizer, rates, fast in (
-        ("backbones", "vgg", "lbfgs", "tuned", 1.0),
-        ("backbones", "alexnet", "lbfgs", "tuned", 0.3),
-        ("optimizers", "vgg", "lbfgs", "authors", 1.1),
-        ("optimizers", "vgg", "adam", "tuned", 2.0),
-        ("optimizers", "vgg", "sgd", "authors", 0.0),
-        ("losses", "vgg", "lbfgs", "tuned", 9.0),
-    ):
-        for i, level in enumerate((0.1, 0.03, 0.01)):
-            reached = fast > 0 and not (optimizer == "adam" and i == 2)
-            took = [each * (i + 1) if reached else np.nan for each in (fast, 20)]
-            named = (experiment, f"{optimizer}-{rates}", backbone, optimizer, rates, level)
-            rows.append((*named, *took, reached, 128, device))
-    columns = ["experiment", "run", "backbone", "optimizer", "rates", "relative_loss"]
-    return pd.DataFrame(
-        rows, columns=[*columns, "seconds", "evaluations", "reached", "size", "device"]
-    )
-
-
 def training_losses(painting: str, variant: str, batches=200) -> pd.DataFrame:
     """losses.csv of a network's training; `seconds` run on."""
     random = np.random.default_rng(len(painting) + len(variant))
     batch = np.arange(1, batches + 1)
     style = (0.2 + 1.3 * np.exp(-batch / 60)) * random.uniform(0.9, 1.1, batches)
     content = 0.15 + 0.1 * (1 - np.exp(-batch / 60)) * random.uniform(0.9, 1.1, batches)
-    temporal = 0.02 * np.ones(batches) * (variant == "temporal")
     return pd.DataFrame(
         {
             **{"painting": painting, "variant": variant, "batch": batch},
             **{"content": content, "style": style},
             "total_variation": 0.01,
-            "temporal": temporal,
-            "total": content + style + 0.01 + temporal,
+            "total": content + style + 0.01,
             "learning_rate": 1e-3,
             "seconds": 0.25 * batch,
-        }
-    )
-
-
-def selection(painting: str, variant: str, batches=200, checkpoints=5) -> pd.DataFrame:
-    """selection.csv: the last checkpoint but one is chosen."""
-    batch = np.linspace(batches / checkpoints, batches, checkpoints).astype(int)
-    style = 0.25 + np.exp(-batch / 60)
-    style[-1] += 0.1
-    return pd.DataFrame(
-        {
-            **{"painting": painting, "variant": variant, "batch": batch, "content": 0.2},
-            **{"style": style, "total": style + 0.2, "chosen": style == style.min()},
         }
     )
 
@@ -278,10 +241,10 @@ def speed(*, batches={1: 20.0, 8: 26.0}, repeats=5, device=CPU) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def flicker(painting: str, variant: str, frames=48) -> pd.DataFrame:
+def flicker(painting: str, variant: str, frames: int, mean: float) -> pd.DataFrame:
     """video/{painting}/{variant}/flicker.csv; a cut leaves a frame without errors."""
     random = np.random.default_rng(5)
-    ratio = (1.5 if variant == "temporal" else 2.6) + random.normal(0, 0.15, frames - 1)
+    ratio = mean + random.normal(0, 0.15, frames - 1)
     ratio[frames // 2] = np.nan
     return pd.DataFrame(
         {
@@ -329,13 +292,4 @@ def write_results(folder: Path, side: int) -> dict[str, Any]:
         for name in origins
         for content in CONTENTS
     ]
-    variants = ("plain", "temporal")
-    files["selection"] = [
-        table(f"networks/{name}/selection.csv", selection("swirls", name)) for name in variants
-    ]
-    files["sheets"] = [
-        picture(f"networks/swirls/{name}/checkpoints.png", "sheet", (6 * side, side))
-        for name in variants
-    ]
-    files["shipped_sheets"] = [picture("networks/waves.png", "shipped", (6 * side, side))]
     return files

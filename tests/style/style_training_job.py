@@ -51,8 +51,6 @@ LOSSES = LossSettings(
     content_weight=0.3,
     style_weight=1.0,
     total_variation_weight=0.1,
-    temporal_weight=10.0,
-    shift=2,
 )
 
 TRAINING = TrainingSettings(

@@ -30,10 +30,3 @@ def test_strokes_over_an_even_photograph_stay_as_they_are():
     strokes = torch.rand(1, 3, 48, 60, generator=torch.Generator().manual_seed(0))
     result = enlarged(strokes, small, photograph)
     torch.testing.assert_close(result, resize_to(strokes, 96, 120), rtol=0, atol=1e-5)
-
-
-def test_where_a_style_inverts_light_and_dark_nothing_is_added():
-    photograph = grey(96, 120)
-    small = resize_to(photograph, 48, 60)
-    result = enlarged(1 - small, small, photograph)
-    torch.testing.assert_close(result, resize_to(1 - small, 96, 120), rtol=0, atol=1e-6)

@@ -1,7 +1,6 @@
 """Reading, resizing and writing images, against Pillow and numpy."""
 
 import logging
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +10,9 @@ from PIL import Image, ImageCms
 from torch import Tensor
 
 from triptych.core.errors import InputError
-from triptych.style.data.image_files import image_files, open_image
+from triptych.style.data.image_files import image_files
 from triptych.style.data.images import (
     read_image,
-    read_image_alpha,
     resize,
     write_image,
 )
@@ -61,25 +59,6 @@ def test_values_are_rounded_and_clamped_not_truncated(
     assert np.unique(np.asarray(Image.open(tmp_path / "a.png"))).tolist() == [byte]
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_an_image_that_is_not_finite_is_refused_and_the_earlier_file_kept(
-    tmp_path: Path, bad: float
-) -> None:
-    path = tmp_path / "a.png"
-    write_image(path, photograph(4, 4))
-    before = path.read_bytes()
-    with pytest.raises(InputError, match="NaN or infinity"):
-        write_image(path, torch.full((3, 4, 4), bad))
-    assert path.read_bytes() == before
-    assert len(list(tmp_path.iterdir())) == 1
-
-
-@pytest.mark.parametrize("name", ["a.gif", "a", "a.tensor"])
-def test_an_unknown_suffix_is_refused_with_those_that_are_known(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match=r"expected \.png, \.jpg, \.jpeg, \.webp"):
-        write_image(tmp_path / name, photograph(4, 4))
-
-
 # Where the upright image's first row and column lie in the stored one, by EXIF orientation.
 UPRIGHT = {
     1: lambda stored: stored,
@@ -110,76 +89,6 @@ def test_grey_of_16_bits_is_scaled_not_clipped(tmp_path: Path, suffix: str) -> N
     assert torch.equal(image[0], image[2])
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("a.gif", "the first of its 2 frames is taken; for all of them, make a video of it"),
-        ("a.webp", "the first of its 2 frames"),
-        ("a.png", "the first of its 2 frames"),
-        ("a.tif", "the first of its 2 pages"),
-    ],
-)
-def test_of_an_animation_the_first_frame_is_taken_and_that_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str, said: str
-) -> None:
-    first, second = (Image.new("RGB", (6, 4), colour) for colour in ("red", "blue"))
-    more = {"lossless": True} if name == "a.webp" else {}
-    path = saved(first, tmp_path / name, save_all=True, append_images=[second], **more)
-    assert read_image(path)[:, 0, 0].tolist() == [1, 0, 0]
-    assert f"{path}: {said}" in caplog.text
-    caplog.clear()
-    read_image(saved(first, tmp_path / "one.gif"))
-    assert caplog.text == ""
-
-
-def test_what_is_not_looked_into_and_not_read_in_a_folder_is_told(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "b.png").write_bytes(b"")
-    (tmp_path / "here" / "sub").mkdir(parents=True)
-    (tmp_path / "here" / "linked").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "here" / "a.heic").write_bytes(b"")
-    os.mkfifo(tmp_path / "here" / "pipe.png")
-    assert [path.name for path in image_files(tmp_path / "here")] == ["a.heic", "pipe.png"]
-    assert "here/sub: a folder, not looked into" in caplog.text
-    assert "here/linked: a linked folder, not looked into" in caplog.text
-    caplog.clear()
-    assert len(image_files(tmp_path / "here", recursive=True)) == 2
-    assert "linked" in caplog.text and "sub" not in caplog.text
-
-
-@pytest.mark.parametrize("mode", ["P", "L", "LA", "RGB", "I;16"])
-def test_transparency_of_every_kind_is_seen(tmp_path: Path, mode: str) -> None:
-    options: dict[str, object] = {}
-    if mode == "LA":
-        image = Image.fromarray(np.array([[[9, 255], [7, 0]]], np.uint8))
-    elif mode == "I;16":
-        image, options = Image.fromarray(np.array([[900, 7]], np.uint16)), {"transparency": 7}
-    elif mode == "RGB":
-        image = Image.fromarray(np.array([[[9, 9, 9], [7, 8, 9]]], np.uint8))
-        options = {"transparency": (7, 8, 9)}
-    else:
-        image, options = Image.fromarray(np.array([[9, 7]], np.uint8)), {"transparency": 7}
-        if mode == "P":
-            image = image.convert("P")
-    assert image.mode == mode
-    path = saved(image, tmp_path / "a.png", **options)
-    _, alpha = read_image_alpha(path)
-    assert alpha is not None
-    assert alpha[0, 0].tolist() == [1, 0]
-    assert read_image(path)[:, 0, 1].tolist() == [1, 1, 1]
-
-
-@pytest.mark.parametrize("suffix", ["png", "webp"])
-def test_opacity_is_written_where_the_format_has_it(tmp_path: Path, suffix: str) -> None:
-    alpha = torch.linspace(0, 1, 256).expand(1, 4, -1)
-    write_image(tmp_path / f"a.{suffix}", photograph(4, 256), alpha)
-    _, read = read_image_alpha(tmp_path / f"a.{suffix}")
-    assert read is not None
-    torch.testing.assert_close(read, alpha, atol=0.51 / 255, rtol=0)
-
-
 def test_a_colour_profile_is_converted_to_srgb(tmp_path: Path) -> None:
     """In a profile whose primaries are sRGB's but red and green are swapped."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
@@ -204,32 +113,6 @@ def test_srgb_and_useless_profiles_leave_pixels_alone(
     assert ("left out" in caplog.text) == (kind == "damaged")
 
 
-def test_a_large_jpeg_may_come_reduced_but_not_below_what_is_asked(tmp_path: Path) -> None:
-    path = saved(Image.new("RGB", (1600, 1200)), tmp_path / "a.jpg")
-    assert open_image(path).size == (1600, 1200)
-    assert open_image(path, at_least=256).size == (400, 300)
-    assert open_image(path, at_least=700).size == (1600, 1200)
-
-
-@pytest.mark.parametrize(
-    ("height", "width", "size", "aspect", "expected"),
-    [
-        (60, 90, 30, "kept", (30, 45)),
-        (90, 60, 30, "kept", (45, 30)),
-        (48, 64, 100, "kept", (100, 133)),
-        (60, 60, 30, "kept", (30, 30)),
-        (60, 90, 30, "squashed", (30, 30)),
-        (1000, 2, 1, "kept", (500, 1)),
-    ],
-)
-def test_sizes_after_resizing(
-    height: int, width: int, size: int, aspect: str, expected: tuple[int, int]
-) -> None:
-    image = photograph(height, width)
-    assert resize(image, size, aspect).shape == (3, *expected)  # type: ignore[arg-type]
-    assert resize(image[None], size, aspect).shape == (1, 3, *expected)  # type: ignore[arg-type]
-
-
 def test_shrinking_equals_pillows_antialiased_bicubic() -> None:
     """Up to Pillow's own rounding to bytes, which it does after each direction."""
     pixels = np.random.default_rng(2).integers(0, 256, (64, 96, 3), dtype=np.uint8)
@@ -252,13 +135,3 @@ def test_images_of_a_folder_are_found_by_suffix_and_sorted(tmp_path: Path) -> No
     ]
     with pytest.raises(InputError, match="no such folder"):
         image_files(tmp_path / "none")
-
-
-def test_a_heic_photograph_is_named_as_one_whatever_its_file_is_called(tmp_path: Path) -> None:
-    content = b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100)
-    for name in ("IMG_1.HEIC", "IMG_1.jpg"):
-        (tmp_path / name).write_bytes(content)
-        with pytest.raises(InputError, match=f"{name} is a HEIC photograph.* Convert it"):
-            read_image(tmp_path / name)
-    with pytest.raises(InputError, match="HEIC"):
-        open_image(content, "a member.jpg")

@@ -40,38 +40,30 @@ def ripples(x: Tensor) -> Tensor:
     return (0.05 * x**2 + 0.1 * torch.cos(2 * x)).sum()
 
 
-def separately(
-    problem: Problem, start: Tensor, iterations: int, **options: float
-) -> tuple[Tensor, list[float]]:
-    """One torch.optim.LBFGS run: where it ends, and the loss at every evaluation."""
+def separately(problem: Problem, start: Tensor, iterations: int, **options: float) -> Tensor:
+    """Where one torch.optim.LBFGS run without tolerances ends."""
     x = start.clone().requires_grad_()
-    optimizer = torch.optim.LBFGS([x], max_iter=iterations, max_eval=10**6, **options)
-    losses: list[float] = []
+    exact = {"tolerance_grad": 0, "tolerance_change": 0}
+    optimizer = torch.optim.LBFGS([x], max_iter=iterations, max_eval=10**6, **exact, **options)
 
     def closure() -> Tensor:
         optimizer.zero_grad()
         loss = problem(x)
         loss.backward()
-        losses.append(loss.item())
         return loss
 
     optimizer.step(closure)
-    return x.detach(), losses
+    return x.detach()
 
 
 def rounding(problem: Problem, start: Tensor, iterations: int, **options: float) -> float:
-    """How far torch's own run ends from itself when its start is moved by one rounding.
-
-    No other order of the same sums can be asked to end nearer: where L-BFGS meets a step and a
-    change of gradient that are nearly perpendicular, the next step is long, and what was rounded
-    grows with it.
-    """
+    """How far torch's own run ends from itself when its start is moved by one rounding."""
     ends, generator = [], torch.Generator().manual_seed(0)
     for _ in range(8):
         signs = torch.randn(start.shape, generator=generator, dtype=start.dtype).sign()
         moved = start * (1 + torch.finfo(start.dtype).eps * signs)
-        ends.append(separately(problem, moved, iterations, **options)[0])
-    exact, _ = separately(problem, start, iterations, **options)
+        ends.append(separately(problem, moved, iterations, **options))
+    exact = separately(problem, start, iterations, **options)
     return max(float((end - exact).abs().max()) for end in ends)
 
 
@@ -79,7 +71,7 @@ def assert_rounding_apart(
     found: Tensor, problem: Problem, start: Tensor, iterations: int, **options: float
 ) -> None:
     """That `found` is where torch's own run ends, but for a hundred times its own rounding."""
-    expected, _ = separately(problem, start, iterations, **options)
+    expected = separately(problem, start, iterations, **options)
     allowed = 100 * rounding(problem, start, iterations, **options) + 1e-12
     assert allowed < 1e-6  # or the problem amplifies so much that this tests nothing
     torch.testing.assert_close(found, expected, rtol=0, atol=allowed)
@@ -95,12 +87,8 @@ def together(
     problems: list[Problem], starts: Tensor, iterations: int, **options: float
 ) -> BatchedLbfgs:
     """The batched one, with torch's names for the options."""
-    names = {
-        "lr": "learning_rate",
-        "history_size": "history",
-        "tolerance_grad": "tolerance_gradient",
-    }
-    renamed = {names.get(name, name): value for name, value in options.items()}
+    names = {"lr": "learning_rate", "history_size": "history"}
+    renamed = {names[name]: value for name, value in options.items()}
     optimizer = BatchedLbfgs(starts.clone(), **renamed)  # type: ignore[arg-type]
     for _ in range(iterations):
         optimizer.step(*evaluate(problems, optimizer.rows))
@@ -127,8 +115,7 @@ PROBLEMS: list[Problem] = [
     [
         {"lr": 1.0, "history_size": 10},
         {"lr": 0.6, "history_size": 3},
-        {"lr": 1.0, "history_size": 100, "tolerance_grad": 0.0, "tolerance_change": 0.0},
-        {"lr": 0.8, "history_size": 5, "tolerance_grad": 1e-3, "tolerance_change": 1e-4},
+        {"lr": 1.0, "history_size": 100},
     ],
 )
 def test_rows_equal_separate_runs_of_torch_after_40_steps(options: dict[str, float]) -> None:
@@ -138,75 +125,15 @@ def test_rows_equal_separate_runs_of_torch_after_40_steps(options: dict[str, flo
         assert_rounding_apart(found[row], problem, begin[row], 40, **options)
 
 
-def test_a_row_that_converges_early_is_frozen_and_the_others_are_not() -> None:
-    problems = [quadratic(1, 0), rosenbrock]
-    begin = starts(2)
-    optimizer = together(problems, begin, 15)
-    assert optimizer.active.tolist() == [False, True]
-    _, losses = separately(problems[0], begin[0], 15)
-    assert len(losses) < 15  # torch returned early as well
-    alone = together(problems[1:], begin[1:], 15)
-    torch.testing.assert_close(optimizer.rows[1:], alone.rows, rtol=1e-12, atol=1e-12)
-
-
 @pytest.mark.parametrize("history", [3, 8])
 def test_pairs_without_curvature_are_skipped_row_by_row(history: int) -> None:
     """A row that skips a pair keeps its oldest one, though the other rows' rings move on."""
     problems: list[Problem] = [ripples, ripples, quadratic(100, 4), saddle]
     begin = torch.cat([4 * starts(1, seed=2), starts(1, seed=2), starts(2)])
-    options = {"lr": 0.4, "history_size": history, "tolerance_change": 0.0, "tolerance_grad": 0.0}
-    remembered = [_remembered(problems[row], begin[row], 40, **options) for row in range(4)]
-    assert all(20 < count < 39 for count in remembered[:2])  # or this tests nothing
-    assert remembered[2:] == [39, 0]
+    options = {"lr": 0.4, "history_size": history}
     found = together(problems, begin, 40, **options).rows
     for row, problem in enumerate(problems):
         assert_rounding_apart(found[row], problem, begin[row], 40, **options)
-
-
-def _remembered(problem: Problem, start: Tensor, iterations: int, **options: float) -> int:
-    """How often torch puts a pair into its history; at most one an iteration but the first."""
-    x = start.clone().requires_grad_()
-    optimizer = torch.optim.LBFGS([x], max_iter=1, **options)
-    last, count = None, 0
-    for _ in range(iterations):
-        optimizer.step(_closure(optimizer, problem, x))
-        pairs = optimizer.state[x]["old_dirs"]
-        count += bool(pairs) and pairs[-1] is not last
-        last = pairs[-1] if pairs else None
-    return count
-
-
-def _closure(optimizer: torch.optim.Optimizer, problem: Problem, x: Tensor) -> Callable[[], Tensor]:
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        loss = problem(x)
-        loss.backward()
-        return loss
-
-    return closure
-
-
-def test_several_steps_of_torch_are_one_continuous_history() -> None:
-    """On a strongly convex problem, where rounding doesn't grow from step to step.
-
-    (The chained Rosenbrock function from a far start leaps, at its twelfth step, 1,500 to where
-    gradients are 1e9 long: one rounding of the start then moves the end by 1e-4.)
-    """
-    begin, problem = starts(1)[0], quadratic(100, 4)
-    options = {"history_size": 10, "tolerance_change": 0, "tolerance_grad": 0}
-
-    def in_steps(forgetting: bool) -> Tensor:
-        x = begin.clone().requires_grad_()
-        optimizer = torch.optim.LBFGS([x], max_iter=10, **options)
-        for _ in range(2):
-            optimizer.step(_closure(optimizer, problem, x))
-            if forgetting:
-                optimizer = torch.optim.LBFGS([x], max_iter=10, **options)
-        return x.detach()
-
-    found = together([problem], begin[None], 20, **options).rows[0]
-    torch.testing.assert_close(found, in_steps(forgetting=False), rtol=0, atol=1e-12)
-    assert (found - in_steps(forgetting=True)).abs().max() > 1e-3
 
 
 def steep(x: Tensor) -> Tensor:
@@ -225,15 +152,3 @@ def test_a_reach_bounds_what_torch_leaps_when_the_first_pair_curves_downwards() 
         # A step that is taken back and made anew crosses what it went, and goes a tenth of it.
         assert (bound.rows - before).abs().max() <= 0.5 * (1 + 1e-12)
     torch.testing.assert_close(bound.rows.abs(), torch.ones_like(begin), rtol=0, atol=1e-6)
-
-
-def test_a_step_after_which_the_loss_is_far_higher_is_taken_back_to_a_tenth() -> None:
-    optimizer = BatchedLbfgs(torch.zeros(2, 1, dtype=torch.float64), reach=1.0)
-    optimizer.step(torch.tensor([1.0, 1.0]), torch.tensor([[4.0], [4.0]]).double())
-    assert optimizer.rows.flatten().tolist() == [-1.0, -1.0]
-    # The first row's loss has risen; the second's, whose gradient is halved, has not.
-    optimizer.step(torch.tensor([11.0, 0.5]), torch.tensor([[-9.0], [2.0]]).double())
-    assert optimizer.rows.flatten().tolist() == pytest.approx([-0.1, -2.0])
-    optimizer.step(torch.tensor([0.9, 0.1]), torch.tensor([[3.6], [0.0]]).double())
-    # The pair is that of the tenth: curvature (3.6 - 4) / -0.1 = 4, Newton's step -3.6 / 4.
-    assert optimizer.rows[0].item() == pytest.approx(-0.1 - 3.6 / 4)

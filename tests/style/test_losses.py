@@ -85,20 +85,6 @@ def test_gradients_agree_with_finite_differences(kind: str, scaling: str) -> Non
     assert torch.autograd.gradcheck(loss, (2 * features(2, 2, 3, 4).requires_grad_(),))
 
 
-@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half_precision_features_do_not_overflow(dtype: torch.dtype) -> None:
-    loud = torch.full((1, 2, 64, 64), 100.0, dtype=dtype, requires_grad=True)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        gram = gram_matrix(loud)
-        assert gram.dtype == torch.float32
-        torch.testing.assert_close(gram, torch.full((1, 2, 2), 100.0**2 * 64 * 64))
-        content_term(loud, torch.zeros(1, 2, 64, 64, dtype=dtype), "mse", "equation").sum()
-    style_term(gram / 64**2, torch.zeros(1, 2, 2), "equation").sum().backward()
-    assert loud.grad is not None
-    assert loud.grad.dtype == dtype
-    assert loud.grad.isfinite().all()
-
-
 def test_total_variation_of_a_ramp_and_a_checkerboard() -> None:
     ramp = (torch.arange(5.0) * 0.1).expand(1, 3, 4, 5)
     assert float(total_variation(ramp)) == pytest.approx(0.01)

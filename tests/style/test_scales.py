@@ -38,16 +38,6 @@ def advance(training: CoarseToFine, steps: int) -> None:
         training.evaluate()
 
 
-def test_one_scale_is_an_optimisation():
-    training = run(scales([1.0], [12]), stroke=0.5)
-    advance(training, 12)
-    painting = STYLE[0].at(40, 32, 0.5).image
-    assert painting.shape == (3, 16, 19)
-    expected = optimise(CONTENTS, painting[None], small_backbone(), choices(), 12, seeds=[0, 0])
-    assert torch.equal(training.images, expected.images)
-    assert training.done == training.evaluations == 12
-
-
 def test_each_scale_begins_from_the_one_before_with_the_photographs_detail():
     training = run(scales([4.0, 1.0], [10, 1]))  # the second scale evaluates, and does not move
     advance(training, 10)

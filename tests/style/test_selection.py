@@ -43,20 +43,6 @@ def weights(seed, scale=1.0):
     return state
 
 
-def test_validation_losses_are_means_over_all_crops_whatever_the_batch(loss):
-    network = TransformationNetwork(SMALL)
-    network.load_state_dict(weights(0))
-    one, several = (
-        validation_losses(network, loss, Crops(), batch, "float32", CPU) for batch in (1, 3)
-    )
-    images = Crops().batch(range(40, 47)).float() / 255
-    with torch.no_grad():
-        terms = loss.terms(images, network(images))
-    assert one == pytest.approx(several, rel=1e-5)
-    assert one["content"] == pytest.approx(terms["content"].item(), rel=1e-5)
-    assert one["total"] == pytest.approx(sum(terms.values()).item(), rel=1e-5)
-
-
 def test_the_checkpoint_of_the_lowest_total_is_chosen(loss):
     crops = Crops()
     checkpoints = {20: weights(0, 300.0), 10: weights(1), 30: weights(2, 100.0)}
@@ -74,3 +60,17 @@ def test_a_checkpoint_that_is_not_finite_is_never_chosen(loss):
     assert table["batch"][table["chosen"]].tolist() == [20]
     with pytest.raises(InputError, match="none of the 1 checkpoints"):
         select(Checkpoints({10: weights(0, math.nan)}, SMALL, {}), loss, Crops(), 4, "float32", CPU)
+
+
+def test_validation_losses_are_means_over_all_crops_whatever_the_batch(loss):
+    network = TransformationNetwork(SMALL)
+    network.load_state_dict(weights(0))
+    one, several = (
+        validation_losses(network, loss, Crops(), batch, "float32", CPU) for batch in (1, 3)
+    )
+    images = Crops().batch(range(40, 47)).float() / 255
+    with torch.no_grad():
+        terms = loss.terms(images, network(images))
+    assert one == pytest.approx(several, rel=1e-5)
+    assert one["content"] == pytest.approx(terms["content"].item(), rel=1e-5)
+    assert one["total"] == pytest.approx(sum(terms.values()).item(), rel=1e-5)

@@ -1,6 +1,5 @@
 """Crops written to shards and read back."""
 
-import csv
 import io
 from pathlib import Path
 
@@ -23,11 +22,6 @@ def files(folder: Path) -> ShardFiles:
     return ShardFiles(folder / "crops.bin", folder / "index.csv", folder / "skipped.csv")
 
 
-def table(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as lines:
-        return list(csv.DictReader(lines))
-
-
 @pytest.fixture
 def written(tmp_path: Path) -> ShardFiles:
     """Twelve crops of shades 0, 20, ..., 220, with two photographs left out among them."""
@@ -48,24 +42,6 @@ def test_crops_come_back_as_pillow_decodes_them(written: ShardFiles) -> None:
         pillow = np.asarray(Image.open(io.BytesIO(jpeg(20 * number))))
         # Two JPEG decoders may round differently by one.
         assert np.abs(image.permute(1, 2, 0).numpy().astype(int) - pillow).max() <= 1
-
-
-def test_what_was_left_out_is_listed_with_its_reason(written: ShardFiles) -> None:
-    assert table(Path(written.skipped)) == [
-        {"source": "small.jpg", "reason": "tiny", "detail": "3x4"},
-        {"source": "bad, or not.jpg", "reason": "broken", "detail": 'it says "no"\nand no more'},
-    ]
-
-
-def test_nothing_usable_is_an_error_that_counts_the_reasons(tmp_path: Path) -> None:
-    skipped = [
-        Skipped("a", "grey", "mode L"),
-        Skipped("b", "broken", "cut"),
-        Skipped("c", "grey", ""),
-    ]
-    with pytest.raises(InputError, match=r"none of its 3 images.*1 broken, 2 grey.*first: a: grey"):
-        write_shards(iter(skipped), 3, files(tmp_path), 0, "my folder")
-    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("validation", [2, 3, -1])

@@ -17,10 +17,12 @@ from triptych.style.data.backbone import Backbone, PoolingKind
 from triptych.style.optimise.objective import Objective
 from triptych.style.optimise.presets import Choices, preset
 from triptych.style.optimise.styles import Painting
-from triptych.style.optimise.tiles import tiling
 
-PRESETS = [("tuned", "vgg16"), ("paper", "vgg16"), ("authors", "narrow_alexnet")]
-SIZES = [((97, 131), 32), ((131, 75), 48), ((64, 150), 16)]
+CASES = [
+    ("tuned", "vgg16", (97, 131), 32),
+    ("paper", "vgg16", (131, 75), 48),
+    ("authors", "narrow_alexnet", (64, 150), 16),
+]
 
 
 def thin(architecture: Architecture) -> Architecture:
@@ -69,8 +71,7 @@ def far(found: Tensor, expected: Tensor) -> float:
 
 
 @pytest.mark.parametrize("pooling", ["max", "average"])
-@pytest.mark.parametrize(("name", "architecture"), PRESETS)
-@pytest.mark.parametrize(("size", "side"), SIZES)
+@pytest.mark.parametrize(("name", "architecture", "size", "side"), CASES)
 def test_tiles_give_the_whole_images_losses_and_gradient(
     name: str, architecture: str, pooling: PoolingKind, size: tuple[int, int], side: int
 ) -> None:
@@ -80,19 +81,6 @@ def test_tiles_give_the_whole_images_losses_and_gradient(
     tiled = evaluated(backbone, chosen, size, side)
     for found, expected in zip(tiled, whole, strict=True):
         assert far(found, expected) < 1e-11
-
-
-@pytest.mark.parametrize("architecture", ["vgg16", "narrow_alexnet"])
-@pytest.mark.parametrize("side", [16, 32, 80])
-def test_every_position_belongs_to_one_tile(architecture: str, side: int) -> None:
-    chosen = preset("authors", architecture)
-    height, width = 113, 70
-    cut = tiling(ARCHITECTURES[architecture], chosen.layers, height, width, side)
-    for name, shape in cut.shapes.items():
-        count = torch.zeros(shape)
-        for tile in cut.tiles:
-            tile.owned(count, name).add_(1)
-        assert (count == 1).all()
 
 
 def test_masked_and_mixed_paintings_are_cut_into_tiles_too() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from random_networks import image, network
 
-from triptych.style.network.fast import Moments, Norm, PreparedNetwork
+from triptych.style.network.fast import PreparedNetwork
 from triptych.style.network.tiling import stylise_tiled
 
 
@@ -26,26 +26,6 @@ def test_tiles_equal_one_pass_in_float64(upsampling, blocks, palette, halved, he
     tiled = stylise_tiled(PreparedNetwork(exact, "float64"), picture, tile=tile)
     assert tiled.shape == picture.shape
     torch.testing.assert_close(tiled * 255, exact(picture[None])[0] * 255, rtol=0, atol=1e-9)
-
-
-def test_moments_of_parts_are_those_of_the_whole():
-    values = (
-        100
-        + torch.randn(1, 3, 40, 30, dtype=torch.float64) * torch.tensor([1, 5, 9])[:, None, None]
-    )
-    values = values.contiguous(memory_format=torch.channels_last)
-    moments = Moments()
-    for part in (
-        values[..., :1, :1],
-        values[..., :1, 1:],
-        values[..., 1:17, :],
-        values[..., 17:, :],
-    ):
-        moments.add(part.contiguous(memory_format=torch.channels_last))
-    known = moments.known(Norm(torch.ones(3).double(), torch.zeros(3).double(), 1e-5))
-    flat = values.flatten(2)[0]
-    torch.testing.assert_close(known.mean, flat.mean(1), rtol=1e-13, atol=0)
-    torch.testing.assert_close(known.variance, flat.var(1, correction=0), rtol=1e-12, atol=0)
 
 
 PEAK = """

@@ -6,20 +6,15 @@ import pandas as pd
 import pytest
 import style_training_job as job
 import torch
-from PIL import Image
-from safetensors import safe_open
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.style.data.backbone import save_backbone
-from triptych.style.data.images import write_image
 from triptych.style.network.network import Architecture
 from triptych.style.network.network_files import load_network
 from triptych.style.network.perceptual import PerceptualLoss
 from triptych.style.network.training import initial_network, train
 from triptych.style.network.training_files import (
     read_checkpoints,
-    read_loss,
     select_network,
     write_training,
 )
@@ -40,8 +35,7 @@ class Crops(job.Noise):
 
 @pytest.fixture(scope="module")
 def loss():
-    losses = dataclasses.replace(job.LOSSES, temporal_weight=0.0)
-    return PerceptualLoss(job.random_backbone(), losses, [job.painting()])
+    return PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()])
 
 
 @pytest.fixture(scope="module")
@@ -67,25 +61,12 @@ def select(folder, loss, target):
         read_checkpoints(folder / "weights.safetensors"),
         loss,
         Crops(),
-        torch.rand(3, 30, 41, generator=torch.Generator().manual_seed(0)),
         2,
         "float32",
         CPU,
         network=target / "network.safetensors",
         selection=target / "selection.csv",
-        sheet=target / "checkpoints.png",
     )
-
-
-def test_all_checkpoints_are_in_one_file_under_their_batches(folder):
-    with safe_open(folder / "weights.safetensors", "pt") as file:
-        keys = set(file.keys())
-        assert list(file.metadata()) == ["training"]
-    assert {"000003/conv1.conv2d.weight", "000006/in5.bias", "000007/res1.in2.bias"} <= keys
-    checkpoints = read_checkpoints(folder / "weights.safetensors")
-    assert sorted(checkpoints.weights) == [3, 6, 7]
-    assert checkpoints.architecture == SMALL
-    assert checkpoints.record == RECORD
 
 
 def test_the_chosen_network_is_its_checkpoint_and_says_so(folder, loss, tmp_path):
@@ -106,18 +87,3 @@ def test_the_chosen_network_is_its_checkpoint_and_says_so(folder, loss, tmp_path
     ]
     assert record["validation"]["total"] == pytest.approx(table["total"].min())
     assert table["batch"][table["chosen"]].item() == record["batches"]
-    with Image.open(tmp_path / "checkpoints.png") as sheet:
-        assert sheet.width > 2 * 41
-
-
-def test_the_loss_is_read_from_files(tmp_path):
-    save_backbone(
-        tmp_path / "b.safetensors", job.random_backbone(), weights="random", origin={"seed": 0}
-    )
-    write_image(tmp_path / "p.png", torch.rand(3, 40, 60))
-    full, small = (
-        read_loss(tmp_path / "b.safetensors", "max", [tmp_path / "p.png"], size, job.LOSSES, CPU)
-        for size in (None, 20)
-    )
-    assert full.paintings[0].shape == (3, 40, 60)
-    assert small.paintings[0].shape == (3, 20, 30)

@@ -3,8 +3,7 @@
 from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.style.video.flicker import flicker
-from triptych.style.video.measures import properties, write_strip
-from triptych.style.video.transfer import encode
+from triptych.style.video.transfer import encode, properties, write_strip
 
 with job(snakemake):
     source, frames, output = snakemake.input.source, snakemake.input.frames, snakemake.output

@@ -2,7 +2,7 @@
 
 from triptych.core.files import write_csv
 from triptych.core.job import job
-from triptych.style.network.export import check_parity, export_onnx, parity
+from triptych.style.network.export import export_onnx, parity
 from triptych.style.network.network_files import load_network
 from triptych.style.network.training_files import named
 
@@ -10,6 +10,4 @@ with job(snakemake):
     params, output = snakemake.params, snakemake.output
     network, _ = load_network(snakemake.input.network, params.painting)
     export_onnx(output.network, network)
-    table = parity(output.network, network)
-    check_parity(table)
-    write_csv(named(table, params), output.parity)
+    write_csv(named(parity(output.network, network), params), output.parity)

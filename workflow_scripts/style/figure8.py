@@ -6,6 +6,7 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_images import high_resolution_figure
+from triptych.style.report.panels import Files
 from triptych.style.report.runs import stylised_long
 
 with job(snakemake):
@@ -16,7 +17,6 @@ with job(snakemake):
         painting=result.parent.name,
         scale=snakemake.params.scale,
     )
-    figure = high_resolution_figure(
-        long.iloc[0], content=Path(given.content), painting=Path(given.painting), result=result
-    )
+    files = Files(result=[result], content=[given.content], painting=[given.painting])
+    figure = high_resolution_figure(long.iloc[0], files)
     write_figure(figure, long, snakemake.output, photographs=True)

@@ -30,16 +30,12 @@ with job(snakemake):
         {**run, "precision": choose_precision(run["precision"], device, "unscaled")}
         for run in params.runs
     ]
-    settled = {**dict(params.items()), "runs": runs}
-    optimised = run_experiment(
-        runs,
-        inputs,
-        device,
-        usable_memory(device, resources.get("mem_mb")),
-        Checkpoint(params.checkpoint, fingerprint(settled, snakemake.input)),
-        StopRequest(scheduler_limit(resources.get("runtime"))),
-    )
-    for table, path in ((optimised.runs, output.runs), (optimised.history, output.history)):
-        write_csv(table, path)
+    settled = fingerprint({**dict(params.items()), "runs": runs}, snakemake.input)
+    checkpoint = Checkpoint(params.checkpoint, settled)
+    stop = StopRequest(scheduler_limit(resources.get("runtime")))
+    allowed = usable_memory(device, resources.get("mem_mb"))
+    optimised = run_experiment(runs, inputs, device, allowed, checkpoint, stop)
+    write_csv(optimised.runs, output.runs)
+    write_csv(optimised.history, output.history)
     for run, image in optimised.images.items():
         write_image(Path(output.images) / f"{run}.png", image)

@@ -29,41 +29,24 @@ with job(snakemake):
     network = network.to(device)
     precision = checked_precision(network, photographs[0].to(device), params.precision)
     prepared = PreparedNetwork(network, precision)
-    sizes = settings["sizes"]
-    images = [
-        optimisation_times(
-            photographs[:count],
-            painting,
-            {
-                name: (each, timed_choices(kind, params.architectures[name]))
-                for name, each in backbones.items()
-            },
-            sizes,
-            settings["evaluations"],
-            settings["stated"],
-            batch,
-            kind,
-            device,
-        )
-        for kind, count, batch in (
-            (NOTEBOOK, settings["notebook"], 1),
-            (OURS, len(photographs), settings["batch"]),
-        )
-    ]
-    images.append(
-        network_times(photographs, prepared, sizes, settings["repeats"], precision, device)
+    sizes, images = settings["sizes"], []
+    kinds = ((NOTEBOOK, settings["notebook"], 1), (OURS, len(photographs), settings["batch"]))
+    for kind, count, batch in kinds:
+        with_choices = {
+            name: (backbone, timed_choices(kind, params.architectures[name]))
+            for name, backbone in backbones.items()
+        }
+        lengths = (settings["evaluations"], settings["stated"])
+        of_kind = (photographs[:count], painting, with_choices, sizes, *lengths)
+        images.append(optimisation_times(*of_kind, batch, kind, device))
+    repeats = settings["repeats"]
+    images.append(network_times(photographs, prepared, sizes, repeats, precision, device))
+    write_csv(pd.concat(images), snakemake.output.images)
+    content, style = (
+        resize(image, losses["size"], "squashed")[None].to(device)
+        for image in (photographs[0], painting)
     )
-    by_loss = loss_times(
-        *(
-            resize(image, losses["size"], "squashed")[None].to(device)
-            for image in (photographs[0], painting)
-        ),
-        backbones["vgg"],
-        timed_choices(OURS, params.architectures["vgg"]),
-        losses["evaluations"],
-        losses["repeats"],
-        device,
-    )
-    tables = {snakemake.output.images: pd.concat(images), snakemake.output.losses: by_loss}
-    for path, table in tables.items():
-        write_csv(table, path)
+    choices = timed_choices(OURS, params.architectures["vgg"])
+    lengths = (losses["evaluations"], losses["repeats"])
+    by_loss = loss_times(content, style, backbones["vgg"], choices, *lengths, device)
+    write_csv(by_loss, snakemake.output.losses)

@@ -22,19 +22,13 @@ with job(snakemake):
     training = {**params.training, "precision": precision}
     given = {**dict(params.items()), "training": training}
     architecture = Architecture(**params.architecture, styles=len(params.styles))
-    loss = read_loss(
-        files.backbone,
-        params.pooling,
-        files.paintings,
-        params.painting_size,
-        LossSettings.from_table(params.losses),
-        device,
-    )
-    initial = [Path(file) for file in files.initial]
+    losses, size = LossSettings.from_table(params.losses), params.painting_size
+    loss = read_loss(files.backbone, params.pooling, files.paintings, size, losses, device)
+    network = initial_network(architecture, params.training["seed"])
+    for initial in files.initial:
+        network = begun_from(Path(initial), architecture, params.styles)
     trained = train(
-        begun_from(initial[0], architecture, params.styles)
-        if initial
-        else initial_network(architecture, params.training["seed"]),
+        network,
         loss,
         Shards(files.crops, files.index),
         TrainingSettings(**training),
@@ -42,17 +36,6 @@ with job(snakemake):
         Checkpoint(params.checkpoint, fingerprint(given, files)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
     )
-    write_training(
-        trained,
-        architecture,
-        {
-            name: given[name]
-            for name in (
-                *("painting", "variant", "styles", "origin"),
-                *("losses", "training", "painting_size"),
-            )
-        },
-        weights=output.weights,
-        losses=output.losses,
-        samples=output.samples,
-    )
+    told = ("painting", "variant", "styles", "origin", "losses", "training", "painting_size")
+    written = {name: output[name] for name in ("weights", "losses", "samples")}
+    write_training(trained, architecture, {name: given[name] for name in told}, **written)

@@ -7,8 +7,7 @@ from triptych.core.files import write_csv
 from triptych.core.job import job
 from triptych.core.memory import keep_freed_memory
 from triptych.style.network.network_files import load_network
-from triptych.style.video.measures import frame_speeds
-from triptych.style.video.transfer import network_stylist, stylise_video
+from triptych.style.video.transfer import frame_speeds, network_stylist, stylise_video
 
 with job(snakemake):
     keep_freed_memory()
@@ -17,13 +16,6 @@ with job(snakemake):
     network, _ = load_network(snakemake.input.network, snakemake.wildcards.painting)
     stylist = network_stylist(network, device, params.precision)
     stylise_video(source, output.frames, stylist, params.batch, times_path=output.times)
-    speeds = frame_speeds(
-        source,
-        stylist,
-        batches=sorted({1, params.batch}),
-        repeats=params.speed["repeats"],
-        frames=params.speed["frames"],
-        device=describe_device(device),
-        threads=torch.get_num_threads(),
-    )
-    write_csv(speeds, output.speed)
+    where = {"device": describe_device(device), "threads": torch.get_num_threads()}
+    batches = sorted({1, params.batch})
+    write_csv(frame_speeds(source, stylist, batches=batches, **params.speed, **where), output.speed)

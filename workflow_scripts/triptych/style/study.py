@@ -11,10 +11,9 @@ from triptych.report.scoreboard import Headline
 from triptych.style.report import page
 from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
-from triptych.style.report.page import TITLES, style_sections
+from triptych.style.report.page import TITLES as TITLES
+from triptych.style.report.page import style_sections
 from triptych.style.report.tables_beyond import read_variants
-
-__all__ = ["CLAIMS", "PAPER", "TITLE", "TITLES", "headlines", "lacking", "sections", "verdicts"]
 
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
@@ -24,7 +23,11 @@ BY_VARIANT = ("speed", "properties")
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """A verdict on each claim, in the order of resources/published/style_claims.csv."""
-    run, facts = read_run(_read(files), settings)
+    frames = {
+        name: read_variants(paths) if name in BY_VARIANT else read_frames(paths)
+        for name, paths in files.items()
+    }
+    run, facts = read_run(frames, settings)
     return judged(CLAIMS, facts, run)
 
 
@@ -42,12 +45,5 @@ def sections(
     files: Files, settings: Mapping[str, Any], figures: Mapping[str, PageFigure]
 ) -> list[Section]:
     """The study's part of the page."""
-    frames = _read({name: paths for name, paths in files.items() if name != "videos"})
+    frames = {name: read_frames(paths) for name, paths in files.items() if name != "videos"}
     return style_sections(frames, files["videos"], figures)
-
-
-def _read(files: Files) -> dict[str, Any]:
-    return {
-        name: read_variants(paths) if name in BY_VARIANT else read_frames(paths)
-        for name, paths in files.items()
-    }

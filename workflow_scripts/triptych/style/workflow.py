@@ -7,10 +7,9 @@ from triptych.core.config import ConfigError
 from triptych.report.files import products
 from triptych.style.optimise.experiments import experiment_runs
 
-CHANGES_NOTHING = (
-    # What a run leaves behind for looking at, and whom a server may write to.
-    *("style.training.schedule.log_every", "style.video.strip", "style.contact"),
-)
+PLAIN = "plain"
+"""The variant of a network that this run trains; others are shipped."""
+CHANGES_NOTHING = ("style.training.schedule.log_every", "style.video.strip", "style.contact")
 """Patterns of the keys whose values change no number."""
 COUNT_AS_ONE: dict[str, tuple[str, ...]] = {}
 """Values of a key that make the same numbers."""
@@ -22,9 +21,8 @@ class Workflow:
     runs:    every optimised image of every experiment (`experiments.COLUMNS`)
     main:    the painting of Figures 1 and 8, Table I and the video
     shown:   the variant of the network that a painting's results are shown of, by painting
-    trained: (network, variant) of what this run trains
-    filmed:  (painting, variant) of each stylised video: the main network's, and each variant's of
-             the first painting that is trained for, so that their flicker can be compared
+    filmed:  (painting, variant) of each stylised video: of the main network, and of the first
+             painting that is trained for
     shown_contents: the photographs that networks stylise
     """
 
@@ -33,9 +31,9 @@ class Workflow:
     figures = (
         *(f"style_figure{number}" for number in range(1, 9)),
         *("style_styles", "style_sizes", "style_presets", "style_initialisations"),
-        *("style_training", "style_checkpoints", "style_motion"),
+        *("style_training", "style_motion"),
     )
-    TABLES = ("style_table1", "style_scores", "style_targets", "style_breakeven")
+    TABLES = ("style_table1", "style_scores", "style_breakeven")
     products = products(figures, TABLES)
 
     def __init__(self, config: Mapping[str, Any], sources: Mapping[str, Any]) -> None:
@@ -51,16 +49,12 @@ class Workflow:
         self.main = networks["main"]
         self._network_of: dict[str, str] = {}
         self.shown: dict[str, str] = {}
-        for kind, names in (("shipped", "shipped"), (networks["variants"][0], "trained")):
-            for name in networks[names]:
+        for kind, names in (("shipped", networks["shipped"]), (PLAIN, networks["trained"])):
+            for name in names:
                 self._network_of |= dict.fromkeys(self.styles(name), name)
                 self.shown |= dict.fromkeys(self.styles(name), kind)
-        self.trained = [(p, v) for p in networks["trained"] for v in networks["variants"]]
         first = self.styles(networks["trained"][0])[0]
-        filmed = [
-            (self.main, self.shown.get(self.main)),
-            *((first, v) for v in networks["variants"]),
-        ]
+        filmed = [(self.main, self.shown.get(self.main)), (first, PLAIN)]
         self.filmed = list(dict.fromkeys(filmed))
         self.shown_contents = list(dict.fromkeys([*stylised["contents"], stylised["large"]]))
         paintings = [*self.names("painting"), *self.shown, self.config["timing"]["painting"]]
@@ -77,10 +71,6 @@ class Workflow:
         """What a column of these experiments, or of all, holds: each name once, in order."""
         rows = [row for row in self.runs if not experiments or row["experiment"] in experiments]
         return list(dict.fromkeys(row[column] for row in rows))
-
-    def losses(self, variant: str) -> dict[str, Any]:
-        """The loss settings of a variant: the temporal term counts in its own variant alone."""
-        return self.config["losses"] | ({} if variant == "temporal" else {"temporal_weight": 0.0})
 
     @property
     def architectures(self) -> dict[str, str]:
@@ -177,42 +167,35 @@ class Workflow:
     def page(self) -> tuple[dict[str, list[str]], dict[str, Any]]:
         """What its part of the page shows beside its figures: files, and settings."""
         painting, variant = self.filmed[0]
-        tables = ("table1", "breakeven", "targets", "scores")
-        files = {
+        tables = ("table1", "breakeven", "scores")
+        return {
             **{name: [f"results/tables/style_{name}.csv"] for name in tables},
             "stylised": self.stylised_runs,
             "parity": [f"results/style/networks/{painting}/{variant}/parity.csv"],
-            "properties": self.of_videos("properties.csv"),
             "videos": self.of_videos("video.mp4"),
-        }
-        return files, {}
+        }, {}
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the study's part of the page."""
-        config = self.config
-
-        def named(role: str) -> str:
-            backbone = config["backbones"][role]
-            return f"{backbone['architecture']} ({backbone['weights']})"
-
-        schedule = config["training"]["schedule"]
-        trained = ", ".join(f"{painting} ({variant})" for painting, variant in self.trained)
-        initial = config["networks"]["initial_weights"]
+        config, networks = self.config, self.config["networks"]
+        optimize, schedule = config["optimize"], config["training"]["schedule"]
+        backbones = {
+            role: f"{each['architecture']} ({each['weights']})"
+            for role, each in config["backbones"].items()
+        }
+        initial = networks["initial_weights"]
         begun = f", from {initial} (shipped)" if initial else ""
+        shipped = [f"{name} ({', '.join(self.styles(name))})" for name in networks["shipped"]]
         return {
-            "Version 1": f"{len(self.runs)} images, "
-            f"{config['optimize']['evaluations']} evaluations at {config['optimize']['size']} "
-            "pixels where nothing else is said",
-            "Backbones": f"{named('vgg')}, {named('alexnet')}",
-            "Loss network of Version 2": named("loss"),
-            "Trained in this run": f"{trained}: {schedule['batches']:,} batches of "
-            f"{schedule['batch']} at {schedule['size']} pixels{begun}",
-            "Shipped with the repository": ", ".join(
-                f"{name} ({', '.join(self.styles(name))})" for name in config["networks"]["shipped"]
-            )
-            or "none used",
-            "Photographs": f"{config['photographs']['source']}",
-            "Judge of results": named("validation"),
+            "Version 1": f"{len(self.runs)} images, {optimize['evaluations']} evaluations at "
+            f"{optimize['size']} pixels where nothing else is said",
+            "Backbones": f"{backbones['vgg']}, {backbones['alexnet']}",
+            "Loss network of Version 2": backbones["loss"],
+            "Trained in this run": f"{', '.join(networks['trained'])}: {schedule['batches']:,} "
+            f"batches of {schedule['batch']} at {schedule['size']} pixels{begun}",
+            "Shipped with the repository": ", ".join(shipped) or "none used",
+            "Photographs": config["photographs"]["source"],
+            "Judge of results": backbones["validation"],
         }
 
 

@@ -13,8 +13,7 @@ def by_lightness(photograph: Tensor, painting: Tensor) -> Tensor:
     """The photograph [3, H, W] in the painting's colours, [3, h, w], as light where it is light.
 
     A lightness has the mean colour that the painting has at that place in the order of its own
-    lightness. The photograph's is stretched so that all but its darkest and lightest hundredths
-    have room, up to four times.
+    lightness; the photograph's is stretched, but for its darkest and lightest hundredths.
     """
     return recoloured(photograph, scale_of(painting))
 

@@ -1,8 +1,7 @@
 """Square crops of photographs for training: cut out of archives, folders or the bundled ones.
 
 Every photograph gives one crop, or is left out with a reason: `broken` (it cannot be decoded),
-`grey` (all its colours are equal; it would teach a network that there are none) or `tiny` (its
-shorter side is below half the crop's).
+`grey` (all its colours are equal) or `tiny` (its shorter side is below half the crop's).
 """
 
 import io
@@ -20,14 +19,7 @@ from PIL import Image
 
 from triptych.core.errors import InputError
 from triptych.core.files import not_a_file
-from triptych.style.data.image_files import (
-    DEEP,
-    NOT_READ,
-    SUFFIXES,
-    image_files,
-    open_image,
-    srgb,
-)
+from triptych.style.data.image_files import DEEP, NOT_READ, SUFFIXES, image_files, open_image, srgb
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.shards import Crop, ShardFiles, Skipped, check_validation, write_shards
 
@@ -39,27 +31,19 @@ LIGHT, TINT = 0.6, 0.12
 GREY_MODES = {"1", "L", "LA", "La"} | DEEP
 
 
-LARGEST_MEMBER_BYTES = 200_000_000
-"""A member of an archive that claims more is left out rather than read into memory."""
-
-
 @contextmanager
 def collection(
     path: str | os.PathLike[str],
 ) -> Iterator[tuple[Sequence[str], Callable[[str], bytes]]]:
     """The names of the images in a zip file, or in and below a folder, and what reads one's bytes.
 
-    A zip file's members are read one by one and never unpacked. Raises InputError for what is no
-    readable zip file (by its suffix) or folder, or holds no image.
+    Raises InputError for what is no readable zip file (by its suffix) or folder, or holds no image.
     """
     root = Path(path)
     if root.suffix.lower() != ".zip":
         names = [file.relative_to(root).as_posix() for file in image_files(root, recursive=True)]
         if not names:
-            raise InputError(
-                f"{root}: no image in this folder; expected files such as "
-                f"{', '.join(sorted(SUFFIXES)[:4])}"
-            )
+            raise InputError(f"{root}: no image in this folder; expected {', '.join(SUFFIXES)}")
         yield names, partial(_file, root)
         return
     try:
@@ -81,9 +65,6 @@ def _is_image(path: PurePosixPath) -> bool:
 
 
 def _member(members: zipfile.ZipFile, name: str) -> bytes:
-    size = members.getinfo(name).file_size
-    if size > LARGEST_MEMBER_BYTES:
-        raise InputError(f"it claims {size} bytes")
     try:
         return members.read(name)  # checks the member's CRC
     except Exception as error:  # zipfile raises many kinds for a damaged member
@@ -124,20 +105,16 @@ def shard_embedded(
 ) -> None:
     """`crops` random crops of the bundled photographs, the last `validation` of `reserved` ones.
 
-    The photographs named in `reserved` give no crop for training. Those for training are turned
-    and lit by chance, and a share of them, `generated`, are instead what `picture` paints of a
-    size and a key: uint8 [size, size, 3]. Raises InputError for a name that isn't there.
+    Those for training, of the other photographs, are turned and lit by chance, and a share of them,
+    `generated`, are instead what `picture` paints of a size and a key: uint8 [size, size, 3].
+    Raises InputError for a name that isn't there.
     """
     photographs = embedded_photographs()
-    if unknown := sorted(set(reserved) - set(photographs)):
-        raise InputError(
-            f"no bundled photograph is called {', '.join(unknown)}; "
-            f"there are {', '.join(sorted(photographs))}"
-        )
     training = {name: image for name, image in photographs.items() if name not in reserved}
+    if not training or set(reserved) - set(photographs):
+        known = ", ".join(sorted(photographs))
+        raise InputError(f"reserved are {', '.join(reserved)}; expected some, not all, of {known}")
     apart = {name: photographs[name] for name in reserved} or photographs
-    if not training:
-        raise InputError("every bundled photograph is reserved; expected some to train on")
     check_validation(crops, validation, "the crops asked for")
 
     def both() -> Iterator[Crop]:
@@ -173,14 +150,13 @@ def _cut(read: Callable[[str], bytes], size: int, name: str) -> Crop | Skipped:
 
 
 def opaque(image: Image.Image) -> Image.Image:
-    """Pillow's image, of any mode, as RGB of 8 bits; what is transparent shows white."""
-    if image.mode not in DEEP and not image.has_transparency_data:
-        return srgb(image)  # as what follows does it, in a part of the time
-    # Few photographs need PyTorch, which takes seconds to import.
-    from triptych.style.data.images import image_tensors, on_white, pil_image
-
-    rgb, alpha = image_tensors(image)
-    return pil_image(rgb if alpha is None else on_white(rgb, alpha))
+    """Pillow's image of 8 bits as RGB; what is transparent shows white."""
+    if not image.has_transparency_data:
+        return srgb(image)
+    seen = image.convert("RGBA")
+    white = Image.new("RGBA", image.size, "white")
+    white.paste(srgb(image.convert("RGB")), mask=seen.getchannel("A"))
+    return white.convert("RGB")
 
 
 def square(image: Image.Image, left: int, top: int, side: int, size: int) -> Image.Image:
@@ -201,10 +177,9 @@ def random_crops(
 ) -> Iterator[Crop]:
     """`count` crops of `size` pixels of RGB photographs: places, scales and flips by chance.
 
-    The photograph and the position are drawn uniformly, the side of the square log-uniformly from
-    `size` to the photograph's shorter side, so that nothing is enlarged unless a photograph is
-    smaller than `size`. With `varied` they are also turned and lit by chance. `key` seeds; fewer
-    crops are the beginning of more.
+    The side of the square is drawn log-uniformly from `size` to the photograph's shorter side. With
+    `varied` they are also turned and lit by chance. `key` seeds; fewer crops are the beginning of
+    more.
     """
     names = sorted(photographs)
     random = np.random.default_rng(key)
@@ -220,21 +195,13 @@ def random_crops(
         top = int(random.integers(image.height - side + 1))
         crop = square(image, left, top, side, math.ceil(larger * size))
         if varied:
-            crop = _lit(_turned(crop, angle, size), random)
+            crop = crop.rotate(math.degrees(angle), Image.Resampling.BICUBIC)
+            corner = (crop.width - size) // 2
+            crop = crop.crop((corner, corner, corner + size, corner + size))
+            # In another light: a gamma, and a gain for each channel.
+            gamma, gains = 2 ** random.uniform(-LIGHT, LIGHT), 1 + random.uniform(-TINT, TINT, 3)
+            table = (np.arange(256) / 255) ** gamma * gains[:, None] * 255
+            crop = crop.point(np.clip(table.round(), 0, 255).astype(int).ravel().tolist())
         if random.random() < 0.5:
             crop = crop.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
         yield Crop(name, as_jpeg(crop))
-
-
-def _turned(image: Image.Image, angle: float, size: int) -> Image.Image:
-    """The middle `size` pixels of a square that is turned by an angle in radians."""
-    image = image.rotate(math.degrees(angle), Image.Resampling.BICUBIC)
-    corner = (image.width - size) // 2
-    return image.crop((corner, corner, corner + size, corner + size))
-
-
-def _lit(image: Image.Image, random: np.random.Generator) -> Image.Image:
-    """In another light: a gamma, and a gain for each channel."""
-    gamma, gains = 2 ** random.uniform(-LIGHT, LIGHT), 1 + random.uniform(-TINT, TINT, 3)
-    table = (np.arange(256) / 255) ** gamma * gains[:, None] * 255
-    return image.point(np.clip(table.round(), 0, 255).astype(int).ravel().tolist())

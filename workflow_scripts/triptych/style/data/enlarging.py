@@ -1,9 +1,8 @@
 """A small stylised image made as large as its photograph, with the photograph's own detail.
 
-The guide is the photograph's luma, as of a guided filter (He, Sun and Tang 2013), which itself
-would smooth away the strokes; so the image is enlarged as it is, and what detail the photograph has
-beyond its own reduction is added, as strongly as the stylised image follows the photograph there.
-No PyTorch.
+The image is enlarged as it is, and what detail the photograph's luma has beyond its own reduction
+is added, as strongly as the stylised image follows it there (after the guided filter of He, Sun and
+Tang 2013). No PyTorch.
 """
 
 import numpy as np
@@ -49,11 +48,7 @@ def _resized(plane: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 def _gain(guide: np.ndarray, plane: np.ndarray) -> np.ndarray:
-    """The slope of `plane` over `guide` around each pixel, [h, w], in [0, 1].
-
-    Detail is never stronger than in the photograph, and where a style inverts light and dark there
-    is none.
-    """
+    """The slope of `plane` over `guide` around each pixel, [h, w], in [0, 1]."""
     mean = _mean(guide)
     covariance = _mean(guide * plane) - mean * _mean(plane)
     variance = _mean(guide * guide) - mean * mean

@@ -37,16 +37,16 @@ DEEP = {"I", "F", "I;16", "I;16B", "I;16L", "I;16N"}
 """Pillow's grey modes of more than 8 bits, which its conversions would clip."""
 
 EXPECTED = (
-    "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file: open it in a viewer, or fetch it "
-    "again."
+    "Expected a whole JPEG, PNG, WebP, TIFF, BMP or GIF file, not a telephone's HEIC: convert it, "
+    "or fetch it again."
 )
 
 
 def image_files(folder: str | os.PathLike[str], *, recursive: bool = False) -> list[Path]:
     """The images in a folder (and, if asked, below it) by suffix, in order of their paths.
 
-    Hidden files are left out; folders that are not looked into, linked ones always, are told.
-    Raises InputError when `folder` isn't a folder.
+    Hidden files are left out; folders that are not looked into are told. Raises InputError when
+    `folder` isn't a folder.
     """
     where = Path(folder)
     if not where.is_dir():
@@ -69,9 +69,8 @@ def open_image(
 ) -> Image.Image:
     """The image of a file, or of a file's bytes called `name`, fully decoded and upright.
 
-    With `at_least`, a JPEG may come at a half, a quarter or an eighth of its size, which decodes
-    faster, so long as both sides keep that many pixels. Raises InputError for what is absent,
-    damaged or no image.
+    With `at_least`, a JPEG may come at a part of its size, so long as both sides keep that many
+    pixels. Raises InputError for what is absent, damaged or no image.
     """
     what = name or ("an image in memory" if isinstance(source, bytes) else str(Path(source)))
     stream: BinaryIO | Path
@@ -96,24 +95,11 @@ def open_image(
             return _upright(image, what)
     except InputError:
         raise
-    except Image.UnidentifiedImageError as error:
-        if _is_heic(source):
-            raise InputError(
-                f"{what} is a HEIC photograph, which is not read here. Convert it to JPEG or PNG "
-                "(heif-convert, or the telephone's or viewer's export)."
-            ) from error
-        # Pillow's own text has a memory address in it, which would differ from run to run.
-        raise InputError(
-            f"{what} cannot be read as an image (of no known format). {EXPECTED}"
-        ) from error
-    except Image.DecompressionBombError as error:
-        raise InputError(
-            f"{what} claims more pixels than are read at once ({error}). Make it smaller."
-        ) from error
     except Exception as error:  # Pillow raises many kinds for a damaged file
-        raise InputError(
-            f"{what} cannot be read as an image ({type(error).__name__}: {error}). {EXPECTED}"
-        ) from error
+        why = f"{type(error).__name__}: {error}"
+        if isinstance(error, Image.UnidentifiedImageError):  # whose text has a memory address
+            why = "of no known format"
+        raise InputError(f"{what} cannot be read as an image ({why}). {EXPECTED}") from error
 
 
 def _tell_of_frames(image: Image.Image, what: str) -> None:
@@ -122,21 +108,7 @@ def _tell_of_frames(image: Image.Image, what: str) -> None:
     except Exception:  # a later frame is damaged: no reason to refuse the first
         return
     if count > 1:
-        kind, advice = ("pages", "save the others as files of their own")
-        if image.format != "TIFF":
-            kind, advice = "frames", "for all of them, make a video of it"
-        logger.warning("%s: the first of its %d %s is taken; %s", what, count, kind, advice)
-
-
-def _is_heic(source: str | os.PathLike[str] | bytes) -> bool:
-    """By its first bytes: such files are often named .jpg."""
-    if isinstance(source, bytes):
-        head = source[:12]
-    else:
-        with open(source, "rb") as stream:
-            head = stream.read(12)
-    brands = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
-    return head[4:8] == b"ftyp" and head[8:12] in brands
+        logger.warning("%s: the first of its %d frames or pages is taken", what, count)
 
 
 def _upright(image: Image.Image, what: str) -> Image.Image:
@@ -163,11 +135,6 @@ def srgb(image: Image.Image) -> Image.Image:
                 return image if converted is None else converted
         except Exception as error:  # nor is a damaged profile
             logger.warning("a colour profile cannot be used and is left out (%s)", error)
-    if image.mode == "LAB":  # which Pillow's own conversion doesn't know
-        lab, srgb = ImageCms.createProfile("LAB"), ImageCms.createProfile("sRGB")
-        converted = ImageCms.profileToProfile(image, lab, srgb, outputMode="RGB")
-        assert converted is not None  # it is converted in place only if that is asked for
-        return converted
     return image.convert("RGB")
 
 

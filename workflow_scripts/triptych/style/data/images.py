@@ -24,11 +24,9 @@ def luma(image: Tensor) -> Tensor:
 
 
 def read_image(path: str | os.PathLike[str]) -> Tensor:
-    """The image as [3, H, W]; what is transparent shows white.
+    """The image as [3, H, W], upright and in sRGB; what is transparent shows white.
 
-    Upright by its EXIF orientation, and of an animation the first frame. Grey, palette and CMYK
-    images become RGB, 16 bits of grey keep their shades, and an embedded colour profile is
-    converted to sRGB. Raises InputError for a file that is absent, damaged or no image.
+    Raises InputError for a file that is absent, damaged or no image.
     """
     rgb, alpha = read_image_alpha(path)
     return rgb if alpha is None else on_white(rgb, alpha)
@@ -37,8 +35,7 @@ def read_image(path: str | os.PathLike[str]) -> Tensor:
 def read_image_alpha(path: str | os.PathLike[str]) -> tuple[Tensor, Tensor | None]:
     """The image as [3, H, W] and its opacity [1, H, W], None where it has none.
 
-    Colours aren't multiplied by the opacity; where that is zero, and files hold anything, they
-    are white. Otherwise as `read_image`.
+    Colours aren't multiplied by the opacity; where that is zero they are white.
     """
     return image_tensors(open_image(path))
 
@@ -77,15 +74,9 @@ def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | Non
 
 
 def resize(image: Tensor, size: int, aspect: Aspect = "kept") -> Tensor:
-    """[3, H, W] or [N, 3, H, W] with `size` pixels along its shorter side, or along both.
+    """[3, H, W] or [N, 3, H, W] with `size` pixels along its shorter side, or along both where
+    `aspect` is "squashed". Bicubic, antialiased when shrinking, in [0, 1]."""
 
-    `aspect` "kept" scales both sides alike, the longer one rounded; "squashed" gives size x size,
-    as torchvision's Resize((size, size)) does. Bicubic, antialiased when shrinking, in [0, 1].
-    """
-    if size < 1:
-        raise InputError(f"a size of {size} pixels; expected at least 1")
-    if aspect not in ("kept", "squashed"):
-        raise InputError(f"aspect is {aspect!r}; expected 'kept' or 'squashed'")
     height, width = image.shape[-2:]
     wanted = (size, size) if aspect == "squashed" else shape_along(height, width, size)
     return resize_to(image, *wanted)

@@ -16,17 +16,13 @@ SMALLEST = 64
 def prepare_painting(
     source: str | os.PathLike[str], path: str | os.PathLike[str], longest: int | None = None
 ) -> None:
-    """Check the image file `source` and write it to `path` as PNG.
-
-    With `longest`, a larger image is reduced to that many pixels along its longer side. Raises
-    InputError for what is no image, smaller than 64 pixels, or of one colour.
-    """
+    """Write the image file `source` to `path` as PNG, with `longest` pixels along its longer side
+    at most. Raises InputError for what is smaller than 64 pixels, or of one colour."""
     image = read_image(source)
     height, width = image.shape[1:]
     if min(height, width) < SMALLEST:
         raise InputError(
-            f"{source}: {width}x{height} pixels; expected at least {SMALLEST} along both sides. "
-            "Take a larger image."
+            f"{source}: {width}x{height} pixels; expected at least {SMALLEST} each way"
         )
     if bool((image == image[:, :1, :1]).all()):
         raise InputError(f"{source}: every pixel has one colour; expected an image with a style")
@@ -42,18 +38,13 @@ def write_content(
     name: str | os.PathLike[str],
     size: Sequence[int] | None = None,
 ) -> None:
-    """Write a photograph [3, H, W] to `path` as PNG, cropped and reduced to `size` if there is one.
-
-    size: height and width. Raises InputError for a photograph that would have to be enlarged.
-    """
+    """Write a photograph [3, H, W] to `path` as PNG, cropped and reduced to `size`, a height and
+    a width. Raises InputError for a photograph that would have to be enlarged."""
     if size is not None:
         height, width = size
         if image.shape[1] < height or image.shape[2] < width:
-            raise InputError(
-                f"{name}: {image.shape[2]}x{image.shape[1]} pixels, to be cut to "
-                f"{width}x{height}; a photograph is never enlarged. Take a larger one, or a "
-                "smaller size under style.contents."
-            )
+            cut = f"{image.shape[2]}x{image.shape[1]} pixels, to be cut to {width}x{height}"
+            raise InputError(f"{name}: {cut}; a photograph is never enlarged: take a larger one")
         image = fitted(image, height, width)
     write_image(path, image)
 
@@ -62,9 +53,8 @@ def bundled(name: str) -> Tensor:
     """The bundled photograph called `name`, [3, H, W]. Raises InputError for another name."""
     photographs = embedded_photographs(grey=True)
     if name not in photographs:
-        raise InputError(
-            f"no bundled photograph is called {name!r}; there are {', '.join(sorted(photographs))}"
-        )
+        known = ", ".join(sorted(photographs))
+        raise InputError(f"no bundled photograph is called {name!r}; there are {known}")
     return image_tensors(photographs[name])[0]
 
 
@@ -75,6 +65,5 @@ def fitted(image: Tensor, height: int, width: int) -> Tensor:
         rows = max(1, round(columns * height / width))
     else:
         columns = max(1, round(rows * width / height))
-    top = (image.shape[1] - rows) // 2
-    left = (image.shape[2] - columns) // 2
+    top, left = (image.shape[1] - rows) // 2, (image.shape[2] - columns) // 2
     return resize_to(image[:, top : top + rows, left : left + columns], height, width)

@@ -1,9 +1,6 @@
-"""Training crops on disk: decoded and cut once, shared by all styles and seeds.
-
-Three files: `crops.bin` holds JPEG files one behind the other, `index.csv` says where each begins,
-how long it is, where it came from and whether it is for training or held out, and `skipped.csv`
-which photographs gave no crop and why. The crops held out are the last ones.
-"""
+"""Training crops on disk: `crops.bin` holds JPEG files one behind the other, `index.csv` says where
+each begins, how long it is, where it came from and whether it is for training or held out (the last
+ones are), and `skipped.csv` which photographs gave no crop and why."""
 
 import csv
 import logging
@@ -63,10 +60,7 @@ def write_shards(
     crops: Iterable[Crop | Skipped], total: int, files: ShardFiles, validation: int, what: str
 ) -> None:
     """Write what `crops` yields for the `total` photographs of `what`; the last are held out.
-
-    What was skipped is counted in the log and listed. Raises InputError when no more than
-    `validation` crops are left. The files appear whole or not at all.
-    """
+    Raises InputError when no more than `validation` crops are left."""
     rows: list[tuple[int, int, str]] = []
     skipped: list[Skipped] = []
     offset = 0
@@ -86,10 +80,9 @@ def write_shards(
         counts = Counter(each.reason for each in skipped)
         summary = ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items()))
         if skipped and not rows:
-            raise InputError(
-                f"{what}: none of its {len(skipped)} images can be used ({summary}). The first: "
-                f"{skipped[0].source}: {skipped[0].reason}, {skipped[0].detail}"
-            )
+            first = f"{skipped[0].source}: {skipped[0].reason}, {skipped[0].detail}"
+            none = f"none of its {len(skipped)} images can be used ({summary})"
+            raise InputError(f"{what}: {none}. The first: {first}")
         check_validation(len(rows), validation, f"the usable images of {what}")
         training = len(rows) - validation
         numbered = ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows))
@@ -104,10 +97,8 @@ def write_shards(
 def check_validation(count: int, validation: int, what: str) -> None:
     """Raise InputError unless some of `count` crops are left when `validation` are held out."""
     if not 0 <= validation < count:
-        raise InputError(
-            f"{what} are {count}, of which {validation} shall be held out; expected at least one "
-            "for training: give more images, or hold fewer out"
-        )
+        wanted = f"of which {validation} shall be held out"
+        raise InputError(f"{what} are {count}, {wanted}: give more images, or hold fewer out")
 
 
 def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -119,10 +110,8 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[obje
 
 
 class Shards:
-    """Crops by number, decoded when asked for. May be read by several threads at once.
-
-    `size`: pixels of a side; `training` and `validation`: the numbers of either kind.
-    """
+    """Crops by number, decoded when asked for; `size`: pixels of a side; `training`, `validation`:
+    the numbers of either kind."""
 
     def __init__(self, crops: str | os.PathLike[str], index: str | os.PathLike[str]) -> None:
         """Raises InputError when a file is absent, or the two don't belong together."""
@@ -139,16 +128,12 @@ class Shards:
                     splits.append(row["split"])
             with open(crops, "rb") as stream:
                 self._bytes = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            if len(self._bytes) != (expected := self._spans[-1][1] if self._spans else 0):
+                raise ValueError(f"{len(self._bytes)} bytes instead of {expected}")
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"{crops} with {index} cannot be read as crops ({error}); make both anew"
             ) from error
-        expected = self._spans[-1][1] if self._spans else 0
-        if len(self._bytes) != expected:
-            raise InputError(
-                f"{crops} has {len(self._bytes)} bytes, but {index} tells of {expected}: they "
-                "don't belong together. Make both anew."
-            )
         self.training = range(splits.count("training"))
         self.validation = range(len(self.training), len(splits))
         self.size = self._decoded(0, size=None).shape[0]
@@ -157,10 +142,7 @@ class Shards:
         return len(self._spans)
 
     def batch(self, indices: Iterable[int]) -> "Tensor":
-        """uint8 [n, 3, size, size] of the crops with these numbers, in this order.
-
-        Raises IndexError for a number that there isn't.
-        """
+        """uint8 [n, 3, size, size] of the crops with these numbers, in this order."""
         import cv2
         import torch
 
@@ -175,13 +157,10 @@ class Shards:
         """uint8 [size, size, 3], RGB."""
         import cv2  # the fastest of the decoders at hand; lets other threads run meanwhile
 
-        if not 0 <= index < len(self):
-            raise IndexError(f"crop {index} of {len(self)}")
         start, end = self._spans[index]
         data = np.frombuffer(self._bytes[start:end], np.uint8)
         pixels = cv2.imdecode(data, cv2.IMREAD_COLOR_RGB)
         if pixels is None or (size is not None and pixels.shape != (size, size, 3)):
-            raise InputError(
-                f"{self._name}: crop {index} ({self.sources[index]}) is damaged; make it anew"
-            )
+            damaged = f"crop {index} ({self.sources[index]}) is damaged"
+            raise InputError(f"{self._name}: {damaged}; make it anew")
         return pixels

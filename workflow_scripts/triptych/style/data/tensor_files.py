@@ -19,11 +19,7 @@ T = TypeVar("T")
 def write_tensors(
     path: str | os.PathLike[str], tensors: Mapping[str, Tensor], kind: str, header: object
 ) -> None:
-    """Write tensors with a header under the metadata's key `kind`: equal arguments, equal bytes.
-
-    header: anything that JSON can hold. There is one key, since safetensors writes several in an
-    order that changes from run to run. The file appears whole or not at all.
-    """
+    """Write tensors with a header, of what JSON can hold, under the metadata's one key `kind`."""
     with atomic_path(path) as temporary:
         save_file(dict(tensors), temporary, {kind: json.dumps(header, sort_keys=True)})
 
@@ -33,8 +29,7 @@ def read_tensors(
 ) -> tuple[T, dict[str, Tensor]]:
     """What `parsed` makes of the header under `kind`, and the tensors.
 
-    parsed: raises ValueError, KeyError or TypeError for what it doesn't understand. Raises
-    InputError for any other file; expected: what it should be, for people.
+    Raises InputError for any other file; expected: what it should be, for people.
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: there is no such file; expected {expected}")
@@ -43,13 +38,10 @@ def read_tensors(
             metadata = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise InputError(
-            f"{path}: not a safetensors file ({error}); expected {expected}. Was it copied whole?"
-        ) from error
+        wrong = f"not a whole safetensors file ({error})"
+        raise InputError(f"{path}: {wrong}; expected {expected}") from error
     if kind not in metadata:
-        raise InputError(
-            f"{path}: holds {len(tensors)} tensors but no metadata {kind!r}; expected {expected}"
-        )
+        raise InputError(f"{path}: no metadata {kind!r}; expected {expected}")
     try:
         return parsed(json.loads(metadata[kind])), tensors
     except InputError:

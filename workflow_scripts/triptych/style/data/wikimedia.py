@@ -17,15 +17,13 @@ CONTACT = re.compile(
 def user_agent(contact: str) -> str:
     """How to introduce ourselves, as Wikimedia's User-Agent policy asks: name and contact.
 
-    Raises InputError when `contact` is empty, or neither an e-mail address nor a web page.
+    Raises InputError when `contact` is neither an e-mail address nor a web page.
     """
-    what = "is empty" if not contact.strip() else f"is {contact!r}"
     if not CONTACT.fullmatch(contact) or not contact.isascii():
         raise InputError(
-            f"style.contact {what}. Wikimedia answers 403 or 429 to programs that don't say whom "
-            "to write to. Set style.contact in the config to your e-mail address or to a web page "
-            "of yours (https://...): it is sent to Wikimedia with each request. Or take an image "
-            "of your own, with source: path."
+            f"style.contact is {contact!r}. Wikimedia answers 403 or 429 to programs that don't "
+            "say whom to write to: set it to your e-mail address or a web page of yours "
+            "(https://...). Or take an image of your own, with source: path."
         )
     try:
         release = version("triptych")
@@ -35,8 +33,5 @@ def user_agent(contact: str) -> str:
 
 
 def download_picture(url: str, path: str | os.PathLike[str], contact: str, **settings: Any) -> None:
-    """Fetch a file of Wikimedia into `path`, introduced by `contact`.
-
-    `settings` are those of `download`. Without a usable contact nothing is asked of the server.
-    """
+    """Fetch a file of Wikimedia into `path`, introduced by `contact`, as `download` does."""
     download(url, path, user_agent=user_agent(contact), **settings)

@@ -40,29 +40,25 @@ MEASURES = ("ssim_luma", "edge_correlation", "gram_distance", "colour_distance")
 
 @dataclass(frozen=True)
 class QualitySettings:
-    """How results are compared with their paintings."""
+    """Layers of the held-out backbone whose Gram matrices are compared; directions in colour space
+    that the sliced distance averages over, and their seed."""
 
     layers: tuple[str, ...]
-    """Layers of the held-out backbone whose Gram matrices are compared"""
     projections: int
-    """Directions in colour space that the sliced distance averages over"""
     seed: int
-    """Of these directions"""
 
 
 def ssim_luma(image: Tensor, content: Tensor) -> float:
-    """Structural similarity of brightness, 1 for equal images (Wang et al. 2004).
+    """Structural similarity of brightness, 1 for equal images (Wang et al. 2004): the mean over all
+    places of the window inside the image. The content is resized to the image.
 
-    Mean over all places where the 11 x 11 Gaussian window lies inside the image. The content is
-    resized to the image. InputError for an image smaller than the window.
+    Raises InputError for an image smaller than the window.
     """
     from skimage.metrics import structural_similarity  # 0.3 s of import
 
     if min(image.shape[-2:]) < SSIM_WINDOW:
-        raise InputError(
-            f"an image of {image.shape[-2]} x {image.shape[-1]} pixels is too small for SSIM: "
-            f"give one of at least {SSIM_WINDOW} x {SSIM_WINDOW}"
-        )
+        size = f"{image.shape[-2]} x {image.shape[-1]}"
+        raise InputError(f"{size} pixels are too few for SSIM; expected {SSIM_WINDOW} each way")
     x, y = (plane.numpy(force=True) for plane in _lumas(image, content))
     # Band by band, with the rows that its windows reach: a whole large image fills gigabytes.
     reach = SSIM_WINDOW - 1
@@ -109,12 +105,10 @@ def _gradient_magnitude(plane: Tensor) -> Tensor:
 def gram_distance(
     image: Tensor, painting: Tensor, backbone: Backbone, layers: tuple[str, ...]
 ) -> float:
-    """Mean over layers of ||G - A||² / ||A||², G and A the Gram matrices of image and painting.
+    """Mean over layers of ||G - A||² / ||A||², G and A the Gram matrices (Eq. 4) over positions of
+    image and painting. 0 is the painting's own texture, 1 that of a black image.
 
-    Gram matrices (Eq. 4) are divided by the number of positions, so that the images may differ
-    in size; relative to the painting, so that no layer outweighs the others. 0 is the painting's
-    own texture and 1 what a black image of dead filters has. Give a backbone that the image was
-    not made with: that one's distance is what the optimisation lowered.
+    backbone: one that the image was not made with, whose distance was not what was lowered.
     """
     of_image, of_painting = backbone(image[None], layers), backbone(painting[None], layers)
     terms = [
@@ -128,45 +122,22 @@ def colour_distance(image: Tensor, painting: Tensor, projections: int, seed: int
     """Sliced Wasserstein-1 distance of the pixels' colours, in [0, 1] units of RGB.
 
     The mean, over random directions in colour space, of the exact distance of the projected
-    colours; half the shift, about, of two images that differ by a shift of all colours
-    (Rabin et al. 2011, "Wasserstein barycenter and its application to texture mixing").
+    colours (Rabin et al. 2011, "Wasserstein barycenter and its application to texture mixing").
     """
     directions = np.random.default_rng(seed).standard_normal((projections, 3))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    # One direction at a time: all of them of a large image would fill many gigabytes.
-    first, second = (_projected(each, directions) for each in (image, painting))
-    return float(wasserstein(first, second).mean())
-
-
-def _projected(image: Tensor, directions: np.ndarray) -> Iterator[np.ndarray]:
-    """[H W] float32 for each of `directions` [P, 3]."""
-    pixels = image.detach().cpu().float().flatten(1).numpy()
-    return (direction @ pixels for direction in directions.astype(np.float32))
-
-
-def wasserstein(first: Iterable[np.ndarray], second: Iterable[np.ndarray]) -> np.ndarray:
-    """Wasserstein-1 distances [P] of the samples [P, n] and [P, m], row by row, exactly.
-
-    The area between the two quantile functions, which are steps at k / n and k / m. The rows may
-    come one by one.
-    """
-    distances, steps = [], None
-    for a, b in zip(first, second, strict=True):
-        steps = steps or _quantile_steps(len(a), len(b))
-        lengths, of_first, of_second = steps
-        distances.append(np.abs(np.sort(a)[of_first] - np.sort(b)[of_second]) @ lengths)
-    return np.array(distances)
-
-
-def _quantile_steps(n: int, m: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The stretches on which both quantile functions are level: lengths, and which of the n and m
-    sorted samples each function has there."""
-    # Whole numbers, in units of 1 / (n m): the steps of both functions coincide exactly. A stable
-    # sort merges the two sorted halves; where steps coincide, a stretch of no length is left.
+    pixels = [each.detach().cpu().float().flatten(1).numpy() for each in (image, painting)]
+    n, m = (each.shape[1] for each in pixels)
+    # The area between the two quantile functions, which are steps at k / n and k / m, in whole
+    # numbers of 1 / (n m): the stretches on which both are level, and each one's sample there.
     halves = (np.arange(1, n + 1) * m, np.arange(1, m + 1) * n)
-    ends = np.sort(np.concatenate(halves), kind="stable")
-    inside = ends - 1  # a level in each stretch between two steps
-    return np.diff(ends, prepend=0) / (n * m), inside // m, inside // n
+    ends = np.sort(np.concatenate(halves), kind="stable")  # merges the sorted halves
+    lengths, places = np.diff(ends, prepend=0) / (n * m), ((ends - 1) // m, (ends - 1) // n)
+    distances = []
+    for direction in directions.astype(np.float32):  # one by one: a large image's fill gigabytes
+        levels = (np.sort(direction @ of)[at] for of, at in zip(pixels, places, strict=True))
+        distances.append(np.abs(np.subtract(*levels)) @ lengths)
+    return float(np.mean(distances))
 
 
 def measure(
@@ -176,11 +147,8 @@ def measure(
     backbone: Backbone,
     settings: QualitySettings,
 ) -> dict[str, float]:
-    """All four figures of a result, by the names of quality.csv's columns.
-
-    The painting is brought to the image's shorter side first: strokes are compared at the size
-    that they have beside the image, whatever size the painting's file has.
-    """
+    """All four figures of a result, by the names of quality.csv's columns; of the painting at the
+    image's shorter side, whatever size its file has."""
     painting = resize(painting, min(image.shape[-2:]))
     return {
         "ssim_luma": ssim_luma(image, content),
@@ -202,8 +170,7 @@ def quality_table(
 
     optimised, stylised: the runs.csv of Version 1, whose images lie in the folder images beside
     it, and of Version 2, whose images lie beside it. contents, paintings: image files by name.
-    A run that diverged is measured by the last good state that it left; one that left no image is
-    passed over. Raises InputError for a finished one without.
+    A run that left no image is passed over. Raises InputError for a finished one without.
     """
 
     files = {"content": contents, "painting": paintings}

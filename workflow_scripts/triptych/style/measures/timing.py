@@ -48,12 +48,9 @@ def optimisation_times(
 ) -> pd.DataFrame:
     """Version 1's half of Table I: seconds an image for `evaluations` evaluations.
 
-    `stated` is the number of evaluations that a finished image takes, which the table scales to;
-    `evaluations_done` are fewer where one diverged. `settings` is only noted.
-
     photographs [n, 3, H, W] in [0, 1] are optimised `batch` at a time, squashed to each size, as
-    the paper's were; a batch's seconds are shared evenly among its images. One short optimisation
-    at each size warms up. Columns as in results/style/timing/images.csv.
+    the paper's were; a batch's seconds are shared evenly among its images. `stated` evaluations are
+    what the table scales to; `settings` is only noted. Columns as in timing/images.csv.
     """
     rows = []
     kinds = list(itertools.product(backbones, sizes))
@@ -67,20 +64,22 @@ def optimisation_times(
             for first in range(0, len(contents), batch):
                 chosen = contents[first : first + batch].to(device)
                 done, seconds = timed(partial(run, chosen, evaluations), device)
-                share = seconds / len(chosen)
-                rows += [
-                    _row(1, name, size, first + i, 0, share, len(chosen), device)
-                    | {
-                        "evaluations": evaluations,
-                        "evaluations_done": done[i],
-                        "evaluations_stated": stated,
-                        "settings": settings,
-                        "precision": choices.precision,
-                    }
-                    for i in range(len(chosen))
-                ]
+                for i in range(len(chosen)):
+                    row = (1, name, size, first + i, 0, seconds / len(chosen), len(chosen))
+                    counts = (evaluations, done[i], stated)
+                    rows.append((*row, *_where(device), *counts, settings, choices.precision))
                 progress.advance(len(chosen))
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+COLUMNS = [
+    *("version", "backbone", "size", "image", "repeat", "seconds", "batch", "device", "threads"),
+    *("evaluations", "evaluations_done", "evaluations_stated", "settings", "precision"),
+]
+
+
+def _where(device: torch.device) -> tuple[str, int]:
+    return describe_device(device), torch.get_num_threads()
 
 
 def _optimise_from_zero(
@@ -110,35 +109,9 @@ def network_times(
         stylise(images[:1])
         for repeat, index in itertools.product(range(repeats), range(len(images))):
             _, seconds = timed(partial(stylise, images[index : index + 1]), device)
-            rows.append(
-                _row(2, "network", size, index, repeat, seconds, 1, device)
-                | dict.fromkeys(("evaluations", "evaluations_done", "evaluations_stated"), 0)
-                | {"settings": "", "precision": precision}
-            )
-    return pd.DataFrame(rows)
-
-
-def _row(
-    version: int,
-    backbone: str,
-    size: int,
-    image: int,
-    repeat: int,
-    seconds: float,
-    batch: int,
-    device: torch.device,
-) -> dict[str, object]:
-    return {
-        "version": version,
-        "backbone": backbone,
-        "size": size,
-        "image": image,
-        "repeat": repeat,
-        "seconds": seconds,
-        "batch": batch,
-        "device": describe_device(device),
-        "threads": torch.get_num_threads(),
-    }
+            row = (2, "network", size, index, repeat, seconds, 1)
+            rows.append((*row, *_where(device), 0, 0, 0, "", precision))
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def loss_times(
@@ -152,8 +125,7 @@ def loss_times(
 ) -> pd.DataFrame:
     """Figure 4: seconds by content loss, all four within each repeat, in an order that rotates.
 
-    content, painting: [1, 3, H, W]. Repeats are pairs: what slows the machine for a while slows
-    all four. One run beforehand warms up.
+    content, painting: [1, 3, H, W]. One run beforehand warms up.
     """
 
     def run(content_loss: ContentLoss, count: int) -> None:

@@ -1,15 +1,13 @@
 """The transformation network rearranged for inference: the same function, in half the time.
 
-Exact up to rounding: instance normalisation takes away the bias before it; a convolution after
-nearest-neighbour enlargement, and a transposed one, are four convolutions 2x2 at the low
-resolution (Shi et al. 2016, sub-pixel convolution), and the last layer, whose three channels
-leave a vector unit of sixteen lanes idle, makes four neighbouring pixels at once. Channels lie
-last in memory throughout. bf16 and fp16 hold activations and weights; sums, means and variances
-are float32.
+Exact up to rounding: instance normalisation takes away the bias before it; an enlargement with its
+convolution is four convolutions 2x2 at the low resolution (Shi et al. 2016, sub-pixel convolution);
+and the last layer makes four neighbouring pixels at once. Channels lie last in memory. bf16 and
+fp16 hold activations and weights; sums, means and variances are float32.
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +19,7 @@ from triptych.core.errors import InputError
 from triptych.style.network.network import (
     FULL,
     NEAREST,
+    Convolution,
     InstanceNorm,
     NearestConvolution,
     Palette,
@@ -112,14 +111,11 @@ def normalised(x: Tensor, norm: Norm) -> Tensor:
     return each[0] if len(each) == 1 else torch.cat(each)
 
 
-def _bands(part: Tensor) -> Iterator[Tensor]:
-    """Bands of whole rows, contiguous in memory where the part is; on a GPU the part itself.
-
-    A GPU sums in a tree, a CPU one pixel after another.
-    """
+def _bands(part: Tensor) -> Sequence[Tensor]:
+    """Bands of whole rows, since a CPU sums one pixel after another; on a GPU the part itself."""
     if part.device.type == "cuda":
-        return iter((part,))
-    return iter(part.split(max(1, BAND // part.shape[-1]), dim=-2))
+        return [part]
+    return part.split(max(1, BAND // part.shape[-1]), dim=-2)
 
 
 Precision = Literal["float32", "bf16", "fp16", "float64"]
@@ -140,8 +136,8 @@ TRANSPOSED = (((0.0, 1.0, 0.0), (0.0, 0.0, 0.0)), ((0.0, 0.0, 1.0), (1.0, 0.0, 0
 x[i] w1; an odd one x[i] w2 + x[i + 1] w0."""
 
 WRONG_ON_AMX = range(9, 32)
-"""Input channels at which the last convolution in bf16, 12 columns wide, gives garbage by oneDNN's
-kernels for AMX (16 and 24 do, 8, 32, 48 and 64 don't). With a column of zeros it is right."""
+"""Input channels at which the last convolution in bf16 gives garbage by oneDNN's kernels for AMX,
+unless its weight has a column of zeros more."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +145,7 @@ class Stage:
     """One convolution with its border, for whole images and for parts of them alike.
 
     Output rows [top, bottom) need the input rows [top * down / up - before, bottom * down / up +
-    after); what of those lies outside the image is made by `border`. Columns likewise, and `spare`
-    ones more at the right.
+    after), with `border` outside the image. Columns likewise, and `spare` more at the right.
     """
 
     weight: Tensor
@@ -201,11 +196,8 @@ class Stage:
 
 
 class PreparedNetwork:
-    """`TransformationNetwork.forward` for inference, on the network's device.
-
-    Calling it takes images [N, 3, H, W] in [0, 1] of any size of 16 pixels or more and gives
-    float32 (float64 in float64) of that shape, not clamped, as the network itself does.
-    """
+    """`TransformationNetwork.forward` for inference, on the network's device: images [N, 3, H, W]
+    in [0, 1] to float32 (float64 in float64) of that shape, not clamped."""
 
     def __init__(self, network: TransformationNetwork, precision: Precision = "float32") -> None:
         if precision not in DTYPES:
@@ -214,12 +206,11 @@ class PreparedNetwork:
         self.precision, self.dtype, self.statistics = precision, dtype, at_least_float32(dtype)
         self.architecture = network.architecture
         self.device = next(network.parameters()).device
-        self.entry = [_reflected(convolution, norm, dtype) for convolution, norm in network.entry]
-        self.blocks = [
-            [_stage(convolution, norm, dtype) for convolution, norm in block.branch]
-            for block in network.blocks
-        ]
-        self.exit = [_stage(convolution, norm, dtype) for convolution, norm in network.exit]
+        parts: list[Sequence[tuple[Convolution, InstanceNorm]]]
+        parts = [network.entry, network.exit, *(block.branch for block in network.blocks)]
+        self.entry, self.exit, *self.blocks = (
+            [_stage(convolution, norm, dtype) for convolution, norm in part] for part in parts
+        )
         self.last = _last(network.deconv3, network.palette, dtype)
         self._with_grain = network.with_grain
         self._offset = None if network.palette is None else network.palette.offset
@@ -241,19 +232,15 @@ class PreparedNetwork:
             return x[..., :height, :width].contiguous()
 
     def enter(self, images: Tensor, top: int = 0, left: int = 0) -> Tensor:
-        """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last.
-
-        With its grain, for which top and left say where in the whole picture it lies, in pixels.
-        """
+        """[N, 3, H, W] in [0, 1] as the first stage takes it: 0 to 255, channels last, with the
+        grain at (top, left) of the whole picture."""
         corners = torch.tensor([[top, left]])
         scaled = self._with_grain(images.to(self.device, self.statistics), corners) * FULL
         return scaled.to(self.dtype, memory_format=torch.channels_last)
 
     def leave(self, raw: Tensor) -> Tensor:
-        """The last stage's result as the network's: about [0, 1], planes again.
-
-        A palette's mean colour is added here, since half precision is finest about zero.
-        """
+        """The last stage's result as the network's: about [0, 1], planes again, a palette's mean
+        colour added."""
         stylised = raw.to(self.statistics, memory_format=torch.contiguous_format)
         if self._offset is None:
             return stylised
@@ -274,6 +261,12 @@ def _laid_out(weight: Tensor, dtype: torch.dtype) -> Tensor:
     return weight.to(dtype).contiguous(memory_format=torch.channels_last)
 
 
+def _stage(module: Convolution, norm: InstanceNorm, dtype: torch.dtype) -> Stage:
+    if isinstance(module, ReflectedConvolution):
+        return _reflected(module, norm, dtype)
+    return _doubled(module, norm, dtype)
+
+
 def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dtype) -> Stage:
     """A convolution whose bias is left out, since the normalisation behind it takes it away."""
     (stride, _), margin = module.conv2d.stride, module.margin
@@ -288,16 +281,6 @@ def _reflected(module: ReflectedConvolution, norm: InstanceNorm, dtype: torch.dt
         stride=(stride, stride),
         down=stride,
     )
-
-
-def _stage(
-    module: ReflectedConvolution | TransposedConvolution | NearestConvolution,
-    norm: InstanceNorm,
-    dtype: torch.dtype,
-) -> Stage:
-    if isinstance(module, ReflectedConvolution):
-        return _reflected(module, norm, dtype)
-    return _doubled(module, norm, dtype)
 
 
 def _doubled(
@@ -329,10 +312,8 @@ def _doubled(
 def _last(
     module: ReflectedConvolution | PixelConvolution, palette: Palette | None, dtype: torch.dtype
 ) -> Stage:
-    """The last convolution, as one with a stride that makes several pixels of a row at once.
-
-    With what follows it multiplied in: the palette (not its mean), or the division by 255.
-    """
+    """The last convolution, as one with a stride that makes several pixels of a row at once; the
+    palette (not its mean), or the division by 255, multiplied in."""
     assert module.conv2d.bias is not None
     weight, bias = module.conv2d.weight.detach().double(), module.conv2d.bias.detach().double()
     pixels = len(bias) // 3

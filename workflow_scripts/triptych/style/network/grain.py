@@ -1,8 +1,7 @@
 """Smooth noise that a network sees beside a photograph, fixed to the picture's own pixels.
 
-To a convolutional network every place of a flat sky is the same, so it can only leave it flat, or
-tell places apart by where its strides fall, which gives a lattice. Noise among the inputs tells
-them apart (Ulyanov et al. 2016, whose texture networks see nothing else).
+To a convolutional network every place of a flat sky is the same; noise among the inputs tells them
+apart (Ulyanov et al. 2016, whose texture networks see nothing else).
 """
 
 import math
@@ -28,8 +27,7 @@ REACH = 4096
 class Grain(nn.Module):
     """Channels of Gaussian noise with waves of 4 to 16, 16 to 64, 64 to 256 pixels and so on.
 
-    A channel is a sum of plane waves in directions by chance, whose value anywhere is known without
-    the rest: a tile has its own, and nothing repeats. The same in every network; not trained.
+    A channel is a sum of plane waves in directions by chance, the same in every network.
     """
 
     frequency: Tensor
@@ -51,7 +49,8 @@ class Grain(nn.Module):
 
         corners: rows and columns above and left of each image, or of all of them: [N or 1, 2]
         """
-        (height, width), kind = images.shape[-2:], self._kind(images)
+        height, width = images.shape[-2:]
+        kind = torch.float64 if images.dtype == torch.float64 else torch.float32
         with torch.autocast(images.device.type, enabled=False):
             frequency, corners = self.frequency.to(kind), corners.to(images.device, kind)
             ahead, along = (
@@ -65,7 +64,3 @@ class Grain(nn.Module):
             columns = torch.cat([right.cos(), right.sin()], -2)
             grain = STRENGTH * math.sqrt(2 / WAVES) * (rows @ columns)
         return grain.expand(images.shape[0], -1, -1, -1)  # len() would fix it in an export
-
-    @staticmethod
-    def _kind(images: Tensor) -> torch.dtype:
-        return torch.float64 if images.dtype == torch.float64 else torch.float32

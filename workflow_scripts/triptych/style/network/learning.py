@@ -62,8 +62,7 @@ def learn_style(
 
     painting: [3, H, W] in [0, 1];  crops: of SIZE pixels at least;  backbone: a VGG-16, of
     the loss (LOSSES);  checkpoint: a folder
-    It begins in the middle of the network's styles. Raises InputError for a file of one style,
-    `Stopped` after saving when `stop` asks.
+    Raises InputError for a file of one style, `Stopped` after saving when `stop` asks.
     """
     begun, record = _middle(network)
     of_styles, size = begun.of_styles(), record["painting_size"]
@@ -109,18 +108,16 @@ def learn_style(
 def begun_from(
     path: Path, architecture: Architecture, styles: Sequence[str]
 ) -> TransformationNetwork:
-    """A network of `styles`, to be trained, from a file's conditional one.
+    """A network of `styles`, to be trained, from a file's conditional one: each style as it is
+    where they are the file's own, and else the mean of the file's.
 
-    Of the file's own styles, in their order: each as it is, so that training goes on. Of any
-    others: each the mean of the file's.
     Raises InputError for a file of one style, or of another architecture but for the styles.
     """
     middle, record = _middle(path)
     if replace(architecture, styles=1) != middle.architecture:
-        raise InputError(
-            f"{path} has {middle.architecture}, the configuration's style.network {architecture}; "
-            'make them agree, or begin from chance (style.networks.initial_weights: "")'
-        )
+        advice = 'make them agree, or begin from chance (style.networks.initial_weights: "")'
+        found = f"{path} has {middle.architecture}, the configuration's style.network"
+        raise InputError(f"{found} {architecture}; {advice}")
     network = TransformationNetwork(architecture)
     if list(styles) == record["styles"]:
         begun = [load_network(path, style)[0] for style in styles]
@@ -147,9 +144,7 @@ def _middle(path: Path) -> tuple[TransformationNetwork, Mapping[str, Any]]:
     """The even mixture of a conditional network's styles, and its record."""
     styles = styles_of(path)
     if not styles:
-        raise InputError(
-            f"{path} is no network of several styles; expected one whose styles a new one can be "
-            "learnt beside, such as resources/style/networks/eight_styles.safetensors"
-        )
+        such = "resources/style/networks/eight_styles.safetensors"
+        raise InputError(f"{path} is no network of several styles; expected one such as {such}")
     network, record = load_network(path, "+".join(styles))
     return network.train(), record

@@ -17,7 +17,7 @@ def free_memory(device: torch.device) -> float:
     """Bytes that this process may still take on the device.
 
     On a CPU: what the kernel calls available, or less where a control group or the process itself
-    (`ulimit -v`, `ulimit -d`) has a limit.
+    has a limit.
     """
     if device.type == "cuda":
         return float(torch.cuda.mem_get_info(device)[0])
@@ -50,7 +50,7 @@ def _available() -> float:
 
 
 def _own_limits() -> Iterator[float]:
-    """What is left of the process's limits on its addresses and its data."""
+    """What is left of the process's limits on its addresses and its data (`ulimit -v`, `-d`)."""
     status = dict(line.split(":", 1) for line in lines_of(Path("/proc/self/status")))
     for limit, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
         allowed, _ = resource.getrlimit(limit)
@@ -62,30 +62,19 @@ def _group_limits() -> Iterator[float]:
     """What is left of each memory limit of this process's control groups (containers, SLURM)."""
     root = Path("/sys/fs/cgroup")
     for line in lines_of(Path("/proc/self/cgroup")):
-        controllers, _, folder = line.split(":", 1)[1].partition(":")
-        if controllers and "memory" not in controllers.split(","):
-            continue
-        names = (
-            ("memory.limit_in_bytes", "memory.usage_in_bytes")
-            if controllers
-            else ("memory.max", "memory.current")
-        )
-        base = root / "memory" if controllers else root
-        where = base / folder.strip("/")
+        where = root / line.rpartition(":")[2].strip("/")
         # A limit may stand at any level; inside a container the path may start above the root.
         for level in (where, *where.parents):
-            limit, used = ("".join(lines_of(level / name)) for name in names)
+            limit, used = (
+                "".join(lines_of(level / name)) for name in ("memory.max", "memory.current")
+            )
             if limit.isdigit() and used.isdigit():
-                yield max(0.0, float(limit) - float(used) + _cached(level))
-            if level == base:
+                # Files in memory the kernel drops when it needs their room.
+                stated = dict(each.split() for each in lines_of(level / "memory.stat"))
+                files = sum(int(stated.get(f"{kind}_file", 0)) for kind in ("active", "inactive"))
+                yield max(0.0, float(limit) - float(used) + files)
+            if level == root:
                 break
-
-
-def _cached(group: Path) -> float:
-    """Bytes of files in a control group's memory, which the kernel drops when it needs them."""
-    stated = dict(line.split() for line in lines_of(group / "memory.stat"))
-    names = ("active_file", "inactive_file")
-    return float(sum(int(stated.get(f"total_{name}", stated.get(name, 0))) for name in names))
 
 
 def lines_of(path: Path) -> list[str]:

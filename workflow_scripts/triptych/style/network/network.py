@@ -1,13 +1,12 @@
 """The image transformation network (Version 2): one forward pass stylises a photograph.
 
-Johnson, Alahi and Li 2016 and their supplementary material: c9s1-32, d64, d128, five residual
-blocks of 128, u64, u32, c9s1-3, instance normalisation instead of batch normalisation. Modules
-bear the names of pytorch/examples' fast_neural_style, whose checkpoints therefore load.
+Johnson, Alahi and Li 2016: c9s1-32, d64, d128, five residual blocks of 128, u64, u32, c9s1-3, with
+instance normalisation. Modules bear the names of pytorch/examples', whose checkpoints load.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -36,17 +35,14 @@ the odd pixel 2i - 1 and the even one 2i: [parity, input, tap]."""
 class Architecture:
     """What determines the network's shape.
 
-    `width` is the channels of the first layer (the paper's 32); the others are 2 and 4 times as
-    many. `upsampling` is the paper's transposed convolution 3x3 of stride 2 or, as in
-    pytorch/examples, nearest neighbours x2 and a 3x3 convolution. `blocks` says of each residual
-    block how often its branch halves the size and doubles it again: none of the paper's five does,
-    and those that do paint what is larger than a stroke. With a `palette` the three channels of
-    the last layer are mixed into the painting's colours (see Palette). `grain` is the channels of
-    noise beside the photograph's three (see Grain), none in the paper. A `halved` network has no
-    layer at full size: its first one halves, and its last one makes four pixels of each place; that
-    takes a third of the time. A network of several
-    `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the convolutions, and
-    each has scales and shifts of the norms, and a palette, of its own.
+    `width` is the channels of the first layer; the others are 2 and 4 times as many. `upsampling`
+    is the paper's transposed convolution 3x3 of stride 2 or, as in pytorch/examples, nearest
+    neighbours x2 and a 3x3 convolution. `blocks` says of each residual block how often its branch
+    halves the size and doubles it again, which none of the paper's does. `palette` and `grain`
+    (channels): see Palette and Grain. A `halved` network has no layer at full size, which takes a
+    third of the time: its first one halves, and its last one makes four pixels of each place. A
+    network of several `styles` is conditional (Dumoulin, Shlens and Kudlur 2017): they share the
+    convolutions, and each has scales and shifts of the norms, and a palette, of its own.
     """
 
     width: int = 32
@@ -59,12 +55,8 @@ class Architecture:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "blocks", tuple(self.blocks))  # a file or a config has a list
-        counted = self.width >= 1 and self.styles >= 1 and min(self.grain, *self.blocks, 0) >= 0
-        if not counted or self.upsampling not in get_args(Upsampling):
-            raise InputError(
-                f"{self}; expected width and styles of at least 1, grain and blocks of 0 or more, "
-                f"and upsampling {' or '.join(get_args(Upsampling))}"
-            )
+        if min(self.width, self.styles) < 1 or min(self.grain, *self.blocks, 0) < 0:
+            raise InputError(f"{self}; expected width and styles of at least 1, the others of 0")
 
     @property
     def multiple(self) -> int:
@@ -105,8 +97,7 @@ class TransposedConvolution(nn.Module):
 class NearestConvolution(nn.Module):
     """Doubles the size by nearest neighbours and convolves 3x3: fewer checkerboards.
 
-    As four convolutions 2x2 at the low resolution, with 4/9 of the products and the same values
-    and gradients up to rounding (Shi et al. 2016, sub-pixel convolution).
+    As four convolutions 2x2 at the low resolution (Shi et al. 2016, sub-pixel convolution).
     """
 
     def __init__(self, inputs: int, outputs: int) -> None:
@@ -160,11 +151,10 @@ Convolution = ReflectedConvolution | TransposedConvolution | NearestConvolution
 
 
 class Palette(nn.Module):
-    """Mixes the last layer's three channels into a painting's colours.
+    """Mixes the last layer's three channels into a painting's colours; not trained.
 
     By the square root of the covariance of the painting's colours, and with their mean: channels of
-    mean zero, variance one and no correlation get these moments. The map isn't trained. A network
-    that must find its colours by itself first paints in one hue, and for long.
+    mean zero, variance one and no correlation get these moments.
     """
 
     matrix: Tensor
@@ -196,11 +186,8 @@ class Palette(nn.Module):
 
 
 class InstanceNorm(nn.Module):
-    """Instance normalisation with scale and shift: [C], or of several styles [S, C].
-
-    Those of several are never used as they are: `TransformationNetwork.styled` puts one mixture
-    for each image in their place, [N, C].
-    """
+    """Instance normalisation with scale and shift: [C], or of several styles [S, C], in whose place
+    `Styled` puts one mixture for each image, [N, C]."""
 
     eps = 1e-5
 
@@ -222,10 +209,8 @@ def _each(values: Tensor) -> Tensor:
 
 
 class ResidualBlock(nn.Module):
-    """Convolutions beside the identity; no ReLU after the sum (Gross and Wilber).
-
-    Two 3x3 ones, or as many as halve the size `halvings` times and double it again.
-    """
+    """Convolutions beside the identity; no ReLU after the sum (Gross and Wilber): two 3x3 ones, or
+    as many as halve the size `halvings` times and double it again."""
 
     def __init__(
         self,
@@ -238,7 +223,6 @@ class ResidualBlock(nn.Module):
         down = [ReflectedConvolution(channels, channels, 3, 2) for _ in range(halvings)]
         up = [doubled(channels, channels) for _ in range(halvings)]
         two = [] if halvings else [ReflectedConvolution(channels, channels, 3) for _ in range(2)]
-        self._count = len([*down, *up, *two])
         for number, convolution in enumerate([*down, *up, *two], 1):
             self.add_module(f"conv{number}", convolution)
             self.add_module(f"in{number}", InstanceNorm(channels, styles))
@@ -246,11 +230,8 @@ class ResidualBlock(nn.Module):
     @property
     def branch(self) -> list[tuple[Convolution, InstanceNorm]]:
         """Convolutions and the norms behind them, in order; ReLUs lie between."""
-        numbers = range(1, self._count + 1)
-        return [
-            (self.get_submodule(f"conv{number}"), self.get_submodule(f"in{number}"))  # type: ignore[misc]
-            for number in numbers
-        ]
+        modules = list(self.children())
+        return list(zip(modules[::2], modules[1::2], strict=True))  # type: ignore[arg-type]
 
     def forward(self, x: Tensor) -> Tensor:
         """[N, C, H, W] -> the same shape"""
@@ -316,13 +297,19 @@ class TransformationNetwork(nn.Module):
         """Stylised images of the shape of `images`, [N, 3, H, W] in [0, 1]; not clamped.
 
         corners: where in the grain each image lies, [N, 2]; all at its beginning if not given.
-        Sizes that aren't multiples of `Architecture.multiple` are padded at the bottom and the
-        right by reflection and cropped afterwards. Raises InputError for less than
-        `Architecture.smallest` pixels a side.
+        Raises InputError for less than `Architecture.smallest` pixels a side.
         """
         height, width = images.shape[-2:]
-        seen = self.with_grain(padded_to_multiple(images, self.architecture), corners)
-        return self.transform(seen)[..., :height, :width]
+        x = self.with_grain(padded_to_multiple(images, self.architecture), corners) * FULL
+        for narrowing, norm in self.entry:
+            x = functional.relu(norm(narrowing(x)))
+        for block in self.blocks:
+            x = block(x)
+        for doubling, norm in self.exit:
+            x = functional.relu(norm(doubling(x)))
+        x = self.deconv3(x)
+        x = x / FULL if self.palette is None else self.palette(x)
+        return x[..., :height, :width]
 
     def with_grain(self, images: Tensor, corners: Tensor | None = None) -> Tensor:
         """What the first layer sees, [N, 3 + grain, H, W], at the `corners` as in `forward`."""
@@ -351,18 +338,6 @@ class TransformationNetwork(nn.Module):
         """The network with a style for each image, by its number: [N]."""
         return Styled(self, functional.one_hot(styles, self.architecture.styles))
 
-    def transform(self, images: Tensor) -> Tensor:
-        """`forward` for sizes that are such multiples, with their grain."""
-        x = images * FULL
-        for narrowing, norm in self.entry:
-            x = functional.relu(norm(narrowing(x)))
-        for block in self.blocks:
-            x = block(x)
-        for doubling, norm in self.exit:
-            x = functional.relu(norm(doubling(x)))
-        x = self.deconv3(x)
-        return x / FULL if self.palette is None else self.palette(x)
-
 
 class Styled:
     """A conditional network that stylises each image by a mixture of its styles."""
@@ -388,9 +363,9 @@ class Styled:
 
 
 def padded_to_multiple(images: Tensor, architecture: Architecture) -> Tensor:
-    """[N, 3, H, W] with height and width multiples of the architecture's, by reflection.
+    """[N, 3, H, W], reflected at the bottom and the right up to multiples of the architecture's.
 
-    At the bottom and the right. Raises InputError for sides below its smallest.
+    Raises InputError for sides below its smallest.
     """
     height, width = images.shape[-2:]
     if min(height, width) < architecture.smallest:

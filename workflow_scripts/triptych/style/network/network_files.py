@@ -13,16 +13,15 @@ from triptych.core.errors import InputError
 from triptych.core.weights import read_state_dict
 from triptych.style.data.tensor_files import read_tensors, write_tensors
 from triptych.style.network.mixtures import mixture
-from triptych.style.network.network import Architecture, Styled, TransformationNetwork
+from triptych.style.network.network import Architecture, Styled, TransformationNetwork, Upsampling
 
 
 def save_network(
     path: str | os.PathLike[str], network: TransformationNetwork, record: Mapping[str, Any]
 ) -> None:
-    """Write the network as safetensors; `record` says how it came about (painting, losses ...).
+    """Write the network as safetensors; `record`, of what JSON can hold, says how it came about.
 
-    `record` is anything that JSON can hold. The same arguments give the same bytes. A network of
-    several styles is kept in half precision, whose rounding of weights no eye sees.
+    A network of several styles is kept in half precision, whose rounding of weights no eye sees.
     """
     architecture = network.architecture
     header = {"architecture": asdict(architecture), "record": dict(record)}
@@ -38,18 +37,10 @@ def load_network(
     """The network and its record from `save_network`'s file or pytorch/examples' checkpoint.
 
     style: of a conditional network, whose record names its `styles`: one, or several mixed by
-    weights ("swirls:2+ink:1"). Files of one style don't look at it.
-
-    A checkpoint (.pth, .model, .pt) is read with weights_only; its architecture is inferred from
-    the tensors' shapes, running statistics of old files are dropped, and the record names the
-    file only. The network is on the CPU, in float32 and in evaluation mode. Raises InputError
-    for any other file.
+    weights ("swirls:2+ink:1"). Of a checkpoint (.pth, .model, .pt) the architecture is inferred
+    from the tensors' shapes, and the record names the file only. The network is on the CPU, in
+    float32 and in evaluation mode. Raises InputError for any other file.
     """
-    if not Path(path).is_file():
-        raise InputError(
-            f"{path}: there is no such file; expected a network (.safetensors) or a checkpoint of "
-            "pytorch/examples' fast_neural_style (.pth, .model)"
-        )
     if Path(path).suffix == ".safetensors":
         (architecture, record), state = read_tensors(
             path,
@@ -58,18 +49,19 @@ def load_network(
             "a transformation network (.safetensors), not a backbone or a training's weights",
         )
     else:
-        state = _read_checkpoint(path)
+        kind = "a state dict of pytorch/examples' fast_neural_style"
+        # Files from before torch 0.4 hold running statistics that the network never used.
+        read = read_state_dict(path, f"{kind}, saved with torch.save(model.state_dict())").items()
+        state = {name: value for name, value in read if ".running_" not in name}
         architecture = infer_architecture(state, str(path))
         record = {"origin": "checkpoint", "file": Path(path).name}
     network = TransformationNetwork(architecture)
     expected = {name: tuple(value.shape) for name, value in network.state_dict().items()}
     found = {name: tuple(value.shape) for name, value in state.items()}
     if expected != found:
-        wrong = sorted(set(expected.items()) ^ set(found.items()))[0]
-        raise InputError(
-            f"{path}: not a transformation network of width {architecture.width}: {wrong[0]} is "
-            f"{found.get(wrong[0], 'missing')}, expected {expected.get(wrong[0], 'none')}"
-        )
+        name = sorted(set(expected.items()) ^ set(found.items()))[0][0]
+        there = f"{name} is {found.get(name, 'missing')}, expected {expected.get(name, 'none')}"
+        raise InputError(f"{path}: not a network of width {architecture.width}: {there}")
     network.load_state_dict({name: value.float() for name, value in state.items()})
     if architecture.styles > 1:
         weights = mixture(style, record["styles"], str(path))
@@ -78,30 +70,13 @@ def load_network(
 
 
 def infer_architecture(state: Mapping[str, Tensor], where: str) -> Architecture:
-    """The architecture whose tensors `state` holds, by their shapes.
-
-    A transposed convolution's weight is [in, out, 3, 3], a convolution's [out, in, 3, 3].
-    """
+    """The architecture whose tensors `state` holds, by their shapes."""
     first, upsampling = state.get("conv1.conv2d.weight"), state.get("deconv1.conv2d.weight")
     if first is None or upsampling is None or first.ndim != 4 or upsampling.ndim != 4:
-        raise InputError(
-            f"{where}: {len(state)} tensors, among them no conv1.conv2d.weight or "
-            "deconv1.conv2d.weight; expected a network of pytorch/examples' fast_neural_style"
-        )
+        expected = "expected a network of pytorch/examples' fast_neural_style"
+        raise InputError(f"{where}: no conv1.conv2d.weight or deconv1.conv2d.weight; {expected}")
     blocks = {name.split(".")[0] for name in state if name.startswith("res")}
+    # [in, out, 3, 3] of a transposed convolution, [out, in, 3, 3] of another.
     transposed = upsampling.shape[0] > upsampling.shape[1]
-    return Architecture(
-        width=first.shape[0],
-        upsampling="transposed" if transposed else "nearest",
-        blocks=(0,) * len(blocks),
-    )
-
-
-def _read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Tensor]:
-    state = read_state_dict(
-        path,
-        "a state dict of pytorch/examples' fast_neural_style, saved with "
-        "torch.save(model.state_dict())",
-    )
-    # Files from before torch 0.4 hold running statistics that the network never used.
-    return {name: value for name, value in state.items() if ".running_" not in name}
+    kind: Upsampling = "transposed" if transposed else "nearest"
+    return Architecture(first.shape[0], kind, (0,) * len(blocks))

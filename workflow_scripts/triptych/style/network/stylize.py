@@ -29,12 +29,10 @@ ONE_PASS_COPIES = 5
 """Full-resolution copies of the first layer's size that one pass holds at its peak (measured)."""
 
 ONE_PASS_BYTES = 2**30
-"""On a CPU one pass is left for tiles above this even where memory allows more: tiles cost an
-eighth more time and a quarter of the memory."""
+"""On a CPU one pass is left for tiles above this even where memory allows more."""
 
 LEAST_DECIBELS = 30.0
-"""How near to float32's an image must be. Rounding in bf16 leaves 32 and more; defects of kernels
-that were seen leave 13 to 16."""
+"""How near to float32's an image must be: rounding in bf16 leaves 32 and more."""
 
 CHECKED = 256
 """Pixels a side, at most, of what a precision is tried on."""
@@ -58,10 +56,8 @@ class PrecisionError:
     psnr: float
 
     def __str__(self) -> str:
-        return (
-            f"at most {self.largest:.1f} and on average {self.mean:.2f} of 255 levels from "
-            f"float32 ({self.psnr:.0f} dB)"
-        )
+        levels = f"at most {self.largest:.1f} and on average {self.mean:.2f} of 255 levels"
+        return f"{levels} from float32 ({self.psnr:.0f} dB)"
 
 
 def stylise(
@@ -73,18 +69,15 @@ def stylise(
 ) -> Tensor:
     """Stylised images in [0, 1] of the shape of `images`, [N, 3, H, W] or [3, H, W] in [0, 1].
 
-    Any size: small and odd ones are padded and cropped, none is resized. One pass or tiles, as
-    the memory at hand, or `memory_bytes` beside the images themselves, allows. A prepared network
-    keeps its own precision. Raises InputError when even tiles don't fit, and when half precision
-    overflows.
+    One pass or tiles, as the memory at hand, or `memory_bytes` beside the images, allows. A
+    prepared network keeps its own precision. Raises InputError when even tiles don't fit, and when
+    half precision overflows.
     """
     if images.dim() == 3:
         return stylise(network, images[None], precision=precision, memory_bytes=memory_bytes)[0]
-    if images.dim() != 4 or images.shape[1] != 3:
-        raise InputError(f"images of shape {list(images.shape)}; expected [N, 3, H, W]")
-    prepared = (
-        network if isinstance(network, PreparedNetwork) else PreparedNetwork(network, precision)
-    )
+    prepared = network
+    if isinstance(prepared, TransformationNetwork):
+        prepared = PreparedNetwork(prepared, precision)
     height, width = images.shape[-2:]
     smallest = prepared.architecture.smallest
     down, right = max(0, smallest - height), max(0, smallest - width)
@@ -94,10 +87,7 @@ def stylise(
     parts = _passed(prepared, images, plan)
     stylised = parts[0] if len(parts) == 1 else torch.cat(parts)
     if not bool(torch.isfinite(stylised.sum())):  # without a copy of a large image
-        raise InputError(
-            f"the network gave NaN or infinity in {prepared.precision}. Try float32; if that does "
-            "no better, the network's training has failed."
-        )
+        raise InputError(f"the network gave NaN or infinity in {prepared.precision}; try float32")
     return stylised[..., :height, :width].clamp_(0, 1).to(images)
 
 
@@ -112,19 +102,16 @@ def _passed(network: PreparedNetwork, images: Tensor, plan: Plan) -> list[Tensor
     try:
         return [stylise_tiled(network, image)[None] for image in images]
     except torch.OutOfMemoryError as problem:
-        raise NoRoomError(
-            f"an image of {images.shape[-1]}x{images.shape[-2]} pixels doesn't fit into the GPU's "
-            f"memory even in tiles ({problem}). Make it smaller (--size), or use --device cpu."
-        ) from None
+        size = f"{images.shape[-1]}x{images.shape[-2]}"
+        advice = f"even in tiles ({problem}). Make it smaller (--size), or use --device cpu."
+        raise NoRoomError(f"{size} pixels don't fit into the GPU's memory {advice}") from None
 
 
 def plan_for(
     network: PreparedNetwork, height: int, width: int, memory_bytes: float | None = None
 ) -> Plan:
-    """One pass or tiles for images of height x width, within `memory_bytes` beside the image.
-
-    Without `memory_bytes`: most of what is free on the network's device.
-    """
+    """One pass or tiles for images of height x width, within `memory_bytes` beside the image, or
+    most of what is free on the network's device."""
     at_hand = 0.8 * free_memory(network.device) if memory_bytes is None else memory_bytes
     on_cpu = network.device.type == "cpu"
     channels, pixels = network.architecture.width, height * width
@@ -152,21 +139,14 @@ def precision_error(
         return PrecisionError(0.0, 0.0, float("inf"))
     exact = stylise(network, image)
     difference = (stylise(network, image, precision=precision) - exact).double().abs() * 255
-    mean_square = float(difference.square().mean())
-    psnr = (
-        float("inf")
-        if mean_square == 0
-        else -10 * torch.log10(torch.tensor(mean_square / 255**2)).item()
-    )
+    mean_square = (difference.square().mean() / 255**2).float()
+    psnr = float(-10 * torch.log10(mean_square))  # infinite for no difference
     return PrecisionError(float(difference.max()), float(difference.mean()), psnr)
 
 
 def checked_precision(network: TransformationNetwork, image: Tensor, wanted: str) -> Precision:
-    """The precision for images like `image` [3, H, W]; "auto" gives way to float32 if it errs.
-
-    What `choose_precision` takes for "auto" is tried on the middle of the image, and not used
-    where the result is under `LEAST_DECIBELS` from float32's.
-    """
+    """The precision for images like `image` [3, H, W]; "auto" gives way to float32 where, on the
+    middle of the image, its result is under `LEAST_DECIBELS` from float32's."""
 
     def wrong(precision: str) -> str | None:
         found = precision_error(network, middle(image, CHECKED), precision)  # type: ignore[arg-type]
@@ -186,10 +166,7 @@ def middle(image: Tensor, side: int) -> Tensor:
 
 
 def keep_colours(content: Tensor, stylised: Tensor) -> Tensor:
-    """The photograph's colours with the result's lightness, [..., 3, H, W] in [0, 1].
-
-    The same step added to red, green and blue changes luma only, not the chroma of YCbCr.
-    """
+    """The photograph's chroma (of YCbCr) with the result's luma, [..., 3, H, W] in [0, 1]."""
     weights = torch.tensor(LUMA, dtype=content.dtype, device=content.device).view(3, 1, 1)
     step = ((stylised.to(content) - content) * weights).sum(-3, keepdim=True)
     return (content + step).clamp_(0, 1)
@@ -213,11 +190,9 @@ def stylise_files(
 ) -> pd.DataFrame:
     """Write `folder`/{content}.png for every photograph; rows of COLUMNS, in their order.
 
-    A content's name is its file's; `seconds` are the network's alone, the image being on its
-    device; `origin` is "shipped" for the variant of that name and else "trained". precision: a
-    name, or "auto", which gives way to float32 at the first photograph whose result is under
-    `LEAST_DECIBELS` from float32's; the column has what was computed in. `psnr_to_float32`
-    (decibels, in a part of at most 512 pixels a side) says what that costs, infinite for nothing.
+    `seconds` are the network's alone. precision: a name, or "auto", which gives way to float32 at
+    the first photograph whose result is under `LEAST_DECIBELS` from float32's. `psnr_to_float32`
+    (decibels, in a part of at most 512 pixels a side) is infinite where nothing is lost.
     """
     network, record = load_network(network_path, painting)
     network = network.to(device)

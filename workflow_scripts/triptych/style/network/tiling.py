@@ -1,11 +1,8 @@
 """One image of any size through the network in little memory, exactly.
 
-Instance normalisation needs each channel's mean and variance over the whole image, so
-independent tiles show seams. Here every layer is convolved tile by tile, with true halos and the
-border only at the image's own edge; means and squared deviations of the tiles are summed in
-float64 (Chan, Golub and LeVeque 1983); and normalisation and ReLU happen when the next layer
-reads. The two layers at full resolution are computed again where they are read rather than
-stored, which leaves 24 values a pixel for a network of width 32.
+Every layer is convolved tile by tile, with true halos; means and squared deviations of the tiles
+are summed, and normalisation and ReLU happen when the next layer reads. The two layers at full
+resolution are computed again where they are read, which leaves 24 values a pixel for width 32.
 """
 
 import mmap
@@ -16,13 +13,8 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from triptych.style.network.fast import (
-    KnownNorm,
-    Moments,
-    PreparedNetwork,
-    Stage,
-    exact_convolutions,
-)
+from triptych.style.network import fast
+from triptych.style.network.fast import KnownNorm, Moments, PreparedNetwork, Stage
 from triptych.style.network.network import STRIDE, TransformationNetwork, padded_to_multiple
 
 TILE = 256
@@ -48,7 +40,19 @@ class Source(Protocol):
     width: int
 
     def read(self, box: Box) -> Tensor:
-        """[1, C, h, w] of a box that lies inside the image"""
+        """[1, C, h, w] of a box that lies inside the image."""
+
+
+class Pixels:
+    """The image itself as the first layer's source."""
+
+    def __init__(self, image: Tensor, network: PreparedNetwork) -> None:
+        self.image, self.network = image, network
+        self.height, self.width = image.shape[-2:]
+
+    def read(self, box: Box) -> Tensor:
+        """[1, 3 + grain, h, w] of a box that lies inside the image."""
+        return self.network.enter(_view(self.image, box), box.top, box.left)
 
 
 class Stored:
@@ -93,20 +97,16 @@ def tiled_bytes(network: PreparedNetwork, height: int, width: int) -> int:
 
 
 def stylise_tiled(
-    network: TransformationNetwork | PreparedNetwork,
-    image: Tensor,
-    *,
-    tile: int = TILE,
+    network: TransformationNetwork | PreparedNetwork, image: Tensor, *, tile: int = TILE
 ) -> Tensor:
     """What the network makes of `image` [3, H, W] in [0, 1], in one pass's accuracy; not clamped.
 
-    tile: pixels of a tile's side, rounded up to the architecture's multiple. Returns the shape of
-    `image`, on its device.
+    tile: pixels of a tile's side, rounded up to the architecture's multiple.
     """
     prepared = network if isinstance(network, PreparedNetwork) else PreparedNetwork(network)
     tile += -tile % prepared.architecture.multiple
     height, width = image.shape[-2:]
-    with torch.no_grad(), exact_convolutions(prepared.precision):
+    with torch.no_grad(), fast.exact_convolutions(prepared.precision):
         padded = padded_to_multiple(image[None], prepared.architecture)
         result = _Run(prepared, tile).stylise(padded)
     return result[:, :height, :width]
@@ -122,7 +122,7 @@ class _Run:
     def stylise(self, image: Tensor) -> Tensor:
         network, tile = self.network, self.tile
         *first, second, third = network.entry
-        x: Source = _Pixels(image, network)
+        x: Source = Pixels(image, network)
         for stage in first:
             x = Recomputed(x, stage, self._measured(x, stage, tile))
         x = self._stored(x, second, tile // 2)
@@ -183,22 +183,10 @@ class _Run:
         return moments.known(stage.norm)
 
 
-class _Pixels:
-    """The image itself as the first layer's source."""
-
-    def __init__(self, image: Tensor, network: PreparedNetwork) -> None:
-        self.image, self.network = image, network
-        self.height, self.width = image.shape[-2:]
-
-    def read(self, box: Box) -> Tensor:
-        return self.network.enter(_view(self.image, box), box.top, box.left)
-
-
 def _memory(channels: int, height: int, width: int, network: PreparedNetwork) -> Tensor:
     """[1, C, H, W] of the network's precision, channels last, not initialised.
 
-    On a CPU it is mapped apart from the heap: the process gives it back at once when it is no
-    longer needed, whatever the allocator keeps, and fragments take nothing away.
+    On a CPU it is mapped apart from the heap, so that the process gives it back at once.
     """
     dtype = network.dtype
     if network.device.type == "cuda":

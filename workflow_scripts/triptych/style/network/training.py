@@ -6,7 +6,6 @@ the seed and the batch's number, so a resumed run sees what an unbroken one woul
 
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from triptych.core.stopping import Stop
 from triptych.core.training_loop import Rhythm, TrainingLoop, all_finite, exploded
 from triptych.style.network.grain import REACH
 from triptych.style.network.network import Architecture, TransformationNetwork
-from triptych.style.network.perceptual import TERMS, Disturbance, PerceptualLoss
+from triptych.style.network.perceptual import TERMS, PerceptualLoss
 from triptych.style.network.training_data import (
     Crops,
     Prefetched,
@@ -40,23 +39,17 @@ POLL = 10
 """Batches between two looks at whether losses and weights are good, which make a GPU wait."""
 
 OWN_RATE = 6.0
-"""Times the learning rate for what styles that share a network have of their own: scales of one and
-shifts of zero at first, which at the convolutions' rate, the same for all, take long to part."""
+"""Times the learning rate for what styles that share a network have of their own."""
 
-ADVICE = (
-    "Lower style.training.schedule.size or style.network.width, or take a GPU with more memory; "
-    "precision bf16 halves what an image takes."
-)
+ADVICE = "Lower style.training.schedule.size or style.network.width, or train in bf16."
 
 CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What a checkpoint leaves: weights, and a training image beside its stylised version.
-
-    sample: uint8 [3, S, 2S]
-    """
+    """What a checkpoint leaves: weights, and a training image beside its stylised version, uint8
+    [3, S, 2S]."""
 
     weights: dict[str, Tensor]
     sample: Tensor
@@ -81,11 +74,9 @@ def train(
 ) -> Trained:
     """Train a network of the loss's paintings with Adam (Johnson et al. 2016).
 
-    On from `checkpoint` where there is one. What of `network`, which is moved and changed, needs no
-    gradient stays as it is.
-    Raises `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not
-    finite or the loss explodes (the last checkpoint stays), InputError for fewer crops than a
-    batch holds.
+    What of `network`, which is moved and changed, needs no gradient stays as it is. Raises
+    `Stopped` after saving when `stop` asks, DivergedError when a loss or a weight is not finite or
+    the loss explodes, InputError for fewer crops than a batch holds.
     """
     if len(crops.training) < settings.batch:
         raise InputError(
@@ -96,10 +87,7 @@ def train(
         keep_freed_memory()
     folder = Path(checkpoint.path).parent / "kept"
     run = TrainingRun(network, loss, settings, device, folder)
-    advice = (
-        "Lower style.training.schedule.learning_rate first, then the style weight, or train in "
-        "bf16 or float32."
-    )
+    advice = "Lower style.training.schedule.learning_rate, or train in bf16 or float32."
     rhythm = Rhythm(settings.batches, ("batch", "batches"), POLL, advice=advice)
     loop = TrainingLoop(run, rhythm, checkpoint, lambda: stop.reason)
     if not loop.restore(device):
@@ -113,9 +101,8 @@ def train(
 class TrainingRun:
     """The state of a training: all that changes from batch to batch.
 
-    A whole batch goes through the network at once, and less where memory runs out: every term of
-    the loss is a mean over images, and nothing in the network mixes them, so that gradients of
-    parts add up.
+    A whole batch goes through the network at once, and less where memory runs out: nothing mixes
+    its images, so that gradients of parts add up.
     """
 
     def __init__(
@@ -132,11 +119,9 @@ class TrainingRun:
         if device.type == "cuda":  # what its tensor cores read without a copy
             self._network.to(memory_format=torch.channels_last)
         own = network.of_styles() if network.architecture.styles > 1 else {}
-        shared: list[torch.nn.Parameter] = []
-        apart: list[torch.nn.Parameter] = []
-        for name, value in network.named_parameters():
-            if value.requires_grad:
-                (apart if name in own else shared).append(value)
+        learnt = [each for each in network.named_parameters() if each[1].requires_grad]
+        shared = [value for name, value in learnt if name not in own]
+        apart = [value for name, value in learnt if name in own]
         rates = ((shared, 1.0), (apart, OWN_RATE))
         groups = [{"params": values, "times": times} for values, times in rates if values]
         self._adam = torch.optim.Adam(groups, settings.learning_rate, fused=True)
@@ -146,7 +131,7 @@ class TrainingRun:
         self._history: list[dict[str, float]] = []
         self._kept: list[int] = []
         self._summed = torch.zeros(len(TERMS), device=device)
-        self._recent: list[Tensor] = []
+
         self._images = torch.empty(0)
         self._styles: Tensor | None = None
         self._seconds, self._clock = 0.0, time.perf_counter()
@@ -164,14 +149,10 @@ class TrainingRun:
         self._styles = styles if styles is None else styles.to(self._device)
         for group in self._adam.param_groups:
             group["lr"] = learning_rate(self.done, self._settings) * group["times"]
-        disturbance = None
-        if self._loss.settings.temporal_weight:
-            generator = keyed_generator(CPU, "disturbed", self._settings.seed, self.done)
-            disturbance = self._loss.disturbance(self._images, generator)
         generator = keyed_generator(CPU, "corners", self._settings.seed, self.done)
         corners = torch.randint(REACH, (self._settings.batch, 2), generator=generator)
         values = self._portion.run(
-            lambda size: self._gradients(images, self._styles, corners, disturbance, size)
+            lambda size: self._gradients(images, self._styles, corners, size)
         )
         if self._settings.gradient_norm:
             self._scaler.unscale_(self._adam)
@@ -180,16 +161,11 @@ class TrainingRun:
         self._scaler.step(self._adam)
         self._scaler.update()
         self._summed += values
-        self._recent.append(values)
+
         self.done += 1
 
     def _gradients(
-        self,
-        images: Tensor,
-        styles: Tensor | None,
-        corners: Tensor,
-        disturbance: Disturbance | None,
-        size: int,
+        self, images: Tensor, styles: Tensor | None, corners: Tensor, size: int
     ) -> Tensor:
         self._adam.zero_grad()
         values = torch.zeros(len(TERMS), device=self._device)
@@ -198,17 +174,12 @@ class TrainingRun:
             seen = images[part]
             own = None if styles is None else styles[part]
             with training_precision(self._device, self._settings.precision):
-                of_styles = self._network if own is None else self._network.of_each(own)
-                # Of a film's frames, too, the grain stays while what they show moves.
-                network = partial(of_styles, corners=corners[part])
-                stylised = network(seen)
+                network = self._network if own is None else self._network.of_each(own)
+                stylised = network(seen, corners[part])
                 if self.done < self._settings.warm_up:
                     terms = {"content": COPY * self._loss.copy_error(seen, stylised, own)}
                 else:
                     terms = self._loss.terms(seen, stylised, own)
-                if disturbance is not None:
-                    moved = disturbance.of(part)
-                    terms["temporal"] = self._loss.temporal(network, seen, stylised, moved)
                 total = torch.stack(list(terms.values())).sum()
             share = len(images[part]) / len(images)
             self._scaler.scale(total * share).backward()
@@ -244,15 +215,11 @@ class TrainingRun:
         return keeping
 
     def trouble(self) -> str:
-        """What is wrong with the losses since the last look, or with the weights; "" if nothing."""
-        recent, self._recent = self._recent, []
-        values = torch.stack(recent) if recent else self._summed[None]
-        finite, batch = values.isfinite().all(1), self.done - 1
-        mean = float(self._summed.sum()) / max(1, self._since_log())
+        """What is wrong with the losses since the last log, or with the weights; "" if nothing."""
+        batch, mean = self.done - 1, float(self._summed.sum()) / max(1, self._since_log())
         first = self._history[0]["total"] if self._history else 0.0
-        if not finite.all():
-            batch = self.done - len(recent) + int(finite.int().argmin())
-            wrong = f"the loss is not finite at batch {batch}"
+        if not self._summed.isfinite().all():
+            wrong = f"the loss is not finite up to batch {batch}"
         elif not all_finite(self._network.parameters()):
             wrong = f"weights are not finite after batch {batch}"
         elif exploded(mean, first):
@@ -269,22 +236,15 @@ class TrainingRun:
     def _log(self) -> None:
         """Append the means since the last row to the history."""
         means = (self._summed / self._since_log()).tolist()
-        named = dict(zip(TERMS, means, strict=True))
         self._summed.zero_()
         self._tick()
-        self._history.append(
-            {
-                "batch": self.done,
-                **{name: value for name, value in named.items() if name != "gamut"},
-                "total": sum(means),
-                "learning_rate": learning_rate(self.done - 1, self._settings),
-                "seconds": round(self._seconds, 3),
-                "gamut": named["gamut"],
-            }
-        )
+        rate = learning_rate(self.done - 1, self._settings)
+        others = {"total": sum(means), "learning_rate": rate, "seconds": round(self._seconds, 3)}
+        named = dict(zip(TERMS, means, strict=True))
+        self._history.append({"batch": self.done, **named, **others})
 
     def _keep(self) -> None:
-        """Write the weights as they are, and a random training image with its stylised version."""
+        """Write the weights, and a training image with its stylised version."""
         image = self._images[:1]
         with torch.no_grad(), training_precision(self._device, self._settings.precision):
             first = self._styles

@@ -33,11 +33,11 @@ class Crops(Protocol):
 class TrainingSettings:
     """Length, rhythm and rates; sizes in pixels, lengths in batches.
 
-    `schedule`: "constant" is the paper's and its models'; "one_cycle" rises to `learning_rate`
-    in the first quarter and falls to nothing, both along a cosine, which suits short trainings.
-    In the first `warm_up` batches the network learns, at `learning_rate`, to copy photographs in
-    the paintings' colours: what begins from chance paints patterns over them otherwise.
-    `gradient_norm`: a longer gradient of all weights is shortened to this; 0 for any length.
+    `schedule`: "constant" is the paper's; "one_cycle" rises to `learning_rate` in the first quarter
+    and falls to nothing, both along a cosine. In the first `warm_up` batches the network learns, at
+    `learning_rate`, to copy photographs in the paintings' colours: what begins from chance paints
+    patterns over them otherwise. `gradient_norm`: a longer gradient of all weights is shortened to
+    this; 0 for any length.
     """
 
     batches: int
@@ -82,10 +82,8 @@ def load_batch(crops: Crops, settings: TrainingSettings, number: int) -> Tensor:
     generator = keyed_generator(CPU, "crops", settings.seed, number)
     room = torch.tensor([side - settings.size for side in images.shape[-2:]])
     if (room < 0).any():
-        raise InputError(
-            f"the crops are {images.shape[-1]}x{images.shape[-2]} pixels, smaller than the "
-            f"{settings.size} to train on; lower size"
-        )
+        size = f"{images.shape[-1]}x{images.shape[-2]}"
+        raise InputError(f"crops of {size} pixels are smaller than the {settings.size} to train on")
     offsets = (torch.rand(len(images), 2, generator=generator) * (room + 1)).long()
     flipped = (torch.rand(len(images), generator=generator) < 0.5) & settings.flips
     cut = [

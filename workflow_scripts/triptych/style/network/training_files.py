@@ -1,8 +1,5 @@
-"""The files of a training and of the choice of its checkpoint: read, trained on, written.
-
-`weights.safetensors` holds all checkpoints, "000500/conv1.conv2d.weight" and so on, and one
-metadata key "training" with the architecture and a record of the settings.
-"""
+"""The files of a training and of the choice of its checkpoint. `weights.safetensors` holds all
+checkpoints, "000500/conv1.conv2d.weight" and so on, with architecture and record as metadata."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -32,7 +29,7 @@ Path = str | os.PathLike[str]
 
 MARGIN = 6
 CAPTION = 18
-PAPER, INK, MARK = (255, 255, 255), (40, 40, 40), (200, 30, 40)
+PAPER, INK = (255, 255, 255), (40, 40, 40)
 """A contact sheet's spaces in pixels, and its colours."""
 
 
@@ -46,7 +43,7 @@ def named(table: pd.DataFrame, record: Mapping[str, Any]) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """All weights of a training by number of batches, their architecture and what made them."""
+    """Weights of a training by number of batches, their architecture and what made them."""
 
     weights: dict[int, dict[str, Tensor]]
     architecture: Architecture
@@ -61,10 +58,8 @@ def read_loss(
     settings: LossSettings,
     device: torch.device,
 ) -> PerceptualLoss:
-    """The loss under the backbone and the paintings in these files.
-
-    size: the shorter side that a painting is resized to, in pixels; None leaves it as it is.
-    """
+    """The loss under the backbone and the paintings in these files, `size` pixels along their
+    shorter side if that is given."""
     images = [read_image(painting) for painting in paintings]
     if size is not None:
         images = [resize(image, size) for image in images]
@@ -83,10 +78,8 @@ def write_training(
     losses: Path,
     samples: Path,
 ) -> None:
-    """Write all checkpoints, the losses and the sheet of samples.
-
-    record: the training's `painting`, `variant`, and what else JSON holds
-    """
+    """Write all checkpoints, the losses and the sheet of samples; record: the training's
+    `painting`, `variant`, and what else JSON holds."""
     tensors = {
         f"{batches:06d}/{name}": value
         for batches, kept in trained.checkpoints.items()
@@ -97,7 +90,7 @@ def write_training(
     write_csv(named(trained.losses, record), losses)
     pairs = {batches: kept.sample for batches, kept in trained.checkpoints.items()}
     captions = [f"{batches} batches" for batches in pairs]
-    columns = columns_for(len(pairs), widest=4)
+    columns = max(1, min(4, round(len(pairs) ** 0.5)))
     with atomic_path(samples) as temporary:
         contact_sheet(list(pairs.values()), captions, columns).save(temporary, "PNG", optimize=True)
 
@@ -121,44 +114,25 @@ def select_network(
     checkpoints: Checkpoints,
     loss: PerceptualLoss,
     crops: Crops,
-    content: Tensor,
     batch: int,
     precision: str,
     device: torch.device,
     *,
     network: Path,
     selection: Path,
-    sheet: Path,
 ) -> None:
-    """Choose a checkpoint and write it, the validation losses, and `content` through them all.
-
-    content: [3, H, W] in [0, 1]. The network's record is the training's with `batches`, the
-    number of batches of the chosen one, and its `validation` losses.
-    """
-    weights, architecture = checkpoints.weights, checkpoints.architecture
+    """Choose a checkpoint and write it, and the validation losses of them all. The network's record
+    is the training's with the chosen one's `batches` and `validation` losses."""
     table = select(checkpoints, loss, crops, batch, precision, device)
-    marked = table["chosen"].tolist().index(True)
-    row = table.iloc[marked]
+    row = table[table["chosen"]].iloc[0]
     record = {
         **checkpoints.record,
         "batches": int(row["batch"]),
         "validation": {name: float(row[name]) for name in ("content", "style", "total")},
     }
-    save_network(network, with_weights(architecture, weights[record["batches"]]), record)
+    chosen = checkpoints.weights[record["batches"]]
+    save_network(network, with_weights(checkpoints.architecture, chosen), record)
     write_csv(named(table, record), selection)
-    images = []  # one beside the other for each style
-    for _, each in sorted(weights.items()):
-        networks = with_weights(architecture, each).alone()
-        with torch.no_grad():
-            stylised = torch.cat([alone(content[None])[0] for alone in networks], 2)
-        images.append((stylised.clamp(0, 1) * 255).round().byte())
-    captions = [
-        f"{number} batches, {total:.3g}"
-        for number, total in zip(table["batch"], table["total"], strict=True)
-    ]
-    columns = columns_for(len(images), aspect=architecture.styles)
-    with atomic_path(sheet) as temporary:
-        contact_sheet(images, captions, columns, marked).save(temporary, "PNG", optimize=True)
 
 
 def select(
@@ -171,15 +145,11 @@ def select(
 ) -> pd.DataFrame:
     """Losses on the crops held out of training, one row a checkpoint, the lowest total chosen.
 
-    Columns batch, content, style, total, chosen; weighted means over the crops, `total` being the
-    training loss without its temporal term. Of equal losses the earlier checkpoint is chosen.
-    Raises InputError when no crops are held out, or no checkpoint has a finite loss.
+    Columns batch, content, style, total, chosen; weighted means over the crops. Raises InputError
+    when no crops are held out, or no checkpoint has a finite loss.
     """
     if not crops.validation:
-        raise InputError(
-            "no crops are held out of training, so there is nothing to choose a checkpoint by; "
-            "make the crops anew with some held out"
-        )
+        raise InputError("no crops are held out to choose a checkpoint by; hold some out")
     rows = []
     with Progress("checkpoints", len(checkpoints.weights), "checkpoints") as progress:
         for number, weights in sorted(checkpoints.weights.items()):
@@ -190,10 +160,8 @@ def select(
     losses = pd.DataFrame(rows)
     finite = losses[losses["total"].abs() < float("inf")]
     if finite.empty:
-        raise InputError(
-            f"none of the {len(losses)} checkpoints has a finite loss on the held-out crops; "
-            "train anew with a lower learning_rate"
-        )
+        none = f"none of the {len(losses)} checkpoints has a finite loss on the held-out crops"
+        raise InputError(f"{none}; train anew with a lower learning_rate")
     return losses.assign(chosen=losses["batch"] == finite["batch"].iloc[finite["total"].argmin()])
 
 
@@ -205,10 +173,7 @@ def validation_losses(
     precision: str,
     device: torch.device,
 ) -> dict[str, float]:
-    """Weighted content and style, and the total with total variation.
-
-    Means over crops and styles.
-    """
+    """Weighted content, style and total loss: means over crops and styles."""
     of_styles = network.alone()
 
     def means(size: int) -> dict[str, float]:
@@ -239,19 +204,9 @@ def with_weights(
     return network.eval().requires_grad_(False)
 
 
-def contact_sheet(
-    images: Sequence[Tensor],
-    captions: Sequence[str],
-    columns: int,
-    marked: int | None = None,
-) -> Image.Image:
-    """A sheet of uint8 images [3, H, W], row by row, each above its caption.
-
-    Images may differ in size; a cell is as large as the largest. `marked` is the number of the
-    image that gets a red frame and a red caption.
-    """
-    height = max(image.shape[1] for image in images)
-    width = max(image.shape[2] for image in images)
+def contact_sheet(images: Sequence[Tensor], captions: Sequence[str], columns: int) -> Image.Image:
+    """A sheet of uint8 images [3, H, W] of one size, row by row, each above its caption."""
+    _, height, width = images[0].shape
     columns = min(columns, len(images))
     rows = -(-len(images) // columns)
     across, down = width + MARGIN, height + CAPTION + MARGIN
@@ -261,17 +216,5 @@ def contact_sheet(
         row, column = divmod(number, columns)
         left, top = MARGIN + column * across, MARGIN + row * down
         sheet.paste(Image.fromarray(image.permute(1, 2, 0).numpy()), (left, top))
-        colour = MARK if number == marked else INK
-        draw.text((left + 2, top + height + 2), caption, colour, font)
-        if number == marked:
-            frame = (left - 3, top - 3, left + image.shape[2] + 2, top + image.shape[1] + 2)
-            draw.rectangle(frame, outline=MARK, width=3)
+        draw.text((left + 2, top + height + 2), caption, INK, font)
     return sheet
-
-
-def columns_for(count: int, widest: int = 8, aspect: float = 1.0) -> int:
-    """Columns that make `count` images a sheet about as wide as it is tall, at most `widest`.
-
-    aspect: an image's width over its height.
-    """
-    return max(1, min(widest, round((count / aspect) ** 0.5)))

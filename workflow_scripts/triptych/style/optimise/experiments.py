@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-from triptych.style.optimise.presets import Choices, preset
+from triptych.style.optimise.presets import preset
 
 COLUMNS = (
     *("experiment", "run", "content", "painting", "backbone", "architecture", "weights", "preset"),
@@ -15,7 +15,6 @@ COLUMNS = (
 REQUIRED = ("preset", "size", "evaluations", "content", "painting", "backbone")
 FROM_PRESET = ("rates", "optimizer", "content_loss", "initialisation", "precision")
 """Choices that a row may make itself; the preset makes them otherwise."""
-KEYS = (*REQUIRED, "repeats", *FROM_PRESET)
 WEIGHTS = ("embedded", "hed", "imagenet")
 """Any other weights are a path."""
 
@@ -27,17 +26,16 @@ def experiment_runs(
 ) -> list[dict[str, Any]]:
     """All runs of all experiments, a row of COLUMNS each.
 
-    `optimize` holds what all experiments share (KEYS; repeats is 1 if absent), an experiment its
-    own values beside it, and under `vary` lists of values whose product makes its rows.
-    `backbones` gives a role's architecture and weights. `run` names a row within its experiment by
-    the values that vary; `repeat` counts from 0 and is the seed of noise. Raises ValueError for a
-    key or value that doesn't exist.
+    `optimize` holds what all experiments share, an experiment its own values beside it (repeats: 1
+    if absent), and under `vary` lists of values whose product makes its rows. `backbones` gives a
+    role's architecture and weights. `run` names a row within its experiment by the values that
+    vary; `repeat` counts from 0 and is the seed of noise. Raises ValueError for a value that
+    doesn't exist.
     """
     rows: list[dict[str, Any]] = []
     for name, experiment in experiments.items():
         own = {key: value for key, value in experiment.items() if key != "vary"}
         vary = experiment.get("vary", {})
-        _check(name, {**optimize, **own}, vary)
         for values in itertools.product(*vary.values()):
             varied = dict(zip(vary, values, strict=True))
             settings = {"repeats": 1, **optimize, **own, **varied}
@@ -67,23 +65,3 @@ def _row(settings: Mapping[str, Any], backbones: Mapping[str, Mapping[str, str]]
         "weights": weights if weights in WEIGHTS else "path",
         **{key: getattr(choices, key) for key in FROM_PRESET},
     }
-
-
-def _check(name: str, settings: Mapping[str, Any], vary: Mapping[str, Any]) -> None:
-    varying = [key for key in KEYS if key != "repeats"]
-    if unknown := [*(set(settings) - set(KEYS)), *(set(vary) - set(varying))]:
-        raise ValueError(
-            f"experiment {name}: no key is called {', '.join(sorted(unknown))}; keys are "
-            f"{', '.join(KEYS)} and vary (of all but repeats)"
-        )
-    if missing := [key for key in REQUIRED if key not in settings and key not in vary]:
-        raise ValueError(
-            f"experiment {name}: {', '.join(missing)} is missing; give it under optimize, in the "
-            "experiment, or under its vary"
-        )
-
-
-def choices_of(row: Mapping[str, Any]) -> Choices:
-    """The choices that a row of the experiment table stands for."""
-    changes = {key: row[key] for key in FROM_PRESET}
-    return preset(row["preset"], row["architecture"], **changes)

@@ -17,7 +17,7 @@ from torch import Tensor
 from triptych.core.memory import OomRetry
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.images import resize_to
-from triptych.style.optimise.lbfgs import row_optimizer
+from triptych.style.optimise.lbfgs import ROW_OPTIMIZERS
 from triptych.style.optimise.objective import Objective
 from triptych.style.optimise.presets import Choices
 from triptych.style.optimise.styles import Style
@@ -38,8 +38,7 @@ class Optimised:
     """N images of one batch and how each came about, all in the contents' order."""
 
     images: Tensor
-    """[N, 3, H, W] in [0, 1]. Of a finished one that of its last evaluation (clamped), of a stopped
-    one its last good state: that of its lowest loss."""
+    """[N, 3, H, W] in [0, 1]; of a stopped one its last good state: that of its lowest loss."""
     history: pd.DataFrame
     """A row an image and evaluation: HISTORY. The weighted terms sum to `total`; `seconds` are
     those since the batch began, over the batch's images."""
@@ -74,7 +73,8 @@ class Optimisation:
         if start is None:
             start = initial_images(contents, styles, choices, seeds)
         count, self._shape = len(start), start.shape[1:]
-        self._optimizer = row_optimizer(choices, start.flatten(1).clone())
+        rows = start.flatten(1).clone()
+        self._optimizer = ROW_OPTIMIZERS[choices.optimizer](rows, choices)
         self._best = start.flatten(1)
         self._results = self._best.clone()
         self._lowest = [math.inf] * count
@@ -111,18 +111,15 @@ class Optimisation:
         )
         self.done += 1
         stopped = self._note(values.double().T.tolist(), began)
-        if self.done < self._evaluations:
+        last = self.done == self._evaluations
+        if not last:
             self._optimizer.step(objective, gradients)
-            moving = self._optimizer.active.tolist()
-            for row, image in enumerate(self._going):
-                if row not in stopped and not moving[row]:
-                    self._results[image] = rows[row]
-                    self._reasons[image] = f"converged at evaluation {self.done}"
-                    stopped.add(row)
-        else:
-            for row, image in enumerate(self._going):
-                if row not in stopped:
-                    self._results[image] = rows[row]
+        moving = self._optimizer.active.tolist()
+        for row, image in enumerate(self._going):
+            if row not in stopped and (last or not moving[row]):
+                self._results[image] = rows[row]
+                self._reasons[image] = "" if last else f"converged at evaluation {self.done}"
+                stopped |= set() if last else {row}
         self._drop(stopped)
         self._seconds += time.perf_counter() - began
 
@@ -135,9 +132,8 @@ class Optimisation:
             self._records.append([image, self.done, *terms, total, seconds])
             if not math.isfinite(total + gradient):
                 what = "gradient" if math.isfinite(total) else "loss"
-                self._stop(
-                    image, NOT_FINITE, f"its {what} was not finite at evaluation {self.done}"
-                )
+                reason = f"its {what} was not finite at evaluation {self.done}"
+                self._stop(image, NOT_FINITE, reason)
                 stopped.add(row)
                 continue
             if total < self._lowest[image]:
@@ -146,12 +142,11 @@ class Optimisation:
             far = total > DIVERGED_FACTOR * self._lowest[image]
             self._high[image] = self._high[image] + 1 if far else 0
             if self._high[image] >= DIVERGED_PATIENCE:
-                self._stop(
-                    image,
-                    DIVERGED,
+                reason = (
                     f"its loss was more than {DIVERGED_FACTOR:g} times its lowest for "
-                    f"{DIVERGED_PATIENCE} evaluations, up to evaluation {self.done}",
+                    f"{DIVERGED_PATIENCE} evaluations, up to evaluation {self.done}"
                 )
+                self._stop(image, DIVERGED, reason)
                 stopped.add(row)
         return stopped
 

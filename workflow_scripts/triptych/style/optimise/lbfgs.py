@@ -52,15 +52,9 @@ class BatchedLbfgs(RowOptimizer):
 
     Each row does what `torch.optim.LBFGS` without line search does within one `step` (Nocedal's
     two loops, the first step 1/|g|₁ times the learning rate at most, then the learning rate), to
-    rounding. Where torch's closure calls back, here the caller evaluates:
-
-        while optimizer.active.any():
-            losses, gradients = evaluate(optimizer.rows)  # [B], [B, n]
-            optimizer.step(losses, gradients)             # moves the rows
-
-    One evaluation is one iteration. So k calls of torch's `step` with max_iter=20, which restart
-    nothing between them, are 20·k calls of this one. Where torch's `step` would return, for a
-    tolerance, the row is frozen for good; tolerances of zero only freeze where nothing moves.
+    rounding. One evaluation is one iteration: k calls of torch's `step` with max_iter=20 are 20·k
+    calls of this one. Tolerances are zero: the notebook's loop goes on after one is met. A row
+    where nothing moves is frozen for good.
 
     A finite `reach` departs from torch: no variable moves further in a step, and steps that RISE
     are taken back. Without it a row whose first pair curves downwards takes its gradient for a
@@ -76,14 +70,10 @@ class BatchedLbfgs(RowOptimizer):
         learning_rate: float = 1.0,
         history: int = 10,
         reach: float = math.inf,
-        tolerance_gradient: float = 1e-7,
-        tolerance_change: float = 1e-9,
     ) -> None:
         super().__init__(rows)
         self.learning_rate = learning_rate
         self.reach = reach
-        self.tolerance_gradient = tolerance_gradient
-        self.tolerance_change = tolerance_change
         count = len(rows)
         self._iteration = 0
         self._pairs = 0  # remembered so far, at most `history`
@@ -99,20 +89,19 @@ class BatchedLbfgs(RowOptimizer):
     @torch.no_grad()
     def step(self, losses: Tensor, gradients: Tensor) -> None:
         """Move every active row, given its loss and gradient where it stands: [B], [B, n]."""
-        self.active &= ~(gradients.abs().amax(1) <= self.tolerance_gradient)
+        self.active &= (gradients != 0).any(1)
         risen = torch.zeros_like(self.active)
         if self._iteration == 0:
             directions = -gradients
             length = (1 / gradients.abs().sum(1)).clamp_max(1) * self.learning_rate
         else:
-            self.active &= ~(self._moves.abs().amax(1) <= self.tolerance_change)
-            self.active &= ~((losses - self._losses).abs() < self.tolerance_change)
+            self.active &= (self._moves != 0).any(1)
             if math.isfinite(self.reach):
                 risen = losses > RISE * self._losses
             self._remember(gradients, ~risen)
             directions = self._directions(gradients)
             length = torch.full_like(losses, self.learning_rate)
-        self.active &= risen | ~(_dot(gradients, directions) > -self.tolerance_change)
+        self.active &= risen | ~(_dot(gradients, directions) > 0)
         # A frozen row's direction may be infinite or no number, so it is chosen, not multiplied.
         moves = torch.where(self.active[:, None], directions.mul_(length[:, None]), 0)
         if math.isfinite(self.reach):
@@ -228,24 +217,16 @@ class RowSgd(RowOptimizer):
         self.rows.sub_(self._velocity, alpha=self._learning_rate)
 
 
-def row_optimizer(choices: Choices, rows: Tensor) -> RowOptimizer:
-    """The optimiser that the choices name; it changes `rows` [B, n] in place."""
-    return ROW_OPTIMIZERS[choices.optimizer](rows, choices)
-
-
 ROW_OPTIMIZERS: dict[str, Callable[[Tensor, Choices], RowOptimizer]] = {
     "adam": lambda rows, choices: RowAdam(rows, choices.learning_rate),
     "sgd": lambda rows, choices: RowSgd(
         rows, choices.learning_rate, choices.momentum, choices.normalised_gradient
     ),
-    # Without tolerances: a loop that calls torch's `step` again and again, as the notebook's, goes
-    # on after one is met, and their values suppose a scale that the losses don't have.
     "lbfgs": lambda rows, choices: BatchedLbfgs(
         rows,
         learning_rate=choices.learning_rate,
         history=choices.history,
         reach=choices.reach,
-        tolerance_gradient=0.0,
-        tolerance_change=0.0,
     ),
 }
+"""What makes the optimiser of that name, which changes `rows` [B, n] in place."""

@@ -1,9 +1,8 @@
 """Losses of Version 1: Eq. 1-4 of the paper, the authors' means, and relative ones.
 
-Every loss is one value an image, [N], so that many images are optimised side by side; the sum over
-the batch has each image's own gradient. Features are [N, C, H, W]; a target's leading dimension
-is N, or 1 for a target that all images share. Products and sums are taken in float32 at least,
-whatever the features' precision: a Gram matrix in half precision overflows.
+Every loss is one value an image, [N]. Features are [N, C, H, W]; a target's leading dimension is N,
+or 1 for a target that all images share. Products and sums are taken in float32 at least: a Gram
+matrix in half precision overflows.
 """
 
 from collections.abc import Callable
@@ -29,10 +28,7 @@ BAND = 4096
 
 
 def gram_matrix(features: Tensor) -> Tensor:
-    """Inner products of the filters over all positions, [N, C, C] of [N, C, H, W] (Eq. 4).
-
-    Not divided by anything. In float32, or float64 for float64 features.
-    """
+    """Inner products of the filters over all positions, [N, C, C] of [N, C, H, W] (Eq. 4)."""
     return _Gram.apply(features)
 
 
@@ -58,13 +54,9 @@ def style_term(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:
 
 
 def content_term(features: Tensor, targets: Tensor, kind: ContentLoss, scaling: Scaling) -> Tensor:
-    """Distance of features to the content image's, [N].
-
-    "equation" with "mse" is Eq. 1, half the sum of squares; the other kinds are sums likewise, of
-    torch.nn.functional's l1_loss, smooth_l1_loss (beta 1) and huber_loss (delta 1; the last two
-    are one function). "mean" are that library's means. "relative" are means as well, but of
-    differences in standard deviations of the target, so that "mse" is over its variance.
-    """
+    """Distance of features to the content image's, [N]. "equation" with "mse" is Eq. 1, half the
+    sum of squares; the other kinds are sums likewise. "mean" are torch.nn.functional's means;
+    "relative" means of differences in standard deviations of the target."""
     deviation = content_deviation(targets) if scaling == "relative" else None
     total = content_sum(features, targets, kind, deviation)
     return scaled_content(total, features[0].numel(), kind, scaling)
@@ -109,11 +101,8 @@ def variation_sum(horizontal: Tensor, vertical: Tensor, height: int, width: int)
 
 
 class _Gram(torch.autograd.Function):
-    """F·Fᵀ with one product in its backward pass, where autograd would take two.
-
-    That product is in the features' precision, to which it is rounded in any case; but not in
-    fp16, which the gradient's range exceeds.
-    """
+    """F·Fᵀ with one product in its backward pass, where autograd would take two; in the features'
+    precision, but for fp16, whose range the gradient exceeds."""
 
     @staticmethod
     def forward(ctx: Any, features: Tensor) -> Tensor:

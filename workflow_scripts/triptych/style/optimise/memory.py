@@ -12,13 +12,8 @@ def images_at_once(
     architecture: Architecture, choices: Choices, height: int, width: int, memory_bytes: float
 ) -> int:
     """How many images fit into the memory while they are optimised side by side; at least one."""
-    fitting = memory_bytes / bytes_an_image(architecture, choices, height, width)
-    return max(1, int(min(fitting, 2**20)))
-
-
-def bytes_an_image(architecture: Architecture, choices: Choices, height: int, width: int) -> int:
-    """About how many bytes an image takes while it is optimised: features, optimiser, history."""
-    return network_bytes(architecture, choices, height, width) + state_bytes(choices, height, width)
+    each = network_bytes(architecture, choices, height, width) + state_bytes(choices, height, width)
+    return max(1, int(min(memory_bytes / each, 2**20)))
 
 
 @lru_cache(maxsize=64)

@@ -45,10 +45,8 @@ class Terms:
 class Objective:
     """Losses of N images against N contents [3, H, W] and N styles, of paintings of any size.
 
-    What is given twice is measured once. Targets are computed here, without a graph; no layer
-    deeper than those that the choices name is computed. With `side` images are worked in tiles of
-    that many pixels (`tiles.py`): the same losses and gradients, but for rounding, in the memory
-    of one tile beside the images themselves.
+    What is given twice is measured once. With `side` images are worked in tiles of that many pixels
+    (`tiles.py`): the same losses and gradients, but for rounding, in the memory of one tile.
     """
 
     def __init__(
@@ -150,11 +148,8 @@ class Objective:
         return terms, torch.autograd.grad(factor * terms.total.sum(), images)[0]
 
     def _tile_by_tile(self, images: Tensor, part: slice, factor: float) -> tuple[Terms, Tensor]:
-        """What `_at_once` gives, by a graph of one tile at a time.
-
-        First the sums of all tiles, of which the losses are functions; then each tile's part of the
-        sums again, whose gradients are those of the losses by the sums.
-        """
+        """What `_at_once` gives, by a graph of one tile at a time: first the sums of all tiles, of
+        which the losses are functions; then each tile's part of the sums again, with gradients."""
         tiles = self._tiling.tiles
         with torch.no_grad():
             sums = _total(self._sums(tile.read(images), tile, part) for tile in tiles)
@@ -240,18 +235,15 @@ def _distinct(images: Sequence[T]) -> tuple[list[T], list[int]]:
     distinct: list[T] = []
     places = []
     for image in images:
-        for place, known in enumerate(distinct):
-            if known is image or (
-                isinstance(known, Tensor)
-                and isinstance(image, Tensor)
-                and torch.equal(known, image)
-            ):
-                places.append(place)
-                break
-        else:
-            places.append(len(distinct))
-            distinct.append(image)
+        same = [place for place, known in enumerate(distinct) if _alike(known, image)]
+        places.append(same[0] if same else len(distinct))
+        distinct += [] if same else [image]
     return distinct, places
+
+
+def _alike(one: object, other: object) -> bool:
+    both = isinstance(one, Tensor) and isinstance(other, Tensor)
+    return one is other or (both and torch.equal(one, other))  # type: ignore[arg-type]
 
 
 def _part(targets: Tensor, part: slice) -> Tensor:

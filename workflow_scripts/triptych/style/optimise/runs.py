@@ -18,10 +18,10 @@ from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style.data.architectures import ARCHITECTURES
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
 from triptych.style.data.images import read_image, resize
-from triptych.style.optimise.experiments import COLUMNS, choices_of
+from triptych.style.optimise.experiments import COLUMNS, FROM_PRESET
 from triptych.style.optimise.gatys import FINISHED, HISTORY, Optimisation, Optimised
 from triptych.style.optimise.memory import images_at_once
-from triptych.style.optimise.presets import Choices
+from triptych.style.optimise.presets import Choices, preset
 
 logger = logging.getLogger(__name__)
 
@@ -75,10 +75,9 @@ def run_experiment(
     checkpoint: Checkpoint,
     stop: Stop,
 ) -> OptimisedRuns:
-    """Optimise every row (`experiments.COLUMNS`) of one experiment.
+    """Optimise every row (`experiments.COLUMNS`) of one experiment, from `checkpoint` on.
 
-    Each finished group is saved, and a running one every minute; what a resumed experiment gives
-    equals an unbroken one's, but for seconds. Raises `Stopped` after saving when `stop` asks.
+    Raises `Stopped` after saving when `stop` asks.
     """
     experiment = _Experiment(rows, inputs, device, memory_bytes)
     total = sum(row["evaluations"] for row in rows)
@@ -90,10 +89,8 @@ def run_experiment(
 
 
 class _Experiment:
-    """Groups one after the other: those that are finished, one that goes, those that wait.
-
-    Nothing of it diverges as a whole: an image that does leaves its group.
-    """
+    """Groups one after the other: those that are finished, one that goes, those that wait. An image
+    that diverges leaves its group."""
 
     def __init__(
         self,
@@ -184,7 +181,8 @@ def grouped(
     """The rows by what must be equal within a batch, and no more of them than memory holds."""
     alike: dict[tuple[Any, ...], list[tuple[dict[str, Any], Tensor, Tensor]]] = {}
     for row in rows:
-        choices = choices_of(row)
+        changes = {key: row[key] for key in FROM_PRESET}
+        choices = preset(row["preset"], row["architecture"], **changes)
         content, painting = (
             resize(read_image(path), row["size"], choices.aspect).to(device)
             for path in (inputs.contents[row["content"]], inputs.paintings[row["painting"]])
@@ -202,10 +200,8 @@ def grouped(
 
 
 def usable_memory(device: torch.device, granted_mb: float | None) -> float:
-    """Bytes that a batch may take: most of a GPU, or a quarter of what a job on a CPU was granted.
-
-    A CPU gains little from larger batches, and a job that is asked to stop finishes an evaluation.
-    """
+    """Bytes that a batch may take: most of a GPU, or a quarter of what a job on a CPU was granted,
+    which gains little from larger batches."""
     if device.type == "cuda":
         return 0.7 * torch.cuda.get_device_properties(device).total_memory
     return 0.25e6 * (granted_mb or 4000)
@@ -221,19 +217,17 @@ def _record(
         totals = history["total"].fillna(math.inf).tolist()
         status, reason = result.statuses[number], result.reasons[number]
         kept = history.iloc[-1 if status == FINISHED else totals.index(min(totals))]
+        height, width = result.images.shape[2:]
         runs.append(
             {
                 **row,
-                "height": result.images.shape[2],
-                "width": result.images.shape[3],
-                "status": status,
-                "reason": reason,
+                **{"height": height, "width": width, "status": status, "reason": reason},
                 "evaluations_done": result.evaluations_done[number],
-                "seconds": result.seconds,
-                "batch": len(rows),
-                "content_loss_final": float(kept["content"]),
-                "style_loss_final": float(kept["style"]),
-                "total_loss_final": float(kept["total"]),
+                **{"seconds": result.seconds, "batch": len(rows)},
+                **{
+                    f"{name}_loss_final": float(kept[name])
+                    for name in ("content", "style", "total")
+                },
                 "relative_loss_final": float(kept["total"] / history["total"].iloc[0]),
                 "device": describe_device(device),
             }
@@ -256,11 +250,8 @@ def _collected(
         records.sort(key=lambda record: order[record["run"]])
         return pd.DataFrame(records)[list(columns)]
 
-    images = {
-        run["run"]: image
-        for group in finished
-        for run, image in zip(group["runs"], group["images"], strict=True)
-    }
-    return OptimisedRuns(
-        table("runs", RUN_COLUMNS), table("history", HISTORY_COLUMNS), {r: images[r] for r in order}
-    )
+    images: dict[str, Tensor] = {}
+    for group in finished:
+        images |= zip((run["run"] for run in group["runs"]), group["images"], strict=True)
+    runs, history = table("runs", RUN_COLUMNS), table("history", HISTORY_COLUMNS)
+    return OptimisedRuns(runs, history, {run: images[run] for run in order})

@@ -1,8 +1,6 @@
 """Coarse to fine: a batch of images optimised at growing sizes, each begun from the one before.
 
-A layer sees the same number of pixels at every size, so what is painted small and enlarged has
-larger strokes than the full size alone would give, and reaches them sooner (Gatys et al. 2016 in
-their notebook, and 2017). But strokes as large as a building replace it: so coarse scales weigh the
+What is painted small and enlarged has larger strokes (Gatys et al. 2017). Coarse scales weigh the
 content more, and what they come to is enlarged with the detail that the photograph has beyond them
 (docs/own-files.md).
 """
@@ -25,12 +23,8 @@ from triptych.style.optimise.styles import Painting
 
 @dataclass(frozen=True)
 class Scale:
-    """A part of the way.
-
-    size:        its sides, of the full size's
-    content:     factor of the content's weight
-    evaluations: of each image
-    """
+    """A part of the way: its sides over the full size's, the factor of the content's weight, and
+    the evaluations of each image."""
 
     size: float
     content: float
@@ -44,7 +38,7 @@ class Scale:
 def scales(contents: Sequence[float], evaluations: Sequence[int]) -> list[Scale]:
     """One for each factor of the content's weight, coarse to fine, each half the next one's size.
 
-    `evaluations` are as many, or one number for all. Raises InputError for another count.
+    `evaluations`: as many, or one for all. Raises InputError for another count.
     """
     count = len(contents)
     if len(evaluations) not in (1, count):
@@ -58,10 +52,8 @@ def scales(contents: Sequence[float], evaluations: Sequence[int]) -> list[Scale]
 
 
 class CoarseToFine:
-    """A batch on its way through the scales: a training, for `core.training_loop`.
-
-    Nothing of it diverges as a whole: an image that does goes on at the next scale from its last
-    good state.
+    """A batch on its way through the scales, for `core.training_loop`. An image that diverges goes
+    on at the next scale from its last good state.
 
     images: [N, 3, H, W] in [0, 1], at the full size
     styles: N, of paintings as large as they came
@@ -87,12 +79,11 @@ class CoarseToFine:
         self._number = 0  # of the scale that goes
         self._going: Optimisation | None = None
         self._finished: Tensor | None = None
-        self.reasons: list[str] = []
-        """Why images were stopped early, for people."""
+        self.reasons: list[str] = []  # why images were stopped early, for people
 
     @property
     def evaluations(self) -> int:
-        """Evaluations of each image in all; one that stops early counts as if it had gone on."""
+        """Evaluations of each image in all."""
         return sum(scale.evaluations for scale in self.scales)
 
     @property
@@ -122,6 +113,9 @@ class CoarseToFine:
         for style in self._styles:
             if id(style) not in known:
                 known[id(style)] = [each.at(height, width, self._stroke) for each in style]
+        start = before = self._finished
+        if before is not None:
+            start = enlarged(before, resize_to(self._originals, *before.shape[2:]), small)
         return Optimisation(
             list(small),
             [known[id(style)] for style in self._styles],
@@ -129,13 +123,9 @@ class CoarseToFine:
             replace(self._choices, content_weight=scale.content * self._choices.content_weight),
             scale.evaluations,
             self._seeds,
-            None if self._finished is None else self._enlarged(self._finished, small),
+            start,
             self._side,
         )
-
-    def _enlarged(self, before: Tensor, images: Tensor) -> Tensor:
-        """What the scale before came to, at this one's size, with the photograph's own detail."""
-        return enlarged(before, resize_to(self._originals, *before.shape[2:]), images)
 
     @property
     def evaluation_due(self) -> bool:
@@ -154,18 +144,14 @@ class CoarseToFine:
         return True
 
     def trouble(self) -> str:
-        """None that is the whole batch's."""
+        """Nothing: no batch diverges as a whole."""
         return ""
 
     def state(self) -> dict[str, Any]:
         """What `restore` goes on from; of a batch that has ended little more than the images."""
         going = None if self._going is None else self._going.state()
-        return {
-            "number": self._number,
-            "finished": self._finished,
-            "reasons": self.reasons,
-            "going": going,
-        }
+        own = {"number": self._number, "finished": self._finished, "reasons": self.reasons}
+        return {**own, "going": going}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what another object of the same arguments gave as `state`."""

@@ -1,10 +1,8 @@
 """What a style is: a painting, or several mixed by weights, each with a mask of what counts.
 
-Mixed paintings have one target, the weighted mean of their Gram matrices over positions. That is
-the Gram matrix of a canvas of which each painting covers its share, and, where losses are squared
-distances that no target scales, it has the gradient of the weighted sum of the paintings' losses,
-from which it differs by a constant (`tests/style/test_styles.py` proves both). Mixing targets is
-also how crowsonkb/style-transfer-pytorch blends styles.
+Mixed paintings have one target, the weighted mean of their Gram matrices over positions: that of a
+canvas of which each painting covers its share (`tests/style/test_styles.py`). So does
+crowsonkb/style-transfer-pytorch.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,12 +18,8 @@ from triptych.style.data.images import resize_to
 
 @dataclass(frozen=True)
 class Painting:
-    """A painting, how much it counts beside others, and what of it.
-
-    image:  [3, h, w] in [0, 1]
-    weight: above 0, against the others'
-    mask:   [1, h, w] in [0, 1], what of the painting is looked at; None: all of it
-    """
+    """A painting [3, h, w] in [0, 1], its weight against others', and its mask [1, h, w] in [0, 1]:
+    what of the painting is looked at; None: all of it."""
 
     image: Tensor
     weight: float = 1.0
@@ -72,8 +66,7 @@ def guide(mask: Tensor, shape: tuple[int, int]) -> Tensor:
     """What features of that shape (height, width) are multiplied by, [1, H, W].
 
     How much of a mask [1, h, w] lies at each position, scaled so that a Gram matrix's mean over
-    positions is one over the mask, weighted by its square: guided Gram matrices (Gatys et al. 2017,
-    "Controlling perceptual factors in neural style transfer", section 4).
+    positions is one over the mask: guided Gram matrices (Gatys et al. 2017, section 4).
     """
     share = functional.adaptive_avg_pool2d(mask, shape)
     return share / share.square().mean().sqrt()

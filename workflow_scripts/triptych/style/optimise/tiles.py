@@ -1,9 +1,8 @@
 """An image cut into tiles of which a backbone sees exactly what it sees of the whole.
 
-Each position of each layer belongs to one tile. A tile is read with as much around it as its
-positions look at; where that ends at the image's edge, the network pads as it does there, and
-everywhere else what the padding spoils belongs to a neighbour. So what is summed over positions is
-summed over tiles: Gram matrices, content losses, total variation, and all their gradients.
+Each position of each layer belongs to one tile, which is read with as much around it as its
+positions look at. So what is summed over positions is summed over tiles: Gram matrices, content
+losses, total variation, and all their gradients.
 """
 
 from collections.abc import Sequence
@@ -63,6 +62,11 @@ class _Level:
     length: int
     reduced: int
 
+    def above(self, names: tuple[str, ...], kernel: int, stride: int, padding: int) -> "_Level":
+        """A level upon this one."""
+        positions = (self.length + 2 * padding - kernel) // stride + 1
+        return _Level(names, kernel, stride, padding, positions, self.reduced * stride)
+
 
 @dataclass(frozen=True)
 class Tiling:
@@ -108,10 +112,7 @@ def _levels(architecture: Architecture, layers: Sequence[str], length: int) -> l
             break
         names = (layer.name, layer.relu) if isinstance(layer, Convolution) else ()
         padding = layer.padding if isinstance(layer, Convolution) else 0
-        below = levels[-1]
-        positions = (below.length + 2 * padding - layer.kernel) // layer.stride + 1
-        reduced = below.reduced * layer.stride
-        levels.append(_Level(names, layer.kernel, layer.stride, padding, positions, reduced))
+        levels.append(levels[-1].above(names, layer.kernel, layer.stride, padding))
         left -= set(names)
     return levels
 

@@ -1,14 +1,17 @@
 """The claims of the style-transfer paper, each fixed before any result was seen.
 
-What depends on a backbone (loss trends, optimizers, initialisations) is a statement about the
-paper's: VGG-19 and AlexNet trained on ImageNet. Another backbone has other losses, so its runs
-are shown but test nothing. What depends on seconds needs the paper's architectures and a GPU,
+What depends on a backbone (loss trends, optimizers, initialisations) is a statement about VGG-19
+and AlexNet trained on ImageNet. What depends on seconds needs the paper's architectures and a GPU,
 but not its weights. What is said of videos holds for any network on any device. All but that needs
 float32 or TF32.
 """
 
+import math
+
 from triptych.report.claims import Claim, Need
 from triptych.report.tables import TIMES
+from triptych.style.report import claims_losses as losses
+from triptych.style.report import claims_speed as speed
 from triptych.style.report.claims_facts import (
     CONTENT_LOSSES,
     OPTIMIZERS,
@@ -16,45 +19,14 @@ from triptych.style.report.claims_facts import (
     PAPER_SIZES,
     STARTS,
 )
-from triptych.style.report.claims_losses import (
-    FAR_ABOVE,
-    FLUCTUATION,
-    LOST,
-    ORDER_OF_MAGNITUDE,
-    RISE,
-    adam_keeps_content,
-    alexnet_fails_when_scaled,
-    backbones_share_a_trend,
-    content_start_keeps_structure,
-    lbfgs_ends_lowest,
-    sgd_fails,
-)
-from triptych.style.report.claims_speed import (
-    ABOUT_FIVE,
-    FLICKER,
-    FOUR_K,
-    FOUR_K_SECONDS,
-    LOWEST_SPEEDUP,
-    SAME_TREND,
-    alexnet_is_faster,
-    large_images_take_seconds,
-    loss_functions_differ_in_time,
-    network_is_faster,
-    versions_differ,
-    videos_are_batched_and_kept,
-    videos_stay_consistent,
-)
+from triptych.style.report.labels import ARCHITECTURE_LABELS
 from triptych.style.report.tables import PAPER_ARCHITECTURES, PAPER_EVALUATIONS, PAPER_WIDTH
 
 ENOUGH_EVALUATIONS = 500  # the authors' comparisons of optimizers made 500, the others 700 or 1,200
 ENOUGH_IMAGES = 20
 PAPER_BATCHES = 29_571  # one epoch of train2017 in batches of 4
+FOUR_K = TIMES.join(map(str, speed.FOUR_K))
 VGG19, ALEXNET, VGGS = "vgg19", "alexnet", ("vgg19", "vgg16")
-BACKBONES = {
-    (VGG19,): "VGG-19",
-    (VGG19, ALEXNET): "VGG-19 or AlexNet",
-    VGGS: "VGG-19 or VGG-16",
-}
 
 
 def _precise(fact: str) -> Need:
@@ -66,8 +38,9 @@ def _experiment(
 ) -> tuple[Need, ...]:
     """What every claim on the runs of an experiment needs."""
     weights = [f"{backbone} imagenet" for backbone in backbones]
+    named = " or ".join(ARCHITECTURE_LABELS[backbone] for backbone in backbones)
     return (
-        Need(f"{name} backbones", f"{BACKBONES[backbones]} with ImageNet weights", among=weights),
+        Need(f"{name} backbones", f"{named} with ImageNet weights", among=weights),
         Need(f"{name} evaluations", f"{evaluations} evaluations", least=evaluations),
         _precise(name),
     )
@@ -108,8 +81,8 @@ CLAIMS = (
     Claim(
         "style-speedup",
         f"At {', '.join(map(str, PAPER_SIZES))} pixels, against both backbones, Version 2 is at "
-        f"least {LOWEST_SPEEDUP} times as fast, the smallest ratio of Table I: the lower end of "
-        "the 95% interval (images paired) of the ratio of seconds.",
+        f"least {speed.LOWEST_SPEEDUP} times as fast, the smallest ratio of Table I: the lower end "
+        "of the 95% interval (images paired) of the ratio of seconds.",
         (
             *_timed("timing"),
             _network("timed"),
@@ -121,53 +94,51 @@ CLAIMS = (
             ),
             Need("timed images", f"{ENOUGH_IMAGES} images timed at each size", ENOUGH_IMAGES),
         ),
-        network_is_faster,
+        speed.network_is_faster,
     ),
     Claim(
         "style-4k",
-        f"Every image of at least {FOUR_K[0]}{TIMES}{FOUR_K[1]} pixels that was stylised took at "
-        f"most {FOUR_K_SECONDS:g} s.",
+        f"Every image of at least {FOUR_K} pixels that was stylised took at most "
+        f"{speed.FOUR_K_SECONDS:g} s.",
         (
-            Need(
-                "pixels", f"an image of {FOUR_K[0]}{TIMES}{FOUR_K[1]} pixels", FOUR_K[0] * FOUR_K[1]
-            ),
+            Need("pixels", f"an image of {FOUR_K} pixels", math.prod(speed.FOUR_K)),
             Need("large devices", "a GPU", most=0),
             _network("large"),
             _precise("large"),
         ),
-        large_images_take_seconds,
+        speed.large_images_take_seconds,
     ),
     Claim(
         "style-alexnet-faster",
         f"At {PAPER_SIZE} pixels, seconds with VGG-19 over seconds with AlexNet lie between "
-        f"{ABOUT_FIVE[0]:g} and {ABOUT_FIVE[1]:g}. The ratio hangs on the device; weights do not "
-        "matter.",
+        f"{speed.ABOUT_FIVE[0]:g} and {speed.ABOUT_FIVE[1]:g}. The ratio hangs on the device; "
+        "weights do not matter.",
         (
             *_timed("notebook"),
             Need("compared images", f"{ENOUGH_IMAGES} images timed with both", ENOUGH_IMAGES),
             Need("equal evaluations", "equal evaluations with both"),
         ),
-        alexnet_is_faster,
+        speed.alexnet_is_faster,
     ),
     Claim(
         "style-backbone-loss-trend",
         "The total loss with each backbone, smoothed by a running median over a tenth of the "
-        f"evaluations, never rises more than {100 * (RISE - 1):.0f}% above its lowest so far, and "
-        "both final losses relative to their first differ by less than a factor of "
-        f"{ORDER_OF_MAGNITUDE:g}.",
+        f"evaluations, never rises more than {100 * (losses.RISE - 1):.0f}% above its lowest so "
+        "far, and both final losses relative to their first differ by less than a factor of "
+        f"{losses.ORDER_OF_MAGNITUDE:g}.",
         (
             *_experiment("backbones", (VGG19, ALEXNET)),
             Need("backbones sizes", f"images of {PAPER_SIZE} pixels", among=(PAPER_SIZE,)),
             Need("backbones roles", "runs with both backbones", every=PAPER_ARCHITECTURES),
             _whole("backbones"),
         ),
-        backbones_share_a_trend,
+        losses.backbones_share_a_trend,
     ),
     Claim(
         "style-loss-function-time",
         "Each of Huber and MSE takes less time than each of L1 and smooth L1: the 95% interval of "
         "the paired difference in mean seconds lies below 0. And the final relative losses of all "
-        f"four lie within a factor of {SAME_TREND:g}.",
+        f"four lie within a factor of {speed.SAME_TREND:g}.",
         (
             *_experiment("losses", (VGG19,)),
             Need("losses kinds", "a run with each of the four losses", every=CONTENT_LOSSES),
@@ -175,7 +146,7 @@ CLAIMS = (
             Need("loss repeats", "5 repeats of the seconds", least=5),
             _whole("losses"),
         ),
-        loss_functions_differ_in_time,
+        speed.loss_functions_differ_in_time,
     ),
     Claim(
         "style-lbfgs-lowest",
@@ -183,21 +154,22 @@ CLAIMS = (
         "is below those of Adam and SGD (a run that diverged counts as above). The tuned rates are "
         "stated beside it and do not decide.",
         _OPTIMIZERS,
-        lbfgs_ends_lowest,
+        losses.lbfgs_ends_lowest,
     ),
     Claim(
         "style-sgd-fails",
         "At the authors' learning rate, on each VGG that was run, SGD ends at least "
-        f"{FAR_ABOVE:g} times as high as L-BFGS or diverges, its loss rises at least once to "
-        f"{FLUCTUATION:g} times its lowest so far, and its image keeps at most half of the "
-        "structure (SSIM of luminance to the content) that L-BFGS's keeps (a run that diverged has "
-        "no image but its last good state, and counts as without one). Tuned rates do not decide.",
+        f"{losses.FAR_ABOVE:g} times as high as L-BFGS or diverges, its loss rises at least once "
+        f"to {losses.FLUCTUATION:g} times its lowest so far, and its image keeps at most half of "
+        "the structure (SSIM of luminance to the content) that L-BFGS's keeps (a run that diverged "
+        "has no image but its last good state, and counts as without one). Tuned rates do not "
+        "decide.",
         (
             *_OPTIMIZERS,
             _whole("optimizers"),
             Need("optimizers measured", "both images measured", every=("lbfgs", "sgd")),
         ),
-        sgd_fails,
+        losses.sgd_fails,
     ),
     Claim(
         "style-content-init",
@@ -208,7 +180,7 @@ CLAIMS = (
             *_experiment("initialisations", (VGG19, ALEXNET)),
             Need("starts", "an image from each start, run and measured", every=STARTS),
         ),
-        content_start_keeps_structure,
+        losses.content_start_keeps_structure,
     ),
     Claim(
         "style-video",
@@ -222,7 +194,7 @@ CLAIMS = (
             Need("videos", "a video", least=1),
             Need("unread", "every video read back", most=0),
         ),
-        videos_are_batched_and_kept,
+        speed.videos_are_batched_and_kept,
     ),
     Claim(
         "style-versions-differ",
@@ -238,7 +210,7 @@ CLAIMS = (
             Need("pairs", "4 pairs of content and style", least=4),
             _COCO,
         ),
-        versions_differ,
+        speed.versions_differ,
     ),
     Claim(
         "style-adam-content",
@@ -248,13 +220,13 @@ CLAIMS = (
             *_OPTIMIZERS,
             Need("optimizers measured", "both images measured", every=("lbfgs", "adam")),
         ),
-        adam_keeps_content,
+        losses.adam_keeps_content,
     ),
     Claim(
         "style-alexnet-1024",
-        f"By the authors' settings AlexNet at 1024 pixels does not finish or ends at {LOST:g} "
-        "times its lowest loss or more; AlexNet at 512 and VGG-19 at 1024 pixels finish below "
-        "that.",
+        "By the authors' settings AlexNet at 1024 pixels does not finish or ends at "
+        f"{losses.LOST:g} times its lowest loss or more; AlexNet at 512 and VGG-19 at 1024 pixels "
+        "finish below that.",
         (
             *_experiment("sizes", (VGG19, ALEXNET), PAPER_EVALUATIONS),
             _whole("sizes"),
@@ -264,22 +236,21 @@ CLAIMS = (
                 every=("alexnet 1024", "alexnet 512", "vgg 1024"),
             ),
         ),
-        alexnet_fails_when_scaled,
+        losses.alexnet_fails_when_scaled,
     ),
     Claim(
         "style-video-consistency",
         "Along the source's optical flow, frames of the network trained without a temporal term "
-        f"change at most {FLICKER:g} times as much as the source's own: the upper end of the 95% "
-        "interval of the mean ratio of warped errors over frames, which are not independent. The "
-        f"paper has no number; the {FLICKER:g} is ours. Any film will do.",
+        f"change at most {speed.FLICKER:g} times as much as the source's own: the upper end of the "
+        "95% interval of the mean ratio of warped errors over frames, which are not independent. "
+        f"The paper has no number; the {speed.FLICKER:g} is ours. Any film will do.",
         (
             _network("filmed"),
             _trained("filmed"),
             _precise("filmed"),
-            Need("plain videos", "a video without the temporal term", least=1),
             Need("frames", "100 frames of every video", least=100),
             _COCO,
         ),
-        videos_stay_consistent,
+        speed.videos_stay_consistent,
     ),
 )

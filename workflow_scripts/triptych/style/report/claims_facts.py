@@ -63,27 +63,26 @@ def read_run(
     `Workflow.claims` names."""
     of = {**frames, "timing": like_for_like(frames["timing"])}
     run = Run(stylised=of.pop("stylised_runs"), architectures=settings["architectures"], **of)
-    stylised, plain = run.stylised, run.flicker[run.flicker["variant"] != "temporal"]
+    stylised, flicker = run.stylised, run.flicker
     pixels = stylised["height"] * stylised["width_px"]
     videos = run.properties.groupby(["painting", "variant"])["file"].agg(set)
     quality = run.quality
     first = quality[(quality["version"] == 1) & (quality["experiment"] == "paintings")]
     wide = run.loss_timing.pivot_table(index="repeat", columns="content_loss", values="seconds")
-    frames_of = plain.groupby("painting")["ratio"].count()
+    frames_of = flicker.groupby("painting")["ratio"].count()
     facts = {
         "pairs": len(first.merge(quality[quality["version"] == 2], on=PAIR)),
         "timed losses": set(wide),
         "loss repeats": len(wide.dropna()),
         "videos": len(videos),
         "unread": [name for name, files in videos.items() if not {"source", "video"} <= files],
-        "plain videos": len(frames_of),
         "frames": int(frames_of.min()) if len(frames_of) else 0,
         "timing devices": _not_gpus(run.timing["device"]),
         "large devices": _not_gpus(stylised.loc[pixels == pixels.max(), "device"]),
         **_speed_facts(run.speed),
         **_experiment_facts(run.runs, run),
         **_timing_facts(run.timing),
-        **_stylised_facts(stylised, settings["timed"], plain["painting"]),
+        **_stylised_facts(stylised, settings["timed"], flicker["painting"]),
         **_setting_facts(settings),
     }
     return run, facts
@@ -104,7 +103,6 @@ def planned_facts(workflow: Any, on_gpu: bool) -> dict[str, Any]:
     stylised = pd.DataFrame(shown).assign(
         width=config["network"]["width"], precision=config["stylised"]["precision"]
     )
-    plain = {painting for painting, variant in workflow.filmed if str(variant) != "temporal"}
     video, losses = config["video"], timing["losses"]
     devices = [] if on_gpu else ["the processor"]
     precisions = {
@@ -121,7 +119,6 @@ def planned_facts(workflow: Any, on_gpu: bool) -> dict[str, Any]:
         "videos": len(workflow.filmed),
         "video batches": int(video["batch"] > 1 and len(workflow.filmed) > 0),
         "video repeats": video["speed"]["repeats"] * len(workflow.filmed),
-        "plain videos": len(plain),
         "frames": video["film"]["frames"] - 1,
         "timing devices": devices,
         "large devices": devices,
@@ -131,7 +128,9 @@ def planned_facts(workflow: Any, on_gpu: bool) -> dict[str, Any]:
         "compared images": timing["notebook"] if PAPER_SIZE in sizes else 0,
         "timed images": images if sizes == set(PAPER_SIZES) else 0,
         **_experiment_facts(runs),
-        **_stylised_facts(stylised, settings["timed"], plain),
+        **_stylised_facts(
+            stylised, settings["timed"], {painting for painting, _ in workflow.filmed}
+        ),
         **_setting_facts(settings),
     }
 

@@ -6,7 +6,7 @@ import pandas as pd
 from triptych.report.claims import Finding
 from triptych.report.palette import label
 from triptych.report.tables import TIMES
-from triptych.style.report.claims_facts import OPTIMIZERS, STARTS, Run
+from triptych.style.report.claims_facts import OPTIMIZERS, PAIR, STARTS, Run
 from triptych.style.report.labels import (
     ARCHITECTURE_LABELS,
     INITIALISATION_LABELS,
@@ -45,8 +45,7 @@ def backbones_share_a_trend(run: Run) -> Finding:
 def lbfgs_ends_lowest(run: Run) -> Finding:
     """Final losses of the optimizers (Figure 5)."""
     failures, measured = [], []
-    for architecture, of_vgg in run.chosen("optimizers").groupby("architecture", sort=False):
-        name = label(ARCHITECTURE_LABELS, str(architecture))
+    for name, of_vgg in _by_vgg(run):
         losses = _final_losses(of_vgg)
         measured += [f"{name}, {text}" for text in _losses_text(losses)]
         authors = losses.get("authors", {})
@@ -54,19 +53,22 @@ def lbfgs_ends_lowest(run: Run) -> Finding:
         for optimizer in OPTIMIZERS[1:]:
             loss = authors.get(optimizer, np.inf)
             if optimizer in authors and not lowest < loss:
-                failures.append(
-                    f"{name}: {label(OPTIMIZER_LABELS, optimizer)} ends at {loss:.3g}, not above "
-                    f"L-BFGS's {lowest:.3g}"
-                )
+                ends = f"{label(OPTIMIZER_LABELS, optimizer)} ends at {loss:.3g}"
+                failures.append(f"{name}: {ends}, not above L-BFGS's {lowest:.3g}")
     return Finding("; ".join(measured), ONCE, failures)
+
+
+def _by_vgg(run: Run) -> list[tuple[str, pd.DataFrame]]:
+    """The runs of the optimizers by the name of the architecture."""
+    grouped = run.chosen("optimizers").groupby("architecture", sort=False)
+    return [(label(ARCHITECTURE_LABELS, str(name)), rows) for name, rows in grouped]
 
 
 def sgd_fails(run: Run) -> Finding:
     """Losses and images of SGD beside those of L-BFGS (Figures 5 and 6)."""
     failures: list[str] = []
     measured: list[str] = []
-    for architecture, of_vgg in run.chosen("optimizers").groupby("architecture", sort=False):
-        name = label(ARCHITECTURE_LABELS, str(architecture))
+    for name, of_vgg in _by_vgg(run):
         measured += [f"{name}, {text}" for text in _losses_text(_final_losses(of_vgg))]
         authors = of_vgg[of_vgg["rates"] == "authors"].drop_duplicates("optimizer")
         if {"lbfgs", "sgd"} <= set(authors["optimizer"]):
@@ -100,13 +102,10 @@ def _sgd(run: Run, authors: pd.DataFrame) -> tuple[list[str], list[str]]:
 
 def adam_keeps_content(run: Run) -> Finding:
     """What Adam's image keeps beside L-BFGS's (Figure 6)."""
-    chosen = run.chosen("optimizers")
     failures, measured = [], []
-    for architecture, of_vgg in chosen[chosen["rates"] == "authors"].groupby(
-        "architecture", sort=False
-    ):
-        named = of_vgg.drop_duplicates("optimizer").set_index("optimizer")["run"]
-        name = label(ARCHITECTURE_LABELS, str(architecture))
+    for name, of_vgg in _by_vgg(run):
+        authors = of_vgg[of_vgg["rates"] == "authors"].drop_duplicates("optimizer")
+        named = authors.set_index("optimizer")["run"]
         for measure, what in (("ssim_luma", "SSIM"), ("gram_distance", "style distance")):
             adam, lbfgs = (
                 run.measure("optimizers", str(named.get(each, "")), measure)
@@ -122,19 +121,14 @@ def adam_keeps_content(run: Run) -> Finding:
 
 def content_start_keeps_structure(run: Run) -> Finding:
     """Structure that images keep by where they start (Section IV-A 2)."""
-    structure: dict[tuple[str, str], dict[str, float]] = {}
-    for _, row in run.chosen("initialisations").iterrows():
-        kept = structure.setdefault((str(row["content"]), str(row["painting"])), {})
-        kept[str(row["initialisation"])] = run.measure("initialisations", str(row["run"]))
     failures, measured = [], []
-    for (content, _), found in structure.items():
-        kept = {start: found.get(start, np.nan) for start in STARTS}
-        measured.append(
-            f"{content}: "
-            + ", ".join(f"from {label(INITIALISATION_LABELS, i)} {v:.2f}" for i, v in kept.items())
-        )
+    for (content, _), rows in run.chosen("initialisations").groupby(PAIR, sort=False):
+        runs = dict(zip(rows["initialisation"], rows["run"], strict=True))
+        kept = {i: run.measure("initialisations", str(runs.get(i, ""))) for i in STARTS}
+        named = {i: f"from {INITIALISATION_LABELS[i]}" for i in STARTS}
+        measured.append(f"{content}: " + ", ".join(f"{named[i]} {kept[i]:.2f}" for i in STARTS))
         failures += [
-            f"on {content} a start from {label(INITIALISATION_LABELS, other)} keeps as much"
+            f"on {content} a start {named[other]} keeps as much"
             for other in STARTS[1:]
             if kept["content"] <= kept[other]
         ]
@@ -150,21 +144,17 @@ def alexnet_fails_when_scaled(run: Run) -> Finding:
         ("alexnet", 512, False),
         ("vgg", 1024, False),
     ):
-        for _, row in (
-            chosen[(chosen["backbone"] == role) & (chosen["size"] == size)].head(1).iterrows()
-        ):
-            name = (
-                f"{backbone_name(str(row['architecture']), str(row['weights']))} at {size} pixels"
-            )
+        rows = chosen[(chosen["backbone"] == role) & (chosen["size"] == size)]
+        for _, row in rows.head(1).iterrows():
+            architecture = backbone_name(str(row["architecture"]), str(row["weights"]))
+            name, status = f"{architecture} at {size} pixels", str(row["status"])
             line = run.line("sizes", str(row["run"]))
             over = float(line.iloc[-1] / line.min()) if len(line) else np.nan
-            measured.append(
-                f"{name}: {str(row['status']).replace('_', ' ')}, ends at {over:.3g}{TIMES} its "
-                "lowest"
-            )
-            lost = row["status"] != "finished" or over >= LOST
+            ends = f"ends at {over:.3g}{TIMES} its lowest"
+            measured.append(f"{name}: {status.replace('_', ' ')}, {ends}")
+            lost = status != "finished" or over >= LOST
             if lost != loses:
-                failures.append(f"{name} {'loses what it had' if lost else 'keeps what it had'}")
+                failures.append(f"{name} {'loses' if lost else 'keeps'} what it had")
     return Finding("; ".join(measured), ONCE, failures)
 
 
@@ -178,11 +168,11 @@ def _final_losses(chosen: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 
 def _losses_text(losses: dict[str, dict[str, float]]) -> list[str]:
-    def worded(loss: float) -> str:
-        return "stopped" if np.isinf(loss) else f"{loss:.3g}"
-
-    return [
-        f"final total loss at {label(RATES_LABELS, rates)}: "
-        + ", ".join(f"{label(OPTIMIZER_LABELS, o)} {worded(loss)}" for o, loss in of_rates.items())
-        for rates, of_rates in losses.items()
-    ]
+    texts = []
+    for rates, of_rates in losses.items():
+        ends = (
+            f"{label(OPTIMIZER_LABELS, each)} {'stopped' if np.isinf(loss) else f'{loss:.3g}'}"
+            for each, loss in of_rates.items()
+        )
+        texts.append(f"final total loss at {label(RATES_LABELS, rates)}: {', '.join(ends)}")
+    return texts

@@ -1,8 +1,5 @@
 """Figures 1, 3, 6, 7 and 8 and the images of sizes, presets and initialisations."""
 
-from collections.abc import Mapping
-from pathlib import Path
-
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -20,10 +17,9 @@ from triptych.style.report.labels import (
     PRESET_LABELS,
     RATES_LABELS,
 )
-from triptych.style.report.panels import Panel, Picture, chosen_file, picture_figure, read_picture
+from triptych.style.report.panels import Files, Panel, Picture, picture_figure
 from triptych.style.report.runs import backbone_name, measured
 
-Files = Mapping[str, Path]
 Row = list[Panel | None]
 
 STYLES_IN_A_ROW = 4
@@ -32,12 +28,10 @@ DETAIL_SHARE = 6
 """An enlarged detail is a sixth of the image's width and height."""
 
 
-def versions_figure(
-    long: pd.DataFrame, *, version_1: Path, version_2: Path, content: Path, painting: Path
-) -> Figure:
+def versions_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 1: both versions of one content and style, side by side.
 
-    long: as `versions_long` returns it.
+    long: as `versions_long` returns it. files: images by run, and by painting and content.
     """
     notes = {}
     for version, cells in long.groupby("version"):
@@ -45,28 +39,27 @@ def versions_figure(
         kept = "" if np.isnan(structure) else f", structure kept {structure:.2f}"
         notes[version] = duration(measured(cells, "seconds")) + kept
     origin = label(ORIGIN_LABELS, str(long[long["version"] == 2]["origin"].iloc[0]))
-    row = [
-        Panel(read_picture(content), "Content", spoken(content.stem)),
-        Panel(read_picture(painting), "Style", spoken(painting.stem)),
-        Panel(read_picture(version_1), "Version 1", notes[1]),
-        Panel(read_picture(version_2), f"Version 2 ({origin})", notes[2]),
+    run = long.iloc[0]
+    names = f"images/{run['run']}", f"{run['painting']}/{run['content']}"
+    first, second = (files.picture("result", name) for name in names)
+    results = [
+        Panel(first, "Version 1", notes[1]),
+        Panel(second, f"Version 2 ({origin})", notes[2]),
     ]
-    return picture_figure([row])[0]
+    return picture_figure([[*_sources(run, files), *results]])[0]
 
 
-def styles_figure(
-    long: pd.DataFrame, *, stylised: Mapping[tuple[str, str], Path], paintings: Files
-) -> Figure:
+def styles_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Version 2 in every style: each painting, and below it a photograph stylised towards it.
 
-    long: as `styles_long` returns it. stylised: images by painting and content.
+    long: as `styles_long` returns it. files: images by painting and content.
     """
     above, below = [], []
     for _, row in long.iterrows():
         painting, content = str(row["painting"]), str(row["content"])
-        picture = read_picture(chosen_file(paintings, painting, "painting"))
-        result = read_picture(stylised[painting, content])
-        above.append(Panel(cropped(picture, result), spoken(painting), "painting"))
+        result = files.picture("result", f"{painting}/{content}")
+        picture = cropped(files.picture("painting", painting), result)
+        above.append(Panel(picture, spoken(painting), "painting"))
         note = f"{label(ORIGIN_LABELS, str(row['origin']))}, {duration(float(row['value']))}"
         below.append(Panel(result, spoken(content), note))
     rows = []
@@ -84,27 +77,21 @@ def cropped(picture: Picture, like: Picture) -> Picture:
     return _cut(picture, ((width - wide) // 2, (height - high) // 2, wide, high))
 
 
-def backbone_images_figure(
-    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
-) -> Figure:
+def backbone_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 3: content, style and the result with each backbone.
 
     long: as `results_long` returns it, for the experiment `backbones`.
     """
     runs = long.drop_duplicates("run")
-    panels = _sources(runs.iloc[0], contents, paintings)
-    for _, run in runs.iterrows():
-        panels.append(_result(long, run, images, _backbone(run)))
-    return picture_figure([panels])[0]
+    results = [_result(long, run, files, _backbone(run)) for _, run in runs.iterrows()]
+    return picture_figure([[*_sources(runs.iloc[0], files), *results]])[0]
 
 
-def optimizer_images_figure(
-    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
-) -> Figure:
+def optimizer_images_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 6: a row for the authors' and for tuned rates on each backbone, a column an optimizer;
     content and style at their left."""
     runs = long.drop_duplicates("run")
-    sources = _sources(runs.iloc[0], contents, paintings)
+    sources = _sources(runs.iloc[0], files)
     rates = [name for name in RATES_LABELS if (runs["rates"] == name).any()]
     several = runs["architecture"].nunique() > 1
     rows, labels = [], []
@@ -115,7 +102,7 @@ def optimizer_images_figure(
             found = {str(run["optimizer"]): run for _, run in of_row.iterrows()}
             for optimizer, title in OPTIMIZER_LABELS.items():
                 there = optimizer in found
-                row.append(_result(long, found[optimizer], images, title) if there else None)
+                row.append(_result(long, found[optimizer], files, title) if there else None)
             rows.append(row)
             rate = RATES_LABELS[name]
             labels.append(
@@ -124,45 +111,34 @@ def optimizer_images_figure(
     return picture_figure(rows, row_labels=labels, tallest=2.1)[0]
 
 
-def initialisations_figure(
-    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
-) -> Figure:
+def initialisations_figure(long: pd.DataFrame, files: Files) -> Figure:
     """The result from each initialisation, with the structure of the content that it kept."""
-    runs = long.drop_duplicates("run")
-    panels = _sources(runs.iloc[0], contents, paintings)
-    for initialisation, name in INITIALISATION_LABELS.items():
-        for _, run in runs[runs["initialisation"] == initialisation].iterrows():
-            ssim = measured(long, "ssim_luma", run=run["run"])
-            note = "" if np.isnan(ssim) else f"structure kept (SSIM) {ssim:.2f}"
-            panels.append(_result(long, run, images, f"From {name}", note))
+    runs = _in_order(long.drop_duplicates("run"), "initialisation", INITIALISATION_LABELS)
+    panels = _sources(runs.iloc[0], files)
+    for _, run in runs.iterrows():
+        ssim = measured(long, "ssim_luma", run=run["run"])
+        note = "" if np.isnan(ssim) else f"structure kept (SSIM) {ssim:.2f}"
+        title = f"From {INITIALISATION_LABELS[run['initialisation']]}"
+        panels.append(_result(long, run, files, title, note))
     return picture_figure([panels])[0]
 
 
-def presets_figure(
-    long: pd.DataFrame,
-    history: pd.DataFrame,
-    *,
-    images: Files,
-    contents: Files,
-    paintings: Files,
-) -> Figure:
+def presets_figure(long: pd.DataFrame, history: pd.DataFrame, files: Files) -> Figure:
     """The result of each preset above its losses.
 
     long, history: as `results_long` and `history_long` return them for `presets`.
     """
-    runs = long.drop_duplicates("run")
-    panels = _sources(runs.iloc[0], contents, paintings)
-    for preset, name in PRESET_LABELS.items():
-        for _, run in runs[runs["preset"] == preset].iterrows():
-            panels.append(_result(long, run, images, f"Preset {name}"))
+    runs = _in_order(long.drop_duplicates("run"), "preset", PRESET_LABELS)
+    panels = _sources(runs.iloc[0], files)
+    for _, run in runs.iterrows():
+        panels.append(_result(long, run, files, f"Preset {PRESET_LABELS[run['preset']]}"))
     figure, axes = picture_figure([panels], charts=2)
     with matplotlib.rc_context(STYLE):
         for chart, term in zip(axes, ("style", "content"), strict=True):
-            of_term = history[history["term"] == term]
-            for preset, name in PRESET_LABELS.items():
-                of_preset = of_term[of_term["preset"] == preset]
-                for _, line in of_preset.groupby("run", sort=False):
-                    draw_loss(chart, line, color=PRESET_COLOURS[preset], label=name)
+            for _, run in runs.iterrows():
+                line = history[(history["term"] == term) & (history["run"] == run["run"])]
+                name, colour = PRESET_LABELS[run["preset"]], PRESET_COLOURS[run["preset"]]
+                draw_loss(chart, line, color=colour, label=name)
             chart.set_title(f"{term} loss".capitalize())
             chart.set_xlabel("evaluations")
             chart.set_ylabel(LOSS_LABEL)
@@ -170,74 +146,64 @@ def presets_figure(
     return figure
 
 
-def paintings_figure(
-    long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files
-) -> Figure:
+def paintings_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Figure 7: the content and the style images above the results of Version 1."""
     runs = long.drop_duplicates("painting")
     runs = runs[runs["content"] == runs["content"].iloc[0]]
-    top: Row = [_sources(runs.iloc[0], contents, paintings)[0]]
+    top: Row = [_sources(runs.iloc[0], files)[0]]
     bottom: Row = [None]
     for _, run in runs.iterrows():
-        top.append(_sources(run, contents, paintings)[1])
-        bottom.append(_result(long, run, images, "Version 1"))
+        top.append(_sources(run, files)[1])
+        bottom.append(_result(long, run, files, "Version 1"))
     return picture_figure([top, bottom], tallest=2.2)[0]
 
 
-def sizes_figure(long: pd.DataFrame, *, images: Files, contents: Files, paintings: Files) -> Figure:
+def sizes_figure(long: pd.DataFrame, files: Files) -> Figure:
     """Results of Version 1 by size, a row a backbone, content and style at their left.
 
     long: as `results_long` returns it, for the experiment `sizes`. All are shown equally high.
     """
     runs = long.drop_duplicates("run")
-    sources = _sources(runs.iloc[0], contents, paintings)
+    sources = _sources(runs.iloc[0], files)
     backbones = [each for _, each in runs.groupby("backbone", sort=False)]
     rows = []
     for number, of_backbone in enumerate(backbones):
         row: Row = [sources[number]] if len(backbones) == 2 else [*sources]
         for _, run in of_backbone.sort_values("size").iterrows():
-            row.append(_result(long, run, images, f"{run['size']} pixels"))
+            row.append(_result(long, run, files, f"{run['size']} pixels"))
         rows.append(row)
     names = [_backbone(each.iloc[0]) for each in backbones]
     return picture_figure(rows, row_labels=names, tallest=2.1)[0]
 
 
-def high_resolution_figure(
-    numbers: pd.Series, *, content: Path, painting: Path, result: Path
-) -> Figure:
+def high_resolution_figure(numbers: pd.Series, files: Files) -> Figure:
     """Figure 8: a large content image, the style and the result of Version 2, with a detail.
 
-    numbers: the row of `stylised_long`. The detail is where the content image
-    has most contours.
+    numbers: the row of `stylised_long`. The detail is where the content image has most contours.
     """
-    before, after, style = read_picture(content), read_picture(result), read_picture(painting)
+    content, painting = str(numbers["content"]), str(numbers["painting"])
+    before, style = files.picture("content", content), files.picture("painting", painting)
+    after = files.picture("result", content)
     mark = busiest_window(before)
     # The result has the content's size, unless a user asked for another.
-    ratio = after.shape[1] / before.shape[1]
-    left, top, width, height = (round(edge * ratio) for edge in mark)
+    left, top, width, height = (round(edge * after.shape[1] / before.shape[1]) for edge in mark)
     mark_after = (left, top, width, height)
     origin = label(ORIGIN_LABELS, str(numbers["origin"]))
     speed = f"{_size(after)} in {duration(float(numbers['value']))}"
     rows: list[Row] = [
         [
-            Panel(before, "Content", f"{spoken(content.stem)}, {_size(before)}", mark),
+            Panel(before, "Content", f"{spoken(content)}, {_size(before)}", mark),
             Panel(after, f"Version 2 ({origin})", speed, mark_after),
-            Panel(style, "Style", f"{spoken(painting.stem)}, {_size(style)}"),
-        ],
-        [
-            Panel(_cut(before, mark), "Detail of the content", ""),
-            Panel(_cut(after, mark_after), "Detail of the result", ""),
-            None,
+            Panel(style, "Style", f"{spoken(painting)}, {_size(style)}"),
         ],
     ]
+    details = zip((before, after), (mark, mark_after), ("content", "result"), strict=True)
+    rows.append([*(Panel(_cut(a, b), f"Detail of the {name}") for a, b, name in details), None])
     return picture_figure(rows, tallest=2.5)[0]
 
 
 def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
-    """Left, top, width and height of the window, a sixth of each side, with most contours.
-
-    Windows overlap by half; those at the very edge are left out.
-    """
+    """Left, top, width and height of the window, a sixth of each side, with most contours."""
     luma = picture.astype(np.float32) @ np.array([0.299, 0.587, 0.114], np.float32)
     down, across = luma.shape
     width, height = max(across // DETAIL_SHARE, 1), max(down // DETAIL_SHARE, 1)
@@ -250,15 +216,21 @@ def busiest_window(picture: Picture) -> tuple[int, int, int, int]:
     return max(places, key=lambda mark: float(_cut(contours, mark).mean()))
 
 
-def _sources(run: pd.Series, contents: Files, paintings: Files) -> list[Panel]:
+def _in_order(runs: pd.DataFrame, column: str, labels: dict[str, str]) -> pd.DataFrame:
+    """The runs in the order that their labels have."""
+    return runs.sort_values(column, key=lambda names: names.map(list(labels).index), kind="stable")
+
+
+def _sources(run: pd.Series, files: Files) -> list[Panel]:
     """The content and the style image of a run."""
     content, painting = str(run["content"]), str(run["painting"])
-    photograph = read_picture(chosen_file(contents, content, "content"))
-    style = read_picture(chosen_file(paintings, painting, "painting"))
-    return [Panel(photograph, "Content", spoken(content)), Panel(style, "Style", spoken(painting))]
+    return [
+        Panel(files.picture("content", content), "Content", spoken(content)),
+        Panel(files.picture("painting", painting), "Style", spoken(painting)),
+    ]
 
 
-def _result(long: pd.DataFrame, run: pd.Series, images: Files, title: str, note: str = "") -> Panel:
+def _result(long: pd.DataFrame, run: pd.Series, files: Files, title: str, note: str = "") -> Panel:
     """A run's image; without a note with its final loss and seconds, or how it ended."""
     if not note and run["status"] != "finished":
         note = str(run["status"]).replace("_", " ") + ": last good state"
@@ -266,7 +238,7 @@ def _result(long: pd.DataFrame, run: pd.Series, images: Files, title: str, note:
         loss = measured(long, "relative_loss_final", run=run["run"])
         seconds = duration(measured(long, "seconds", run=run["run"]))
         note = f"loss {loss:.2g} {'of' if loss <= 1 else 'times'} the first, {seconds}"
-    return Panel(read_picture(chosen_file(images, str(run["run"]), "result")), title, note)
+    return Panel(files.picture("result", str(run["run"])), title, note)
 
 
 def _backbone(run: pd.Series) -> str:

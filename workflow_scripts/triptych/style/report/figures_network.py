@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -22,15 +23,11 @@ from triptych.style.report.labels import (
 from triptych.style.report.panels import Panel, picture_figure, read_picture
 
 SMOOTHING = 0.05
-WIDEST_ROW = 3.2
 
 
 def training_long(losses: pd.DataFrame, selection: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Training loss of every batch and held-out loss of every checkpoint, a row a term.
-
-    losses, selection: rows of losses.csv and selection.csv of networks trained in this run.
-    `on` is `training` or `held-out`; `chosen` marks the checkpoint that was kept.
-    """
+    """Training loss of every batch and held-out loss of every checkpoint, a row a term, of rows of
+    losses.csv and selection.csv; `chosen` marks the checkpoint that was kept."""
     parts = []
     for name, frame in (("training", losses), ("held-out", selection)):
         keys = ["painting", "variant", "batch", *(["chosen"] if "chosen" in frame else [])]
@@ -43,21 +40,14 @@ def training_long(losses: pd.DataFrame, selection: pd.DataFrame, *, scale: str) 
 
 
 def training_figure(long: pd.DataFrame, samples: Mapping[str, Path]) -> Figure:
-    """Losses in training and on held-out images, below pairs of a training image and its
-    stylised version.
-
-    long: as `training_long` returns it. samples: sample sheets by their title.
-    """
+    """Losses in training and on held-out images, below pairs of a training image and its stylised
+    version. long: as `training_long` returns it. samples: sample sheets by their title."""
     rows = [[Panel(read_picture(path), title)] for title, path in samples.items()]
     figure, (left, right) = picture_figure(rows, tallest=3.4, charts=2, chart_height=2.2)
-    variants = [name for name in VARIANT_LABELS if (long["variant"] == name).any()]
     with matplotlib.rc_context(STYLE):
-        first = (long["on"] == "training") & (long["variant"] == variants[0])
-        _training(left, long[first])
-        left.set_title(f"Training loss, {VARIANT_LABELS[variants[0]]}")
-        left.set_ylabel("weighted loss")
-        for variant in variants:
-            _held_out(right, long[(long["on"] == "held-out") & (long["variant"] == variant)])
+        _training(left, long[long["on"] == "training"])
+        left.set(title="Training loss", ylabel="weighted loss")
+        _held_out(right, long[(long["on"] == "held-out") & (long["term"] == "total")])
         right.set_title("Held-out loss by checkpoint")
         for axes in (left, right):
             logarithmic(axes)
@@ -81,89 +71,29 @@ def _training(axes: Axes, training: pd.DataFrame) -> None:
             axes.plot(line["batch"], median, color=colour, linewidth=1.6, label=named)
 
 
-def _held_out(axes: Axes, cells: pd.DataFrame) -> None:
-    """The total loss of every checkpoint of one variant, the chosen ones ringed."""
-    for painting, line in cells[cells["term"] == "total"].groupby("painting", sort=False):
-        ordered, variant = line.sort_values("batch"), str(line["variant"].iloc[0])
-        axes.plot(
-            ordered["batch"],
-            ordered["value"],
-            color=VARIANT_COLOURS[variant],
-            marker="o",
-            markersize=3.5,
-            linewidth=1.3,
-            label=f"{spoken(str(painting))}, {VARIANT_LABELS[variant]}",
-        )
+def _held_out(axes: Axes, totals: pd.DataFrame) -> None:
+    """The total loss of every checkpoint, the chosen ones ringed."""
+    ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": INK}
+    colour = VARIANT_COLOURS["plain"]
+    for painting, line in totals.groupby("painting", sort=False):
+        ordered, named = line.sort_values("batch"), spoken(str(painting))
+        axes.plot(*_columns(ordered, "batch"), "o-", color=colour, markersize=3.5, label=named)
         kept = ordered[ordered["chosen"]]
-        axes.plot(
-            kept["batch"],
-            kept["value"],
-            linestyle="none",
-            marker="o",
-            markersize=9,
-            markerfacecolor="none",
-            markeredgecolor=INK,
-            markeredgewidth=1.1,
-            label=None if variant != "plain" else "chosen",
-        )
+        axes.plot(*_columns(kept, "batch"), "o", markersize=9, label="chosen", **ring)
 
 
-def checkpoints_long(selection: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Held-out total loss of every checkpoint of the networks trained in this run."""
-    long = selection.rename(columns={"total": "value"})
-    long["chosen"] = long["chosen"].astype(str).str.lower() == "true"
-    return with_cells(long, unit="weighted loss", scale=scale)
-
-
-def checkpoints_figure(
-    long: pd.DataFrame, *, trained: Sequence[str | Path], shipped: Sequence[str | Path]
-) -> Figure:
-    """Contact sheets, shipped ones below: one photograph through all checkpoints of a network.
-
-    long: as `checkpoints_long` returns it. trained: files in folders {painting}/{variant}.
-    shipped: files {painting}.png, which come with the repository.
-    """
-    made, carried = [], []
-    for path in map(Path, trained):
-        painting, variant = path.parent.parent.name, path.parent.name
-        of_network = long[(long["painting"] == painting) & (long["variant"] == variant)]
-        kept = of_network[of_network["chosen"]]["batch"]
-        note = f"chosen on held-out images: batch {kept.iloc[0]:,}" if len(kept) else ""
-        made.append(Panel(read_picture(path), network_title(path), note))
-    for path in map(Path, shipped):
-        title = f"{spoken(path.stem)}, {VARIANT_LABELS['shipped']}"
-        carried.append(Panel(read_picture(path), title, "comes with the repository"))
-    return picture_figure([*sheet_rows(made), *sheet_rows(carried)], tallest=6.0)[0]
-
-
-def sheet_rows(sheets: Sequence[Panel]) -> list[list[Panel]]:
-    """Contact sheets in rows about as wide as two or three squares: tall ones side by side."""
-    rows: list[list[Panel]] = []
-    width = 0.0
-    for sheet in sheets:
-        if not rows or width + sheet.aspect > WIDEST_ROW:
-            rows.append([])
-            width = 0.0
-        rows[-1].append(sheet)
-        width += sheet.aspect
-    return rows
+def _columns(line: pd.DataFrame, across: str) -> tuple[pd.Series, pd.Series]:
+    return line[across], line["value"]
 
 
 def video_long(flicker: pd.DataFrame, speed: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Flicker of every frame and frames per second of every repeat.
-
-    flicker, speed: rows of flicker.csv and speed.csv. `measure` is `flicker_ratio` (warped
-    error of the stylised frames over that of the source) or `frames_per_second`.
-    """
+    """Flicker of every frame (`flicker_ratio`: warped error of the stylised frames over that of the
+    source) and frames per second of every repeat, of rows of flicker.csv and speed.csv."""
     ratios = flicker.rename(columns={"ratio": "value"}).assign(measure="flicker_ratio")
     rates = speed.rename(columns={"frames_per_second": "value"}).assign(measure="frames_per_second")
-    return pd.concat(
-        [
-            with_cells(ratios, unit="stylised / source", scale=scale),
-            with_cells(rates, unit="frames per second", scale=scale),
-        ],
-        ignore_index=True,
-    )
+    parts = ((ratios, "stylised / source"), (rates, "frames per second"))
+    cells = [with_cells(part, unit=unit, scale=scale) for part, unit in parts]
+    return pd.concat(cells, ignore_index=True)
 
 
 def video_figure(long: pd.DataFrame, strips: Sequence[str | Path]) -> Figure:
@@ -185,25 +115,17 @@ def video_figure(long: pd.DataFrame, strips: Sequence[str | Path]) -> Figure:
 
 
 def _flicker(axes: Axes, flicker: pd.DataFrame) -> None:
-    for variant, name in VARIANT_LABELS.items():
-        of_variant = flicker[(flicker["variant"] == variant) & flicker["value"].notna()]
-        for painting, line in of_variant.groupby("painting", sort=False):
-            ordered = line.sort_values("frame")
-            axes.plot(
-                ordered["frame"],
-                ordered["value"],
-                color=VARIANT_COLOURS[variant],
-                linewidth=1.3,
-                label=f"{spoken(str(painting))}, {name}: mean {ordered['value'].mean():.2f}",
-            )
+    for key, rows in flicker.dropna(subset="value").groupby(["painting", "variant"], sort=False):
+        line, (painting, variant) = rows.sort_values("frame"), map(str, key)
+        named = f"{spoken(painting)}, {VARIANT_LABELS[variant]}: mean {line['value'].mean():.2f}"
+        colour = VARIANT_COLOURS[variant]
+        axes.plot(*_columns(line, "frame"), color=colour, linewidth=1.3, label=named)
     dashes = (0, (2, 2))
     axes.axhline(1, color=MUTED, linewidth=0.9, linestyle=dashes, label="as steady as the source")
     drawn = 1 + flicker.groupby(["painting", "variant"]).ngroups
     # Room for the legend above the lines.
     axes.set_ylim(0, max(float(flicker["value"].max()), 1.0) * (1.1 + 0.1 * drawn))
-    axes.set_xlabel("frame")
-    axes.set_ylabel("warped error / the source's own")
-    axes.set_title("Flicker")
+    axes.set(title="Flicker", xlabel="frame", ylabel="warped error / the source's own")
     axes.grid(axis="x", visible=False)
     axes.legend(loc="upper left", fontsize=7.2)
 
@@ -213,9 +135,6 @@ def _speed(axes: Axes, cells: pd.DataFrame) -> None:
     for place, batch in enumerate(batches):
         draw_bar(axes, place, cells[cells["batch"] == batch]["value"], VARIANT_COLOURS["plain"])
     axes.set_xticks(range(len(batches)), [f"{batch:g}" for batch in batches])
-    axes.set_xlim(-0.7, max(len(batches) - 0.3, 0.7))
+    axes.set(xlim=(-0.7, max(len(batches) - 0.3, 0.7)), ylim=(0, None), title="Speed")
     axes.grid(axis="x", visible=False)
-    axes.set_ylim(0, None)
-    axes.set_xlabel("frames stylised at once")
-    axes.set_ylabel("frames a second")
-    axes.set_title("Speed")
+    axes.set(xlabel="frames stylised at once", ylabel="frames a second")

@@ -39,13 +39,8 @@ CONTENT_LOSS_DASHES: dict[str, Any] = {"huber": (0, (3, 3))}
 INITIALISATION_LABELS = {"content": "content image", "noise": "white noise", "style": "style image"}
 PRESET_LABELS = {"paper": "paper", "authors": "authors", "tuned": "tuned"}
 PRESET_COLOURS = {"paper": "#0072b2", "authors": "#d55e00", "tuned": "#009e73"}
-# A variant of a network: trained in this run without or with the temporal term, or shipped.
-VARIANT_LABELS = {
-    "shipped": "shipped",
-    "plain": "trained in this run",
-    "temporal": "trained with temporal term",
-}
-VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2", "temporal": "#d55e00"}
+VARIANT_LABELS = {"shipped": "shipped", "plain": "trained in this run"}
+VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2"}
 TERM_COLOURS = {"total": "#1f2933", "style": "#aa4499", "content": "#009e73"}
 ORIGIN_LABELS = {"shipped": "shipped", "trained": "trained in this run"}
 MEASURE_LABELS = {

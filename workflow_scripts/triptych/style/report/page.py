@@ -13,9 +13,7 @@ from triptych.style.report.tables import COLUMNS, SCALED, table1_table
 from triptych.style.report.tables_beyond import (
     breakeven_table,
     networks_table,
-    properties_table,
     quality_table,
-    targets_table,
 )
 
 SIZE = 512
@@ -35,48 +33,41 @@ TITLES = {
     "style_presets": "Beyond the paper: its text, its code, and tuned settings.",
     "style_initialisations": "Beyond the paper: what a start keeps.",
     "style_training": "Beyond the paper: training a network.",
-    "style_checkpoints": "Beyond the paper: one photograph through all checkpoints.",
     "style_motion": "Beyond the paper: frames, flicker and speed.",
 }
 
 VERSIONS = (
     "Version 1 (after Gatys et al.) optimises the pixels of one image. Version 2 (after Johnson et "
-    "al.) trains a network once for each style and then needs a single pass. Table I compares a "
-    "long optimisation with that single pass; the table below it adds what the network's training "
-    "cost."
+    "al.) trains a network once for each style and then needs a single pass; the table below Table "
+    "I adds what that training cost."
 )
 BACKBONES = (
     "Losses of different backbones have different units, so each is shown relative to its own "
     "first value."
 )
 LOSSES = (
-    "Only the content loss changes, as in the authors' code. The paper prints one run each on an "
-    "axis that starts near 37 s; here runs are repeated in turn, the axis starts at zero, and the "
-    "differences have intervals, so that *no difference* is a possible outcome. Smooth L1 and "
-    "Huber are the same function at their default thresholds, so their losses must coincide."
+    "The paper prints one run each on an axis that starts near 37 s; here runs are repeated in "
+    "turn, the axis starts at zero, and the differences have intervals. Smooth L1 and Huber are "
+    "the same function at their default thresholds, so their losses must coincide."
 )
 OPTIMIZERS = (
-    "The authors ran Adam and SGD at default learning rates; in their records a pixel hardly moves "
-    "with Adam, and SGD overshoots. Shown are the authors' rates, which decide the claims, and "
-    "tuned ones."
+    "The authors ran Adam and SGD at default learning rates. Shown are theirs, which decide the "
+    "claims, and tuned ones."
 )
 PRESETS = (
     "The paper's text and its authors' notebook differ in content layer, pooling, normalisation "
-    "and weights. Both are presets, beside a tuned one; the losses of presets are different "
-    "functions, so compare images first."
+    "and weights. Both are presets, beside a tuned one; their losses are different functions."
 )
 GALLERY = "All images lie in full size under `results/style`."
 TRAINING = (
     "**Shipped and trained are never the same network.** Shipped ones come with the repository; "
-    "those *trained in this run* start from chance or, where the configuration says so, as a short "
-    "run needs, from the mean of a shipped one's styles. A checkpoint is picked by its loss on "
-    "held-out images."
+    "those *trained in this run* start from chance or, where the configuration says so, from the "
+    "mean of a shipped one's styles. A checkpoint is picked by its loss on held-out images."
 )
 VIDEO = (
     "Frames are stylised in batches and written with the source's frame times and sound. Flicker: "
     "each frame is warped onto the next by the source's optical flow, and the error that remains, "
-    "outside occlusions, is divided by the source's own. The temporal term is an option of "
-    "training that the paper lacks."
+    "outside occlusions, is divided by the source's own."
 )
 QUALITY = (
     "The paper judges by eye. These measures need no download and hold for every result; none of "
@@ -96,49 +87,28 @@ def style_sections(
 ) -> list[Section]:
     """The study's sections.
 
-    frames: the long tables of results/tables (table1, breakeven, targets, scores), and the rows of
-    stylised/*/runs.csv (stylised), parity.csv and the videos' properties.csv. videos: finished
-    files in folders {painting}/{variant}. figures: by name, as TITLES has them.
+    frames: the long tables of results/tables (table1, breakeven, scores), and the rows of
+    stylised/*/runs.csv (stylised) and parity.csv. videos: finished files in folders
+    {painting}/{variant}. figures: by name, as TITLES has them.
     """
 
     def shown(*names: str) -> list[PageFigure]:
         return [figures[f"style_{name}"] for name in names]
 
     embedded = frames["table1"]["architecture"].astype(str).str.startswith("narrow").any()
+    versions = f"{VERSIONS}\n\n{EMBEDDED}" if embedded else VERSIONS
+    seconds = [table1_table(frames["table1"]), breakeven_table(frames["breakeven"])]
+    networks = [networks_table(frames["stylised"], frames["parity"])]
+    films = [page_video(path) for path in videos]
     return [
-        Section(
-            "versions",
-            "Both versions",
-            f"{VERSIONS}\n\n{EMBEDDED}" if embedded else VERSIONS,
-            shown("styles", "figure1"),
-            [table1_table(frames["table1"]), breakeven_table(frames["breakeven"])],
-        ),
+        Section("versions", "Both versions", versions, shown("styles", "figure1"), seconds),
         Section("backbones", "Backbones", BACKBONES, shown("figure2", "figure3")),
         Section("losses", "Loss functions", LOSSES, shown("figure4")),
-        Section(
-            "optimizers",
-            "Optimizers",
-            OPTIMIZERS,
-            shown("figure5", "figure6"),
-            [targets_table(frames["targets"])],
-        ),
+        Section("optimizers", "Optimizers", OPTIMIZERS, shown("figure5", "figure6")),
         Section("choices", "Text, code and starts", PRESETS, shown("presets", "initialisations")),
         Section("gallery", "Results", GALLERY, shown("figure7", "sizes", "figure8")),
-        Section(
-            "networks",
-            "Networks and their training",
-            TRAINING,
-            shown("training", "checkpoints"),
-            [networks_table(frames["stylised"], frames["parity"])],
-        ),
-        Section(
-            "video",
-            "Video",
-            VIDEO,
-            shown("motion"),
-            [properties_table(frames["properties"])],
-            [page_video(path) for path in videos],
-        ),
+        Section("networks", "Networks and their training", TRAINING, shown("training"), networks),
+        Section("video", "Video", VIDEO, shown("motion"), [], films),
         Section("quality", "Quality", QUALITY, [], [quality_table(frames["scores"])]),
     ]
 
@@ -146,19 +116,13 @@ def style_sections(
 def page_video(path: str | Path) -> PageVideo:
     """A finished video, named by the folders {painting}/{variant} that it lies in."""
     folder = Path(path).parent
-    return PageVideo.read(
-        path,
-        name=f"video_{folder.parent.name}_{folder.name}",
-        title=f"The video: {network_title(path)}.",
-        caption="H.264 with the source's sound.",
-    )
+    name, title = f"video_{folder.parent.name}_{folder.name}", f"The video: {network_title(path)}."
+    return PageVideo.read(path, name, title, "H.264 with the source's sound.")
 
 
 def headlines(table1: pd.DataFrame) -> list[Headline]:
-    """Seconds an image of both versions, and how much faster AlexNet is than VGG-19.
-
-    table1: the long table. Seconds of all evaluations that the paper states, where fewer were run.
-    """
+    """Seconds an image of both versions, and how much faster AlexNet is than VGG-19, from the long
+    Table I."""
     printed = table1[table1["published"].notna() & table1["column"].isin(COLUMNS)]
     timed = printed.dropna(subset=["value"])["size"]
     size = SIZE if timed.empty or SIZE in set(timed) else int(timed.max())
@@ -183,13 +147,7 @@ def _seconds(size: int, column: str, cell: pd.Series) -> Headline:
             "with the paper's networks and evaluations on a GPU: config/paper.yaml does."
         )
     ends = [f"{number(cell[end], digits)}" for end in ("minimum", "maximum")]
-    return Headline(
-        text=f"{COLUMNS[column][0]}: seconds for an image of {size} pixels",
-        where="Table I",
-        published=cell["published"],
-        ours=cell["value"],
-        unit=" s",
-        digits=digits,
-        interval="" if pd.isna(cell["value"]) else f"{ends[0]} to {ends[1]} s over images",
-        unlike=unlike,
-    )
+    interval = "" if pd.isna(cell["value"]) else f"{ends[0]} to {ends[1]} s over images"
+    text = f"{COLUMNS[column][0]}: seconds for an image of {size} pixels"
+    numbers = (cell["published"], cell["value"], " s", digits)
+    return Headline(text, "Table I", *numbers, interval=interval, unlike=unlike)

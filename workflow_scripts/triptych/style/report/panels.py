@@ -1,10 +1,9 @@
 """Rows of images in a figure: equal heights, short labels, thin frames, and charts below them.
 
-Everything is placed in inches from the figure's upper left corner, since matplotlib's own
-layouts leave gaps of their liking around images.
+Everything is placed in inches from the figure's upper left corner.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,36 +61,25 @@ def read_picture(path: str | Path) -> Picture:
     return np.asarray(Image.alpha_composite(white, picture).convert("RGB"))
 
 
-def files_by_stem(paths: str | Path | Iterable[str | Path]) -> dict[str, Path]:
-    """PNG files by their name without suffix: of a list of files, or of one folder."""
-    if isinstance(paths, str | Path):
-        paths = [paths]
-    found: dict[str, Path] = {}
-    for path in map(Path, paths):
-        files = sorted(path.glob("*.png")) if path.is_dir() else [path]
-        found.update((file.stem, file) for file in files)
-    return found
+class Files:
+    """PNG files by their kind, such as `content`, `painting` and `result`, and their name."""
 
+    def __init__(self, **paths: Iterable[str | Path]) -> None:
+        """paths: of each kind files, or folders of them. A file is `name`, and `folder/name`."""
+        self._files: dict[str, dict[str, Path]] = {kind: {} for kind in paths}
+        for kind, given in paths.items():
+            for path in map(Path, given):
+                for file in sorted(path.glob("*.png")) if path.is_dir() else [path]:
+                    named = dict.fromkeys((file.stem, f"{file.parent.name}/{file.stem}"), file)
+                    self._files[kind].update(named)
 
-def stylised_by_pair(paths: Iterable[str | Path]) -> dict[tuple[str, str], Path]:
-    """Stylised images {painting}/{content}.png by (painting, content)."""
-    return {(path.parent.name, path.stem): path for path in map(Path, paths)}
-
-
-def chosen_file(files: Mapping[str, Path], name: str, kind: str) -> Path:
-    """The file of that name, or a ValueError that lists those at hand."""
-    if name not in files:
-        raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(sorted(files))}")
-    return files[name]
-
-
-def shrunk(picture: Picture, height: int) -> Picture:
-    """The picture no higher than asked, smoothed; never enlarged."""
-    if picture.shape[0] <= height:
-        return picture
-    width = max(round(picture.shape[1] * height / picture.shape[0]), 1)
-    image = Image.fromarray(picture).resize((width, height), Image.Resampling.LANCZOS)
-    return np.asarray(image)
+    def picture(self, kind: str, name: str) -> Picture:
+        """The image of that name, [H, W, 3]. Raises ValueError for a name that isn't there."""
+        files = self._files[kind]
+        if name not in files:
+            known = sorted(each for each in files if ("/" in each) == ("/" in name))
+            raise ValueError(f"no {kind} named {name!r}; there are: {', '.join(known)}")
+        return read_picture(files[name])
 
 
 def picture_figure(
@@ -158,28 +146,24 @@ def _charts(figure: Figure, top: float, count: int, height: float) -> list[Axes]
 def _draw(figure: Figure, panel: Panel, left: float, top: float, height: float) -> None:
     width = panel.aspect * height
     axes = inch_axes(figure, left, top + TITLE_HEIGHT, width, height)
+    picture, (down, across, _) = panel.image, panel.image.shape
     pixels = round(height * PIXELS_AN_INCH)
-    axes.imshow(
-        shrunk(panel.image, pixels),
-        aspect="auto",
-        interpolation="antialiased",
-        extent=(0, panel.image.shape[1], panel.image.shape[0], 0),
-    )
+    if down > pixels:
+        size = max(round(across * pixels / down), 1), pixels
+        picture = np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.LANCZOS))
+    axes.imshow(picture, aspect="auto", interpolation="antialiased", extent=(0, across, down, 0))
     axes.grid(False)
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     for spine in axes.spines.values():
-        spine.set_visible(True)
-        spine.set_linewidth(0.5)
+        spine.set(visible=True, linewidth=0.5)
     if panel.mark:
         x, y, w, h = panel.mark
         for colour, thick in (("white", 2.0), (INK, 0.8)):
             axes.add_patch(Rectangle((x, y), w, h, fill=False, edgecolor=colour, linewidth=thick))
     _write(figure, left, top + TITLE_HEIGHT - 0.06, panel.title)
     if panel.note:
-        _write(
-            figure, left, top + TITLE_HEIGHT + height + NOTE_HEIGHT - 0.01, panel.note, note=True
-        )
+        base = top + TITLE_HEIGHT + height + NOTE_HEIGHT - 0.01
+        _write(figure, left, base, panel.note, note=True)
 
 
 def _write(

@@ -1,7 +1,7 @@
 """Long frames of what was run: losses, times and quality of Version 1, seconds of Version 2."""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -10,18 +10,8 @@ from triptych.report.tables import with_cells
 from triptych.style.report.labels import ARCHITECTURE_LABELS, MEASURE_LABELS
 
 DESCRIBED = [
-    "content",
-    "painting",
-    "backbone",
-    "architecture",
-    "weights",
-    "preset",
-    "rates",
-    "optimizer",
-    "content_loss",
-    "initialisation",
-    "size",
-    "status",
+    *("content", "painting", "backbone", "architecture", "weights", "preset"),
+    *("rates", "optimizer", "content_loss", "initialisation", "size", "status"),
 ]
 UNITS = {
     "relative_loss_final": "relative to the first total loss",
@@ -44,11 +34,8 @@ def described(runs: pd.DataFrame, experiment: str) -> pd.DataFrame:
 def history_long(
     history: pd.DataFrame, runs: pd.DataFrame, *, experiment: str, scale: str
 ) -> pd.DataFrame:
-    """Total, style and content loss of each evaluation over the run's first total loss.
-
-    One row an evaluation and term (`term`: total, style, content), with what describes its
-    run. Losses of runs that weigh their terms differently share no unit; relative ones do.
-    """
+    """Total, style and content loss of each evaluation over the run's first total loss: a row an
+    evaluation and `term`, with what describes its run."""
     chosen = described(runs, experiment)
     wanted = history[(history["experiment"] == experiment) & history["run"].isin(chosen["run"])]
     ordered = wanted.sort_values(["run", "evaluation"], kind="stable")
@@ -119,10 +106,8 @@ def versions_long(
 
 
 def styles_long(stylised: pd.DataFrame, contents: Sequence[str], *, scale: str) -> pd.DataFrame:
-    """Seconds of one photograph in each style; the photographs take turns.
-
-    stylised: rows of stylised/*/runs.csv.
-    """
+    """Seconds of one photograph in each style, of rows of stylised/*/runs.csv; the photographs take
+    turns."""
     turns = zip(stylised["painting"].unique(), itertools.cycle(contents), strict=False)
     return pd.concat(
         [
@@ -139,35 +124,6 @@ def stylised_long(
     """Figure 8's numbers: seconds of one image stylised by Version 2, and what describes it."""
     row = _of_pair(stylised, {"content": content, "painting": painting}, "Version 2").head(1)
     return with_cells(row.rename(columns={"seconds": "value"}), unit="seconds", scale=scale)
-
-
-def target_times(
-    histories: Iterable[pd.DataFrame], runs: Iterable[pd.DataFrame], parts: Sequence[float]
-) -> pd.DataFrame:
-    """Seconds and evaluations until the loss first falls to each part of its first value.
-
-    histories, runs: history.csv and runs.csv of experiments. Columns as in
-    results/style/timing/targets.csv; `reached` is False where a run ended above the target.
-    """
-    rows = []
-    for history, table in zip(histories, runs, strict=True):
-        for _, run in table.iterrows():
-            of_run = history[history["run"] == run["run"]].sort_values("evaluation")
-            relative = of_run["total"] / of_run["total"].iloc[0]
-            for part in parts:
-                below = of_run[relative <= part].head(1)
-                reached = not below.empty
-                rows.append(
-                    {
-                        **run[["experiment", "run", "backbone", "optimizer", "rates"]],
-                        "relative_loss": part,
-                        "seconds": below["seconds"].item() if reached else None,
-                        "evaluations": below["evaluation"].item() if reached else None,
-                        "reached": reached,
-                        **run[["size", "device"]],
-                    }
-                )
-    return pd.DataFrame(rows)
 
 
 def measured(long: pd.DataFrame, measure: str, **where: object) -> float:

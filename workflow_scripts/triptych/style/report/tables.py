@@ -1,8 +1,4 @@
-"""Table I of the style study: seconds an image, published beside ours.
-
-`table1_long` computes the long frame, `table1_table` lays it out; the page lays out what it
-reads back from the long CSV.
-"""
+"""Table I of the style study: seconds an image, published beside ours."""
 
 from collections.abc import Mapping
 
@@ -53,26 +49,22 @@ def table1_long(
     """Table I: mean seconds an image, its spread over images, and the speed-up, by size.
 
     timing: rows of timing/images.csv. published: image_size, v1_alexnet_s, v1_vgg_s, v2_s,
-    speedup_low, speedup_high. architectures: of the roles vgg and alexnet. width: channels of
-    the network's first layer (the paper's: 32).
+    speedup_low, speedup_high. architectures: of the roles vgg and alexnet. width: of the network.
 
-    Version 1 stands by the notebook's settings, like the published, and once more by our own
-    (BATCHED), which are never `comparable`. An image that diverged took fewer evaluations and is
-    left out. `counts` tells the seconds of the evaluations that were run from those scaled in
-    proportion to `evaluations_stated`; `comparable` whether architecture, evaluations and the kind
-    of device are the paper's. A published size that was not timed has no value.
+    Version 1 stands by the notebook's settings, and once more by our own (BATCHED), which are never
+    `comparable`. An image that diverged is left out. `counts` tells the seconds of the evaluations
+    that were run from those scaled in proportion to `evaluations_stated`; `comparable` whether
+    architecture, evaluations and the kind of device are the paper's.
     """
     cells = []
     done = timing[timing["evaluations_done"] == timing["evaluations"]]
     for _, group in done.groupby(["backbone", "size", done["settings"].fillna("")]):
         first = group.iloc[0]
         backbone, run = str(first["backbone"]), int(first["evaluations"])
-        stated = first.get("evaluations_stated", run)
-        stated = run if pd.isna(stated) else int(stated) or run
         # Repeats of one image are no new images: they are averaged first.
         images = group.groupby("image")["seconds"].mean()
-        counts = [(RUN, run)] if run == stated or not run else [(RUN, run), (SCALED, stated)]
-        for count, evaluations in counts:
+        stated = int(first["evaluations_stated"]) or run
+        for count, evaluations in {RUN: run, **({SCALED: stated} if stated != run else {})}.items():
             factor = evaluations / run if run else 1.0
             cells.append(
                 {
@@ -129,12 +121,15 @@ def _speedups(frame: pd.DataFrame, published: pd.DataFrame, scale: str) -> pd.Da
             first = of_size[of_size["column"].isin(BATCHED) & (of_size["counts"] == count)]
             ratios = first["value"] / network.iloc[0]
             for column, ratio in (("speedup_low", ratios.min()), ("speedup_high", ratios.max())):
-                cell = {"size": size, "column": column, "counts": count, "value": ratio}
-                cell["published"] = printed[column].get(size, np.nan)
-                cell["evaluations"] = first["evaluations"].max()
                 like = of_size[of_size["column"].isin(COLUMNS)]
-                cell["comparable"] = bool(like["comparable"].all())
-                rows.append(cell)
+                rows.append(
+                    {
+                        **{"size": size, "column": column, "counts": count, "value": ratio},
+                        "published": printed[column].get(size, np.nan),
+                        "evaluations": first["evaluations"].max(),
+                        "comparable": bool(like["comparable"].all()),
+                    }
+                )
     return with_cells(pd.DataFrame(rows), unit="times as fast", scale=scale)
 
 
@@ -147,7 +142,8 @@ def table1_table(long: pd.DataFrame) -> Table:
     for column, (name, _) in COLUMNS.items():
         columns += [(name, "published"), (name, "ours")]
         if scaled and column != "network":
-            columns.append((name, _scaled_header(long, column)))
+            cells = long[(long["column"] == column) & (long["counts"] == SCALED)]
+            columns.append((name, f"scaled to {cells['evaluations'].max():.0f}"))
         if compared.any():
             columns.append((name, "difference"))
         if column in BATCHED:
@@ -169,26 +165,15 @@ def table1_table(long: pd.DataFrame) -> Table:
                 batched = of_size[of_size["column"] == BATCHED[column]].set_index("counts")
                 line.append(_seconds(batched, RUN))
         speed = of_size[of_size["column"].isin(SPEEDUPS)].set_index(["column", "counts"])
-        line.append(_range(speed, RUN, "published"))
-        line.append(_range(speed, shown if scaled else RUN, "value"))
+        line += [_range(speed, RUN, "published"), _range(speed, shown, "value")]
         rows.append(tuple(line))
-    return Table(
-        name="style_table1",
-        title="Seconds to stylise an image.",
-        caption=_caption(long, scaled),
-        columns=tuple(columns),
-        rows=tuple(rows),
-    )
+    named = ("style_table1", "Seconds to stylise an image.", _caption(long, scaled))
+    return Table(*named, tuple(columns), tuple(rows))
 
 
 def _is_true(column: pd.Series) -> pd.Series:
     """Truth values, also where a CSV file gave them back as text."""
     return column.astype(str).str.lower() == "true"
-
-
-def _scaled_header(long: pd.DataFrame, column: str) -> str:
-    cells = long[(long["column"] == column) & (long["counts"] == SCALED)]
-    return f"scaled to {int(cells['evaluations'].max())}" if len(cells) else "scaled"
 
 
 def _seconds(cells: pd.DataFrame, count: str) -> str:
@@ -218,14 +203,13 @@ def _caption(long: pd.DataFrame, scaled: bool) -> str:
     first = ours[ours["column"].isin(BATCHED)]
     batched = ours[ours["column"].isin(BATCHED.values())]
     evaluations = sorted({int(count) for count in first["evaluations"].dropna()})
-    architectures = [
-        label(ARCHITECTURE_LABELS, str(name)) for name in dict.fromkeys(first["architecture"])
-    ]
+    named = [label(ARCHITECTURE_LABELS, str(name)) for name in first["architecture"].unique()]
     network = ours[ours["column"] == "network"]["architecture"]
+    low, high = int(ours["images"].min()), int(ours["images"].max())
     parts = [
-        "Mean and standard deviation over "
-        f"{_span(ours['images'])} images, after a warm-up, on {ours['device'].iloc[0]}.",
-        f"Ours: {', '.join(architectures)} at {', '.join(map(str, evaluations))} evaluations"
+        f"Mean and standard deviation over {low if low == high else f'{low} to {high}'} images, "
+        f"after a warm-up, on {ours['device'].iloc[0]}. Ours: {', '.join(named)} at "
+        f"{', '.join(map(str, evaluations))} evaluations"
         + (f", network of {network.iloc[0]}" if len(network) else "")
         + f". Published: AlexNet, VGG-19 and a network of width {PAPER_WIDTH} on a Colab GPU; "
         f"{PAPER_EVALUATIONS} evaluations by the authors' notebook, and ours by its settings: one "
@@ -239,17 +223,12 @@ def _caption(long: pd.DataFrame, scaled: bool) -> str:
     if len(batched):
         parts.append(
             f"In batches: of {int(batched['batch'].max())} images, a history of 10 pairs, clamped "
-            "at the end; a batch's seconds are shared evenly, so their spread is that of batches."
+            "at the end; a batch's seconds are shared evenly."
         )
     timed = long[long["value"].notna() & ~long["column"].isin(BATCHED.values())]
     if not _is_true(timed["comparable"]).all():
         parts.append(
-            "No difference is shown where architecture, evaluations or the kind of device are "
-            "not the paper's."
+            "No difference is shown where architecture, evaluations or the kind of device are not "
+            "the paper's."
         )
     return " ".join(parts)
-
-
-def _span(counts: pd.Series) -> str:
-    low, high = int(counts.min()), int(counts.max())
-    return f"{low}" if low == high else f"{low} to {high}"

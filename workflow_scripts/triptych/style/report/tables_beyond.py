@@ -1,4 +1,4 @@
-"""Tables beyond the paper: quality, seconds to a loss, when a network pays, networks and videos."""
+"""Tables beyond the paper: quality, when a network pays, and the networks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,10 +15,7 @@ from triptych.style.report.labels import (
     BACKBONE_LABELS,
     EXPERIMENT_LABELS,
     MEASURE_LABELS,
-    OPTIMIZER_LABELS,
     ORIGIN_LABELS,
-    RATES_LABELS,
-    VARIANT_LABELS,
 )
 from triptych.style.report.tables import BATCHED
 
@@ -30,12 +27,9 @@ RESULT = ["version", "experiment", "painting", "result", "origin"]
 
 
 def quality_long(quality: pd.DataFrame, stylised: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Each measure's mean and 95% interval over images.
-
-    quality: rows of quality.csv. stylised: rows of stylised/*/runs.csv, for the origin of
-    Version 2's networks. Version 1's results count together by painting in the experiment
-    `paintings`, and run by run elsewhere, since their settings differ; Version 2's by painting.
-    """
+    """Each measure's mean and 95% interval over images, of rows of quality.csv and of
+    stylised/*/runs.csv. Version 1's results count together by painting in the experiment
+    `paintings`, and run by run elsewhere; Version 2's by painting."""
     origins = stylised.drop_duplicates("painting").set_index("painting")["origin"]
     frame, second = quality.copy(), quality["version"] == 2
     frame["experiment"] = frame["experiment"].fillna("").mask(second, "")
@@ -46,17 +40,9 @@ def quality_long(quality: pd.DataFrame, stylised: pd.DataFrame, *, scale: str) -
     for _, group in frame.groupby(RESULT, sort=False):
         for measure in MEASURE_LABELS:
             values = group[measure].dropna().to_numpy()
-            interval = mean_interval(values) if len(values) else Interval(*[np.nan] * 3)
-            rows.append(
-                {
-                    **group.iloc[0][RESULT],
-                    "measure": measure,
-                    "images": len(values),
-                    "value": interval.estimate,
-                    "low": interval.low,
-                    "high": interval.high,
-                }
-            )
+            of = mean_interval(values) if len(values) else Interval(*[np.nan] * 3)
+            row = {**group.iloc[0][RESULT], "measure": measure, "images": len(values)}
+            rows.append({**row, "value": of.estimate, "low": of.low, "high": of.high})
     return with_cells(pd.DataFrame(rows), unit="", scale=scale)
 
 
@@ -98,80 +84,22 @@ def quality_table(long: pd.DataFrame) -> Table:
     )
 
 
-def targets_long(targets: pd.DataFrame, *, scale: str) -> pd.DataFrame:
-    """Seconds to reach a relative loss, one row a backbone, optimizer, rates and target.
-
-    targets: rows of timing/targets.csv; `value` is empty where the loss was not reached.
-    """
-    frame = targets.copy()
-    frame["reached"] = frame["reached"].astype(str).str.lower() == "true"
-    frame["value"] = frame.pop("seconds").where(frame["reached"])
-    frame["evaluations"] = frame["evaluations"].where(frame["reached"])
-    return with_cells(frame, unit="seconds", scale=scale)
-
-
-def targets_table(long: pd.DataFrame) -> Table:
-    """Lay out `targets_long`: a row a setting, a column a target."""
-    # Other experiments vary what this table has no column for.
-    long = long[long["experiment"].isin(["optimizers", "backbones"])]
-    levels = sorted(set(long["relative_loss"]), reverse=True)
-    order = list(BACKBONE_COLOURS)
-    long = long.sort_values("backbone", key=lambda names: names.map(order.index), kind="stable")
-    rows = []
-    for _, cells in long.groupby(["backbone", "optimizer", "rates"], sort=False):
-        first = cells.iloc[0]
-        line = [
-            label(BACKBONE_LABELS, str(first["backbone"])),
-            label(OPTIMIZER_LABELS, str(first["optimizer"])),
-            label(RATES_LABELS, str(first["rates"])),
-        ]
-        for level in levels:
-            found = cells[cells["relative_loss"] == level]
-            text = DASH
-            if len(found):
-                cell = found.iloc[0]
-                seconds = f"{duration(cell['value'])} ({number(cell['evaluations'], 0)})"
-                text = seconds if cell["reached"] else "not reached"
-            line.append(text)
-        rows.append(tuple(line))
-    first = long.iloc[0]
-    return Table(
-        name="style_targets",
-        title="Seconds to reach a loss.",
-        caption=(
-            f"Version 1 at {int(first['size'])} px on {first['device']}: seconds until the total "
-            "loss first falls to a share of what it was at the start, and in brackets the "
-            "evaluations. The paper compares equal numbers of steps instead. A loss is relative "
-            "to its own backbone, so compare optimizers within a backbone."
-        ),
-        columns=(
-            *_plain("Backbone", "Optimizer", "Learning rates"),
-            *(("to a relative loss of", f"{level:g}") for level in levels),
-        ),
-        rows=tuple(rows),
-        keys=3,
-    )
-
-
 def breakeven_long(
     trained: pd.DataFrame, shipped: Sequence[str | Path], table1: pd.DataFrame, *, scale: str
 ) -> pd.DataFrame:
     """Images after which a network's training has paid, by size and backbone of Version 1.
 
-    trained: rows of losses.csv of the networks trained in this run, whose seconds run on from the
-    first batch. shipped: such files of the networks that the repository carries, {painting}.csv.
-    table1: as `table1_long` returns it; where it scales Version 1 to the evaluations that the
-    paper ran, those seconds count.
-    `value` = training seconds / (seconds of Version 1 - seconds of Version 2), and empty where
-    Version 1 isn't slower.
+    trained: rows of losses.csv of the networks trained in this run. shipped: such files of the
+    networks that the repository carries, {painting}.csv. table1: as `table1_long` returns it; where
+    it scales Version 1, those seconds count. `value` = training seconds / (seconds of Version 1 -
+    seconds of Version 2), and empty where Version 1 isn't slower.
     """
     carried = [pd.read_csv(path).assign(painting=Path(path).stem) for path in shipped]
     costs = []
     for origin, frames in (("trained", [trained]), ("shipped", carried)):
         if frames:
-            losses = pd.concat(frames)
-            plain = losses[losses["variant"] == "plain"].groupby("painting", as_index=False)
-            cost = plain.agg(batches=("batch", "max"), training_seconds=("seconds", "max"))
+            of_each = pd.concat(frames).groupby("painting", as_index=False)
+            cost = of_each.agg(batches=("batch", "max"), training_seconds=("seconds", "max"))
             costs.append(cost.assign(origin=origin))
     seconds = table1[(table1["unit"] == "seconds") & table1["value"].notna()]
     # `scaled` stands after `run`, so that the last of both is the scaled one where there is one.
@@ -223,43 +151,29 @@ def breakeven_table(long: pd.DataFrame) -> Table:
 
 
 def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
-    """The networks that this run used, shipped or trained, with their export's parity.
-
-    stylised: rows of stylised/*/runs.csv. parity: rows of parity.csv, of any of the networks.
-    """
-    largest = parity.groupby(["painting", "variant"])["largest_difference"].max()
+    """The networks that this run used, of rows of stylised/*/runs.csv, with their export's parity,
+    of rows of parity.csv."""
+    largest = parity.groupby("painting")["largest_difference"].max()
     rows = []
     for painting, group in stylised.groupby("painting", sort=False):
         image = group.iloc[int((group["height"] * group["width_px"]).argmax())]
-        variant = "shipped" if image["origin"] == "shipped" else "plain"
-        names, lowest = ", ".join(sorted(set(group["precision"]))), group["psnr_to_float32"].min()
-        exported = largest.get((painting, variant))
-        rows.append(
-            (
-                spoken(str(painting)),
-                label(ORIGIN_LABELS, str(image["origin"])),
-                number(image["width"], 0),
-                number(image["batches"], 0),
-                f"{image['width_px']:.0f} {TIMES} {image['height']:.0f}",
-                duration(float(image["seconds"])),
-                "yes" if str(image["tiled"]).lower() == "true" else "no",
-                f"{names}, {lowest:.0f} dB" if np.isfinite(lowest) else names,
-                DASH if exported is None else f"{exported:.1e}",
-            )
-        )
-    headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time", "Tiled")
+        exported = largest.get(painting)
+        named = (spoken(str(painting)), label(ORIGIN_LABELS, str(image["origin"])))
+        size = f"{image['width_px']:.0f} {TIMES} {image['height']:.0f}"
+        onnx = DASH if exported is None else f"{exported:.1e}"
+        counts = (number(image["width"], 0), number(image["batches"], 0))
+        rows.append((*named, *counts, size, duration(float(image["seconds"])), onnx))
+    headers = ("Style", "Network", "Channels", "Batches", "Largest image", "Time", "ONNX")
     return Table(
         name="style_networks",
         title="Networks.",
         caption=(
             "Shipped networks come with the repository, trained by the same rules in a longer run; "
             "the others were trained by this run. Time: of the largest image stylised, on "
-            f"{stylised['device'].iloc[0]}. Precision: what its photographs were computed in, and "
-            "the lowest likeness to float32's result among them (decibels, in the middle of the "
-            "image; what is under 30 is computed in float32 instead). ONNX: largest difference "
-            "of an output (0 to 1) between PyTorch and onnxruntime."
+            f"{stylised['device'].iloc[0]}. ONNX: largest difference of an output (0 to 1) between "
+            "PyTorch and onnxruntime."
         ),
-        columns=_plain(*headers, "Precision", "ONNX"),
+        columns=_plain(*headers),
         rows=tuple(rows),
         keys=2,
     )
@@ -273,39 +187,6 @@ def read_variants(paths: Sequence[str | Path]) -> pd.DataFrame:
         named = {"painting": path.parent.parent.name, "variant": path.parent.name}
         frames.append(frame.assign(**{k: v for k, v in named.items() if k not in frame}))
     return pd.concat(frames, ignore_index=True)
-
-
-def properties_table(properties: pd.DataFrame) -> Table:
-    """What was read back from the video files: rows of properties.csv, by `read_variants`."""
-    source = properties["file"] == "source"
-    rows = []
-    for _, row in pd.concat([properties[source].head(1), properties[~source]]).iterrows():
-        name = "Source"
-        if row["file"] != "source":
-            kind = "H.264" if row["file"] == "video" else "lossless"
-            style = f"{spoken(str(row['painting']))}, {label(VARIANT_LABELS, str(row['variant']))}"
-            name = f"{style}: {kind}"
-        codec = row["audio_codec"]
-        silent = pd.isna(codec) or not codec
-        rows.append(
-            (
-                name,
-                f"{row['frames_per_second']:.6g}",
-                number(row["frames"], 0),
-                f"{row['width']:.0f} {TIMES} {row['height']:.0f}",
-                f"{row['duration_seconds']:.3f} s",
-                "variable" if str(row["variable_frame_times"]).lower() == "true" else "constant",
-                "none" if silent else f"{codec}, {row['audio_seconds']:.2f} s",
-            )
-        )
-    headers = ("File", "Frames a second", "Frames", "Size", "Duration", "Frame times", "Sound")
-    return Table(
-        name="style_video_properties",
-        title="Videos.",
-        caption="Read back from the files that were written.",
-        columns=_plain(*headers),
-        rows=tuple(rows),
-    )
 
 
 def _plain(*headers: str) -> tuple[tuple[str, str], ...]:

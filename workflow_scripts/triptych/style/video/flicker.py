@@ -2,8 +2,7 @@
 
 The warped error of Ruder, Dosovitskiy and Brox, "Artistic style transfer for videos" (2016): the
 previous frame, moved along the optical flow of the *source*, is compared with the present one
-where the flow can be trusted. The source's own warped error, from noise, light and flow that is
-not quite right, is the yardstick.
+where the flow can be trusted. The source's own warped error is the yardstick.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,8 +16,7 @@ import pandas as pd
 
 from triptych.core.errors import InputError
 from triptych.core.progress import Progress
-from triptych.style.video.info import probe
-from triptych.style.video.reading import read_frames
+from triptych.style.video.info import probe, read_frames
 
 LONGEST_SIDE = 640
 """Pixels; larger frames are averaged down first, since flow of full HD takes seconds a frame."""
@@ -29,11 +27,8 @@ LEAST_VALID_PERCENT = 20.0
 
 @dataclass(frozen=True)
 class Flow:
-    """Where each pixel of a frame was in the frame before.
-
-    `offsets`: float32 [H, W, 2], pixels right and down; `valid`: bool [H, W], where that is
-    neither occluded, nor out of the picture, nor at an edge of motion.
-    """
+    """Where each pixel of a frame was in the frame before: `offsets`, float32 [H, W, 2], pixels
+    right and down; `valid`, bool [H, W], where that can be trusted."""
 
     offsets: np.ndarray
     valid: np.ndarray
@@ -49,31 +44,25 @@ class Flow:
 def flicker(source: str | Path, frames_path: str | Path) -> pd.DataFrame:
     """Warped errors of a stylised video and its source, one row for each frame but the first.
 
-    Columns: frame, source_error and stylised_error (root mean square over trusted pixels and
-    channels, on a scale of 0 to 1), ratio (stylised over source), valid_percent. Errors are empty
-    after a cut, the ratio also where the source doesn't change at all. Raises InputError when the
-    videos differ in size.
+    Columns: frame, source_error and stylised_error (root mean square over trusted pixels, on a
+    scale of 0 to 1; empty after a cut), ratio (stylised over source), valid_percent. Raises
+    InputError when the videos differ in size.
     """
     original, stylised = probe(source), probe(frames_path)
     if (original.width, original.height) != (stylised.width, stylised.height):
         raise InputError(
             f"{frames_path} is {stylised.width}x{stylised.height}, but its source {source} "
-            f"{original.width}x{original.height}; give the frames that were made of this source"
+            f"{original.width}x{original.height}"
         )
-    pairs = zip(
-        (frame for frame, _ in read_frames(original)),
-        (frame for frame, _ in read_frames(stylised)),
-        strict=False,
-    )
-    with Progress("compared", stylised.frames, "frames") as progress:
-        return flicker_of(_counted(pairs, progress))
+    frames = ((frame for frame, _ in read_frames(each)) for each in (original, stylised))
+    return flicker_of(zip(*frames, strict=False), stylised.frames)
 
 
-def flicker_of(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> pd.DataFrame:
-    """As `flicker`, for pairs of a source frame and its stylised one, uint8 [H, W, 3] RGB."""
+def flicker_of(pairs: Iterable[tuple[np.ndarray, np.ndarray]], total: int = 0) -> pd.DataFrame:
+    """`flicker`'s rows, of pairs of a source frame and its stylised one, uint8 [H, W, 3] RGB."""
     rows = []
     before: tuple[np.ndarray, np.ndarray] | None = None
-    with on_one_thread():
+    with on_one_thread(), Progress("compared", total, "frames") as progress:
         for number, (source, stylised) in enumerate(pairs):
             now = limited(source), limited(stylised)
             if before is not None:
@@ -82,19 +71,13 @@ def flicker_of(pairs: Iterable[tuple[np.ndarray, np.ndarray]]) -> pd.DataFrame:
                     warped_error(previous, present, flow)
                     for previous, present in zip(before, now, strict=True)
                 )
-                rows.append(
-                    {
-                        "frame": number,
-                        "source_error": source_error,
-                        "stylised_error": stylised_error,
-                        "ratio": stylised_error / source_error if source_error else np.nan,
-                        "valid_percent": 100 * float(flow.valid.mean()),
-                    }
-                )
+                ratio = stylised_error / source_error if source_error else np.nan
+                valid = 100 * float(flow.valid.mean())
+                rows.append((number, source_error, stylised_error, ratio, valid))
             before = now
-    return pd.DataFrame(
-        rows, columns=["frame", "source_error", "stylised_error", "ratio", "valid_percent"]
-    )
+            progress.advance()
+    columns = ["frame", "source_error", "stylised_error", "ratio", "valid_percent"]
+    return pd.DataFrame(rows, columns=columns)
 
 
 def warped_error(previous: np.ndarray, present: np.ndarray, flow: Flow) -> float:
@@ -112,8 +95,7 @@ def warped_error(previous: np.ndarray, present: np.ndarray, flow: Flow) -> float
 def flow_between(previous: np.ndarray, present: np.ndarray) -> Flow:
     """Optical flow of two uint8 frames [H, W, 3] RGB by dense inverse search (Kroeger, 2016).
 
-    Trusted is what returns to its place on the way there and back, and where the flow is smooth:
-    Ruder et al., equations 4 and 5, after Sundaram, Brox and Keutzer (2010).
+    Trusted is what returns to its place, where the flow is smooth: Ruder et al., equations 4 and 5.
     """
     import cv2
 
@@ -149,14 +131,6 @@ def limited(frame: np.ndarray) -> np.ndarray:
         return frame
     size = round(frame.shape[1] * scale), round(frame.shape[0] * scale)
     return cv2.resize(frame, size, interpolation=cv2.INTER_AREA)
-
-
-def _counted(
-    pairs: Iterable[tuple[np.ndarray, np.ndarray]], progress: Progress
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for pair in pairs:
-        yield pair
-        progress.advance()
 
 
 @contextmanager

@@ -1,10 +1,12 @@
-"""What a video file holds: rate, size, sound, and when each frame is shown.
+"""What a video file holds: rate, size, sound, when each frame is shown, and the frames.
 
 Frame times are listed from the file's packets by PyAV, without decoding anything.
 """
 
+import itertools
 import logging
-import re
+from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,33 +20,23 @@ from triptych.core.files import not_a_file
 if TYPE_CHECKING:
     from av.audio.stream import AudioStream
     from av.container import InputContainer
-    from av.video.stream import VideoStream
 
 logger = logging.getLogger(__name__)
 
 FINEST_TICK = 10_000
 """Ticks a second, at least, in which the times of an even video are written."""
 
+DAMAGED_FRAMES = 30
+"""Frames in a row that may fail to decode before a video counts as ended."""
+
 LARGEST_DENOMINATOR = 100_000
 """Of a mean rate, since containers keep both parts in 32 bits."""
 
 
 @dataclass(frozen=True)
-class SoundInfo:
-    """One audio stream; `seconds` is how long its packets last."""
-
-    codec: str
-    channels: int
-    seconds: float
-
-
-@dataclass(frozen=True)
 class FrameTimes:
-    """When frames are shown: frame k from `starts[k]` ticks of `time_base` seconds.
-
-    `end` is when the last one goes. Frames past the last (a reader that finds more than the
-    file lists) follow at `interval`.
-    """
+    """When frames are shown: frame k from `starts[k]` ticks of `time_base` seconds to the next one,
+    the last one to `end`. Frames that a reader finds past the last follow at `interval`."""
 
     time_base: Fraction
     starts: tuple[int, ...]
@@ -62,11 +54,10 @@ class FrameTimes:
 class VideoInfo:
     """A video as a viewer sees it.
 
-    `frames` is the number of pictures whose data is in the file, `frames_stated` what its header
-    promises (the same where the header is silent): fewer frames than stated means a truncated
-    file. `fps` is the nominal rate of an even video, and the mean rate of one with variable frame
-    times. `width` and `height` are pixels of the upright picture, as the reader turns it.
-    `origin` is the second from which OpenCV counts.
+    `frames` is the number of pictures in the file, `frames_stated` what its header promises: more
+    in a truncated file. `fps` is the nominal rate, or the mean rate of variable frame times.
+    `width` and `height` are of the upright picture. `origin` is the second from which OpenCV
+    counts. `sound` is the codec and the seconds of the first audio stream, if there is one.
     """
 
     path: Path
@@ -79,7 +70,7 @@ class VideoInfo:
     variable: bool
     origin: Fraction
     times: FrameTimes
-    sounds: tuple[SoundInfo, ...]
+    sound: tuple[str, float] | None
 
     @property
     def duration(self) -> Fraction:
@@ -98,46 +89,30 @@ def probe(path: str | Path) -> VideoInfo:
     path = Path(path)
     if odd := not_a_file(path):
         raise InputError(f"{path} is {odd}")
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; a video file is expected")
     try:
         with av.open(str(path), metadata_errors="replace") as container:
             if not container.streams.video:
                 raise InputError(f"{path} holds no picture stream; a video file is expected")
             stream = container.streams.video[0]
-            shown, skipped, sounds = _listed(container)
-            counted = max(0, stream.frames - skipped)
-            stated_seconds = _stated_seconds(stream)
+            shown, skipped, sound = _listed(container)
+            counted = max(0, stream.frames - skipped)  # only mp4 and its kin count their frames
             rates = [rate for rate in (stream.average_rate, stream.base_rate) if rate]
             time_base = stream.time_base
             origin = (stream.start_time or 0) * (time_base or Fraction(0))
             pixel_aspect = stream.sample_aspect_ratio or Fraction(1)
     except av.error.FFmpegError as error:
         raise InputError(
-            f"{path} cannot be read as a video ({error.strerror}); FFmpeg opens mp4, mov, mkv, "
-            "webm, avi and others: is the file complete?"
+            f"{path} cannot be read as a video ({error.strerror}): is the file complete?"
         ) from error
     height, width = _picture(path)
     if not shown or time_base is None:
         raise unreadable(path, counted)
     starts = tuple(sorted(shown))
     fps, variable = _rate(starts, time_base, rates)
-    # Only mp4 and its kin count their frames; elsewhere length and rate tell, roughly.
-    stated = counted or round(stated_seconds * fps)
-    if not counted and abs(stated - len(starts)) <= 1 + len(starts) / 50:
-        stated = len(starts)
+    times = _times(starts, time_base, shown[starts[-1]], fps, variable)
+    frames, stated = len(starts), counted or len(starts)
     return VideoInfo(
-        path=path,
-        fps=fps,
-        frames=len(starts),
-        frames_stated=stated or len(starts),
-        width=width,
-        height=height,
-        pixel_aspect=pixel_aspect,
-        variable=variable,
-        origin=origin,
-        times=_times(starts, time_base, shown[starts[-1]], fps, variable),
-        sounds=sounds,
+        path, fps, frames, stated, width, height, pixel_aspect, variable, origin, times, sound
     )
 
 
@@ -146,15 +121,17 @@ def audio_streams(container: "InputContainer") -> list["AudioStream"]:
     return [stream for stream in container.streams.audio if stream.codec_context is not None]
 
 
-def _listed(container: "InputContainer") -> tuple[dict[int, int], int, tuple[SoundInfo, ...]]:
+def _listed(
+    container: "InputContainer",
+) -> tuple[dict[int, int], int, tuple[str, float] | None]:
     """From the packets: the shown pictures' times and durations in ticks, pictures that an edit
-    list skips, and the sounds."""
+    list skips, and codec and seconds of the first sound."""
     import av.error
 
-    picture, audio = container.streams.video[0], audio_streams(container)
+    picture, audio = container.streams.video[0], audio_streams(container)[:1]
     shown: dict[int, int] = {}
     skipped = 0
-    ends: dict[int, tuple[Fraction, Fraction]] = {}
+    heard: list[Fraction] = []  # when its packets begin and end
     try:
         for packet in container.demux([picture, *audio]):
             time = packet.pts if packet.pts is not None else packet.dts
@@ -166,33 +143,11 @@ def _listed(container: "InputContainer") -> tuple[dict[int, int], int, tuple[Sou
             elif packet.stream_index == picture.index:
                 shown[time] = packet.duration or 0
             else:
-                begins, stops = time * packet.time_base, end * packet.time_base
-                first, last = ends.get(packet.stream_index, (begins, stops))
-                ends[packet.stream_index] = min(first, begins), max(last, stops)
+                heard += [time * packet.time_base, end * packet.time_base]
     except av.error.FFmpegError as error:
         logger.warning("the video breaks off: %s", error.strerror)
-    sounds = tuple(
-        SoundInfo(
-            stream.codec_context.codec.canonical_name,
-            stream.codec_context.channels,
-            float(ends[stream.index][1] - ends[stream.index][0]),
-        )
-        for stream in audio
-        if stream.index in ends
-    )
-    return shown, skipped, sounds
-
-
-def _stated_seconds(stream: "VideoStream") -> Fraction:
-    """How long the picture lasts by the header or, in Matroska, by its tag; 0 where none says."""
-    if stream.duration and stream.time_base:
-        return stream.duration * stream.time_base
-    clock = re.fullmatch(r"(\d+):(\d+):(\d+\.?\d*)", stream.metadata.get("DURATION", ""))
-    if clock is None:
-        return Fraction(0)
-    hours, minutes, seconds = clock.groups()
-    end = int(hours) * 3600 + int(minutes) * 60 + Fraction(seconds)
-    return end - (stream.start_time or 0) * (stream.time_base or Fraction(0))
+    codec = audio[0].codec_context.codec.canonical_name if heard else ""
+    return shown, skipped, (codec, float(max(heard) - min(heard))) if heard else None
 
 
 def _picture(path: Path) -> tuple[int, ...]:
@@ -212,11 +167,8 @@ def _picture(path: Path) -> tuple[int, ...]:
 def _rate(
     starts: tuple[int, ...], time_base: Fraction, stated: list[Fraction]
 ) -> tuple[Fraction, bool]:
-    """The rate, and whether frame times vary.
-
-    Times are even when none lies further than one tick, or a hundredth of an interval, from the
-    grid of a stated rate or of the mean rate: containers round (Matroska to milliseconds).
-    """
+    """The rate, and whether frame times vary: lie further than one tick, or a hundredth of an
+    interval, from the grid of a stated rate or of the mean rate (containers round)."""
     if len(starts) == 1:
         return (stated[0] if stated else Fraction(1)), False
     mean = (len(starts) - 1) / ((starts[-1] - starts[0]) * time_base)
@@ -254,7 +206,54 @@ def _times(
 def unreadable(path: Path, stated: int) -> InputError:
     """The error for a video of whose `stated` frames none could be decoded."""
     promised = f" of the {stated} it promises" if stated else ""
-    return InputError(
-        f"{path}: not one frame{promised} could be decoded; "
-        "play it or convert it to mp4 to see what is wrong with it"
-    )
+    return InputError(f"{path}: not one frame{promised} could be decoded; convert it to mp4")
+
+
+def read_frames(info: VideoInfo) -> Iterator[tuple[np.ndarray, int]]:
+    """Frames uint8 [H, W, 3] RGB, read by OpenCV as in section IV-B 11 of the paper, upright, each
+    with its number in `info.times`; one that cannot be decoded is left out.
+
+    Raises InputError when none can.
+    """
+    import cv2
+
+    capture = cv2.VideoCapture(str(info.path), cv2.CAP_FFMPEG)
+    seconds = [float(tick * info.times.time_base) for tick in info.times.starts]
+    number, failed = -1, 0
+    try:
+        # A failed read is the end or a damaged frame; behind the latter OpenCV reads on.
+        while failed <= DAMAGED_FRAMES and not (failed and number >= info.frames - 1):
+            found, picture = capture.read()
+            failed = 0 if found else failed + 1
+            if not found:
+                continue
+            shown = float(info.origin) + capture.get(cv2.CAP_PROP_POS_MSEC) / 1000
+            number = _matched(seconds, shown, number + 1)
+            if picture.shape[:2] != (info.height, info.width):
+                # Recorded calls change their size on the way; a written video cannot.
+                size = (info.width, info.height)
+                picture = cv2.resize(picture, size, interpolation=cv2.INTER_AREA)
+            yield cv2.cvtColor(picture, cv2.COLOR_BGR2RGB), number
+    finally:
+        capture.release()
+    if number < 0:
+        raise unreadable(info.path, info.frames_stated)
+
+
+def read_batches(info: VideoInfo, batch: int) -> Iterator[tuple[np.ndarray, list[int]]]:
+    """Frames uint8 [n, H, W, 3] RGB with their numbers, n = `batch` but for the last."""
+    frames = read_frames(info)
+    while taken := list(itertools.islice(frames, batch)):
+        yield np.stack([frame for frame, _ in taken]), [number for _, number in taken]
+
+
+def _matched(seconds: list[float], shown: float, earliest: int) -> int:
+    """The frame, not before `earliest`, that was to be shown nearest to `shown` seconds."""
+    if earliest >= len(seconds):
+        return earliest
+    after = bisect_left(seconds, shown, lo=earliest)
+    if after == earliest:
+        return earliest
+    if after == len(seconds) or shown - seconds[after - 1] < seconds[after] - shown:
+        return after - 1
+    return after

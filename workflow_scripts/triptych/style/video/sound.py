@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from triptych.style.video.info import audio_streams
 
 if TYPE_CHECKING:
@@ -21,9 +19,6 @@ SOUND_IN_MP4 = frozenset({"aac", "mp3", "ac3", "eac3", "alac", "opus", "flac"})
 AAC_BITS_A_SECOND = 160_000
 AAC_RATES = frozenset({16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 88_200, 96_000})
 AAC_LAYOUTS = {1: "mono", 2: "stereo", 6: "5.1"}
-
-LARGEST_GAP_SECONDS = 0.1
-"""Sound that is later than this is delayed by silence; less is rounding."""
 
 Sound = Iterator[tuple[float, "Packet"]]
 """Packets for the output in rising order of their seconds."""
@@ -44,16 +39,12 @@ def sound_of(source: "InputContainer") -> SoundMaker | None:
         copied: dict[int, Any] = {}
         encoders: dict[int, _Encoder] = {}
         for stream in audio_streams(source):
-            if stream.codec_context.codec.canonical_name in SOUND_IN_MP4:
+            context = stream.codec_context
+            if context.codec.canonical_name in SOUND_IN_MP4:
                 target = copied[stream.index] = output.add_stream_from_template(stream)
             else:
-                rate, channels = stream.codec_context.sample_rate, stream.codec_context.channels
-                target = output.add_stream(
-                    "aac",
-                    rate=rate if rate in AAC_RATES else 48_000,
-                    layout=AAC_LAYOUTS.get(channels, "stereo"),
-                    bit_rate=AAC_BITS_A_SECOND,
-                )
+                rate = context.sample_rate if context.sample_rate in AAC_RATES else 48_000
+                target = _aac(output, rate, AAC_LAYOUTS.get(context.channels, "stereo"))
                 encoders[stream.index] = _Encoder(target)
             if stream.language:
                 target.metadata["language"] = stream.language
@@ -66,52 +57,42 @@ def sound_from(frames: Iterable["AudioFrame"], rate: int, layout: str) -> SoundM
     """Audio frames (planar float, with their times) as AAC."""
 
     def make(output: "OutputContainer") -> Sound:
-        target = output.add_stream("aac", rate=rate, layout=layout, bit_rate=AAC_BITS_A_SECOND)
-        return _encoded(frames, target)
+        target = _aac(output, rate, layout)
+        return (each for frame in (*frames, None) for each in _timed(target.encode(frame)))
 
     return make
 
 
+def _aac(output: "OutputContainer", rate: int, layout: str) -> Any:
+    return output.add_stream("aac", rate=rate, layout=layout, bit_rate=AAC_BITS_A_SECOND)
+
+
 class _Encoder:
-    """Encodes decoded audio of any kind as AAC, sample after sample; gaps become silence."""
+    """Encodes decoded audio of any kind as AAC, sample after sample."""
 
     def __init__(self, target: Any) -> None:
         import av
 
         self._target = target
         self._rate: int = target.codec_context.sample_rate
-        self._layout: str = target.codec_context.layout.name
-        self._resampler = av.AudioResampler("fltp", self._layout, self._rate)
+        layout = target.codec_context.layout.name
+        self._resampler = av.AudioResampler("fltp", layout, self._rate)
         self._next: int | None = None
 
     def encode(self, frame: Any) -> Iterator["Packet"]:
-        """The packets that an audio frame completes."""
-        import av
-
-        due = round((frame.time or 0.0) * self._rate)
+        """The packets that an audio frame completes; None: those that are left."""
         if self._next is None:
-            self._next = due
-        elif due - self._next > self._rate * LARGEST_GAP_SECONDS:
-            channels = self._target.codec_context.channels
-            silence = np.zeros((channels, due - self._next), np.float32)
-            yield from self._give(av.AudioFrame.from_ndarray(silence, "fltp", self._layout))
+            if frame is None:
+                return
+            self._next = round((frame.time or 0.0) * self._rate)
         for resampled in self._resampler.resample(frame):
-            yield from self._give(resampled)
-
-    def finish(self) -> Iterator["Packet"]:
-        """The packets that are left."""
-        if self._next is not None:
-            for resampled in self._resampler.resample(None):
-                yield from self._give(resampled)
+            # Times are counted in samples: AVI and Matroska round those of their packets.
+            resampled.sample_rate, resampled.time_base = self._rate, Fraction(1, self._rate)
+            resampled.pts = self._next
+            self._next += resampled.samples
+            yield from self._target.encode(resampled)
+        if frame is None:
             yield from self._target.encode(None)
-
-    def _give(self, frame: "AudioFrame") -> Iterator["Packet"]:
-        # Times are counted in samples: AVI and Matroska round those of their packets.
-        assert self._next is not None
-        frame.sample_rate, frame.time_base = self._rate, Fraction(1, self._rate)
-        frame.pts = self._next
-        self._next += frame.samples
-        yield from self._target.encode(frame)
 
 
 def _copied_or_encoded(
@@ -132,13 +113,7 @@ def _copied_or_encoded(
     except av.error.FFmpegError as error:
         logger.warning("the source's sound breaks off: %s", error.strerror)
     for encoder in encoders.values():
-        yield from _timed(encoder.finish())
-
-
-def _encoded(frames: Iterable["AudioFrame"], target: Any) -> Sound:
-    for frame in frames:
-        yield from _timed(target.encode(frame))
-    yield from _timed(target.encode(None))
+        yield from _timed(encoder.encode(None))
 
 
 def _timed(packets: Iterable["Packet"]) -> Sound:

@@ -1,20 +1,16 @@
-"""Stylising videos: decoding, network and encoding side by side.
-
-OpenCV reads the frames, batches of them go through the network, and rate, size, number and times
-of the frames are kept (section IV-B 11 of the paper). Between rules frames are lossless; the
-finished video is H.264 with the source's sound.
-"""
+"""Stylising videos: decoding, network and encoding side by side (section IV-B 11 of the paper);
+and what is told about a stylised video: its properties, the speed, a strip of frames."""
 
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from fractions import Fraction
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -22,10 +18,9 @@ import pandas as pd
 from triptych.core.errors import InputError
 from triptych.core.files import atomic_path
 from triptych.core.progress import Progress
-from triptych.style.video.info import VideoInfo, probe
-from triptych.style.video.reading import read_batches, read_frames
+from triptych.style.video.info import VideoInfo, probe, read_batches, read_frames
 from triptych.style.video.sound import sound_of
-from triptych.style.video.writing import VideoWriter
+from triptych.style.video.writing import Codec, VideoWriter
 
 if TYPE_CHECKING:
     import torch
@@ -42,15 +37,6 @@ Made = TypeVar("Made")
 
 WAITING = 2
 """Batches that wait before the network, and behind it."""
-
-
-@dataclass(frozen=True)
-class Stylised:
-    """What came of a video: frames written, frames that its header promised, seconds it took."""
-
-    frames: int
-    expected: int
-    seconds: float
 
 
 def network_stylist(
@@ -87,55 +73,34 @@ def stylise_video(
     batch: int = 8,
     *,
     times_path: str | Path,
-) -> Stylised:
+) -> None:
     """Stylise each frame of `source` into lossless `frames_path` (.mkv, FFV1).
 
     `times_path` gets one row a frame: frame, source_frame, start and duration in ticks, time_base
-    (seconds a tick), seconds. Matroska itself rounds times to milliseconds. Both files appear when
-    they are whole. A truncated video is stylised as far as it can be read, with a warning; raises
-    InputError when no frame can be read.
+    (seconds a tick), seconds, since Matroska rounds times to milliseconds. A truncated video is
+    stylised as far as it can be read, with a warning; raises InputError when no frame can be read.
     """
     info = probe(source)
     with ExitStack() as stack:
         frames_temporary = stack.enter_context(atomic_path(frames_path))
         times_temporary = stack.enter_context(atomic_path(times_path))
-        writer = VideoWriter(
-            frames_temporary,
-            "ffv1",
-            (info.height, info.width),
-            info.fps,
-            info.times.time_base,
-            pixel_aspect=info.pixel_aspect,
-        )
-        numbers, seconds = _run(info, writer, stylist, batch)
+        writer = _writer(frames_temporary, "ffv1", info, info.times.time_base)
+        numbers = _run(info, writer, stylist, batch)
         _times_table(info, numbers).to_csv(times_temporary, index=False)
-    return _report(info, numbers, seconds)
 
 
 def stylise_to_mp4(
     source: str | Path, target: str | Path, stylist: Stylist, batch: int = 8
-) -> Stylised:
-    """Stylise `source` straight into an mp4 with its sound, without lossless frames between.
-
-    Otherwise as `stylise_video` and `encode`.
-    """
+) -> None:
+    """Stylise `source` straight into an mp4 with its sound, without lossless frames between."""
     import av
 
     info = probe(source)
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(target))
         opened = stack.enter_context(av.open(str(source), metadata_errors="replace"))
-        writer = VideoWriter(
-            temporary,
-            "h264",
-            (info.height, info.width),
-            info.fps,
-            info.times.time_base,
-            pixel_aspect=info.pixel_aspect,
-            sound=sound_of(opened),
-        )
-        numbers, seconds = _run(info, writer, stylist, batch)
-    return _report(info, numbers, seconds)
+        writer = _writer(temporary, "h264", info, info.times.time_base, sound=sound_of(opened))
+        _run(info, writer, stylist, batch)
 
 
 def encode(
@@ -147,34 +112,22 @@ def encode(
 ) -> None:
     """Frames of `stylise_video` as H.264 mp4 at their exact times, with the sound of `source`.
 
-    `crf` is x264's constant rate factor: 0 is lossless, 18 hard to tell from the frames, 23 its
-    default. Sound is copied packet by packet where mp4 takes its codec.
+    `crf` is x264's constant rate factor: 0 is lossless, 18 hard to tell from the frames.
     """
     import av
 
     frames, times = probe(frames_path), pd.read_csv(times_path)
     if frames.frames != len(times):
-        raise InputError(
-            f"{frames_path} holds {frames.frames} frames, but {times_path} tells the times of "
-            f"{len(times)}; make both anew"
-        )
+        told = f"but {times_path} tells the times of {len(times)}; make both anew"
+        raise InputError(f"{frames_path} holds {frames.frames} frames, {told}")
     numerator, denominator = str(times["time_base"].iloc[0]).split("/")
     with ExitStack() as stack:
         temporary = stack.enter_context(atomic_path(target))
         opened = stack.enter_context(av.open(str(source), metadata_errors="replace"))
         progress = stack.enter_context(Progress("encoded", len(times), "frames"))
-        writer = stack.enter_context(
-            VideoWriter(
-                temporary,
-                "h264",
-                (frames.height, frames.width),
-                frames.fps,
-                Fraction(int(numerator), int(denominator)),
-                pixel_aspect=frames.pixel_aspect,
-                crf=crf,
-                sound=sound_of(opened),
-            )
-        )
+        tick, sound = Fraction(int(numerator), int(denominator)), sound_of(opened)
+        writer = _writer(temporary, "h264", frames, tick, crf=crf, sound=sound)
+        stack.enter_context(writer)
         for frame, number in read_frames(frames):
             writer.write(frame, int(times["start"].iloc[number]))
             progress.advance()
@@ -184,11 +137,8 @@ def encode(
 def overlapped(
     source: Iterable[Taken], transform: Callable[[Taken], Made], sink: Callable[[Made], None]
 ) -> None:
-    """Give `transform(item)` for each item of `source`, in order, to `sink`.
-
-    Source and sink run in a thread each, the transformation in the caller's; at most WAITING
-    items wait on either side of it. The exception of the first stage that fails is raised.
-    """
+    """Give `transform(item)` for each item of `source`, in order, to `sink`; source and sink run in
+    a thread each, and at most WAITING items wait on either side of the transformation."""
     items, end = iter(source), object()
     with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
         ahead: deque[Future] = deque(reader.submit(next, items, end) for _ in range(WAITING))
@@ -202,21 +152,24 @@ def overlapped(
             each.result()
 
 
-def _run(
-    info: VideoInfo, writer: VideoWriter, stylist: Stylist, batch: int
-) -> tuple[list[int], float]:
-    """Read, stylise and write; the source's numbers of the frames written, and the seconds."""
+def _writer(
+    path: Path, codec: Codec, info: VideoInfo, tick: Fraction, **settings: Any
+) -> VideoWriter:
+    size = (info.height, info.width)
+    return VideoWriter(
+        path, codec, size, info.fps, tick, pixel_aspect=info.pixel_aspect, **settings
+    )
+
+
+def _run(info: VideoInfo, writer: VideoWriter, stylist: Stylist, batch: int) -> list[int]:
+    """Read, stylise and write; the source's numbers of the frames written."""
     written: list[int] = []
-    began = time.monotonic()
 
     def stylised(batch_of: tuple[np.ndarray, list[int]]) -> tuple[np.ndarray, list[int]]:
         frames, numbers = batch_of
         result = stylist(frames)
         if result.shape != frames.shape or result.dtype != np.uint8:
-            raise ValueError(
-                f"the stylist made {result.dtype} {list(result.shape)} "
-                f"of uint8 {list(frames.shape)}"
-            )
+            raise ValueError(f"the stylist made {result.dtype} {result.shape} of {frames.shape}")
         return result, numbers
 
     with writer, Progress("stylised", info.frames, "frames") as progress:
@@ -229,11 +182,19 @@ def _run(
 
         overlapped(read_batches(info, batch), stylised, write)
         writer.finish(info.times.start(written[-1] + 1))
-    return written, time.monotonic() - began
+    expected = max(info.frames_stated, info.frames)
+    if len(written) < expected:
+        logger.warning(
+            "%s promises %d frames, but only %d could be read; the rest is missing in the result",
+            info.path,
+            expected,
+            len(written),
+        )
+    return written
 
 
 def _times_table(info: VideoInfo, numbers: list[int]) -> pd.DataFrame:
-    """A row a frame; one that follows on frames that could not be read is preceded by a longer."""
+    """A row a frame; one before frames that could not be read lasts until the next that could."""
     times = info.times
     starts = np.array([times.start(number) for number in numbers], np.int64)
     ends = np.append(starts[1:], times.start(numbers[-1] + 1))
@@ -249,13 +210,77 @@ def _times_table(info: VideoInfo, numbers: list[int]) -> pd.DataFrame:
     )
 
 
-def _report(info: VideoInfo, numbers: list[int], seconds: float) -> Stylised:
-    expected = max(info.frames_stated, info.frames)
-    if len(numbers) < expected:
-        logger.warning(
-            "%s promises %d frames, but only %d could be read; the rest is missing in the result",
-            info.path,
-            expected,
-            len(numbers),
+def properties(files: Mapping[str, str | Path]) -> pd.DataFrame:
+    """What each file, by its name in the table, holds when read back; one row a file. `frames` are
+    those that OpenCV decodes, `frames_stated` what the header promises."""
+    rows = []
+    for name, path in files.items():
+        info = probe(path)
+        codec, seconds = info.sound or ("", None)
+        rows.append(
+            {
+                "file": name,
+                "frames_per_second": float(info.fps),
+                "frames": sum(1 for _ in read_frames(info)),
+                "width": info.width,
+                "height": info.height,
+                "duration_seconds": round(float(info.duration), 6),
+                "variable_frame_times": str(info.variable).lower(),
+                "audio_codec": codec,
+                "audio_seconds": None if seconds is None else round(seconds, 6),
+                "frames_stated": info.frames_stated,
+            }
         )
-    return Stylised(len(numbers), expected, seconds)
+    return pd.DataFrame(rows)
+
+
+def frame_speeds(
+    source: str | Path,
+    stylist: Stylist,
+    *,
+    batches: Sequence[int],
+    repeats: int,
+    frames: int,
+    device: str,
+    threads: int,
+) -> pd.DataFrame:
+    """How fast the stylist takes the first `frames` frames in batches of several sizes.
+
+    Only the stylist is timed, from memory to memory. Each repeat runs all sizes in turn, every
+    other one backwards; a round before them warms up. `device` and `threads` are only noted.
+    """
+    info = probe(source)
+    taken, _ = next(read_batches(info, frames))
+    rows = []
+    for repeat in range(-1, repeats):
+        for batch in list(batches)[:: 1 if repeat % 2 == 0 else -1]:
+            began = time.perf_counter()
+            for first in range(0, len(taken), batch):
+                stylist(taken[first : first + batch])
+            seconds = time.perf_counter() - began
+            if repeat >= 0:
+                rate = len(taken) / seconds
+                rows.append((batch, repeat, len(taken), seconds, rate, device, threads))
+    columns = ["batch", "repeat", "frames", "seconds", "frames_per_second", "device", "threads"]
+    table = pd.DataFrame(rows, columns=columns)
+    return table.sort_values(["batch", "repeat"], ignore_index=True)
+
+
+def write_strip(
+    path: str | Path, source: str | Path, frames_path: str | Path, count: int = 6, height: int = 180
+) -> None:
+    """A picture of `count` evenly spaced frames of the source above the stylised ones."""
+    import cv2
+    from PIL import Image
+
+    stylised, original = probe(frames_path), probe(source)
+    chosen = {int(n) for n in np.linspace(0, stylised.frames - 1, count).round()}
+    rows = []
+    for info in (original, stylised):
+        taken = enumerate(islice(read_frames(info), max(chosen) + 1))
+        found = [frame for number, (frame, _) in taken if number in chosen]
+        width = max(1, round(info.width * float(info.pixel_aspect) * height / info.height))
+        rows.append([cv2.resize(f, (width, height), interpolation=cv2.INTER_AREA) for f in found])
+    strip = np.vstack([np.hstack(row) for row in rows])
+    with atomic_path(path) as temporary:
+        Image.fromarray(strip).save(temporary, format="PNG")

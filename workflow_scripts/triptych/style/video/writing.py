@@ -1,13 +1,12 @@
 """Writing videos by PyAV: lossless frames (FFV1 in Matroska), or H.264 in mp4 with sound.
 
-Both name their colours' matrix and range; frame times are written as they are. The bytes depend on
-the frames alone: numbers of threads are fixed, and no file carries a date or a random identifier.
+The bytes depend on the frames alone: numbers of threads are fixed, and no file carries a date or a
+random identifier.
 """
 
 import logging
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Literal
 
 import numpy as np
@@ -27,9 +26,8 @@ LIMITED_RANGE = 1
 class VideoWriter:
     """Writes uint8 RGB frames to `path`, each at its time; a context manager.
 
-    Lossless frames keep any size. H.264 is yuv420p, which every player knows, when both sides are
-    even; with an odd side it is yuv444p, since 4:2:0 halves both sides and the size is kept.
-    `size` is height and width, `fps` the nominal rate, `time_base` the seconds of a tick,
+    H.264 is yuv420p, which every player knows, when both sides are even; with an odd side it is
+    yuv444p. `size` is height and width, `fps` the nominal rate, `time_base` the seconds of a tick,
     `pixel_aspect` a pixel's width over its height, `crf` x264's constant rate factor.
     """
 
@@ -53,17 +51,15 @@ class VideoWriter:
         options = {"fflags": "+bitexact"}
         if codec == "h264":
             options["movflags"] = "+faststart"
-        self._file = av.open(
-            str(path),
-            "w",
-            format="mp4" if codec == "h264" else "matroska",
-            container_options=options,
-        )
-        self._stream: Any = self._file.add_stream(
-            "libx264" if codec == "h264" else "ffv1",
-            rate=fps,
-            options=_h264_options(crf) if codec == "h264" else _FFV1_OPTIONS,
-        )
+        container, settings = "matroska", _FFV1_OPTIONS
+        encoder: Any = "ffv1"
+        if codec == "h264":
+            # B-frames would make an mp4 count its duration by decoding times, which is wrong by
+            # some frames when their times vary.
+            container, encoder = "mp4", "libx264"
+            settings = {"crf": str(crf), "preset": "medium", "bf": "0", "threads": "4"}
+        self._file = av.open(str(path), "w", format=container, container_options=options)
+        self._stream: Any = self._file.add_stream(encoder, rate=fps, options=settings)
         context = self._stream.codec_context
         context.width, context.height = self._width, self._height
         context.sample_aspect_ratio = pixel_aspect
@@ -74,12 +70,8 @@ class VideoWriter:
             context.colorspace = context.color_primaries = context.color_trc = BT709
             context.color_range = LIMITED_RANGE
             if not even:
-                logger.warning(
-                    "%dx%d has an odd side, so the video is written as 4:4:4, which "
-                    "keeps the size but which some players and most televisions don't show",
-                    self._width,
-                    self._height,
-                )
+                said = "an odd side: the video is written as 4:4:4, which some players don't show"
+                logger.warning("%dx%d has %s", self._width, self._height, said)
         else:
             context.pix_fmt = "bgr0"
         self._sound = sound(self._file) if sound else iter(())
@@ -89,12 +81,7 @@ class VideoWriter:
     def __enter__(self) -> "VideoWriter":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
     def write(self, frame: np.ndarray, start: int) -> None:
@@ -108,14 +95,9 @@ class VideoWriter:
                 f"uint8 {[self._height, self._width, 3]}"
             )
         picture = av.VideoFrame.from_ndarray(np.ascontiguousarray(frame), format="rgb24")
-        if self._codec == "h264":
-            picture = picture.reformat(
-                format=self._stream.codec_context.pix_fmt,
-                dst_colorspace=Colorspace.ITU709,
-                dst_color_range=ColorRange.MPEG,
-            )
-        else:
-            picture = picture.reformat(format="bgr0")
+        hdtv = {"dst_colorspace": Colorspace.ITU709, "dst_color_range": ColorRange.MPEG}
+        colours: dict[str, Any] = hdtv if self._codec == "h264" else {}
+        picture = picture.reformat(format=self._stream.codec_context.pix_fmt, **colours)
         picture.pts, picture.time_base = start, self._time_base
         for packet in self._stream.encode(picture):
             self._write(packet)
@@ -131,11 +113,8 @@ class VideoWriter:
         self._write_sound_until(float("inf"))
 
     def _write(self, packet: Any) -> None:
-        """Hold a packet back until the next one tells how long it lasts.
-
-        An encoder only knows the nominal rate, which would be wrong for the last frame of a video
-        with variable times, and with it the file's duration.
-        """
+        """Hold a packet back until the next one tells how long it lasts: an encoder only knows the
+        nominal rate, which is wrong where frame times vary."""
         if self._held is not None:
             self._held.duration = packet.pts - self._held.pts
             self._file.mux(self._held)
@@ -157,9 +136,3 @@ _FFV1_OPTIONS = {
     "slicecrc": "1",
     "threads": "4",
 }
-
-
-def _h264_options(crf: int) -> dict[str, str]:
-    # B-frames would make an mp4 count its duration by decoding times, which is wrong by some
-    # frames when their times vary.
-    return {"crf": str(crf), "preset": "medium", "bf": "0", "threads": "4"}
