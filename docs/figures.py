@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from triptych.apps.plan import Cost, Job, dry_run, read_costs, read_jobs, wall_seconds  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
-from triptych.report.claims import ON_ITS_DATA, ON_OTHER_DATA  # noqa: E402
+from triptych.report.claims import ON_ITS_DATA, WITH_SUBSTITUTES  # noqa: E402
 from triptych.studies import foreseen, studies  # noqa: E402
 
 PAGES = (ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md")))
@@ -103,7 +103,7 @@ def scales() -> str:
     """A row for each scale: jobs, time, size, and how many claims it decides."""
     sources = yaml.safe_load((ROOT / "resources/sources.yaml").read_text("utf-8"))
     lines = [
-        "| scale | jobs | takes | downloads | disk | claims decided | on other data |",
+        "| scale | jobs | takes | downloads | disk | claims decided | with substitutes |",
         "| --- | ---: | --- | ---: | ---: | ---: | ---: |",
     ]
     for scale, files in SCALES.items():
@@ -117,7 +117,7 @@ def scales() -> str:
             _size(sum(cost.download_mb for cost in costs)),
             _size(sum(cost.disk_mb for cost in costs)),
             f"{decided.count(ON_ITS_DATA)}",
-            f"{decided.count(ON_OTHER_DATA)}",
+            f"{decided.count(WITH_SUBSTITUTES)}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)

@@ -45,6 +45,7 @@ rule report_claims:
     params:
         settings=CLAIM_SETTINGS,
         scale=SCALE,
+        provenance=made("results/provenance"),
         code=code("report_claims"),
     script:
         "../workflow_scripts/report/claims.py"
@@ -60,7 +61,6 @@ rule report_page:
         claims="results/claims.csv",
         published_claims=[shipped(f"resources/published/{n}_claims.csv") for n in WINGS],
         sources=shipped("resources/sources.yaml"),
-        differences=shipped("docs/differences.md"),
         colophon=shipped("docs/colophon.md"),
         templates=[shipped(f"{TEMPLATES}/{name}") for name in TEMPLATE_NAMES],
     output:
@@ -72,11 +72,11 @@ rule report_page:
     conda:
         "../envs/report.yaml"
     params:
-        title="Machine-learning papers, reproduced by one workflow",
         subtitle=(
             "A rehearsal: every rule has run, on made-up inputs. No number below means anything."
             if SCALE == "rehearsal"
-            else "Three of them. Every number below was computed by this run."
+            else "Three machine-learning papers, reproduced by one workflow. What is called "
+            "published is the papers'; every other number was computed by this run."
         ),
         scale=SCALE,
         facts={name: wing.facts() for name, wing in WINGS.items()},
@@ -89,13 +89,18 @@ rule report_page:
 
 
 rule report_manifest:
-    """What the run made, and from what: results/manifest.json, for `triptych verify`."""
+    """What the run made, and from what: results/manifest.json, for `triptych verify`, and as an
+    RO-Crate."""
     input:
         page="results/report.html",
         claims="results/claims.csv",
         products=[file for wing in WINGS.values() for file in wing.products],
+        colophon=shipped("docs/colophon.md"),
+        workflow=shipped("Snakefile"),
     output:
-        "results/manifest.json",
+        manifest="results/manifest.json",
+        crate="results/ro-crate-metadata.json",
+        workflow="results/Snakefile",
     log:
         "results/logs/report_manifest/report_manifest.log",
     benchmark:

@@ -46,7 +46,7 @@ def runs(tmp_path, monkeypatch):
     )
     write(
         tmp_path / B,
-        {"one": "reproduced", "two": "seen on other data", "four": "reproduced"},
+        {"one": "reproduced", "two": "seen with substitutes", "four": "reproduced"},
         scores=[
             row("hopper", 1, 10.5, 9.5, 11.5, seconds=2.25, device="gpu"),
             row("hopper", 0, 12.5, 12.0, 13.0, seconds=2.25, device="gpu"),
@@ -87,7 +87,7 @@ def test_claims_whose_verdict_changed_are_listed(runs):
     assert set(runs.claims.itertuples(index=False, name=None)) == {
         ("four", DASH, "reproduced"),
         ("three", "reproduced", DASH),
-        ("two", "not reproduced", "seen on other data"),
+        ("two", "not reproduced", "seen with substitutes"),
     }
 
 
@@ -113,5 +113,5 @@ def test_the_command_prints_it_and_writes_a_page(runs, capsys):
     page = Path("page.html").read_text(encoding="utf-8")
     assert "<script" not in page
     assert "it &lt;b&gt;pours" in page and "<b>pours" not in page
-    for shown in ("walker2d, 0", "seen on other data", "+25.0 %"):
+    for shown in ("walker2d, 0", "seen with substitutes", "+25.0 %"):
         assert shown in page

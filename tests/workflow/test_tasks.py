@@ -46,7 +46,8 @@ def run_tasks(tmp_path_factory):
     ant = {"source": "minari", "dataset": minari_sets.NAME, "environment": "Ant-v5"}
     ant |= {"options": {"max_episode_steps": 50}, "reference": [-325.6, 3879.7]}
     tasks = {"pendulum": task, "ant": ant}
-    overlay = {"rl": {"tasks": tasks, "latency": {"task": "pendulum"}}}
+    alone = {"algorithms": ["BC"], "runs": {"paper": {"sparsities": [95]}, "raw": None}}
+    overlay = {"rl": {"tasks": tasks, "sweeps": {"bcq": alone}, "latency": {"task": "pendulum"}}}
     (checkout.root / "mine.yaml").write_text(yaml.safe_dump(merged(TINY, overlay)))
     checkout.snakemake("rl", config="mine.yaml")
     return checkout.root / "results"

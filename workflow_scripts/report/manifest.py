@@ -1,16 +1,21 @@
-"""results/manifest.json: what this run made, and from what."""
+"""results/manifest.json: what this run made, and from what; for machines also as an RO-Crate."""
+
+from pathlib import Path
 
 from triptych.core.job import job
 from triptych.core.provenance import SOURCE
+from triptych.report.crate import write_crate
 from triptych.report.manifest import read_records, write_manifest
 
 with job(snakemake):
-    params = snakemake.params
-    write_manifest(
-        snakemake.output[0],
+    params, given, made = snakemake.params, snakemake.input, snakemake.output
+    manifest = write_manifest(
+        made.manifest,
         read_records(params.provenance),
-        [*map(str, snakemake.input)],
+        [*map(str, given)],
         params.config,
         params.scale,
         SOURCE,
     )
+    licences = Path(given.colophon).read_text(encoding="utf-8").strip()
+    write_crate(made.crate, manifest, Path(given.workflow), licences)

@@ -18,11 +18,11 @@ from triptych.studies import files_of, foreseen, studies
 
 
 def prices(scale: str, sources: dict) -> dict[str, str]:
-    """The smallest larger scale that decides a claim, or shows it on other data, by claim."""
+    """The smallest larger scale that decides a claim, or shows it with substitutes, by claim."""
     found: dict[str, str] = {}
     for larger in larger_than(scale):
         for claim, lacking in foreseen(shipped(larger, SOURCE), sources).items():
-            how = "decides it" if lacking.decided == ON_ITS_DATA else "shows it on other data"
+            how = "decides it" if lacking.decided == ON_ITS_DATA else "shows it with substitutes"
             if lacking.decided != NOT:
                 file = (FILES[larger] or ("config.yaml",))[-1]
                 found.setdefault(claim, f"{file} {how}.")
@@ -54,13 +54,11 @@ with job(snakemake):
         for name, study in studies().items()
     ]
     page = Page(
-        title=params.title,
         subtitle=params.subtitle,
         scale=params.scale,
         studies=parts,
         timings=timing_table(jobs),
         versions=versions(jobs, params.packages),
-        differences=Path(given.differences).read_text(encoding="utf-8"),
         colophon=Path(given.colophon).read_text(encoding="utf-8"),
     )
     with atomic_path(snakemake.output[0]) as temporary:

@@ -5,7 +5,7 @@ import synthetic_audio as made
 from paper_runs import below, paper_run, said, without
 
 from triptych.audio.report.claims_scores import gain
-from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN
+from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN, UNDECIDED
 
 MAIN = {"audio_model": "passt_n", "text_model": "roberta_large", "corpus": "clean"}
 GPT = {"stage": "finetuned", "captions": "gpt", "seed": "0"}
@@ -39,9 +39,12 @@ def overlap_as_good(ranks):
     return ranks
 
 
-def one_better(subsets):
-    subsets.loc[subsets.index[subsets["removed"] == 1][0], "difference"] = 0.01
-    return subsets
+def one_better(*columns):
+    def change(subsets):
+        subsets.loc[subsets.index[subsets["removed"] == 1][0], list(columns)] = 0.01
+        return subsets
+
+    return change
 
 
 ENSEMBLE = {"system": "ensemble", "audio_model": "published"}
@@ -53,7 +56,6 @@ BROKEN = [
         *("audio-best-single", "audio_queries", said("rank", 1, **SMALL_BERT)),
         "PaSST-N + bert-base is best.",
     ),
-    ("audio-finetune-helps", "audio_queries", human_as_before, "holds 0"),
     (
         *("audio-gpt-helps", "audio_history", said("validation_loss", 9.0, **LAST)),
         "not lower in 1 of 3 runs",
@@ -63,11 +65,13 @@ BROKEN = [
         said("rank", 90, audio_model="passt_s", text_model="bert_large", corpus="clean", **GPT),
         "PaSST-S + bert-large minus PaSST-S + bert-base lies below 0",
     ),
-    ("audio-no-overlap", "audio_queries", overlap_as_good, "does not lie above 0"),
-    ("audio-ensemble", "audio_queries", as_good_as({**MAIN, **GPT}, **ENSEMBLE), "best single"),
-    ("audio-ensemble-members", "audio_subsets", one_better, "1 of 257 other ensembles"),
-    ("audio-recall-gain", "audio_queries", said("rank", 90, **MAIN, **GPT), "above 0"),
-    ("audio-baseline-gain", "audio_queries", said("rank", 9, **ENSEMBLE), "above 0"),
+    ("audio-ensemble", "audio_queries", said("rank", 90, **ENSEMBLE), "lies below 0"),
+    (
+        *("audio-ensemble-members", "audio_subsets", one_better("difference", "difference_low")),
+        "1 of 257 other ensembles",
+    ),
+    ("audio-recall-gain", "audio_queries", said("rank", 90, **MAIN, **GPT), "lies below 0"),
+    ("audio-baseline-gain", "audio_queries", said("rank", 9, **ENSEMBLE), "lies below 0"),
     ("audio-2022-gain", "audio_queries", said("rank", 3, **ENSEMBLE), "below the stated +11.5"),
     ("audio-linear-projection", "audio_queries", said("rank", 1, **TWIN), "lies above 0"),
     (
@@ -78,6 +82,12 @@ BROKEN = [
         (f"audio-data-{name}", "audio_captions", said("caption", "a dog barks at two"), "words")
         for name in ("audiocaps", "wavcaps")
     ),
+]
+UNCLEAR = [
+    ("audio-finetune-helps", "audio_queries", human_as_before, "holds 0"),
+    ("audio-no-overlap", "audio_queries", overlap_as_good, "holds 0"),
+    ("audio-ensemble", "audio_queries", as_good_as({**MAIN, **GPT}, **ENSEMBLE), "best single"),
+    ("audio-ensemble-members", "audio_subsets", one_better("difference"), "1 of 257 other"),
 ]
 MODELS = {f"{each} models" for each in ("ranked", "main", "best", "member")}
 
@@ -122,10 +132,15 @@ def test_the_papers_own_run_reproduces_every_claim(run):
     assert "PaSST-S15" not in verdicts["audio-no-overlap"].measured  # of another segment length
 
 
-@pytest.mark.parametrize(("claim", "name", "change", "reason"), BROKEN)
-def test_a_run_that_contradicts_a_claim_does_not_reproduce_it(run, claim, name, change, reason):
+@pytest.mark.parametrize(
+    ("word", "claim", "name", "change", "reason"),
+    [*((NOT_REPRODUCED, *each) for each in BROKEN), *((UNDECIDED, *each) for each in UNCLEAR)],
+)
+def test_what_contradicts_a_claim_refutes_it_and_what_holds_0_decides_nothing(
+    run, word, claim, name, change, reason
+):
     verdict = run.changed(name, change).verdicts("audio")[claim]
-    assert verdict.verdict == NOT_REPRODUCED
+    assert verdict.verdict == word
     assert reason.lower() in verdict.reason.lower()
 
 
@@ -138,7 +153,7 @@ def test_on_other_recordings_something_is_seen_and_no_published_number_is_met(ru
     scenes = run.changed("audio.study", with_sources("synthesised"))
     verdicts = scenes.verdicts("audio")
     assert verdicts["audio-finetune-helps"].verdict == SEEN
-    assert "[" in verdicts["audio-finetune-helps"].interval
+    assert verdicts["audio-finetune-helps"].seen == "agrees, with other recordings"
     gains = verdicts["audio-baseline-gain"]
     assert gains.verdict == NOT_TESTABLE and "compared with nothing" in gains.measured
 

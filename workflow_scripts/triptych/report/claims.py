@@ -1,8 +1,9 @@
 """Claims of a paper as records: what is compared, and what a run must have for that.
 
 The same needs say before a run whether a config can test a claim (`foreseen`), and after it why
-it could not (`judged`). Two verdicts decide a claim; `SEEN` says what a run found on other data
-than the paper's, and is never counted with those two.
+it could not (`judged`). Two verdicts decide a claim. `UNDECIDED` is one whose interval holds the
+null value. `SEEN` says what a run found with substitutes for the paper's weights, data or sizes,
+and in which direction; it is never counted with the two.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -16,9 +17,12 @@ from triptych.core.files import write_csv
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
-SEEN = "seen on other data"
+UNDECIDED = "undecided"
+SEEN = "seen with substitutes"
 NOT_TESTABLE = "not testable at this scale"
-ON_ITS_DATA, ON_OTHER_DATA, NOT = "yes", "on other data", "no"
+AGREES, DISAGREES, NOISY = "agrees", "disagrees", "too noisy"
+"""What is seen with substitutes; too noisy where an interval holds the null value."""
+ON_ITS_DATA, WITH_SUBSTITUTES, NOT = "yes", "with substitutes", "no"
 """Whether a config will decide a claim."""
 ENOUGH_DATA = 0.9
 """The part of published data that must have been there: of AudioCaps' videos 7 to 8% are gone."""
@@ -38,8 +42,8 @@ class Need:
 
     fact: its name among the facts of a run. what: the need in words. The fact is a number of at
     least `least`; at most `most` (of a collection: how many names it has); names, at least one, all
-    `among` some; names with `every` one of some; or else true. elsewhere: a run without it still
-    shows something, on other data than the paper's.
+    `among` some; names with `every` one of some; or else true. substitute: what stands in its
+    place in a run without it, where that still shows something.
     """
 
     fact: str
@@ -48,7 +52,7 @@ class Need:
     most: float | None = None
     among: Collection[object] | None = None
     every: Collection[str] | None = None
-    elsewhere: bool = False
+    substitute: str = ""
 
     def met(self, found: Any) -> bool:
         """Whether a fact is as it must be."""
@@ -76,22 +80,23 @@ class Need:
 
 @dataclass(frozen=True)
 class Lacking:
-    """What a run lacks to test a claim, a sentence each. elsewhere: without which something is seen
-    on other data."""
+    """What a run lacks to test a claim, a sentence each. replaced: for which there is something
+    else, named in `substitutes`."""
 
     needed: tuple[str, ...] = ()
-    elsewhere: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
+    substitutes: tuple[str, ...] = ()
 
     @property
     def decided(self) -> str:
-        """Whether the claim can be decided: ON_ITS_DATA, ON_OTHER_DATA or NOT."""
+        """Whether the claim can be decided: ON_ITS_DATA, WITH_SUBSTITUTES or NOT."""
         if self.needed:
             return NOT
-        return ON_OTHER_DATA if self.elsewhere else ON_ITS_DATA
+        return WITH_SUBSTITUTES if self.replaced else ON_ITS_DATA
 
     def text(self, most: int = 2) -> str:
         """The first few sentences, and how many more there are."""
-        every = (*self.needed, *self.elsewhere)
+        every = (*self.needed, *self.replaced)
         more = [f"and {len(every) - most} more"] if len(every) > most else []
         return "; ".join([*every[:most], *more])
 
@@ -99,14 +104,15 @@ class Lacking:
 @dataclass(frozen=True)
 class Finding:
     """What comparing gave. measured, interval: the figures and their intervals as text; failures:
-    parts of the claim that do not hold; obstacles, elsewhere: what the needs can't know, why it
-    says nothing after all, or something of other data only."""
+    parts of the claim that do not hold; unclear: parts whose interval holds the null value;
+    obstacles: why it says nothing after all; partly: why it says something of a part alone."""
 
     measured: str
     interval: str = ""
     failures: Sequence[str] = ()
+    unclear: Sequence[str] = ()
     obstacles: Sequence[str] = ()
-    elsewhere: Sequence[str] = ()
+    partly: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -122,12 +128,12 @@ class Claim:
     @property
     def criterion(self) -> str:
         """The rule and the needs, for a reader."""
-        wanted: dict[bool, dict[str, None]] = {False: {}, True: {}}
-        for need in self.needs:
-            wanted[need.elsewhere][need.what] = None
-        needed = f" Needs {'; '.join(wanted[False])}." if wanted[False] else ""
-        counts = f" It counts with {'; '.join(wanted[True])}; else it is seen on other data."
-        return f"{self.rule}{needed}{counts if wanted[True] else ''}"
+        needed, replaced = (
+            "; ".join(dict.fromkeys(n.what for n in self.needs if bool(n.substitute) == soft))
+            for soft in (False, True)
+        )
+        counts = f" It counts with {replaced}; else it is {SEEN}." if replaced else ""
+        return f"{self.rule}{f' Needs {needed}.' if needed else ''}{counts}"
 
     def lacking(self, facts: Facts, *, planned: bool = False) -> Lacking:
         """What a run with these facts lacks. planned: facts that aren't there yet may be met."""
@@ -136,23 +142,25 @@ class Claim:
             for need in self.needs
             if not (planned and need.fact not in facts) and not need.met(facts[need.fact])
         ]
-
-        told: dict[bool, dict[str, None]] = {False: {}, True: {}}
-        for need in unmet:
-            told[need.elsewhere][need.told(facts[need.fact])] = None
-        return Lacking(tuple(told[False]), tuple(told[True]))
+        needed, replaced = (
+            tuple(dict.fromkeys(n.told(facts[n.fact]) for n in unmet if bool(n.substitute) == soft))
+            for soft in (False, True)
+        )
+        substitutes = dict.fromkeys(need.substitute for need in unmet if need.substitute)
+        return Lacking(needed, replaced, tuple(substitutes))
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What a run says about one claim: the figures behind it, their intervals (empty where none
-    applies) and why, in a sentence."""
+    applies) and why, in a sentence. seen: with substitutes, the direction and what they are."""
 
     id: str
     verdict: str
     measured: str
     interval: str
     reason: str
+    seen: str = ""
 
 
 def judged(claims: Iterable[Claim], facts: Facts, run: Any) -> list[Verdict]:
@@ -167,21 +175,25 @@ def foreseen(claims: Iterable[Claim], facts: Facts) -> dict[str, Lacking]:
 
 def verdict_of(claim: Claim, lacking: Lacking, found: Finding) -> Verdict:
     """The verdict that follows from what a run lacks and from what it found. Failures count only
-    where nothing stands in the way; what is seen on other data has an interval."""
+    where nothing stands in the way; what is seen with substitutes has an interval, or says why
+    there is none."""
 
-    def verdict(word: str, *reasons: str) -> Verdict:
-        return Verdict(claim.id, word, found.measured, found.interval, sentence(reasons))
+    def verdict(word: str, *reasons: str, seen: str = "") -> Verdict:
+        return Verdict(claim.id, word, found.measured, found.interval, sentence(reasons), seen)
 
     needed = (*lacking.needed, *found.obstacles)
-    elsewhere = (*lacking.elsewhere, *found.elsewhere)
-    if needed or (elsewhere and not found.interval):
-        return verdict(NOT_TESTABLE, *needed, *elsewhere)
-    if elsewhere:
-        direction = "otherwise than" if found.failures else "as"
-        start = f"{direction} the paper says, on other data"
-        return verdict(SEEN, start, *elsewhere, *found.failures)
+    replaced = (*lacking.replaced, *found.partly)
+    if needed or (replaced and not found.interval):
+        return verdict(NOT_TESTABLE, *needed, *replaced)
+    if replaced:
+        direction = DISAGREES if found.failures else NOISY if found.unclear else AGREES
+        others = [*lacking.substitutes, *(["fewer cases"] if found.partly else [])]
+        seen = f"{direction}, with {' and '.join(', '.join(others).rsplit(', ', 1))}"
+        return verdict(SEEN, *found.failures, *found.unclear, *replaced, seen=seen)
     if found.failures:
         return verdict(NOT_REPRODUCED, *found.failures)
+    if found.unclear:
+        return verdict(UNDECIDED, *found.unclear)
     return verdict(REPRODUCED, "every part of the criterion holds")
 
 
@@ -192,13 +204,15 @@ def sentence(parts: Sequence[str]) -> str:
 
 
 def write_claims(verdicts: Sequence[Verdict], scale: str, path: str | Path) -> pd.DataFrame:
-    """Write results/claims.csv: id, verdict, measured, interval, scale, reason.
+    """Write results/claims.csv: id, verdict, measured, interval, scale, reason, seen.
 
     At the scale REHEARSAL every verdict is NOT_TESTABLE.
     """
     if scale == REHEARSAL:
         reason = "This was a rehearsal: its inputs are made up."
-        verdicts = [replace(each, verdict=NOT_TESTABLE, reason=reason) for each in verdicts]
+        verdicts = [
+            replace(each, verdict=NOT_TESTABLE, reason=reason, seen="") for each in verdicts
+        ]
     frame = pd.DataFrame([asdict(verdict) for verdict in verdicts])
     frame.insert(4, "scale", scale)
     write_csv(frame, path)

@@ -43,6 +43,16 @@ def of_this_run(records: Mapping[str, Record], wanted: Iterable[str]) -> dict[st
     return dict(sorted(found.items()))
 
 
+def precisions(records: Mapping[str, Record]) -> dict[str, set[str]]:
+    """What `precision: auto` became in the jobs of each rule."""
+    found: dict[str, set[str]] = {}
+    for each in records.values():
+        found.setdefault(each["rule"], set()).update(
+            chosen["precision"] for chosen in each.get("precision", ())
+        )
+    return found
+
+
 def _maker(file: str, maker: Mapping[str, str]) -> str | None:
     """The record of the job that made a file, or the folder that it lies in."""
     for name in (file, *map(str, Path(file).parents)):
@@ -58,9 +68,9 @@ def write_manifest(
     config: Mapping[str, Any],
     scale: str,
     source: Path = Path(),
-) -> None:
-    """Write what the run of `wanted` files is: jobs, hashes of outputs and of sources, the inputs
-    that no job made, config, and the commit of the checkout `source`."""
+) -> Record:
+    """Write and return what the run of `wanted` files is: jobs, hashes of outputs and of sources,
+    the inputs that no job made, config, and the commit of the checkout `source`."""
     jobs = of_this_run(records, wanted)
     made = [output for each in jobs.values() for output in each["outputs"]]
     read = {file for each in jobs.values() for file in each.get("inputs", ())}
@@ -80,6 +90,7 @@ def write_manifest(
     manifest["sha256"] = _digest(manifest)
     with atomic_path(path) as temporary:
         temporary.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    return manifest
 
 
 @dataclass(frozen=True)

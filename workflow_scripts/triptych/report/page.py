@@ -5,7 +5,8 @@ own, enter as markup.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,17 @@ import jinja2
 import pandas as pd
 from markupsafe import Markup
 
-from triptych.report.claims import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, SEEN, Claim
+from triptych.report.claims import (
+    AGREES,
+    DISAGREES,
+    NOISY,
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    SEEN,
+    UNDECIDED,
+    Claim,
+)
 from triptych.report.embedding import PAGE_WIDTH, Embedded, data_address, embedded
 from triptych.report.markdown import inline, render
 from triptych.report.scoreboard import COMPARED, NOT_COMPARED, Headline, PageClaim, Score, scores
@@ -22,10 +33,14 @@ from triptych.report.tables import DASH, Table
 
 TEMPLATES = Path(__file__).parent / "templates"
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
 LARGEST_VIDEO = 500_000  # bytes of a video that the page still holds
 LONGEST_ALT = 220  # letters, of whole sentences but for the first
-_CHIPS = {REPRODUCED: "yes", NOT_REPRODUCED: "no", SEEN: "seen", NOT_TESTABLE: "open"}
-_NUMBERS = {COMPARED: "seen", NOT_COMPARED: "open"}
+_CHIPS = {
+    **{REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "seen"},
+    **{SEEN: "seen", NOT_TESTABLE: "open"},
+}
+_MARKS = {**_CHIPS, AGREES: "seen", DISAGREES: "seen", NOISY: "seen", COMPARED: "seen"}
 
 
 @dataclass(frozen=True)
@@ -81,7 +96,9 @@ class PageVideo:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a study: what it is about, then its figures, films and tables. intro: Markdown."""
+    """A part of a study: what it is about, then its figures, films and tables. intro: Markdown.
+    opened: names of those that are shown at once; the others unfold, a part without any as a whole.
+    """
 
     anchor: str
     title: str
@@ -89,6 +106,18 @@ class Section:
     figures: Sequence[PageFigure] = ()
     tables: Sequence[Table] = ()
     videos: Sequence[PageVideo] = ()
+    opened: Collection[str] | None = None
+
+    def items(self) -> list[tuple[str, PageFigure | PageVideo | Table, bool]]:
+        """Kind, item, and whether it is shown as soon as the part is."""
+        kinds: dict[str, Sequence[PageFigure | PageVideo | Table]] = {
+            **{"figure": self.figures, "video": self.videos, "table": self.tables}
+        }
+        return [
+            (kind, item, not self.opened or item.name in self.opened)
+            for kind, items in kinds.items()
+            for item in items
+        ]
 
 
 @dataclass(frozen=True)
@@ -109,9 +138,13 @@ class PageStudy:
     picture: tuple[str, Embedded] | None = None
 
     def scores(self, tested: bool) -> list[Score]:
-        """The scoreboard's rows: those that could be tested or compared, or the others."""
+        """The scoreboard's rows: those that say something or could be compared, or the others."""
         rows = scores(self.claims, self.headlines)
         return [row for row in rows if (row.verdict not in (NOT_TESTABLE, NOT_COMPARED)) == tested]
+
+    def judged(self, tested: bool) -> list[PageClaim]:
+        """The claims on which this run says something, or the others."""
+        return [claim for claim in self.claims if (claim.verdict != NOT_TESTABLE) == tested]
 
     def pictured(self) -> PageFigure | None:
         """The figure of its picture."""
@@ -125,16 +158,29 @@ class PageStudy:
 
 @dataclass(frozen=True)
 class Page:
-    """All that the page shows. differences, colophon: Markdown."""
+    """All that the page shows. colophon: Markdown."""
 
-    title: str
     subtitle: str
     scale: str
     studies: Sequence[PageStudy]
     timings: Table
     versions: Mapping[str, str]
-    differences: str
     colophon: str
+
+    @property
+    def title(self) -> str:
+        """What came of the claims: `Demo run: 2 claims reproduced, 1 undecided, ...`."""
+        counts = Counter(claim.verdict for study in self.studies for claim in study.claims)
+        told = [
+            f"{counts[word]} {word}" for word in _CHIPS if counts[word] and word != NOT_TESTABLE
+        ]
+        run = f"{self.scale[:1].upper()}{self.scale[1:]} run"
+        if not told:
+            return f"{run}: no claim could be tested"
+        number, word = told[0].split(" ", 1)
+        told[0] = f"{number} {'claim' if number == '1' else 'claims'} {word}"
+        rest = ["the rest need a larger scale"] if counts[NOT_TESTABLE] else []
+        return f"{run}: {', '.join(told + rest)}"
 
 
 def page_figures(
@@ -178,15 +224,15 @@ def page_claims(
             said = listed[name]
             about = (name, said["claim"], said["where"], criteria[name], row["verdict"])
             measured, reason = ([*filter(None, row[k].split("; "))] for k in ("measured", "reason"))
-            price = prices.get(name, "")
-            parts = (measured, row["interval"], reason, said.get("published", ""), price)
-            found.append(PageClaim(*about, *parts))
+            price, there = prices.get(name, ""), said.get("published", "")
+            end = (there, price, row["seen"])
+            found.append(PageClaim(*about, measured, row["interval"], reason, *end))
     return found
 
 
 def render_page(page: Page) -> str:
     """The whole HTML document."""
-    return rendered("page.html.j2", page=page, chips=_CHIPS, marks=_CHIPS | _NUMBERS, dash=DASH)
+    return rendered("page.html.j2", page=page, chips=_CHIPS, marks=_MARKS, dash=DASH)
 
 
 def rendered(template: str, **shown: Any) -> str:
@@ -198,6 +244,11 @@ def rendered(template: str, **shown: Any) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"inline": inline, "markdown": render}
+    environment.filters |= {"inline": inline, "markdown": render, "whole": _whole}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
     return environment.get_template(template).render(style=style, **shown)
+
+
+def _whole(text: str) -> str:
+    """A cell whose intervals and deviations aren't broken between lines."""
+    return re.sub(r"\[.*?\]|± \S+", lambda found: found[0].replace(" ", NO_BREAK), text)

@@ -1,14 +1,16 @@
 """The page's first screen: a row for each claim and headline number, published beside ours."""
 
-import textwrap
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from triptych.report.claims import NOT_TESTABLE
 from triptych.report.tables import DASH, MINUS, percent
 
-LONGEST = 64
-"""Letters of a cell; a claim's card has the whole of it."""
+LONGEST = 110
+"""Letters of a cell, in whole phrases; below the claim stands the rest."""
+_PHRASES = (re.compile("; "), re.compile(r", (?![^\[]*\])"))
+"""What ends a phrase; a comma only where the first phrase is too long, and none in brackets."""
 TOLD = 2
 """Reasons for which a row has room."""
 COMPARED, NOT_COMPARED = "compared", "not comparable"
@@ -52,7 +54,8 @@ class Headline:
 class PageClaim:
     """A claim of a paper with this run's verdict and the rule that led to it.
 
-    published: what the paper says, in a few words. price: what it would take to test it.
+    published: what the paper says, in a few words. price: what it would take to test it. seen: with
+    substitutes, the direction and what they are.
     """
 
     id: str
@@ -65,11 +68,23 @@ class PageClaim:
     reason: Sequence[str]
     published: str = ""
     price: str = ""
+    seen: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The direction that was seen with substitutes, or else the verdict."""
+        return self.seen.partition(", ")[0] or self.verdict
+
+    @property
+    def instead(self) -> str:
+        """With what substitutes."""
+        return self.seen.partition(", ")[2]
 
 
 @dataclass(frozen=True)
 class Score:
-    """A row. anchor: of what it is about on the page. price: where it could not be tested."""
+    """A row. anchor: of what it is about on the page. instead: with what substitutes it was seen.
+    price: where it could not be tested."""
 
     text: str
     where: str
@@ -79,6 +94,7 @@ class Score:
     interval: str
     distance: str
     verdict: str
+    instead: str
     price: str
 
 
@@ -90,7 +106,7 @@ def scores(claims: Iterable[PageClaim], numbers: Sequence[Headline]) -> list[Sco
         if not each.claim:
             shown = each.shown(each.published), each.shown(each.ours), each.interval or DASH
             verdict = NOT_COMPARED if each.unlike else COMPARED
-            row = (each.text, each.where, "", *shown, each.distance(), verdict, each.unlike)
+            row = (each.text, each.where, "", *shown, each.distance(), verdict, "", each.unlike)
             rows.append(Score(*row))
     return rows
 
@@ -107,7 +123,8 @@ def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
         ours=number.shown(number.ours) if number and there else _short(measured) or DASH,
         interval=_short((number.interval if number else "") or claim.interval) or DASH,
         distance=number.distance() if number else DASH,
-        verdict=claim.verdict,
+        verdict=claim.mark,
+        instead=claim.instead,
         price=f"{claim.price} {_sentences(claim.reason)}".strip() if open_ else "",
     )
 
@@ -121,4 +138,11 @@ def _sentences(reasons: Sequence[str]) -> str:
 
 
 def _short(text: str) -> str:
-    return textwrap.shorten(text, LONGEST, placeholder=" …")
+    """Its first phrases, and how many more there are."""
+    for phrase in _PHRASES:
+        ends = [match.start() for match in phrase.finditer(text)] + [len(text)]
+        if ends[0] <= LONGEST:
+            break
+    fitting = max(1, sum(end <= LONGEST for end in ends))
+    more = len(ends) - fitting
+    return f"{text[: ends[fitting - 1]]}{f'; and {more} more' if more else ''}"

@@ -29,6 +29,10 @@ class Interval:
         """The interval as a person writes it: ``0.97 [0.91, 1.02]``."""
         return f"{self.estimate:.{digits}f} {self.ends(digits)}"
 
+    def side(self, null: float = 0) -> int:
+        """1 where it lies above the null value, -1 below, 0 where it holds it or has no ends."""
+        return int(self.low > null) - int(self.high < null)
+
     def ends(self, digits: int = 2, sign: str = "") -> str:
         """The two ends alone: ``[0.91, 1.02]``. sign: "+" writes the sign of both."""
         if np.isnan(self.low):

@@ -46,4 +46,4 @@ def sections(
 ) -> list[Section]:
     """The study's part of the page."""
     frames = {name: read_frames(paths) for name, paths in files.items() if name != "videos"}
-    return style_sections(frames, files["videos"], figures)
+    return style_sections(frames, files["videos"], figures, settings["weights"])

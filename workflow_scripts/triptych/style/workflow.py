@@ -168,12 +168,14 @@ class Workflow:
         """What its part of the page shows beside its figures: files, and settings."""
         painting, variant = self.filmed[0]
         tables = ("table1", "breakeven", "scores")
-        return {
+        files = {
             **{name: [f"results/tables/style_{name}.csv"] for name in tables},
             "stylised": self.stylised_runs,
             "parity": [f"results/style/networks/{painting}/{variant}/parity.csv"],
             "videos": self.of_videos("video.mp4"),
-        }, {}
+        }
+        backbones = self.config["backbones"].values()
+        return files, {"weights": sorted({each["weights"] for each in backbones})}
 
     def facts(self) -> dict[str, str]:
         """What was run, for the head of the study's part of the page."""

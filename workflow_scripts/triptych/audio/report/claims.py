@@ -1,6 +1,7 @@
 """The claims of the audio-retrieval report, each fixed before any result was seen."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from triptych.audio.report.claims_data import CAPTIONS, DATASETS, LISTED, NEW_CAPTIONS, PAPER_MODEL
@@ -48,39 +49,42 @@ _NEEDS = (
     Need("unscored captions", "every system scored by all its captions", most=0),
     *(Need(f"{stage} epochs", f"models that were {stage}", least=1) for stage in PAPER_EPOCHS),
 )
+_LANGUAGE_MODEL = Need("written", "new captions by a language model, not by a template")
 _WRITTEN = (
-    Need("written", "new captions by a language model, not by a template"),
-    Need("new captions", "nine tenths of the new captions", least=ENOUGH_DATA * NEW_CAPTIONS),
-    Need("writer", f"new captions by {PAPER_MODEL}", among=(PAPER_MODEL,), elsewhere=True),
+    replace(_LANGUAGE_MODEL, substitute="captions by a template"),
+    Need(
+        *("new captions", "nine tenths of the new captions"),
+        least=ENOUGH_DATA * NEW_CAPTIONS,
+        substitute="fewer new captions",
+    ),
+    Need(
+        *("writer", f"new captions by {PAPER_MODEL}"),
+        among=(PAPER_MODEL,),
+        substitute="captions by another model",
+    ),
 )
 
 
 def _data(datasets: Sequence[str] = DATASETS) -> tuple[Need, ...]:
     """That the recordings are the report's."""
-    needs = []
+    needs, sounds, fewer = [], "other recordings", "fewer recordings"
     for name in datasets:
-        title = DATASET_LABELS[name]
-        share = ENOUGH_DATA
+        title, share = DATASET_LABELS[name], f"nine tenths of {DATASET_LABELS[name]}"
+        published = Need(f"{name} source", f"{title} as published", among=("published",))
         needs += [
-            Need(f"{name} source", f"{title} as published", among=("published",), elsewhere=True),
-            Need(f"{name} recordings", f"nine tenths of {title}", least=share, elsewhere=True),
-            Need(
-                *(f"{name} captions", f"nine tenths of {title}'s captions"),
-                least=share,
-                elsewhere=True,
-            ),
+            replace(published, substitute=sounds),
+            Need(f"{name} recordings", share, ENOUGH_DATA, substitute=fewer),
+            Need(f"{name} captions", f"{share}'s captions", ENOUGH_DATA, substitute=fewer),
         ]
-    return (
-        *needs,
-        *(
-            Need(f"{stage} epochs", f"{epochs} epochs for models {stage}", epochs, elsewhere=True)
-            for stage, epochs in PAPER_EPOCHS.items()
-        ),
-    )
+    for stage, epochs in PAPER_EPOCHS.items():
+        what = f"{epochs} epochs for models {stage}"
+        needs.append(Need(f"{stage} epochs", what, epochs, substitute="fewer epochs"))
+    return tuple(needs)
 
 
 def _published(fact: str) -> Need:
-    return Need(f"{fact} models", "encoders with their published weights and cuts", most=0)
+    what = "encoders with their published weights and cuts"
+    return Need(f"{fact} models", what, most=0, substitute="other encoders")
 
 
 def _names(pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -93,20 +97,34 @@ def _claim(name: str, rule: str, judge: Callable[[Run], Finding], *needs: Need) 
 
 
 _MAIN = (
-    Need("main pair", "PaSST-N with roberta-large as main pair", among=_names([BEST])),
+    Need(
+        *("main pair", "PaSST-N with roberta-large as main pair"),
+        among=_names([BEST]),
+        substitute="other encoders",
+    ),
     _published("main"),
-    Need("finetuned_human runs", f"{PAPER_RUNS} runs with human captions", least=PAPER_RUNS),
+    Need(
+        *("finetuned_human runs", f"{PAPER_RUNS} runs with human captions", PAPER_RUNS),
+        substitute="fewer runs",
+    ),
 )
 _ENSEMBLE = (
-    Need("member count", f"an ensemble of {PAPER_MEMBERS}", PAPER_MEMBERS, PAPER_MEMBERS),
-    Need("members", "the report's members", every=_names(ENSEMBLE)),
+    Need(
+        *("member count", f"an ensemble of {PAPER_MEMBERS}", PAPER_MEMBERS, PAPER_MEMBERS),
+        substitute="other members",
+    ),
+    Need(*("members", "the report's members"), every=_names(ENSEMBLE), substitute="other members"),
     _published("member"),
 )
 
 
 def _contrasts(fact: str, wanted: Sequence[Contrast]) -> tuple[Need, ...]:
-    names = [contrast_name(each) for each in wanted]
-    return _published(fact), Need(fact, "the report's four comparisons", every=names)
+    names, what = [contrast_name(each) for each in wanted], "the report's four comparisons"
+    return (
+        _published(fact),
+        Need(fact, "two models of the run that differ so"),
+        Need(fact, what, every=names, substitute="other comparisons"),
+    )
 
 
 _LATTER = (
@@ -236,6 +254,7 @@ CLAIMS = (
         "seed, the validation loss after the last epoch is lower with GPT captions; the lowest "
         "losses are stated beside it.",
         gpt_captions_help,
+        _LANGUAGE_MODEL,
         *_MAIN,
         Need("finetuned_gpt runs", f"{PAPER_RUNS} runs with new captions", least=PAPER_RUNS),
         Need("loss runs", f"{PAPER_RUNS} runs with losses of both kinds", least=PAPER_RUNS),
@@ -273,7 +292,10 @@ CLAIMS = (
         "the best of so many is expected to be ahead by chance alone.",
         no_other_ensemble_is_better,
         *_ENSEMBLE,
-        Need("smaller ensembles", "all ensembles of fewer members", 2**PAPER_MEMBERS - 2),
+        Need(
+            *("smaller ensembles", "all ensembles of fewer members", 2**PAPER_MEMBERS - 2),
+            substitute="other members",
+        ),
         Need("larger ensembles", "an ensemble of more members", least=1),
     ),
     _gain(

@@ -50,6 +50,8 @@ PUBLISHED_CUTS = {"passt_n": (10.0, False), "passt_s": (10.0, True), "passt_s15"
 """Seconds of a segment, and whether its patches overlap."""
 STAGES = {"pretrained": "pretraining", "finetuned": "finetuning"}
 """What config calls the stages of the report."""
+RULES = ("audio_pretrain", "audio_finetune")
+"""Which train in these stages."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +116,9 @@ def read_run(
 ) -> tuple[Run, dict[str, Any]]:
     """What the claims compare, and the facts of a run, from the files and settings that
     `Workflow.claims` names."""
-    study = AudioStudy.read(**settings["study"])
+    study, trained = AudioStudy.read(**settings["study"]), settings["trained"]
+    became = [settings.get("became", {}).get(rule, set()) for rule in RULES]
+    trained = {**trained, "precisions": set().union(*became) or trained["precisions"]}
     queries = frames["queries"]
     corpus = queries["corpus"].isin([study.evaluated, ""])
     chosen = queries[(queries["split"] == "evaluation") & corpus].copy()
@@ -129,14 +133,12 @@ def read_run(
         for name in ("history", "ensembles", "subsets")
     )
     lists = counted(*(frames[name] for name in ("clips", "captions", "asked", "unfiltered")))
-    run = Run(
-        chosen, history, subsets, frames["published"], lists, settings["trained"]["exclude"], study
-    )
+    run = Run(chosen, history, subsets, frames["published"], lists, trained["exclude"], study)
     systems = [(kinds[tuple(row)], (row[1], row[2]), row[4]) for row in named.to_numpy()]
     synthesised = study.sources.get("clotho") == SYNTHESISED
     members = ensembles.loc[ensembles["name"] == "published", "member"].astype(str)
     facts = {
-        **data_facts(read_data(frames, settings["trained"]), study.sources, settings["trained"]),
+        **data_facts(read_data(frames, trained), study.sources, trained),
         **list_facts(lists, study),
         **_system_facts(systems, study),
         **_ensemble_facts([_pair_of(member, run.pairs) for member in members], study),

@@ -56,7 +56,7 @@ def read_run(
         **_data_facts(dict(zip(data["task"], data["source"], strict=True)), data["transitions"]),
         **_mask_facts(layers, sizes),
         **_time_facts(latency),
-        "precision": {settings["precision"]},
+        "precision": settings.get("became", {}).get("rl_train") or {settings["precision"]},
         "measured widths": at_paper_widths(layers),
     }
     for name in OF_SCORES:

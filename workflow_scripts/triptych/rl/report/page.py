@@ -121,13 +121,19 @@ def rl_sections(
     kept = shown("rl_figure3", "rl_figure3_counts")
     what = "What a mask lets a policy sense"
     return [
-        Section("sensors", what, SENSORS, shown("rl_sensors"), sensed),
-        Section("scores", "Score against sparsity", SCORES, shown(*SCORE_FIGURES), scored),
-        Section("comparisons", "Do the criteria matter?", COMPARED, [], compared),
-        Section("layers", "Where the weights remain", LAYERS, kept, masks),
-        Section("memory", "Memory", MEMORY, shown("rl_figure4"), [table1_table(table1)]),
-        Section("inference", "Inference", INFERENCE, [], timed),
-        Section("data", "Data sets", _notes(datasets, units), [], data),
+        Section("sensors", what, SENSORS, shown("rl_sensors"), sensed, opened=("rl_sensors",)),
+        Section(
+            *("scores", "Score against sparsity", SCORES, shown(*SCORE_FIGURES), scored),
+            opened=("rl_figure1",),
+        ),
+        Section("comparisons", "Do the criteria matter?", COMPARED, [], compared, opened=()),
+        Section("layers", "Where the weights remain", LAYERS, kept, masks, opened=()),
+        Section(
+            *("memory", "Memory", MEMORY, shown("rl_figure4"), [table1_table(table1)]),
+            opened=("rl_table1",),
+        ),
+        Section("inference", "Inference", INFERENCE, [], timed, opened=()),
+        Section("data", "Data sets", _notes(datasets, units), [], data, opened=()),
     ]
 
 

