@@ -23,9 +23,8 @@ def test_a_film_is_what_was_ordered_and_always_the_same_bytes(tmp_path: Path) ->
     info = probe(tmp_path / "a.mp4")
     assert (info.width, info.height, info.frames, info.fps) == (96, 54, 13, 12)
     assert info.duration == Fraction(13, 12)
-    (sound,) = info.sounds
-    assert (sound.codec, sound.channels) == ("aac", 2)
-    assert sound.seconds == pytest.approx(13 / 12, abs=0.05)
+    assert info.sound is not None and info.sound[0] == "aac"
+    assert info.sound[1] == pytest.approx(13 / 12, abs=0.05)
 
 
 def detail(image: np.ndarray) -> float:

@@ -104,7 +104,7 @@ def test_a_bomb_is_refused_at_once_and_fills_no_memory(sandbox):
     Path("bomb.png").write_bytes(bomb(2**31 - 1))
     tracemalloc.start()
     began = time.monotonic()
-    said = ("bomb.png", "Make it smaller")
+    said = ("bomb.png", "make it smaller")
     sandbox.command_refuses("stylize", "bomb.png", *COMMAND, "-o", "x.png", said=said)
     given, output = {"image": "bomb.png"}, Named("results/p.png")
     sandbox.refuses("style_prepare_painting", given, output, "bomb.png", longest=99)

@@ -38,7 +38,7 @@ def cut(path: Path) -> None:
 VIDEOS = {
     "text": (lambda path: path.write_text("no video"), "cannot be read as a video"),
     "its contents at the lost end": (cut, "is the file complete"),
-    "nothing": (lambda path: None, "no such file"),
+    "nothing": (lambda path: None, "No such file"),
     "a pickle": (lambda path: trap(path.parent, path.name), "cannot be read as a video"),
 }
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -75,7 +76,9 @@ def test_it_listens_on_loopback_alone(server):
 
 def test_the_command_says_its_address_and_ends_with_ctrl_c(searcher):
     command = [sys.executable, "-m", "triptych.cli", "serve", "--index", searcher.index.root]
-    with subprocess.Popen([*command, "--port", "0"], text=True, **PIPES) as process:
+    ctrl_c = partial(signal.signal, signal.SIGINT, signal.default_int_handler)
+    command += ["--port", "0"]
+    with subprocess.Popen(command, text=True, preexec_fn=ctrl_c, **PIPES) as process:
         port = int(re.match(r"http://127\.0\.0\.1:(\d+)/ searches ", process.stdout.readline())[1])
         with socket.create_connection(("127.0.0.1", port), 30) as idle:
             idle.sendall(f"HEAD / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())

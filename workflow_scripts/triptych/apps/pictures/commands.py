@@ -15,6 +15,7 @@ from triptych.apps.pictures.optimising_options import (
     counts,
     refuse_without_optimize,
     shipped_paintings,
+    shipped_styles,
 )
 from triptych.core.errors import InputError, positive
 
@@ -56,9 +57,9 @@ def add_commands(commands: Any) -> None:
     parser.add_argument(
         "--style",
         metavar="NAME|FILE",
-        help=f"{', '.join(shipped_paintings())}, a network's name (see --networks) or file "
-        "(safetensors, or pytorch/examples' .pth); with --optimize one of those, or a painting's "
-        "file; several are mixed by weights (a:2+b:1)",
+        help=f"{', '.join(shipped_styles())}, another network's name (see --networks) or file "
+        "(safetensors, or pytorch/examples' .pth); several are mixed by weights (a:2+b:1); with "
+        f"--optimize a painting's file, or {', '.join(shipped_paintings())}",
     )
     parser.add_argument(
         "-o", "--output", type=Path, metavar="OUT", help="a file for one input, else a folder"

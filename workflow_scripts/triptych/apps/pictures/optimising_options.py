@@ -1,6 +1,7 @@
 """Options of `triptych stylize` that only --optimize knows."""
 
 import argparse
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,18 @@ ONLY = (*WEIGHTS, "scales", "style_masks")
 
 
 def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:
-    """The paintings that a checkout ships, by name: of each it has a network, too."""
+    """The paintings that a checkout ships, by name."""
     return {path.stem: path for path in sorted((root / "resources/style/paintings").glob("*.png"))}
+
+
+def shipped_styles(root: Path = SOURCE) -> list[str]:
+    """The styles of the shipped networks, from their headers: importing safetensors is slow."""
+    names: list[str] = []
+    for path in sorted((root / "resources/style/networks").glob("*.safetensors")):
+        with path.open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        names += json.loads(header["__metadata__"]["network"])["record"]["styles"]
+    return names
 
 
 def add_options(group: argparse._ArgumentGroup) -> None:

@@ -99,6 +99,8 @@ def open_image(
         why = f"{type(error).__name__}: {error}"
         if isinstance(error, Image.UnidentifiedImageError):  # whose text has a memory address
             why = "of no known format"
+        if isinstance(error, Image.DecompressionBombError):
+            why = "more pixels than are read at once: make it smaller"
         raise InputError(f"{what} cannot be read as an image ({why}). {EXPECTED}") from error
 
 
