@@ -125,7 +125,7 @@ def test_the_network_trained_in_the_demo_learns() -> None:
         assert losses["total"].tail(tenth).mean() < 0.8 * losses["total"].head(tenth).mean(), path
 
 
-def test_every_stylised_photograph_is_what_float32_gives_but_for_rounding(page: str) -> None:
+def test_every_stylised_photograph_is_what_float32_gives_but_for_rounding() -> None:
     """A kernel that is wrong on this processor leaves 13 to 16 dB, bf16's rounding 32 and more."""
     paths = sorted((RESULTS / "style" / "stylised").glob("*/runs.csv"))
     assert paths
@@ -133,8 +133,6 @@ def test_every_stylised_photograph_is_what_float32_gives_but_for_rounding(page: 
         runs = pd.read_csv(path)
         assert (runs["psnr_to_float32"] >= 30).all(), path
         assert not (runs["precision"] == "auto").any(), path
-        lowest = runs["psnr_to_float32"].min()
-        assert lowest == float("inf") or f", {lowest:.0f} dB" in page, path
 
 
 def test_the_stylised_video_has_its_sources_frames_and_sound() -> None:

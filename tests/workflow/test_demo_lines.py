@@ -50,7 +50,9 @@ def test_a_failure_is_told_as_snakemake_tells_it_and_its_job_isnt_made_any_more(
     tell(handler, LogEvent.JOB_INFO, jobid=1, rule_name="train")
     tell(handler, LogEvent.JOB_ERROR, logging.ERROR, jobid=1, rule_name="train", **FAILED)
     tell(handler, None, logging.INFO, "Select jobs to execute...")
-    said = capsys.readouterr().err
+    tell(handler, None, logging.INFO, "Nothing to be done (all is there).")
+    out, said = capsys.readouterr()
+    assert out == "Nothing to be done (all is there).\n"
     assert "Error in rule train" in said and "results/logs/train.log" in said
     assert "Select jobs" not in said
     assert "Now ;" in handler.line(9)

@@ -52,6 +52,8 @@ class LogHandler(LogHandlerBase):
                 self._now[about["jobid"]] = about["rule_name"]
             case LogEvent.JOB_FINISHED:
                 self._left[self._now.pop(about["job_id"])] -= 1
+            case _ if record.getMessage().startswith("Nothing to be done"):
+                print(record.getMessage())
             case _ if record.levelno >= WARNING:
                 self._now.pop(about.get("jobid", -1), None)  # it failed
                 print(self.format(record), file=sys.stderr)
