@@ -37,7 +37,7 @@ SAID = {
     r"demo's (\d+) jobs": "jobs",
     r"workflow's (\d+) rules": "rules",
     r"(\d+) profiles": "profiles",
-    r"(\d+) minutes on two busy cores": "minutes",
+    r"(\d+) minutes on two cores": "minutes",
     r"(\d+) GPU hours of the audio study": "audio",
     r"(\d+) GPU hours in all": "gpu",
 }
@@ -135,7 +135,7 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
         )
     two, eight = (wall_seconds(jobs, costs, cores, 0) / 60 for cores in (2, 8))
     if scale == "demo":
-        return f"*measured*: {two:.0f} minutes on two busy cores"
+        return f"*measured*: {two:.0f} minutes on two cores"
     return f"*estimated*: {two / 60:.0f} hours on 2 cores, {eight / 60:.0f} on 8"
 
 
