@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from benchmarks.style.commands import compare_commands
 from benchmarks.worker import Worker, ratios
 from triptych.core.device import choose_device, describe_device
 
@@ -27,12 +28,14 @@ def bench(
     width: int,
     precisions: Sequence[str],
     rounds: int,
+    commands: Mapping[str, Sequence[str]],
+    command_sizes: Sequence[int],
     threads: int,
 ) -> pd.DataFrame:
     """Run each task at its `sizes` (pixels) on every side, in turn, `rounds` times.
 
     Columns: those of `compare`, peak_megabytes, device, threads. "large" is run once, 4032 x 2480:
-    its ratio is that of the peak memory.
+    its ratio is that of the peak memory. "command": `compare_commands`.
     """
     sides = [*PLAIN_SIDES, *precisions]
     rows = []
@@ -40,6 +43,7 @@ def bench(
         for size in chosen:
             rows += compare(name, size, width, sides, rounds, threads)
     rows += large_photograph(width, threads)
+    rows += compare_commands(commands, command_sizes, rounds, threads)
     table = pd.DataFrame(rows)
     table["device"], table["threads"] = describe_device(choose_device("auto")), threads
     return table

@@ -2,7 +2,7 @@
 
 import torch
 
-from benchmarks.style import bench, plain
+from benchmarks.style import bench, commands, plain
 from triptych.style.network.network import Architecture, TransformationNetwork
 
 
@@ -59,3 +59,10 @@ def test_a_side_is_compared_with_plain_code_and_with_the_fastest_of_its_kinds(mo
     assert (ours["ahead"], ours["ahead_minimum"], ours["ahead_maximum"]) == (3, 1, 4)
     assert rows["plain bf16"]["ahead"] == 1 and rows["plain"]["ahead"] == 0.5
     assert rows["compiled"]["trouble"] == "no C++ compiler" and "ratio" not in rows["compiled"]
+
+
+def test_a_command_is_timed_beside_ours_and_one_that_is_not_installed_has_no_row():
+    known = {"copy": ["cp", "{photograph}", "{result}"], "none": ["no-such-command", "{result}"]}
+    ours, copy = commands.compare_commands(known, [64], rounds=2, threads=1)
+    assert (ours["side"], copy["side"]) == ("triptych", "copy")
+    assert ours["ratio"] == 1 and copy["ratio_maximum"] < 1 and copy["seconds"] < ours["seconds"]
