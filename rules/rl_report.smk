@@ -57,6 +57,28 @@ rule rl_draw_scores:
         "../workflow_scripts/rl/draw_scores.py"
 
 
+rule rl_small_data:
+    """Scores where data are few, dense and pruned (beyond the paper)."""
+    input:
+        scores=expand(f"{STACK}/scores.csv", zip, **RL.stacks(trained=True, small=True)),
+        datasets=expand("results/rl/{task}/dataset.csv", task=RL.tasks),
+    output:
+        figure("rl_small_data", "Few data", "score against transitions, dense and pruned"),
+    log:
+        "results/logs/rl_small_data/rl_small_data.log",
+    benchmark:
+        "results/benchmarks/rl_small_data/rl_small_data.tsv"
+    conda:
+        "../envs/report.yaml"
+    params:
+        units=RL.units,
+        data=RL.data,
+        scale=SCALE,
+        code=code("rl_small_data"),
+    script:
+        "../workflow_scripts/rl/small_data.py"
+
+
 rule rl_draw_masks:
     """What the masks leave: Figures 3 and 4, Table 1."""
     input:

@@ -165,6 +165,7 @@ def rl_frames() -> dict[str, pd.DataFrame]:
     layers = synthetic.layers()
     return {
         "rl_scores": synthetic.both_ways(synthetic.scores(updates=100_000)),
+        "rl_small": synthetic.few_scores(lambda seed: 10 + seed),
         "rl_trained_layers": layers,
         "rl_layers": layers,
         "rl_sizes": synthetic.sizes(),

@@ -1,5 +1,7 @@
 """Made-up but plausible frames in the layouts of the rules' CSV files, for tests alone."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 
@@ -71,6 +73,22 @@ def scores(methods=METHODS, seeds=range(5), evaluations=4, updates=2000, tasks=D
     columns = ["task", "observations", "method", "sparsity_percent", "seed", "algorithm", "update"]
     columns += ["episode", "return", "score_normalised", "steps"]
     return pd.DataFrame(table, columns=columns).assign(pruning="default")
+
+
+def few_scores(gain, algorithms=("TD3+BC", "IQL"), counts=(1000, 100_000), seeds=range(3)):
+    """scores.csv of `rl.small_data`: two episodes of each run.
+
+    SNIP scores `gain(seed)` more than dense on 1,000 transitions, and as much on more.
+    """
+    rows = []
+    for algorithm, task, count, seed in itertools.product(algorithms, DIMENSIONS, counts, seeds):
+        for method, level in (("dense", 0), ("snip", 95)):
+            more = gain(seed) if method == "snip" and count == 1000 else 0
+            row = {"task": task, "observations": "normalised", "method": method, "seed": seed}
+            row |= {"pruning": "default", "sparsity_percent": level, "algorithm": algorithm}
+            row |= {"update": 10, "trained_on": count}
+            rows += [row | {"episode": i, "score_normalised": 20 + more + i} for i in range(2)]
+    return pd.DataFrame(rows)
 
 
 def both_ways(scores):

@@ -20,6 +20,7 @@ def table(tasks=("hopper", "walker2d"), stack="all", sparsities=(50, 95), **chan
         "observations": "normalised",
         "sweeps": {"bcq": sweep},
         "runs_per_job": stack,
+        "small_data": {"algorithms": []},
         "mask_statistics": {"widths": "paper", "seeds": [0, 1, 2], "runs": {"paper": measured}},
     }
     return pd.DataFrame(runs_of(config | changed))
@@ -70,3 +71,14 @@ def test_a_run_that_is_trained_and_measured_stands_in_both():
     assert not runs.duplicated(["networks", "stack", *KEYS]).any()
     measured = runs[~runs["trained"] & (runs["task"] == "hopper")]
     assert len(measured) == 6  # three seeds: dense, and random at 95%
+
+
+def test_small_data_are_a_stack_for_each_algorithm_and_number_of_transitions():
+    small = {"algorithms": ["TD3+BC", "IQL"], "transitions": [100, 1000], "widths": "narrow"}
+    runs = table(small_data=small | {"seeds": [0, 1], "methods": ["snip"]})
+    few = runs[runs["first"] > 0]
+    assert set(zip(few["stack"], few["first"], strict=True)) == {
+        (f"small_{count}_{name}-all", count) for count in (100, 1000) for name in ("td3_bc", "iql")
+    }
+    assert set(few.groupby("stack").size()) == {2 * 2 * 2}  # tasks, dense and SNIP, seeds
+    pd.testing.assert_frame_equal(runs[runs["first"] == 0].reset_index(drop=True), table())

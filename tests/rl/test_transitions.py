@@ -135,6 +135,11 @@ def test_prepare_writes_the_pairs_and_the_row(tmp_path: Path) -> None:
     arrays, table = tmp_path / "out" / "t.safetensors", tmp_path / "out" / "dataset.csv"
     prepare(path, task_named("hopper"), "path", arrays, table)
     kept = read_transitions(arrays)
+    first = read_transitions(arrays, 2)
+    for name, value in vars(first).items():
+        np.testing.assert_array_equal(value, getattr(kept, name)[:2])
+    with pytest.raises(DatasetError, match="expected 99999 transitions or more"):
+        read_transitions(arrays, 99_999)
     keep = ~columns["timeouts"][:-1]
     np.testing.assert_array_equal(kept.observations, columns["observations"][:-1][keep])
     np.testing.assert_array_equal(kept.next_observations, columns["observations"][1:][keep])

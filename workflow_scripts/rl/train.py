@@ -39,7 +39,7 @@ with job(snakemake):
     evaluation = EvaluationSettings(
         **{name: value for name, value in params.evaluation.items() if name != "every"}, task=task
     )
-    pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task)
+    pruned = prune_stack(rows, networks, widths, algorithms[0], params.pruning, task, params.first)
     trained = train_stack(
         rows,
         snakemake.input.transitions,
@@ -52,9 +52,11 @@ with job(snakemake):
         Checkpoint(params.checkpoint, fingerprint(given, snakemake.input)),
         StopRequest(scheduler_limit(snakemake.resources.get("runtime"))),
         pruned.scope,
+        params.first,
     )
     pruned = replace(pruned, masks=trained.masks or pruned.masks)
     pruned.write(output.masks, output.layers, output.inputs, output.sizes)
-    for table, path in ((trained.scores, output.scores), (trained.losses, output.losses)):
+    scores = trained.scores.assign(trained_on=params.first) if params.first else trained.scores
+    for table, path in ((scores, output.scores), (trained.losses, output.losses)):
         write_csv(table, path)
     write_policies(output.policies, policies_of(rows, trained, training, evaluation))

@@ -40,6 +40,10 @@ BROKEN = [
         *("rl-ours-shuffled", "rl_scores", scaled(SCORE, 2, method="shuffled")),
         "SNIP against Shuffled SNIP: worse.",
     ),
+    (
+        *("rl-ours-small-data", "rl_small", scaled(SCORE, 0.5, method="snip", algorithm="IQL")),
+        "IQL by SNIP does not score more than dense",
+    ),
 ]
 UNMET = [
     ("rl_scores", below("seed", 3), {"BC seeds", "BCQ seeds"}),
@@ -49,6 +53,7 @@ UNMET = [
     ("rl_scores", scaled("update", 0.5), {"BC updates", "BCQ updates"}),
     ("rl_scores", below("episode", 4), {"BC episodes", "BCQ episodes"}),
     ("rl_trained_layers", lambda frame: NARROW, {"BC widths", "BCQ widths"}),
+    ("rl_small", without(task="hopper"), {"small data"}),
     ("rl.precision", lambda precision: "auto", {"precision"}),
     ("rl_datasets", said("transitions", 99_900, task="walker2d"), {"transitions"}),
     ("rl_datasets", without(task="hopper"), {"tasks"}),

@@ -9,7 +9,7 @@ from triptych.rl.algorithms.registry import ALGORITHMS, networks_name
 from triptych.rl.pruning.methods import CRITERIA, OBSERVATIONS
 from triptych.rl.tasks import config as tables
 from triptych.rl.tasks.config import SHOWN_PERCENT, with_quality
-from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of
+from triptych.rl.tasks.sweep import DEFAULT, Run, algorithms_of, keys_of, runs_of, small_data_sweeps
 
 CHANGES_NOTHING = ("rl.runs_per_job", "rl.training.checkpoint_every")
 """Patterns of the keys whose values change no number."""
@@ -41,6 +41,7 @@ class Workflow:
             *self.level_figures,
             *("rl_figure3", "rl_figure3_counts", "rl_figure4", "rl_curves"),
             *(["rl_sensors"] if self.sensing else []),
+            *(["rl_small_data"] if small_data_sweeps(self.config) else []),
         )
         self.picture = self.figures[0]
         made = ("rl_table1", "rl_scores", "rl_comparisons", "rl_inputs", "rl_inference")
@@ -62,10 +63,15 @@ class Workflow:
 
     # Jobs and their runs.
 
-    def stacks(self, trained: bool) -> dict[str, list[str]]:
-        """The values of `expand`'s wildcards for all jobs that train, or for those that measure."""
+    def stacks(self, trained: bool, small: bool = False) -> dict[str, list[str]]:
+        """The values of `expand`'s wildcards for all jobs that train, or for those that measure.
+
+        small: those of `rl.small_data` instead.
+        """
         names = dict.fromkeys(
-            tuple(run[key] for key in STACK) for run in self._runs if run["trained"] == trained
+            tuple(run[key] for key in STACK)
+            for run in self._runs
+            if run["trained"] == trained and bool(run["first"]) == small
         )
         return {key: [name[i] for name in names] for i, key in enumerate(STACK)}
 
@@ -80,6 +86,10 @@ class Workflow:
                 f"stack {wildcards['stack']!r}: with this config stacks are {known}"
             )
         return of_stack
+
+    def first(self, wildcards: Any) -> int:
+        """The number of transitions that a stack is trained on; 0: all."""
+        return next(run["first"] for run in self._runs if run["stack"] == wildcards.stack)
 
     def measured(self, task: str) -> list[Run]:
         """A task's rows that are only pruned and measured."""
@@ -107,8 +117,9 @@ class Workflow:
     # What is shown.
 
     def _trained(self, **values: Any) -> list[Run]:
-        """The trained runs that have these values."""
-        return [run for run in self._runs if run["trained"] and values.items() <= run.items()]
+        """The trained runs that have these values, those of `rl.small_data` apart."""
+        wanted = {"trained": True, "first": 0, **values}
+        return [run for run in self._runs if wanted.items() <= run.items()]
 
     @property
     def sensing(self) -> dict[str, str]:
@@ -154,8 +165,8 @@ class Workflow:
         known = [task for task in ("halfcheetah", "walker2d") if task in self.tasks]
         return (known or self.tasks)[0]
 
-    def _files(self, name: str, trained: bool) -> list[str]:
-        stacks = zip(*self.stacks(trained).values(), strict=True)
+    def _files(self, name: str, trained: bool, small: bool = False) -> list[str]:
+        stacks = zip(*self.stacks(trained, small).values(), strict=True)
         return [f"results/rl/{t}/{n}/{s}/{name}" for t, n, s in stacks]
 
     @property
@@ -169,6 +180,8 @@ class Workflow:
             "latency": [f"results/rl/{self.timed['task']}/latency.csv"],
             "datasets": [f"results/rl/{task}/dataset.csv" for task in self.tasks],
         }
+        if small_data_sweeps(self.config):
+            files["small"] = self._files("scores.csv", trained=True, small=True)
         settings = {
             "precision": self.config["training"]["precision"],
             "observations": self.config["observations"],

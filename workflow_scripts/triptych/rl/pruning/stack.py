@@ -73,16 +73,18 @@ def prune_stack(
     algorithm: Algorithm,
     pruning: Mapping[str, Mapping[str, Any]],
     task: Task,
+    first: int = 0,
 ) -> PrunedStack:
     """Masks of a stack at initialisation, from batches of transitions.
 
     pruning: by name the fields of PruningSettings, and as `transitions` the file to draw batches
-    from. It is done on a CPU, which makes the same masks on every machine. Raises ValueError where
-    config names fewer or more inputs than an observation has.
+    from. first: of its first so many transitions, of all for 0. It is done on a CPU, which makes
+    the same masks on every machine. Raises ValueError where config names fewer or more inputs than
+    an observation has.
     """
     shots, cpu = {}, torch.device("cpu")
     for name, table in pruning.items():
-        data = DeviceData(read_transitions(table["transitions"]), cpu, torch.float32)
+        data = DeviceData(read_transitions(table["transitions"], first), cpu, torch.float32)
         settings = {key: value for key, value in table.items() if key != "transitions"}
         shots[name] = Shot(PruningSettings(**settings), data)
     initial, masks = prune(rows, widths, shots, algorithm)

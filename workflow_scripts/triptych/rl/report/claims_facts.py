@@ -12,6 +12,7 @@ import pandas as pd
 from triptych.rl.algorithms.registry import ALGORITHMS, Widths, layer_shapes
 from triptych.rl.report.inference import is_dense_kernel, latency_long
 from triptych.rl.report.scores import RUN, default_pruning, last_policies, run_scores, seen_as
+from triptych.rl.report.small_data import small_facts, small_scores
 from triptych.rl.tasks.config import data_source
 from triptych.rl.tasks.sweep import algorithms_of, runs_of
 
@@ -33,13 +34,15 @@ MILLION = 1_000_000
 class Run:
     """What the claims compare. scores: as `run_scores` returns them, by the usual way of seeing
     observations; seen: both ways. layers, sizes: of the measured networks. latency: as
-    `latency_long` returns it. behaviour: normalised score of the policy behind each task's data."""
+    `latency_long` returns it. small: as `small_scores` returns it. behaviour: normalised score of
+    the policy behind each task's data."""
 
     scores: pd.DataFrame
     seen: pd.DataFrame
     layers: pd.DataFrame
     sizes: pd.DataFrame
     latency: pd.DataFrame
+    small: pd.DataFrame
     behaviour: Mapping[str, float]
 
 
@@ -52,10 +55,13 @@ def read_run(
     kind = settings["observations"]
     scores, layers, sizes = (seen_as(of[name], kind) for name in ("scores", "layers", "sizes"))
     latency, data = latency_long(of["latency"], scale=""), of["datasets"]
+    none = pd.DataFrame(columns=[*RUN, "trained_on", "score"])
+    small = small_scores(of["small"]) if "small" in of else none
     facts = {
         **_data_facts(dict(zip(data["task"], data["source"], strict=True)), data["transitions"]),
         **_mask_facts(layers, sizes),
         **_time_facts(latency),
+        "small data": small_facts(small),
         "precision": settings.get("became", {}).get("rl_train") or {settings["precision"]},
         "measured widths": at_paper_widths(layers),
     }
@@ -76,6 +82,7 @@ def read_run(
         layers,
         sizes,
         latency,
+        small,
         dict(zip(data["task"].astype(str), data["score_normalised_mean"], strict=True)),
     )
     return run, facts
@@ -85,6 +92,9 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     """The facts of a run that has not begun. config: the section `rl`."""
     runs = pd.DataFrame(runs_of(config))
     runs = runs[runs["task"].isin(TASKS) & (runs["pruning"] == "default")]
+    small = runs[runs["first"] > 0].rename(columns={"first": "trained_on"})
+    small["algorithm"] = [next(iter(algorithms_of(config, each))) for each in small["stack"]]
+    runs = runs[runs["first"] == 0]
     usual = runs["observations"] == config["observations"]
     trained, measured = runs[runs["trained"]], runs[~runs["trained"] & usual]
     stacks = trained["stack"].drop_duplicates()
@@ -107,6 +117,7 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
         **_seed_facts(cells[RUN], config["observations"]),
         "mask seeds": _fewest(measured, METHODS),
         "size seeds": _fewest(measured, ("dense", *METHODS)),
+        "small data": small_facts(small),
         "precision": {config["training"]["precision"]},
         "measured widths": wide,
         "actor timed": timed,

@@ -29,6 +29,7 @@ TITLES = {
     "rl_figure3_counts": "Figure 3 as counts.",
     "rl_figure4": "Figure 4. Memory against sparsity.",
     "rl_curves": "Learning curves.",
+    "rl_small_data": "Beyond the paper: where data are few.",
     "rl_sensors": "What 95% pruning leaves a policy to sense.",
 }
 
@@ -41,6 +42,11 @@ SENSORS = (
     "raw observations it keeps the inputs that are large and cuts those that are small: a hopper "
     "loses the angle by which it would feel itself fall. Normalised over the data set all inputs "
     "are alike. The paper doesn't say which of the two it used (docs/differences.md)."
+)
+SMALL = (
+    "Later work of the paper's first author (Sparse-Reg, 2025) finds that sparsity regularises "
+    "where data are few: each network is trained, and its mask found, on the first so many "
+    "transitions alone."
 )
 COMPARED = (
     "Whether a criterion matters: each against controls that keep as many weights of each layer or "
@@ -120,12 +126,14 @@ def rl_sections(
     sensed, scored = [cut_table(inputs)], [scores_table(scores)]
     kept = shown("rl_figure3", "rl_figure3_counts")
     what = "What a mask lets a policy sense"
+    few = Section("small", "Where data are few", SMALL, shown("rl_small_data"), [], opened=())
     return [
         Section("sensors", what, SENSORS, shown("rl_sensors"), sensed, opened=("rl_sensors",)),
         Section(
             *("scores", "Score against sparsity", SCORES, shown(*SCORE_FIGURES), scored),
             opened=("rl_figure1",),
         ),
+        *([few] if few.figures else []),
         Section("comparisons", "Do the criteria matter?", COMPARED, [], compared, opened=()),
         Section("layers", "Where the weights remain", LAYERS, kept, masks, opened=()),
         Section(

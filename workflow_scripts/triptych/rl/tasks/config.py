@@ -7,11 +7,9 @@ from triptych.core.config import ConfigError
 from triptych.core.errors import InputError
 from triptych.rl.algorithms.registry import ALGORITHMS
 from triptych.rl.pruning.methods import CRITERIA, PRUNED
-from triptych.rl.tasks.sweep import DEFAULT, Run
+from triptych.rl.tasks.sweep import DEFAULT, SHOWN_PERCENT, Run, small_data_sweeps
 from triptych.rl.tasks.task import NORMALISED, PAPER, task_from
 
-SHOWN_PERCENT = 95
-"""The sparsity of Figure 3, Table 1 and the claims."""
 EXPERT = "expert"
 """The quality of the paper's data."""
 OF_TASK = ("environment", "reference", "inputs", "options")
@@ -88,6 +86,9 @@ def check(config: Mapping[str, Any], runs: Sequence[Run], d4rl_files: Collection
     for key, sweep in {**trained, "rl.mask_statistics": config["mask_statistics"]}.items():
         _check_sweep(config, key, sweep, key in trained, d4rl_files)
     _check_algorithms(trained)
+    for sweep in small_data_sweeps(config).values():
+        _check_sweep(config, "rl.small_data", sweep, True, d4rl_files)
+        _check_algorithms({"rl.small_data": sweep})
     shown = {"trained": False, "observations": config["observations"], "pruning": DEFAULT}
     shown["sparsity_percent"] = SHOWN_PERCENT
     if not any(shown.items() <= run.items() for run in runs):

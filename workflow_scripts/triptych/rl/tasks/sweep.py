@@ -10,11 +10,14 @@ KEYS = ("task", "observations", "method", "pruning", "sparsity_percent", "seed")
 """What names a run."""
 DEFAULT = "default"
 """The pruning that `rl.pruning` says itself, and not one of its variants."""
+SHOWN_PERCENT = 95
+"""The sparsity of Figure 3, Table 1, the claims and small data."""
 MEASURED = "measured"
 """The stack of a task's runs of which only masks are made."""
 
 Run = dict[str, Any]
-"""A row of the table: KEYS, and sweep, networks (name of a set of widths), trained, stack."""
+"""A row of the table: KEYS, and sweep, networks (name of a set of widths), trained, stack, first
+(the number of transitions that it is trained on; 0: all)."""
 
 
 def keys_of(run: Mapping[Any, Any]) -> dict[str, Any]:
@@ -32,20 +35,35 @@ def runs_of(config: Mapping[str, Any]) -> list[Run]:
     """
     tasks, usual, size = config["tasks"], config["observations"], config["runs_per_job"]
     table = []
-    for name, sweep in config["sweeps"].items():
+    for name, sweep in (config["sweeps"] | small_data_sweeps(config)).items():
         of_sweep = _runs(tasks, name, sweep, usual)
         table += [
-            {**run, "trained": True, "stack": stack}
+            {**run, "trained": True, "stack": stack, "first": sweep.get("first", 0)}
             for run, stack in zip(of_sweep, _stacks(of_sweep, size), strict=True)
         ]
     measured = _runs(tasks, MEASURED, config["mask_statistics"], usual)
-    return table + [{**run, "trained": False, "stack": MEASURED} for run in measured]
+    return table + [{**run, "trained": False, "stack": MEASURED, "first": 0} for run in measured]
+
+
+def small_data_sweeps(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What `rl.small_data` trains, as sweeps by name; `first`: on so many transitions."""
+    table = config["small_data"]
+    return {
+        f"small_{first}_{name.lower().replace('+', '_')}": {
+            **{"algorithms": [name], "first": first},
+            **{key: table[key] for key in ("widths", "seeds")},
+            "runs": {"small": {"methods": table["methods"], "sparsities": [SHOWN_PERCENT]}},
+        }
+        for name in table["algorithms"]
+        for first in table["transitions"]
+    }
 
 
 def algorithms_of(config: Mapping[str, Any], stack: str) -> dict[str, dict[str, Any]]:
     """What the runs of a stack are trained for, and the settings of each; the first one's training
     contains the others."""
-    names = config["sweeps"][stack.partition("-")[0]]["algorithms"]
+    sweeps = config["sweeps"] | small_data_sweeps(config)
+    names = sweeps[stack.partition("-")[0]]["algorithms"]
     return {name: config.get(ALGORITHMS[name].section, {}) for name in names}
 
 

@@ -51,11 +51,17 @@ def write_transitions(path: PathLike, transitions: Transitions) -> None:
         save_file(arrays, temporary)
 
 
-def read_transitions(path: PathLike) -> Transitions:
-    """Read what `write_transitions` wrote. Raises DatasetError for another file."""
+def read_transitions(path: PathLike, first: int = 0) -> Transitions:
+    """Read what `write_transitions` wrote; of it the first so many, all for 0.
+
+    Raises DatasetError for another file, and where it has fewer.
+    """
     try:
-        return Transitions(**load_file(path))
-    except (SafetensorError, OSError, TypeError) as error:
+        arrays = load_file(path)
+        if (count := len(arrays["rewards"])) < first:
+            raise DatasetError(path, "rewards", f"{first} transitions or more", f"{count}")
+        return Transitions(**{key: value[: first or None] for key, value in arrays.items()})
+    except (SafetensorError, OSError, TypeError, KeyError) as error:
         expected, found = "transitions that rule rl_prepare wrote", f"something else ({error})"
         advice = "Delete it to have it made again."
         raise DatasetError(path, "file", expected, found, advice) from error

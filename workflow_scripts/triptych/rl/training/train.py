@@ -311,9 +311,13 @@ def train_stack(
     checkpoint: Checkpoint,
     stop: Stop,
     scope: str,
+    first: int = 0,
 ) -> TrainedStack:
-    """Train a stack of runs from their own initialisations and masks, [K, in, out] by name."""
-    stored = read_transitions(transitions)
+    """Train a stack of runs from their own initialisations and masks, [K, in, out] by name.
+
+    first: the number of transitions to train on, all for 0.
+    """
+    stored = read_transitions(transitions, first)
     sizes = stored.observations.shape[1], stored.actions.shape[1]
     seeds = [int(seed) for seed in rows["seed"]]
     fresh = initialise(widths, *sizes, seeds, type(training.algorithms[0]))

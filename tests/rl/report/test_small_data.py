@@ -1,0 +1,41 @@
+"""Where data are few: what is compared, by numbers worked out by hand."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from synthetic import few_scores
+
+from triptych.rl.report.small_data import small_facts, small_long, small_scores, sparsity_helps
+
+TASKS = ("hopper", "walker2d", "halfcheetah")
+
+
+def test_a_cell_is_the_mean_of_its_seeds_with_students_interval():
+    long = small_long(small_scores(few_scores(lambda seed: seed)), scale="s", units={})
+    cell = long[(long["task"] == "hopper") & (long["algorithm"] == "IQL")]
+    cell = cell[(cell["trained_on"] == 1000) & (cell["method"] == "snip")].iloc[0]
+    scores = np.array([20.5, 21.5, 22.5])
+    half = stats.t.ppf(0.975, 2) * scores.std(ddof=1) / np.sqrt(3)
+    assert (cell["seeds"], cell["value"]) == (3, 21.5)
+    assert (cell["low"], cell["high"]) == pytest.approx((21.5 - half, 21.5 + half))
+
+
+def test_the_claim_is_judged_on_few_transitions_alone():
+    finding = sparsity_helps(small_scores(few_scores(lambda seed: 5 + seed)))
+    assert not finding.failures and not finding.unclear
+    half = stats.t.ppf(0.975, 2) / np.sqrt(3)
+    assert f"IQL [{6 - half:+.1f}, {6 + half:+.1f}]" in finding.interval
+    assert "TD3+BC +6.0 (dense 20.5)" in finding.measured
+
+
+def test_it_fails_where_pruned_scores_less_and_is_unclear_where_the_interval_holds_zero():
+    worse = sparsity_helps(small_scores(few_scores(lambda seed: -5 - seed)))
+    noisy = sparsity_helps(small_scores(few_scores(lambda seed: 9 * (seed - 1))))
+    assert len(worse.failures) == 2 and len(noisy.unclear) == 2
+
+
+def test_its_facts_name_the_algorithms_and_tasks_that_were_run_both_ways_on_few():
+    runs = small_scores(few_scores(lambda seed: 0, algorithms=("IQL",)))
+    assert small_facts(runs) == {f"IQL {task}" for task in TASKS}
+    assert not small_facts(runs[runs["trained_on"] > 1000])
+    assert not small_facts(runs[runs["method"] == "snip"])
