@@ -105,7 +105,7 @@ def test_a_larger_scale_decides_what_a_smaller_one_does_and_the_papers_nearly_al
         scale: {claim for claim, each in lacking.items() if each.decided == NOT}
         for scale, lacking in found.items()
     }
-    assert open_["demo"] > open_["overnight"] > open_["evening"]
+    assert open_["demo"] >= open_["overnight"] > open_["evening"]
     # Each has a config of its own.
     assert open_["paper"] == {"audio-linear-projection", "rl-ours-small-data"}
 
