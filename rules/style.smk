@@ -267,8 +267,6 @@ rule style_encode:
     conda:
         "../envs/style.yaml"
     params:
-        painting="{painting}",
-        variant="{variant}",
         crf=FILM["crf"],
         strip=FILM["strip"],
         code=code("style_encode"),

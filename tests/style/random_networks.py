@@ -1,7 +1,10 @@
-"""Untrained networks and pictures for the tests of inference."""
+"""Untrained networks, backbones and pictures."""
 
 import torch
 
+from triptych.style.data.architectures import ARCHITECTURES
+from triptych.style.data.architectures import Architecture as Layers
+from triptych.style.data.backbone import IMAGENET_MEAN, IMAGENET_STD, Backbone, PoolingKind
 from triptych.style.network.network import Architecture, TransformationNetwork
 
 
@@ -21,6 +24,20 @@ def network(
         else:
             made.palette.take([torch.rand(3, 20, 20)])
     return made.eval().requires_grad_(False)
+
+
+def backbone(
+    architecture: str | Layers, pooling: PoolingKind = "max", dtype: torch.dtype = torch.float32
+) -> Backbone:
+    """Random weights that keep activations about as large from layer to layer."""
+    layers = ARCHITECTURES[architecture] if isinstance(architecture, str) else architecture
+    generator = torch.Generator().manual_seed(3)
+    weights = {}
+    for key, shape in layers.shapes().items():
+        spread = (2 / torch.Size(shape[1:]).numel()) ** 0.5 if len(shape) > 1 else 0.1
+        drawn = spread * torch.randn(shape, generator=generator, dtype=torch.float64)
+        weights[key] = drawn.to(dtype)
+    return Backbone(layers, weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling=pooling)
 
 
 def image(height: int, width: int) -> torch.Tensor:

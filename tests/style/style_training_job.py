@@ -67,10 +67,14 @@ TRAINING = TrainingSettings(
 )
 
 
+def loss():
+    return PerceptualLoss(random_backbone(), LOSSES, [painting()])
+
+
 def main(folder, stop):
     trained = train(
         initial_network(Architecture(4, "nearest", blocks=(0,)), TRAINING.seed),
-        PerceptualLoss(random_backbone(), LOSSES, [painting()]),
+        loss(),
         Noise(),
         TRAINING,
         torch.device("cpu"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 import torchvision
+from random_networks import backbone as backbone_of
 from safetensors import safe_open
 from safetensors.torch import save_file
 from torch.nn import functional
@@ -31,18 +32,6 @@ def record_of(path):
     """What a backbone's file says of itself."""
     with safe_open(path, "pt") as file:
         return json.loads(file.metadata()["backbone"])
-
-
-def random_backbone(name, pooling="max", dtype=torch.float32, seed=0):
-    generator = torch.Generator().manual_seed(seed)
-    weights = {}
-    for key, shape in ARCHITECTURES[name].shapes().items():
-        fan = shape[1] * shape[2] * shape[3] if len(shape) == 4 else 100
-        drawn = torch.randn(shape, generator=generator, dtype=torch.float64) * (2 / fan) ** 0.5
-        weights[key] = drawn.to(dtype)
-    return Backbone(
-        ARCHITECTURES[name], weights, mean=IMAGENET_MEAN, std=IMAGENET_STD, pooling=pooling
-    )
 
 
 def random_images(*shape, dtype=torch.float32, seed=1):
@@ -88,7 +77,7 @@ def test_every_layer_equals_torchvisions_own_network(name):
 
 
 def test_average_pooling_averages():
-    backbone = random_backbone("vgg16", "average")
+    backbone = backbone_of("vgg16", "average")
     found = backbone(random_images(1, 3, 8, 10), ["relu1_2", "conv2_1"])
     quarters = functional.unfold(found["relu1_2"].transpose(0, 1), 2, stride=2).mean(1)
     pooled = quarters.view(1, 64, 4, 5)
@@ -102,12 +91,12 @@ def test_nothing_behind_the_deepest_layer_is_computed(monkeypatch):
         "triptych.style.data.backbone.functional.conv2d",
         lambda *args, original=functional.conv2d: (calls.append(1), original(*args))[1],
     )
-    random_backbone("vgg19")(random_images(1, 3, 16, 16), ["conv2_1", "conv1_1"])
+    backbone_of("vgg19")(random_images(1, 3, 16, 16), ["conv2_1", "conv1_1"])
     assert len(calls) == 3
 
 
 def test_gradients_reach_the_image_and_not_the_weights():
-    backbone = random_backbone("vgg16")
+    backbone = backbone_of("vgg16")
     images = random_images(1, 3, 16, 16).requires_grad_()
     backbone(images, ["relu3_1"])["relu3_1"].sum().backward()
     assert images.grad is not None and images.grad.abs().sum() > 0
@@ -117,7 +106,7 @@ def test_gradients_reach_the_image_and_not_the_weights():
 
 @pytest.mark.parametrize("pooling", ["max", "average"])
 def test_normalised_filters_have_a_mean_of_one(pooling):
-    weights = random_backbone("narrow_alexnet", pooling, torch.float64).weights
+    weights = backbone_of("narrow_alexnet", pooling, torch.float64).weights
     for key, value in weights.items():  # filters of sum zero: none of them is dead
         if key.endswith("weight"):
             value -= value.mean((1, 2, 3), keepdim=True)
@@ -147,7 +136,7 @@ def test_normalised_filters_have_a_mean_of_one(pooling):
 
 
 def test_a_file_gives_back_what_was_saved_and_always_the_same_bytes(tmp_path):
-    backbone = random_backbone("narrow_alexnet")
+    backbone = backbone_of("narrow_alexnet")
     for name in ("a", "b"):
         save_backbone(tmp_path / name, backbone, weights="embedded", origin={"steps": 3, "seed": 0})
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
@@ -174,7 +163,7 @@ def test_a_file_gives_back_what_was_saved_and_always_the_same_bytes(tmp_path):
 )
 def test_wrong_tensors_are_told_by_name_found_and_expected(tmp_path, change, message):
     path = tmp_path / "given.safetensors"
-    tensors = {**random_backbone("narrow_alexnet").weights, **change}
+    tensors = {**backbone_of("narrow_alexnet").weights, **change}
     kept = {key: value for key, value in tensors.items() if value is not None}
     record = {"architecture": "narrow_alexnet", "mean": [0, 0, 0], "std": [1, 1, 1]}
     save_file(kept, path, {"backbone": json.dumps(record)})

@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+import random_networks
 import torch
 from scipy import ndimage
 from scipy.stats import wasserstein_distance
 
 from triptych.core.errors import InputError
-from triptych.style.data.backbone import ARCHITECTURES, Backbone
 from triptych.style.data.images import write_image
 from triptych.style.measures.quality import (
     BAND,
@@ -35,13 +35,7 @@ def photograph(height=48, width=60, seed=0):
 
 @pytest.fixture(scope="module")
 def backbone():
-    architecture = ARCHITECTURES["vgg16"]
-    generator = torch.Generator().manual_seed(0)
-    weights = {
-        key: torch.randn(shape, generator=generator) * (2 / max(1, np.prod(shape[1:]))) ** 0.5
-        for key, shape in architecture.shapes().items()
-    }
-    return Backbone(architecture, weights, mean=(0.5,) * 3, std=(0.25,) * 3, pooling="average")
+    return random_networks.backbone("vgg16", "average")
 
 
 def window():

@@ -2,9 +2,8 @@
 
 import pytest
 import torch
-from random_networks import image, network
+from random_networks import backbone, image, network
 
-from triptych.style.data.backbone import ARCHITECTURES, Backbone
 from triptych.style.network.stylize import stylise
 from triptych.style.optimise.gatys import optimise
 from triptych.style.optimise.presets import preset
@@ -25,13 +24,11 @@ def test_a_network_stylises_as_on_the_cpu():
 
 def test_an_image_is_optimised_as_on_the_cpu():
     torch.manual_seed(0)
-    architecture = ARCHITECTURES["narrow_alexnet"]
-    weights = {key: 0.1 * torch.randn(shape) for key, shape in architecture.shapes().items()}
-    backbone = Backbone(architecture, weights, mean=(0.5,) * 3, std=(0.2,) * 3, pooling="max")
+    judge = backbone("narrow_alexnet")
     choices = preset("tuned", "narrow_alexnet", pooling="max")
     contents, painting = torch.rand(2, 3, 96, 96), torch.rand(1, 3, 96, 96)
-    here = optimise(contents, painting, backbone, choices, 5, seeds=[0, 0])
-    there = optimise(contents.cuda(), painting.cuda(), backbone.cuda(), choices, 5, seeds=[0, 0])
+    here = optimise(contents, painting, judge, choices, 5, seeds=[0, 0])
+    there = optimise(contents.cuda(), painting.cuda(), judge.cuda(), choices, 5, seeds=[0, 0])
     torch.testing.assert_close(
         torch.tensor(there.history["total"]), torch.tensor(here.history["total"]), rtol=1e-2, atol=0
     )

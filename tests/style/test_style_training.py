@@ -32,12 +32,8 @@ def settings(**changes):
     return dataclasses.replace(job.TRAINING, **changes)
 
 
-def default_loss():
-    return PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()])
-
-
 def run(folder, loss=None, chosen=None, architecture=SMALL, crops=None, stop=None):
-    chosen, loss = chosen or settings(batches=4), loss or default_loss()
+    chosen, loss = chosen or settings(batches=4), loss or job.loss()
     architecture = dataclasses.replace(architecture, styles=len(loss.paintings))
     return train(
         initial_network(architecture, chosen.seed),
@@ -86,7 +82,7 @@ def test_the_update_is_adams_on_the_sum_of_the_terms(tmp_path):
     chosen = settings(batches=3, schedule="constant", log_every=1)
     trained = run(tmp_path, chosen=chosen)
     network = initial_network(SMALL, chosen.seed)
-    loss = PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()])
+    loss = job.loss()
     adam = torch.optim.Adam(network.parameters(), chosen.learning_rate, foreach=False)
     totals = []
     for number in range(3):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
+from random_networks import backbone as backbone_of
 from torch import Tensor
 from two_layers import images
 
@@ -43,17 +44,6 @@ def noise(seed: int, height: int, width: int, dtype: torch.dtype) -> Tensor:
     return torch.rand(1, 3, height, width, generator=generator, dtype=torch.float64).to(dtype)
 
 
-def random_backbone(
-    architecture: Architecture, pooling: PoolingKind, dtype: torch.dtype
-) -> Backbone:
-    generator = torch.Generator().manual_seed(3)
-    weights = {}
-    for key, shape in architecture.shapes().items():
-        spread = (2 / torch.Size(shape[1:]).numel()) ** 0.5 if len(shape) > 1 else 0.1
-        weights[key] = spread * torch.randn(shape, generator=generator, dtype=dtype)
-    return Backbone(architecture, weights, mean=[0.5] * 3, std=[0.25] * 3, pooling=pooling)
-
-
 def evaluated(
     backbone: Backbone, chosen: Choices, size: tuple[int, int], side: int | None
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -76,7 +66,7 @@ def test_tiles_give_the_whole_images_losses_and_gradient(
     name: str, architecture: str, pooling: PoolingKind, size: tuple[int, int], side: int
 ) -> None:
     chosen = replace(preset(name, architecture, pooling=pooling), total_variation_weight=0.3)
-    backbone = random_backbone(thin(ARCHITECTURES[architecture]), pooling, torch.float64)
+    backbone = backbone_of(thin(ARCHITECTURES[architecture]), pooling, torch.float64)
     whole = evaluated(backbone, chosen, size, None)
     tiled = evaluated(backbone, chosen, size, side)
     for found, expected in zip(tiled, whole, strict=True):
@@ -95,7 +85,7 @@ def test_masked_and_mixed_paintings_are_cut_into_tiles_too() -> None:
         Painting(other.repeat(1, 6, 6)),
     ]
     chosen = preset("tuned", "vgg16")
-    backbone = random_backbone(thin(ARCHITECTURES["vgg16"]), "average", torch.float64)
+    backbone = backbone_of(thin(ARCHITECTURES["vgg16"]), "average", torch.float64)
     rows = noise(8, 97, 131, torch.float64).flatten(1)
     whole, tiled = (
         Objective(backbone, chosen, list(content), [style], side).evaluated(

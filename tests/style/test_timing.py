@@ -1,9 +1,9 @@
 """Timings count what they say."""
 
 import pytest
+import random_networks
 import torch
 
-from triptych.style.data.backbone import ARCHITECTURES, Backbone
 from triptych.style.measures.timing import loss_times, optimisation_times
 from triptych.style.optimise.presets import preset
 
@@ -12,10 +12,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def backbone():
-    torch.manual_seed(0)
-    architecture = ARCHITECTURES["narrow_alexnet"]
-    weights = {key: 0.1 * torch.randn(shape) for key, shape in architecture.shapes().items()}
-    return Backbone(architecture, weights, mean=(0.5,) * 3, std=(0.2,) * 3, pooling="max")
+    return random_networks.backbone("narrow_alexnet")
 
 
 def images(count, side=96):

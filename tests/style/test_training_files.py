@@ -1,6 +1,7 @@
-"""A training's files: all checkpoints, the losses, the sheets, and the chosen network."""
+"""A training's files: checkpoints, losses and samples, and the network chosen on crops held out."""
 
 import dataclasses
+import math
 
 import pandas as pd
 import pytest
@@ -9,81 +10,96 @@ import torch
 from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.style.network.network import Architecture
+from triptych.core.errors import InputError
+from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.network_files import load_network
-from triptych.style.network.perceptual import PerceptualLoss
 from triptych.style.network.training import initial_network, train
 from triptych.style.network.training_files import (
+    Checkpoints,
     read_checkpoints,
+    select,
     select_network,
+    validation_losses,
     write_training,
 )
 
 CPU = torch.device("cpu")
-SMALL = Architecture(4, "nearest", blocks=(0,), palette=True)
-RECORD = {
-    "painting": "swirls",
-    "variant": "plain",
-    "origin": "trained in this run",
-    "training": {"batches": 7},
-}
+PLAIN = Architecture(4, "nearest", blocks=(0,))
+SMALL = dataclasses.replace(PLAIN, palette=True)
+RECORD = {"painting": "swirls", "variant": "plain", "training": {"batches": 7}}
+LOSS = job.loss()
 
 
 class Crops(job.Noise):
-    validation = range(40, 43)
+    validation = range(40, 47)
+
+    def __init__(self):
+        self.asked = []
+
+    def batch(self, indices):
+        indices = list(indices)
+        self.asked += indices
+        return super().batch(indices)
 
 
-@pytest.fixture(scope="module")
-def loss():
-    return PerceptualLoss(job.random_backbone(), job.LOSSES, [job.painting()])
+def weights(seed, scale=1.0):
+    torch.manual_seed(seed)
+    state = TransformationNetwork(PLAIN).state_dict()
+    state["deconv3.conv2d.weight"] *= scale
+    return state
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory, loss):
-    folder = tmp_path_factory.mktemp("network")
+def test_the_chosen_network_is_its_checkpoint_and_says_so(tmp_path):
     chosen = dataclasses.replace(job.TRAINING, batches=7, checkpoint_every=3, log_every=2)
-    checkpoint = Checkpoint(folder / "checkpoint", "x")
+    checkpoint = Checkpoint(tmp_path / "checkpoint", "x")
     network = initial_network(SMALL, chosen.seed)
-    trained = train(network, loss, Crops(), chosen, CPU, checkpoint, Never())
-    write_training(
-        trained,
-        SMALL,
-        RECORD,
-        weights=folder / "weights.safetensors",
-        losses=folder / "losses.csv",
-        samples=folder / "samples.png",
-    )
-    return folder
-
-
-def select(folder, loss, target):
-    select_network(
-        read_checkpoints(folder / "weights.safetensors"),
-        loss,
-        Crops(),
-        2,
-        "float32",
-        CPU,
-        network=target / "network.safetensors",
-        selection=target / "selection.csv",
-    )
-
-
-def test_the_chosen_network_is_its_checkpoint_and_says_so(folder, loss, tmp_path):
-    select(folder, loss, tmp_path)
-    network, record = load_network(tmp_path / "network.safetensors")
-    weights = read_checkpoints(folder / "weights.safetensors").weights[record["batches"]]
-    assert all(torch.equal(value, weights[name]) for name, value in network.state_dict().items())
+    trained = train(network, LOSS, Crops(), chosen, CPU, checkpoint, Never())
+    names = ("weights.safetensors", "losses.csv", "samples.png", "n.safetensors", "selection.csv")
+    weights, losses, samples, written, selection = (tmp_path / name for name in names)
+    write_training(trained, SMALL, RECORD, weights=weights, losses=losses, samples=samples)
+    checkpoints = read_checkpoints(weights)
+    assert list(checkpoints.weights) == [3, 6, 7]
+    given = (checkpoints, LOSS, Crops(), 2, "float32", CPU)
+    select_network(*given, network=written, selection=selection)
+    network, record = load_network(written)
+    kept = checkpoints.weights[record["batches"]]
+    assert all(torch.equal(value, kept[name]) for name, value in network.state_dict().items())
     assert record["training"] == {"batches": 7}
-    table = pd.read_csv(tmp_path / "selection.csv")
-    assert table.columns.tolist() == [
-        "painting",
-        "variant",
-        "batch",
-        "content",
-        "style",
-        "total",
-        "chosen",
-    ]
+    table = pd.read_csv(selection)
+    columns = ["painting", "variant", "batch", "content", "style", "total", "chosen"]
+    assert table.columns.tolist() == columns
     assert record["validation"]["total"] == pytest.approx(table["total"].min())
     assert table["batch"][table["chosen"]].item() == record["batches"]
+
+
+def test_the_checkpoint_of_the_lowest_total_is_chosen():
+    crops = Crops()
+    checkpoints = {20: weights(0, 300.0), 10: weights(1), 30: weights(2, 100.0)}
+    table = select(Checkpoints(checkpoints, PLAIN, {}), LOSS, crops, 4, "float32", CPU)
+    assert table.columns.tolist() == ["batch", "content", "style", "total", "chosen"]
+    assert table["batch"].tolist() == [10, 20, 30]
+    lowest = table.loc[table["total"].idxmin(), "batch"]
+    assert table["batch"][table["chosen"]].tolist() == [lowest]
+    assert set(crops.asked) == set(range(40, 47))
+
+
+def test_a_checkpoint_that_is_not_finite_is_never_chosen():
+    checkpoints = {10: weights(0, math.nan), 20: weights(1)}
+    table = select(Checkpoints(checkpoints, PLAIN, {}), LOSS, Crops(), 4, "float32", CPU)
+    assert table["batch"][table["chosen"]].tolist() == [20]
+    with pytest.raises(InputError, match="none of the 1 checkpoints"):
+        select(Checkpoints({10: weights(0, math.nan)}, PLAIN, {}), LOSS, Crops(), 4, "float32", CPU)
+
+
+def test_validation_losses_are_means_over_all_crops_whatever_the_batch():
+    network = TransformationNetwork(PLAIN)
+    network.load_state_dict(weights(0))
+    one, several = (
+        validation_losses(network, LOSS, Crops(), batch, "float32", CPU) for batch in (1, 3)
+    )
+    images = Crops().batch(range(40, 47)).float() / 255
+    with torch.no_grad():
+        terms = LOSS.terms(images, network(images))
+    assert one == pytest.approx(several, rel=1e-5)
+    assert one["content"] == pytest.approx(terms["content"].item(), rel=1e-5)
+    assert one["total"] == pytest.approx(sum(terms.values()).item(), rel=1e-5)

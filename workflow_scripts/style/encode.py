@@ -7,12 +7,9 @@ from triptych.style.video.transfer import encode, properties, write_strip
 
 with job(snakemake):
     source, frames, output = snakemake.input.source, snakemake.input.frames, snakemake.output
-    params = snakemake.params
+    params, network = snakemake.params, dict(snakemake.wildcards.items())
     encode(frames, snakemake.input.times, source, output.video, crf=params.crf)
     table = properties({"source": source, "frames": frames, "video": output.video})
-    write_csv(table, output.properties)
+    write_csv(table.assign(**network), output.properties)
     write_strip(output.strip, source, frames, count=params.strip)
-    moved = flicker(source, frames)
-    moved.insert(0, "variant", params.variant)
-    moved.insert(0, "painting", params.painting)
-    write_csv(moved, output.flicker)
+    write_csv(flicker(source, frames).assign(**network), output.flicker)

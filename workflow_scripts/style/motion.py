@@ -4,11 +4,9 @@ from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
 from triptych.style.report.figures_network import video_figure, video_long
-from triptych.style.report.tables_beyond import read_variants
 
 with job(snakemake):
     given = snakemake.input
-    long = video_long(
-        read_frames(given.flicker), read_variants(given.speed), scale=snakemake.params.scale
-    )
+    flicker, speed = read_frames(given.flicker), read_frames(given.speed)
+    long = video_long(flicker, speed, scale=snakemake.params.scale)
     write_figure(video_figure(long, given.strips), long, snakemake.output, photographs=True)

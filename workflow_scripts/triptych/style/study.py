@@ -13,21 +13,14 @@ from triptych.style.report.claims import CLAIMS
 from triptych.style.report.claims_facts import planned_facts, read_run
 from triptych.style.report.page import TITLES as TITLES
 from triptych.style.report.page import style_sections
-from triptych.style.report.tables_beyond import read_variants
 
 TITLE = "Style transfer of images and videos"
 PAPER = "*Style Transfer of Images and Videos* (Shen and Wang, 2022)"
-BY_VARIANT = ("speed", "properties")
-"""Files whose folders say the painting and the variant of the network."""
 
 
 def verdicts(files: Files, settings: Mapping[str, Any]) -> list[Verdict]:
     """A verdict on each claim, in the order of resources/published/style_claims.csv."""
-    frames = {
-        name: read_variants(paths) if name in BY_VARIANT else read_frames(paths)
-        for name, paths in files.items()
-    }
-    run, facts = read_run(frames, settings)
+    run, facts = read_run({name: read_frames(paths) for name, paths in files.items()}, settings)
     return judged(CLAIMS, facts, run)
 
 

@@ -193,24 +193,11 @@ def load_backbone(path: str | os.PathLike[str], *, pooling: PoolingKind) -> Back
     (architecture, mean, std), tensors = read_tensors(
         path,
         "backbone",
-        _parsed,
+        lambda record: (ARCHITECTURES[record["architecture"]], record["mean"], record["std"]),
         "a backbone, such as those of resources/style (docs/dependencies.md)",
     )
     _check_shapes(architecture, tensors, str(path))
     return Backbone(architecture, tensors, mean=mean, std=std, pooling=pooling)
-
-
-def _parsed(record: dict[str, Any]) -> tuple[Architecture, list[float], list[float]]:
-    """Architecture, mean and std of a file's header."""
-    mean, std = ([float(value) for value in record[key]] for key in ("mean", "std"))
-    if not len(mean) == len(std) == 3:
-        raise ValueError("mean and std are not of three channels")
-    if record["architecture"] not in ARCHITECTURES:
-        raise ValueError(
-            f"its architecture is {record['architecture']!r}; expected one of "
-            f"{', '.join(ARCHITECTURES)}"
-        )
-    return ARCHITECTURES[record["architecture"]], mean, std
 
 
 def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], where: str) -> None:

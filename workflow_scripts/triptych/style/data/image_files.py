@@ -196,7 +196,7 @@ def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None
 
     Values outside [0, 1] are clamped, the others rounded. `alpha` [1, H, W] is kept by all but
     JPEG, which has none and shows white there. The file appears whole or not at all. Raises
-    InputError for another suffix, shape or NaN.
+    InputError for another suffix or NaN.
     """
     target = Path(path)
     form = FORMATS.get(target.suffix.lower())
@@ -205,8 +205,6 @@ def write_planes(path: str | os.PathLike[str], rgb: Planes, alpha: Planes | None
             f"{target}: the suffix {target.suffix or '(none)'} names no format that is written; "
             f"expected {', '.join(FORMATS)}"
         )
-    if rgb.ndim != 3 or rgb.shape[0] != 3:
-        raise InputError(f"{target}: an image of shape {list(rgb.shape)}; expected [3, H, W]")
     if alpha is not None and form == "JPEG":
         rgb, alpha = rgb * alpha + (1 - alpha), None
     whole = rgb if alpha is None else np.concatenate([rgb, alpha])

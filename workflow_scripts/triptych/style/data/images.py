@@ -61,12 +61,6 @@ def to_bytes(images: Tensor) -> Tensor:
     return images.detach().clamp(0, 1).mul(255).round().to(torch.uint8)
 
 
-def pil_image(image: Tensor, alpha: Tensor | None = None) -> Image.Image:
-    """[3, H, W] in [0, 1], with opacity [1, H, W] if there is one, as Pillow's RGB or RGBA."""
-    planes = image if alpha is None else torch.cat([image, alpha.to(image)])
-    return Image.fromarray(to_bytes(planes).permute(1, 2, 0).contiguous().cpu().numpy())
-
-
 def write_image(path: str | os.PathLike[str], image: Tensor, alpha: Tensor | None = None) -> None:
     """Write [3, H, W], with opacity [1, H, W] if there is one, as `write_planes` does."""
     opacity = None if alpha is None else alpha.cpu().numpy()

@@ -32,11 +32,11 @@ SPLITS = ("training", "held_out")
 
 @dataclass(frozen=True)
 class ShardFiles:
-    """Paths of the three files; of the two where nothing can be skipped."""
+    """Paths of the three files."""
 
     crops: str | os.PathLike[str]
     index: str | os.PathLike[str]
-    skipped: str | os.PathLike[str] | None = None
+    skipped: str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,8 @@ def write_shards(
     skipped: list[Skipped] = []
     offset = 0
     with ExitStack() as stack:
-        binary, index = (
-            stack.enter_context(atomic_path(path)) for path in (files.crops, files.index)
-        )
+        paths = (files.crops, files.index, files.skipped)
+        binary, index, left_out = (stack.enter_context(atomic_path(path)) for path in paths)
         with binary.open("wb") as stream, Progress("crops", total, "images") as progress:
             for result in crops:
                 if isinstance(result, Crop):
@@ -87,9 +86,7 @@ def write_shards(
         training = len(rows) - validation
         numbered = ((i, SPLITS[i >= training], *row) for i, row in enumerate(rows))
         _write_rows(index, INDEX, numbered)
-        if files.skipped is not None:
-            left_out = stack.enter_context(atomic_path(files.skipped))
-            _write_rows(left_out, SKIPPED, ((s.source, s.reason, s.detail) for s in skipped))
+        _write_rows(left_out, SKIPPED, ((s.source, s.reason, s.detail) for s in skipped))
     said = "%s: %d crops for training, %d held out; skipped: %s"
     logger.info(said, what, training, validation, summary or "none")
 

@@ -139,15 +139,8 @@ def loss_times(
             turn = repeat % len(CONTENT_LOSSES)
             for name in CONTENT_LOSSES[turn:] + CONTENT_LOSSES[:turn]:
                 _, seconds = timed(partial(run, name, evaluations), device)
-                rows.append(
-                    {
-                        "content_loss": name,
-                        "repeat": repeat,
-                        "seconds": seconds,
-                        "evaluations": evaluations,
-                        "size": content.shape[-1],
-                        "device": describe_device(device),
-                    }
-                )
+                told = (evaluations, content.shape[-1], describe_device(device))
+                rows.append((name, repeat, seconds, *told))
                 progress.advance()
-    return pd.DataFrame(rows)
+    columns = ["content_loss", "repeat", "seconds", "evaluations", "size", "device"]
+    return pd.DataFrame(rows, columns=columns)

@@ -54,15 +54,13 @@ def read_loss(
     backbone: Path,
     pooling: PoolingKind,
     paintings: Sequence[Path],
-    size: int | None,
+    size: int,
     settings: LossSettings,
     device: torch.device,
 ) -> PerceptualLoss:
     """The loss under the backbone and the paintings in these files, `size` pixels along their
-    shorter side if that is given."""
-    images = [read_image(painting) for painting in paintings]
-    if size is not None:
-        images = [resize(image, size) for image in images]
+    shorter side."""
+    images = [resize(read_image(painting), size) for painting in paintings]
     network = load_backbone(backbone, pooling=pooling).to(device)
     if device.type == "cuda":  # what its tensor cores read without a copy
         network.to(memory_format=torch.channels_last)

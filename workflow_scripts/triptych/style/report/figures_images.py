@@ -14,7 +14,6 @@ from triptych.style.report.labels import (
     OPTIMIZER_LABELS,
     ORIGIN_LABELS,
     PRESET_COLOURS,
-    PRESET_LABELS,
     RATES_LABELS,
 )
 from triptych.style.report.panels import Files, Panel, Picture, picture_figure
@@ -128,17 +127,16 @@ def presets_figure(long: pd.DataFrame, history: pd.DataFrame, files: Files) -> F
 
     long, history: as `results_long` and `history_long` return them for `presets`.
     """
-    runs = _in_order(long.drop_duplicates("run"), "preset", PRESET_LABELS)
+    runs = _in_order(long.drop_duplicates("run"), "preset", PRESET_COLOURS)
     panels = _sources(runs.iloc[0], files)
     for _, run in runs.iterrows():
-        panels.append(_result(long, run, files, f"Preset {PRESET_LABELS[run['preset']]}"))
+        panels.append(_result(long, run, files, f"Preset {run['preset']}"))
     figure, axes = picture_figure([panels], charts=2)
     with matplotlib.rc_context(STYLE):
         for chart, term in zip(axes, ("style", "content"), strict=True):
             for _, run in runs.iterrows():
                 line = history[(history["term"] == term) & (history["run"] == run["run"])]
-                name, colour = PRESET_LABELS[run["preset"]], PRESET_COLOURS[run["preset"]]
-                draw_loss(chart, line, color=colour, label=name)
+                draw_loss(chart, line, color=PRESET_COLOURS[run["preset"]], label=run["preset"])
             chart.set_title(f"{term} loss".capitalize())
             chart.set_xlabel("evaluations")
             chart.set_ylabel(LOSS_LABEL)

@@ -37,7 +37,6 @@ CONTENT_LOSS_COLOURS = {
 # Smooth L1 and Huber are the same function here: dashes let the line below show through.
 CONTENT_LOSS_DASHES: dict[str, Any] = {"huber": (0, (3, 3))}
 INITIALISATION_LABELS = {"content": "content image", "noise": "white noise", "style": "style image"}
-PRESET_LABELS = {"paper": "paper", "authors": "authors", "tuned": "tuned"}
 PRESET_COLOURS = {"paper": "#0072b2", "authors": "#d55e00", "tuned": "#009e73"}
 VARIANT_LABELS = {"shipped": "shipped", "plain": "trained in this run"}
 VARIANT_COLOURS = {"shipped": "#009e73", "plain": "#0072b2"}

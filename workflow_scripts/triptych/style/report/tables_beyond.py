@@ -179,16 +179,6 @@ def networks_table(stylised: pd.DataFrame, parity: pd.DataFrame) -> Table:
     )
 
 
-def read_variants(paths: Sequence[str | Path]) -> pd.DataFrame:
-    """CSV files in folders {painting}/{variant}, as one frame with both as columns."""
-    frames = []
-    for path in map(Path, paths):
-        frame = pd.read_csv(path)
-        named = {"painting": path.parent.parent.name, "variant": path.parent.name}
-        frames.append(frame.assign(**{k: v for k, v in named.items() if k not in frame}))
-    return pd.concat(frames, ignore_index=True)
-
-
 def _plain(*headers: str) -> tuple[tuple[str, str], ...]:
     """Headers of one level."""
     return tuple(("", header) for header in headers)

@@ -164,14 +164,6 @@ def _writer(
 def _run(info: VideoInfo, writer: VideoWriter, stylist: Stylist, batch: int) -> list[int]:
     """Read, stylise and write; the source's numbers of the frames written."""
     written: list[int] = []
-
-    def stylised(batch_of: tuple[np.ndarray, list[int]]) -> tuple[np.ndarray, list[int]]:
-        frames, numbers = batch_of
-        result = stylist(frames)
-        if result.shape != frames.shape or result.dtype != np.uint8:
-            raise ValueError(f"the stylist made {result.dtype} {result.shape} of {frames.shape}")
-        return result, numbers
-
     with writer, Progress("stylised", info.frames, "frames") as progress:
 
         def write(batch_of: tuple[np.ndarray, list[int]]) -> None:
@@ -180,7 +172,7 @@ def _run(info: VideoInfo, writer: VideoWriter, stylist: Stylist, batch: int) -> 
                 written.append(number)
             progress.advance(len(batch_of[1]))
 
-        overlapped(read_batches(info, batch), stylised, write)
+        overlapped(read_batches(info, batch), lambda of: (stylist(of[0]), of[1]), write)
         writer.finish(info.times.start(written[-1] + 1))
     expected = max(info.frames_stated, info.frames)
     if len(written) < expected:
@@ -217,21 +209,18 @@ def properties(files: Mapping[str, str | Path]) -> pd.DataFrame:
     for name, path in files.items():
         info = probe(path)
         codec, seconds = info.sound or ("", None)
-        rows.append(
-            {
-                "file": name,
-                "frames_per_second": float(info.fps),
-                "frames": sum(1 for _ in read_frames(info)),
-                "width": info.width,
-                "height": info.height,
-                "duration_seconds": round(float(info.duration), 6),
-                "variable_frame_times": str(info.variable).lower(),
-                "audio_codec": codec,
-                "audio_seconds": None if seconds is None else round(seconds, 6),
-                "frames_stated": info.frames_stated,
-            }
-        )
-    return pd.DataFrame(rows)
+        frames, variable = sum(1 for _ in read_frames(info)), str(info.variable).lower()
+        picture = (name, float(info.fps), frames, info.width, info.height)
+        heard = None if seconds is None else round(seconds, 6)
+        lasts = (round(float(info.duration), 6), variable, codec, heard, info.frames_stated)
+        rows.append((*picture, *lasts))
+    return pd.DataFrame(rows, columns=PROPERTIES)
+
+
+PROPERTIES = [
+    *("file", "frames_per_second", "frames", "width", "height", "duration_seconds"),
+    *("variable_frame_times", "audio_codec", "audio_seconds", "frames_stated"),
+]
 
 
 def frame_speeds(
@@ -241,13 +230,11 @@ def frame_speeds(
     batches: Sequence[int],
     repeats: int,
     frames: int,
-    device: str,
-    threads: int,
 ) -> pd.DataFrame:
     """How fast the stylist takes the first `frames` frames in batches of several sizes.
 
     Only the stylist is timed, from memory to memory. Each repeat runs all sizes in turn, every
-    other one backwards; a round before them warms up. `device` and `threads` are only noted.
+    other one backwards; a round before them warms up.
     """
     info = probe(source)
     taken, _ = next(read_batches(info, frames))
@@ -259,9 +246,8 @@ def frame_speeds(
                 stylist(taken[first : first + batch])
             seconds = time.perf_counter() - began
             if repeat >= 0:
-                rate = len(taken) / seconds
-                rows.append((batch, repeat, len(taken), seconds, rate, device, threads))
-    columns = ["batch", "repeat", "frames", "seconds", "frames_per_second", "device", "threads"]
+                rows.append((batch, repeat, len(taken), seconds, len(taken) / seconds))
+    columns = ["batch", "repeat", "frames", "seconds", "frames_per_second"]
     table = pd.DataFrame(rows, columns=columns)
     return table.sort_values(["batch", "repeat"], ignore_index=True)
 
