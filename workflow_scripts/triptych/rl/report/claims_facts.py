@@ -101,10 +101,6 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     algorithms = [(stack, name) for stack in stacks for name in algorithms_of(config, str(stack))]
     cells = trained.merge(pd.DataFrame(algorithms, columns=["stack", "algorithm"]), on="stack")
     tasks = {name: task for name, task in config["tasks"].items() if name in TASKS}
-    counts = [
-        MILLION if t["source"] != "collect" else config["collect"]["transitions"]
-        for t in tasks.values()
-    ]
     wide = _paper_widths(config, config["mask_statistics"]["widths"], ["BCQ"])
     evaluation, timing = config["evaluation"], config["latency"]
     # The workflow refuses a config that doesn't measure what is to be timed.
@@ -113,7 +109,7 @@ def planned_facts(config: Mapping[str, Any]) -> dict[str, Any]:
     for sweep in config["sweeps"].values():
         networks |= {each: (sweep["widths"], sweep["algorithms"]) for each in sweep["algorithms"]}
     facts = {
-        **_data_facts({name: data_source(task) for name, task in tasks.items()}, counts),
+        **_data_facts({n: data_source(task) for n, task in tasks.items()}, len(tasks) * [MILLION]),
         **_seed_facts(cells[RUN], config["observations"]),
         "mask seeds": _fewest(measured, METHODS),
         "size seeds": _fewest(measured, ("dense", *METHODS)),
