@@ -136,7 +136,12 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
     two, eight = (wall_seconds(jobs, costs, cores, 0) / 60 for cores in (2, 8))
     if scale == "demo":
         return f"*measured*: {two:.0f} minutes on two cores"
-    return f"*estimated*: {two / 60:.0f} hours on 2 cores, {eight / 60:.0f} on 8"
+    pruning = [c for job, c in zip(jobs, costs, strict=True) if job.rule.startswith("rl_")]
+    ran = sum(cost.core_seconds for cost in pruning if cost.source.startswith("measured"))
+    return (
+        f"*measured* for pruning: {ran / 3600:.1f} core hours; with style *estimated*: "
+        f"{two / 60:.0f} hours on 2 cores, {eight / 60:.0f} on 8"
+    )
 
 
 def _size(megabytes: float) -> str:
