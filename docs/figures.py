@@ -21,10 +21,14 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 from triptych.apps.plan import Cost, Job, dry_run, read_costs, read_jobs, wall_seconds  # noqa: E402
 from triptych.core.config import read_config  # noqa: E402
 from triptych.report.claims import ON_ITS_DATA, WITH_SUBSTITUTES  # noqa: E402
+from triptych.report.statistics import Interval, mean_interval  # noqa: E402
+from triptych.rl.report.labels import METHOD_LABELS, TASK_LABELS  # noqa: E402
 from triptych.studies import foreseen, studies  # noqa: E402
 
 PAGES = (ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md")))
 CLAIMS = ROOT / "docs/claims.md"
+RUN = ROOT / "docs/results/pruning-95"
+"""What `triptych publish` wrote of the night's run."""
 SCALES = {
     "demo": (),
     "overnight": ("config/overnight.yaml",),
@@ -174,6 +178,37 @@ def workflow() -> str:
     return "\n".join([*lines, *(f"  {one} --> {other}" for one, other in edges), "```"])
 
 
+def pruning() -> str:
+    """Scores of the published run of offline RL: a row a method, seen normalised and raw."""
+    seeds: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in _rows(RUN / "tables/rl_sensors.csv"):
+        if not row["name"]:
+            seeds[row["method"], row["observations"]][row["task"]].append(float(row["value"]))
+    usual = {row["method"]: {} for row in _rows(RUN / "tables/rl_scores.csv")}
+    for row in _rows(RUN / "tables/rl_scores.csv"):
+        ends = (float(row[name] or "nan") for name in ("value", "low", "high"))
+        usual[row["method"]][row["task"]] = Interval(*ends)
+    raw = {
+        method: {task: mean_interval(values) for task, values in of_task.items()}
+        for (method, kind), of_task in seeds.items()
+        if kind == "raw"
+    }
+    data = {}
+    for task in TASK_LABELS:
+        (row,) = _rows(RUN / f"rl/{task}/dataset.csv")
+        data[task] = float(row["score_normalised_mean"])
+    lines = [
+        f"| observations, method | {' | '.join(TASK_LABELS.values())} |",
+        "| --- | ---: | ---: | ---: |",
+        f"| the data's policy | {' | '.join(f'{data[task]:.1f}' for task in TASK_LABELS)} |",
+    ]
+    for kind, found in (("normalised", usual), ("raw", raw)):
+        for method in (name for name in METHOD_LABELS if name in found):
+            cells = [found[method][task].text(1) for task in TASK_LABELS]
+            lines.append(f"| {kind}, {METHOD_LABELS[method].lower()} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def claims() -> str:
     """The page of all claims: what each says, where, and by which rule it is judged."""
     published = {row["id"]: row for row in _published()}
@@ -193,11 +228,13 @@ def claims() -> str:
 
 
 def _published() -> list[dict[str, str]]:
-    rows: list[dict[str, str]] = []
-    for file in sorted((ROOT / "resources/published").glob("*_claims.csv")):
-        with file.open(encoding="utf-8") as lines:
-            rows += csv.DictReader(lines)
-    return rows
+    files = sorted((ROOT / "resources/published").glob("*_claims.csv"))
+    return [row for file in files for row in _rows(file)]
+
+
+def _rows(file: Path) -> list[dict[str, str]]:
+    with file.open(encoding="utf-8") as lines:
+        return list(csv.DictReader(lines))
 
 
 def _edges(jobs: list[Job], node: Mapping[str, str], kept: set[str]) -> list[tuple[str, str]]:
@@ -239,7 +276,7 @@ def filled(text: str) -> str:
             text = re.sub(
                 pattern, lambda found, said=said: found[0].replace(found[1], said, 1), text
             )
-    for name, made in (("scales", scales), ("workflow", workflow)):
+    for name, made in (("scales", scales), ("workflow", workflow), ("pruning", pruning)):
         block = re.compile(rf"(<!-- {name}: .*? -->\n).*?(\n<!-- end -->)", re.DOTALL)
         if block.search(text):
             content = made()

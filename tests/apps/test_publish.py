@@ -12,6 +12,8 @@ from triptych.report.manifest import read_records, write_manifest
 FILES = {
     "results/tables/rl_scores.csv": "method,value\nsnip,1.0\n",
     "results/tables/rl_scores.md": "**Scores.**\n\n| snip | 1.0 |\n",
+    "results/rl/hopper/paper/bc-all/scores.csv": "episode,score\n",
+    "results/rl/hopper/paper/bc-all/layers.csv": "layer,kept\n",
     "results/tables/audio_table1.csv": "model,value\n",
     "results/figures/rl_curves.svg": "<svg/>",
     "results/figures/rl_curves.pdf": "%PDF",
@@ -41,6 +43,7 @@ def test_tables_figures_claims_hours_and_config_of_a_study_are_copied(run):
     assert made == {
         *("README.md", "claims.csv", "config.yaml", "hours.md", "manifest.json"),
         *("tables/rl_scores.csv", "tables/rl_scores.md", "figures/rl_curves.svg"),
+        "rl/hopper/paper/bc-all/scores.csv",
     }
     page = Path("docs/night/README.md").read_text()
     assert (

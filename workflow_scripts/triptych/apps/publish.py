@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Copy what a whole run found into a folder small enough for a repository: tables (CSV, Markdown),
-figures (SVG), claims with their verdicts, manifest, config, hours by rule, and a README.md that
+the rows behind them, figures (SVG), claims with their verdicts, manifest, config, hours by rule, and a README.md that
 shows them. `triptych compare` sets another run against it. Run it where snakemake ran.
 """
 MOST_BYTES = 5_000_000
+RAW = ("dataset", "scores", "queries", "runs")
+"""Files from which tables can be computed anew: one row an episode, a query or an image."""
 
 
 def add_commands(commands: Any) -> None:
@@ -64,6 +66,7 @@ def publish(results: Path, target: Path, names: Sequence[str] = ()) -> int:
     of = tuple(f"{name}_" for name in names or NAMES)
     kinds = [f"tables/{one}*.csv" for one in of] + [f"tables/{one}*.md" for one in of]
     kinds += [f"figures/{one}*.svg" for one in of] + ["manifest.json"]
+    kinds += [f"{name}/**/{raw}.csv" for name in names or NAMES for raw in RAW]
     files = sorted(file for kind in kinds for file in results.glob(kind))
     if (size := sum(file.stat().st_size for file in files)) > MOST_BYTES:
         largest = sorted(files, key=lambda file: file.stat().st_size)[-3:]
