@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Copy what a whole run found into a folder small enough for a repository: tables (CSV, Markdown),
-the rows behind them, figures (SVG), claims with their verdicts, manifest, config, hours by rule, and a README.md that
-shows them. `triptych compare` sets another run against it. Run it where snakemake ran.
+the rows behind them, figures (SVG), claims with their verdicts, manifest, config, hours by rule,
+and a README.md that shows them. `triptych compare` sets another run against it. Run it where
+snakemake ran.
 """
 MOST_BYTES = 5_000_000
 RAW = ("dataset", "scores", "queries", "runs")
