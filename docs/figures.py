@@ -205,7 +205,7 @@ def pruning() -> str:
     for kind, found in (("normalised", usual), ("raw", raw)):
         for method in (name for name in METHOD_LABELS if name in found):
             cells = [found[method][task].text(1) for task in TASK_LABELS]
-            lines.append(f"| {kind}, {METHOD_LABELS[method].lower()} | {' | '.join(cells)} |")
+            lines.append(f"| {kind}, {METHOD_LABELS[method]} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
