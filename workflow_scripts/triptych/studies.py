@@ -1,10 +1,10 @@
 """The papers: the one list through which rules, page, claims, plan and command line reach them.
 
-Each has the same two modules for all others to ask. `workflow` says what its rules ask, from config.
-`study` has a TITLE and the PAPER's (Markdown), its CLAIMS, the TITLES of its figures, and functions of
-the files and settings that its `workflow` names: `verdicts` on each claim, `headlines` (published
-numbers beside this run's), `sections` of the page; and `lacking`, what a run that has not begun will
-lack to test each claim. Its rules stand in rules/<name>.smk.
+Each has the same two modules for all others to ask. `workflow` says what its rules ask, from
+config. `study` has a TITLE, the PAPER's (Markdown), its CLAIMS, the TITLES of its figures, and
+functions of the files and settings that `workflow` names: `verdicts` on each claim, `headlines`
+(published numbers beside this run's), `sections` of the page; and `lacking`, what a run that has
+not begun will lack to test each claim. Its rules stand in rules/<name>.smk.
 """
 
 from collections.abc import Mapping
