@@ -1,5 +1,6 @@
 """Wrong recordings, policies and checkpoints: refused by name through rules and commands."""
 
+import json
 import os
 import shutil
 import tracemalloc
@@ -9,12 +10,12 @@ import h5py
 import numpy as np
 import pytest
 import torch
+from packed_reader import unpack
 from safetensors.numpy import save_file
 from sandbox import Trap, trap
 from stand_in import Named
 
 from triptych.core.checkpoint import Checkpoint
-from triptych.rl.pruning.storage import pack, unpack
 from triptych.rl.tasks.recording import DatasetError
 from triptych.rl.tasks.transitions import read_transitions
 
@@ -104,7 +105,7 @@ def policies(path, metadata):
 
 BACKBONE = Path(__file__).parents[2] / "resources/style/narrow_alexnet.safetensors"
 POLICIES = {
-    "text": (lambda path: path.write_text("no policy"), "expected a packed file"),
+    "text": (lambda path: path.write_text("no policy"), "expected a safetensors file"),
     "a pickle": (lambda path: trap(path.parent, path.name), "cannot be read"),
     "a folder": (lambda path: path.mkdir(), "is not a file"),
     "a style's backbone": (
@@ -121,8 +122,8 @@ POLICIES = {
         "one a row",
     ),
     "metadata of other kinds": (
-        lambda path: pack(path, decoder(), {"row": [1], "settings": 3}, "fp32"),
-        "row and settings",
+        lambda path: policies(path, '{"rows": [1], "settings": 3}'),
+        "cannot be understood",
     ),
 }
 
@@ -138,8 +139,13 @@ def test_a_wrong_policy_is_refused(sandbox, kind):
 
 def test_what_a_policy_says_of_itself_names_no_other_folder(sandbox):
     row = {"task": "../../home/evil", "method": "a/b", "sparsity_percent": 95, "seed": 0}
-    pack(sandbox.here / "p.tpk", decoder(), {"row": row, "settings": {"phi": 0.05}}, "fp32")
-    code, printed, _ = sandbox.triptych("policy", "export", "p.tpk")
+    about = {"rows": [row], "settings": {"phi": 0.05}}
+    arrays = {
+        name: (value.T if value.ndim == 2 else value[None])[None]
+        for name, value in decoder().items()
+    }
+    save_file(arrays, sandbox.here / "p.safetensors", {"policies": json.dumps(about)})
+    code, printed, _ = sandbox.triptych("policy", "export", "p.safetensors")
     name = ".._.._home_evil-a_b-95-seed0-fp32.tpk"
     assert code == 0 and name in printed
     assert unpack(name).metadata["row"] == row

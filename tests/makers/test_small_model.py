@@ -14,7 +14,7 @@ from makers.sounds.catalogue import KINDS
 from makers.sounds.learning import LearningSettings, learn, write_learned
 from makers.sounds.mixing import Measured, Mixer, write_measured
 from makers.sounds.pool import Pool, PoolSettings, write_pool
-from triptych.apps.sounds.search.trained import only_synthesised
+from triptych.apps.sounds.search.trained import caution
 from triptych.audio.models.model_files import load_model
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import Stopped
@@ -97,6 +97,6 @@ def test_what_is_shipped_loads_in_float32_with_its_record(pool, scenes, tmp_path
     about = json.loads((tmp_path / "model/model.json").read_text())["about"]
     assert about["step"] == learned.step and about["kinds"] == len(KINDS)
     assert about["training"]["schedule"] == {"learning_rate": 0.01}
-    assert only_synthesised(tmp_path / "model")
+    assert caution(tmp_path / "model")
     log = pd.read_csv(tmp_path / "model/training.csv")
     assert about["held_out_map"] == log.set_index("step")["held_out_map"][learned.step]

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from packed_reader import unpack
 
 from triptych.rl.acting.exporting import export_onnx, reader, what_acts
 from triptych.rl.acting.inference import ActingSettings, NumpyDense, draw_latents
 from triptych.rl.acting.latency import COMPILE, NATIVE, compiled_reader
 from triptych.rl.algorithms.registry import Widths, layer_shapes
-from triptych.rl.pruning.storage import pack, unpack
+from triptych.rl.pruning.storage import pack
 
 STATE, ACTION, CANDIDATES = 11, 3, 7
 ROUNDING = 4e-6  # of three layers in float32, whose order of summing is the processor's

@@ -10,7 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from triptych.apps import compare, doctor, init, plan, policy, publish, verify, weights
+from triptych.apps import doctor, init, plan, policy, results
 from triptych.apps.pictures import commands as pictures
 from triptych.apps.sounds import commands as sounds
 from triptych.core.errors import InputError, printable, told
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=_version())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for app in (pictures, sounds, policy, init, weights, plan, verify, publish, compare, doctor):
+    for app in (pictures, sounds, policy, init, plan, results, doctor):
         app.add_commands(commands)
     return parser
 

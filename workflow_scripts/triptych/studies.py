@@ -1,19 +1,18 @@
 """The papers: the one list through which rules, page, claims, plan and command line reach them.
 
-Each has the same few modules for all others to ask: `workflow` (what its rules ask, from config)
-and `study` (its claims and its part of the page). Its rules stand in rules/<name>.smk.
+Each has the same two modules for all others to ask. `workflow` says what its rules ask, from
+config. `study` has a TITLE, the PAPER's (Markdown), its CLAIMS, the TITLES of its figures, and
+functions of the files and settings that `workflow` names: `verdicts` on each claim, `headlines`
+(published numbers beside this run's), `sections` of the page; and `lacking`, what a run that has
+not begun will lack to test each claim. Its rules stand in rules/<name>.smk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from triptych.report.files import Files
-
-if TYPE_CHECKING:  # Snakemake needs NAMES and no Jinja
-    from triptych.report.claims import Claim, Lacking, Verdict
-    from triptych.report.page import PageFigure, Section
-    from triptych.report.scoreboard import Headline
+if TYPE_CHECKING:  # Snakemake needs NAMES and no pandas
+    from triptych.report.claims import Lacking
 
 NAMES = {
     "style": "Style transfer",
@@ -24,42 +23,8 @@ NAMES = {
 claims begin, and what lists call it."""
 
 
-class Study(Protocol):
-    """What a wing's module `study` says."""
-
-    @property
-    def TITLE(self) -> str:
-        """The title of its part of the page."""
-
-    @property
-    def PAPER(self) -> str:
-        """Title, authors, year (Markdown)."""
-
-    @property
-    def CLAIMS(self) -> "Sequence[Claim]":
-        """Its claims, in the order of resources/published/<name>_claims.csv."""
-
-    @property
-    def TITLES(self) -> Mapping[str, str]:
-        """The titles of its figures, by name."""
-
-    def headlines(self, files: Files, settings: Mapping[str, Any]) -> "list[Headline]":
-        """Published numbers beside this run's, from what its part of the page shows."""
-
-    def verdicts(self, files: Files, settings: Mapping[str, Any]) -> "list[Verdict]":
-        """A verdict on each claim, from the files and settings that its `workflow` names."""
-
-    def lacking(self, workflow: Any, on_gpu: bool) -> "dict[str, Lacking]":
-        """What a run that has not begun will lack to test each claim. workflow: of its config."""
-
-    def sections(
-        self, files: Files, settings: Mapping[str, Any], figures: "Mapping[str, PageFigure]"
-    ) -> "list[Section]":
-        """Its part of the page, likewise; figures: its own, by name."""
-
-
-def studies() -> dict[str, Study]:
-    """Every study by its name."""
+def studies() -> dict[str, Any]:
+    """The module `study` of each by its name."""
     from triptych.audio import study as audio
     from triptych.rl import study as rl
     from triptych.style import study as style

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from triptych.apps.init import export_shipped
 from triptych.apps.pictures import catalogue, commands
-from triptych.apps.weights import export_shipped
 from triptych.cli import main
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network.export import export_styles

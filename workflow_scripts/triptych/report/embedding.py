@@ -32,14 +32,8 @@ class Embedded(NamedTuple):
 
 
 def embedded(path: str | Path) -> Embedded:
-    """An SVG or PNG file for the page. Raises ValueError for another kind of file."""
-    path = Path(path)
-    if path.suffix == ".png":
-        with Image.open(path) as picture:
-            return Embedded(_webp(picture, PAGE_WIDTH), *picture.size, photographs=False)
-    if path.suffix != ".svg":
-        raise ValueError(f"{path}: a figure of the page is .svg or .png")
-    text = path.read_text(encoding="utf-8")
+    """An SVG file for the page."""
+    text = Path(path).read_text(encoding="utf-8")
     size = _SIZE.search(text)
     width, height = (float(size[1]), float(size[2])) if size else (PAGE_WIDTH, PAGE_WIDTH)
 

@@ -58,7 +58,7 @@ class PageFigure:
 
     @classmethod
     def read(cls, path: str | Path, title: str, caption: str) -> "PageFigure":
-        """Embed an SVG or PNG file."""
+        """Embed an SVG file."""
         return cls(Path(path).stem, title, caption, *embedded(path))
 
     @property

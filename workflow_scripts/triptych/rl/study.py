@@ -1,4 +1,4 @@
-"""The offline-RL study, as claims and page ask for it (`triptych.studies.Study`)."""
+"""The offline-RL study, as claims and page ask for it (`triptych.studies`)."""
 
 from collections.abc import Mapping
 from typing import Any

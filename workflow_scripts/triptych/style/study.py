@@ -1,4 +1,4 @@
-"""The style study, as claims and page ask for it (`triptych.studies.Study`)."""
+"""The style study, as claims and page ask for it (`triptych.studies`)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -265,7 +265,7 @@ def _adapt(options: argparse.Namespace) -> int:
     from triptych.core.training_loop import DivergedError
 
     try:
-        done = adapt(
+        scores, epoch = adapt(
             *(named_model(options.model), options.folder.resolve(), recordings, to.absolute()),
             *(options.epochs, options.learning_rate, chosen_device(options), StopRequest()),
         )
@@ -274,7 +274,7 @@ def _adapt(options: argparse.Namespace) -> int:
         return 130
     except DivergedError as problem:
         raise InputError(f"{problem} Here that is --learning-rate.") from problem
-    print(as_text(done.scores))
-    print(f"{verdict(done.scores)} Epoch {done.epoch} of {options.epochs} was the best.")
+    print(as_text(scores))
+    print(f"{verdict(scores)} Epoch {epoch} of {options.epochs} was the best.")
     print(f"{to}: triptych index FOLDER --model {to} --rebuild")
     return 0

@@ -1,6 +1,6 @@
 """Files of policies: what a training job leaves behind, and one policy out of any such file.
 
-One policy may stand in a packed file, a row of a policies.safetensors, or a user's own arrays.
+One policy may stand in a row of a policies.safetensors, or as a user's own arrays.
 """
 
 import json
@@ -20,7 +20,6 @@ from triptych.core.files import atomic_path
 from triptych.rl.acting.inference import ActingSettings
 from triptych.rl.algorithms.networks import torch_layout
 from triptych.rl.algorithms.observations import SCALE, SHIFT, Scaling, folded
-from triptych.rl.pruning.storage import MAGIC, PackedFileError, unpack
 
 OPTIONS = {
     "method": "method",
@@ -98,23 +97,12 @@ class StoredPolicy:
 
 
 def read_policy(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
-    """One policy from a packed file, from a row of a policies file or from plain arrays.
+    """One policy from a row of a policies file or from plain arrays.
 
     filters: values that its row has to have. Raises InputError where not one row has them.
     """
     if not path.is_file():
-        raise InputError(f"{path} is not a file; give a policies.safetensors or a packed file")
-    with path.open("rb") as stream:
-        is_packed = stream.read(len(MAGIC)) == MAGIC
-    if is_packed:
-        try:
-            packed = unpack(path)
-        except PackedFileError as problem:
-            raise InputError(str(problem)) from problem
-        row, settings = (packed.metadata.get(key, {}) for key in ("row", "settings"))
-        if not isinstance(row, dict) or not isinstance(settings, dict):
-            raise InputError(f"{path}: its metadata is not a policy's; expected a row and settings")
-        return _only_row(path, StoredPolicy(packed.arrays, row, settings), filters)
+        raise InputError(f"{path} is not a file; give a policies.safetensors")
     try:
         with safe_open(path, framework="numpy") as stored:
             if "policies" in (stored.metadata() or {}):
@@ -125,12 +113,16 @@ def read_policy(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
             raise TypeError(f"{strange[0]} is {arrays[strange[0]].dtype}")
     except (SafetensorError, TypeError, KeyError, ValueError, AttributeError) as problem:
         raise InputError(
-            f"{path} cannot be read ({problem}); expected a packed file (.tpk) or a "
-            "safetensors file of float32 arrays"
+            f"{path} cannot be read ({problem}); expected a safetensors file of float32 arrays"
         ) from problem
     if not arrays:
         raise InputError(f"{path} holds no arrays")
-    return _only_row(path, StoredPolicy(arrays, {}, {}), filters)
+    if filters:
+        raise InputError(
+            f"{path} holds one unnamed policy; leave --method, --observations, --pruning, "
+            "--sparsity and --seed away"
+        )
+    return StoredPolicy(arrays, {}, {})
 
 
 def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
@@ -146,16 +138,6 @@ def _row_of(path: Path, filters: Mapping[str, Any]) -> StoredPolicy:
         raise InputError(f"{path}: {found} what was asked for; choose one of\n{rows}")
     (k,) = matches
     return StoredPolicy(policies.row(k), policies.rows[k], policies.settings)
-
-
-def _only_row(path: Path, policy: StoredPolicy, filters: Mapping[str, Any]) -> StoredPolicy:
-    if not filters.items() <= policy.row.items():
-        held = ", ".join(f"{key} {value}" for key, value in policy.row.items())
-        raise InputError(
-            f"{path} holds {held or 'one unnamed policy'}; leave --method, --observations, "
-            "--sparsity and --seed away or give its own"
-        )
-    return policy
 
 
 def acting_settings(settings: Mapping[str, Any]) -> ActingSettings:

@@ -5,7 +5,7 @@ The training is that of the study: its loop, loss and schedule, its choice of an
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -50,17 +50,6 @@ LEARNING_RATE = 2e-5
 """The report's, for models whose makers' rate isn't known."""
 
 
-@dataclass(frozen=True)
-class Adapted:
-    """What came of it.
-
-    scores: `HeldOut.compare`'s table;  epoch: the one that was chosen
-    """
-
-    scores: pd.DataFrame
-    epoch: int
-
-
 class Sounds:
     """Recordings below a folder as a store of clips by their paths, decoded each time."""
 
@@ -89,8 +78,10 @@ def adapt(
     learning_rate: float | None,
     device: torch.device,
     stop: Stop,
-) -> Adapted:
+) -> tuple[pd.DataFrame, int]:
     """Fine-tune the model in a folder on recordings below another, and write it to a third, `to`.
+
+    Returns the scores before and after (`HeldOut.compare`), and the epoch that was chosen.
 
     What it needs on the way lies beside `to`; a run that was stopped or killed goes on from there
     to the same bytes. Raises InputError where `to` exists or there are too few recordings,
@@ -146,7 +137,7 @@ def adapt(
         write_csv(compared, work / "model" / "scores.csv")
         (work / "model").rename(to)
     shutil.rmtree(work)
-    return Adapted(compared, int(chosen["epoch"]))
+    return compared, int(chosen["epoch"])
 
 
 def _refuse(to: Path) -> None:

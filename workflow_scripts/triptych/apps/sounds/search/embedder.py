@@ -12,28 +12,16 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from triptych.apps.sounds.search.text_side import (
-    INPUTS,
-    NETWORK,
-    OUTPUT,
-    TABLE,
-    TOKENIZER,
-    TOLERANCE,
-    TOLERANCE_8_BITS,
-    TextSide,
-)
+from triptych.apps.sounds.search.text_side import INPUTS, NETWORK, OUTPUT, TABLE, TOKENIZER
 from triptych.audio.embedding import BATCH_SECONDS, embed_captions, embed_clips
 from triptych.audio.models.model_files import load_model
 from triptych.core.device import choose_device
-from triptych.core.errors import InputError
 from triptych.core.files import partial_prefix
 
 if TYPE_CHECKING:
     from triptych.audio.models.retrieval import RetrievalModel
 
 PRECISION = "tf32"  # float32 on a CPU
-TRIED = ("rain", "A dog barks twice, far away; then somebody shuts a heavy door.", "", "wind " * 90)
-"""Texts of which the written network must say what PyTorch says: short, long, empty, cut."""
 
 
 class _Waveforms:
@@ -68,7 +56,7 @@ class Embedder:
         return embed_captions(self._model, [text], self._device, PRECISION)[0]
 
     def write_text(self, model_sha256: str, folder: Path) -> None:
-        """Write the model's text side for searches, which need it alone. Raises InputError."""
+        """Write the model's text side for searches, which need it alone."""
         model = self._model.cpu()
         write_text_side(model, model_sha256, folder)
         model.to(self._device)
@@ -86,10 +74,7 @@ class _Text(nn.Module):
 
 
 def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) -> None:
-    """Write the text side of a model (on the CPU, in evaluation mode) into a folder, whole.
-
-    Raises InputError where the written network says otherwise than PyTorch.
-    """
+    """Write the text side of a model (on the CPU, in evaluation mode) into a folder, whole."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=partial_prefix(folder)) as made:
         written = Path(made) / folder.name
@@ -99,12 +84,10 @@ def write_text_side(model: "RetrievalModel", model_sha256: str, folder: Path) ->
         text.tokenizer.save(str(written / TOKENIZER), pretty=False)
         table = {"model_sha256": model_sha256, "cleans": text.cleans, "longest": text.longest}
         (written / TABLE).write_text(json.dumps(table) + "\n", encoding="utf-8")
-        _compare(TextSide(written), model, TOLERANCE)
         if text.config["model_type"] == "phrases":
             from triptych.core.weights import quantise
 
             quantise(written / NETWORK)
-            _compare(TextSide(written), model, TOLERANCE_8_BITS)
         if folder.exists():
             shutil.rmtree(folder)
         written.rename(folder)
@@ -119,15 +102,3 @@ def _export(network: nn.Module, path: Path) -> None:
     for node in program.model.graph:
         node.metadata_props.clear()  # traces
     program.save(path, external_data=True)
-
-
-def _compare(written: TextSide, model: "RetrievalModel", tolerance: float) -> None:
-    for each in TRIED:
-        with torch.inference_mode():
-            expected = model.embed_text(model.text.tokenize([each]))[0].numpy()
-        apart = float(np.abs(written.text(each) - expected).max())
-        if not apart <= tolerance:
-            raise InputError(
-                f"the text side as ONNX differs from PyTorch's by {apart:.1e} for {each[:40]!r}, "
-                f"at most {tolerance:.0e} is allowed: report this with the model's name"
-            )

@@ -18,10 +18,6 @@ from triptych.core.errors import InputError
 
 NETWORK, TOKENIZER, TABLE = "text.onnx", "tokenizer.json", "text.json"
 INPUTS, OUTPUT = ("ids", "mask"), "unit_vectors"
-TOLERANCE = 1e-4
-"""Largest difference of an embedding's numbers from PyTorch's."""
-TOLERANCE_8_BITS = 0.1
-"""Largest difference where MiniLM's weights have 8 bits; unit vectors of 256 numbers."""
 
 
 def text_folder(index: Path) -> Path:

@@ -33,20 +33,15 @@ def checked_model(folder: Path) -> tuple[Path, str]:
     return folder.resolve(), sha256_of(weights)
 
 
-def only_synthesised(folder: Path) -> bool:
-    """Whether a model says that all its sounds were made by this project. Raises InputError."""
-    about = read_model_table(folder)["about"]
-    sources = set(about.get("sources", {}).values()) - {"none"}
-    return sources == {"synthesised"}
-
-
 def caution(folder: Path) -> str:
-    """What to expect of a search by a model, or "" where there is nothing to say or no model."""
+    """What to expect of a search by a model that has heard only what this project made; "" for
+    another one, or where there is none any more."""
     try:
-        modest = only_synthesised(folder)
+        about = read_model_table(folder)["about"]
     except InputError:  # moved since it made the index
-        modest = False
-    return CAUTION if modest else ""
+        return ""
+    sources = set(about.get("sources", {}).values()) - {"none"}
+    return CAUTION if sources == {"synthesised"} else ""
 
 
 def segment_seconds(folder: Path) -> float:

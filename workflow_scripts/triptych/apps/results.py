@@ -1,4 +1,4 @@
-"""The console command `triptych publish`: what others read of a run, in one small folder."""
+"""The console commands about a run's results: `triptych verify`, `publish` and `compare`."""
 
 import argparse
 import json
@@ -13,11 +13,20 @@ from triptych.core.errors import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
-DESCRIPTION = """\
+VERIFY = """\
+Compare results with their manifest.json, which a whole run leaves last: every output and source by
+its hash, every job's record, and what lies there of other runs. Ends with 1 when something differs.
+Run it where snakemake ran.
+"""
+PUBLISH = """\
 Copy what a whole run found into a folder small enough for a repository: tables (CSV, Markdown),
 the rows behind them, figures (SVG), claims with their verdicts, manifest, config, hours by rule,
 and a README.md that shows them. `triptych compare` sets another run against it. Run it where
 snakemake ran.
+"""
+COMPARE = """\
+Compare the tables and claims of two results folders, cell by cell: numbers with their difference,
+and whether it goes beyond the intervals; claims with another verdict; rows of one run alone.
 """
 MOST_BYTES = 5_000_000
 RAW = ("dataset", "scores", "queries", "runs")
@@ -25,14 +34,50 @@ RAW = ("dataset", "scores", "queries", "runs")
 
 
 def add_commands(commands: Any) -> None:
-    """Add the command to the subparsers of `triptych`."""
+    """Add the commands to the subparsers of `triptych`."""
+    summary = "whether results/ is what the run made, whole and unedited"
+    verify = command(commands, "verify", _verify, summary, VERIFY)
+    verify.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        help="the results folder (default: results); below its prefix where a module made it",
+    )
+
     summary = "copy a run's tables, figures, claims and hours into a folder for others to read"
-    parser = command(commands, "publish", _publish, summary, DESCRIPTION)
-    parser.add_argument("results", type=Path, help="the results folder of a whole run")
-    parser.add_argument("target", type=Path, help="the folder to make")
-    parser.add_argument(
+    publish = command(commands, "publish", _publish, summary, PUBLISH)
+    publish.add_argument("results", type=Path, help="the results folder of a whole run")
+    publish.add_argument("target", type=Path, help="the folder to make")
+    publish.add_argument(
         "--study", nargs="+", default=[], metavar="NAME", help="these alone (style, audio, rl)"
     )
+
+    summary = "what changed between two runs, cell by cell"
+    compare = command(commands, "compare", _compare, summary, COMPARE)
+    compare.add_argument("first", type=Path, metavar="A", help="a results folder")
+    compare.add_argument("second", type=Path, metavar="B", help="another")
+    compare.add_argument("--html", type=Path, metavar="PAGE", help="write it as a page")
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from triptych.report.manifest import verify
+
+    manifest = options.results / "manifest.json"
+    if not manifest.is_file():
+        raise InputError(
+            f"there is no {manifest} below {Path.cwd()}: a whole run leaves it last, in the folder "
+            "where snakemake ran; run this there, or name its results folder"
+        )
+    verified = verify(manifest, options.results / "provenance")
+    for problem in verified.problems:
+        print(problem)
+    found = f"{len(verified.problems)} differences" if verified.problems else "all as it was made"
+    print(
+        f"{verified.files} files of {verified.jobs} jobs, scale {verified.scale}, "
+        f"commit {verified.commit}: {found}"
+    )
+    return 1 if verified.problems else 0
 
 
 def _publish(options: argparse.Namespace) -> int:
@@ -108,3 +153,18 @@ def _page(target: Path, manifest: Mapping[str, Any], claims: "pd.DataFrame") -> 
         yield table.read_text(encoding="utf-8")
     for figure in sorted((target / "figures").glob("*.svg")):
         yield f"## {figure.stem}\n\n![{figure.stem}](figures/{figure.name})\n"
+
+
+def _compare(options: argparse.Namespace) -> int:
+    from triptych.report.compare import compare, text
+
+    compared = compare(options.first, options.second)
+    print(text(compared))
+    if options.html:
+        from triptych.core.files import atomic_path
+        from triptych.report.compare import compare_page
+
+        page = compare_page(compared, str(options.first), str(options.second))
+        with atomic_path(options.html) as temporary:
+            temporary.write_text(page, encoding="utf-8")
+    return 0
