@@ -90,8 +90,9 @@ def test_no_more_requests_are_open_and_they_come_no_faster_than_allowed(tmp_path
         ask(server, requests(12), tmp_path, open_requests=3)
         assert server.most_open == 3
         server.times.clear()
-        ask(server, requests(5), tmp_path / "other", requests_per_minute=1200)
-    assert server.times[-1] - server.times[0] >= 4 * 0.05 * 0.9
+        ask(server, requests(5), tmp_path / "other", requests_per_minute=300)
+    # A busy machine may see the first request 0.3 s late.
+    assert server.times[-1] - server.times[0] >= 4 * 0.2 - 0.3
 
 
 def test_the_budget_is_never_exceeded_even_by_the_longest_answers(tmp_path):

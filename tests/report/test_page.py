@@ -68,7 +68,12 @@ def claims(prices={}, **changes):  # noqa: B006
     verdicts = pd.DataFrame(
         {
             "id": [claim.id for claim in CLAIMS],
-            "verdict": [REPRODUCED, NOT_REPRODUCED, NOT_TESTABLE, *[REPRODUCED] * 4],
+            "verdict": [
+                REPRODUCED,
+                NOT_REPRODUCED,
+                NOT_TESTABLE,
+                *[REPRODUCED] * (len(CLAIMS) - 3),
+            ],
             **{"measured": "first; second", "interval": None, "scale": "demo", "seen": ""},
             "reason": "a; b; c; d; e",
         }

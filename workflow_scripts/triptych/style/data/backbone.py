@@ -206,8 +206,8 @@ def _check_shapes(architecture: Architecture, weights: Mapping[str, Tensor], whe
     advice = f"Is this {architecture.name}? Make or download the file anew."
     if missing := [key for key in expected if key not in found]:
         raise InputError(
-            f"{where}: {len(missing)} of {len(expected)} tensors of {architecture.name} are "
-            f"missing, the first is {missing[0]}. {advice}"
+            f"{where}: expected {len(expected)} tensors of {architecture.name}, of which "
+            f"{len(missing)} are missing, the first is {missing[0]}. {advice}"
         )
     for key, shape in expected.items():
         if found[key] != shape:
