@@ -134,8 +134,8 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
     )
     if hours:
         return (
-            f"*estimated*: {hours:.3g} hours of an A100, {hours + audio:.3g} with audio's "
-            "doubled as its authors needed"
+            f"*estimated*: {hours:.3g} hours of an A100, {hours + audio:.3g} if audio takes "
+            "twice as long, as it did for its authors"
         )
     two, eight = (wall_seconds(jobs, costs, cores, 0) / 60 for cores in (2, 8))
     if scale == "demo":
