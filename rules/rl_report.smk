@@ -63,7 +63,9 @@ rule rl_small_data:
         scores=expand(f"{STACK}/scores.csv", zip, **RL.stacks(trained=True, small=True)),
         datasets=expand("results/rl/{task}/dataset.csv", task=RL.tasks),
     output:
-        figure("rl_small_data", "Few data", "score against transitions, dense and pruned"),
+        figure(
+            "rl_small_data", "Few data", "score against transitions, dense and pruned"
+        ),
     log:
         "results/logs/rl_small_data/rl_small_data.log",
     benchmark:
