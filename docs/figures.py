@@ -184,7 +184,7 @@ def pruning() -> str:
     for row in _rows(RUN / "tables/rl_sensors.csv"):
         if not row["name"]:
             seeds[row["method"], row["observations"]][row["task"]].append(float(row["value"]))
-    usual = {row["method"]: {} for row in _rows(RUN / "tables/rl_scores.csv")}
+    usual: dict[str, dict[str, Interval]] = defaultdict(dict)
     for row in _rows(RUN / "tables/rl_scores.csv"):
         ends = (float(row[name] or "nan") for name in ("value", "low", "high"))
         usual[row["method"]][row["task"]] = Interval(*ends)

@@ -87,7 +87,7 @@ rule rl_train:
         pruning=made(lambda wildcards: RL.pruning(wildcards.task, RL.runs(wildcards))),
         training=RL.config["training"],
         evaluation=RL.config["evaluation"],
-        first=lambda wildcards: RL.first(wildcards),
+        first=RL.first,
         device=config["device"],
         checkpoint=made("results/checkpoints/rl_train/{task}-{networks}-{stack}"),
         code=code("rl_train"),

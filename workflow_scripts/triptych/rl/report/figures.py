@@ -91,7 +91,7 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
             for ends, inside in ((low, low >= bottom), (high, high <= top)):
                 axes.plot(x[inside], ends[inside], "_", color=own, zorder=3, **cap)
         axes.set_xticks(list(place.values()), [str(level) for level in levels])
-        axes.set_xlim(-0.3, len(levels) - 0.55)
+        axes.set_xlim(-0.3, len(levels) - 0.4)
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.grid(axis="x", visible=False)
         lowest, highest = axes.get_ylim()
@@ -200,4 +200,4 @@ def curves_figure(long: pd.DataFrame, by: str = "method") -> Figure:
         axes.grid(axis="x", visible=False)
         axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]), auto=True)  # panels below share it
 
-    return score_panels(long, draw, "updates", legend_columns=6 if by == "method" else 8)
+    return score_panels(long, draw, "updates", legend_columns=4 if by == "method" else 8)
