@@ -67,9 +67,8 @@ def write_model(folder: Path, **about: object) -> Path:
     return folder
 
 
-def run(folder: Path, to: str = "adapted", stop=None, epochs: int = 6):
+def run(folder: Path, to: str = "adapted", stop=None):
     """Adapt `folder`/model with `folder`'s recordings."""
     recordings = read_recordings(folder / "pairs.csv", folder / "sounds")
-    device = torch.device("cpu")
     places = folder / "model", folder / "sounds"
-    return adapt(*places, recordings, folder / to, epochs, 1e-3, device, stop or Never())
+    return adapt(*places, recordings, folder / to, torch.device("cpu"), stop or Never())

@@ -7,9 +7,12 @@ import captioned_sounds as made
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from scipy.optimize import minimize
 from small_sounds import write_sound
 from stops import StopAfter
 
+from triptych.apps.sounds.adapting.adapting import SETTINGS, learnt
 from triptych.apps.sounds.adapting.held_out import HeldOut, as_text, verdict
 from triptych.apps.sounds.adapting.recordings import Recording, read_recordings, split
 from triptych.apps.sounds.search.query import Searcher, best_hits
@@ -104,7 +107,7 @@ def test_a_recording_is_on_the_same_side_whatever_others_there_are():
     for part, some in split(many[1000:1200]).items():
         assert {sides[each.path] for each in some} == {part}
     shares = [len(some) / 4000 for some in parts.values()]
-    assert shares == pytest.approx([0.65, 0.15, 0.2], abs=0.025)  # three standard errors
+    assert shares == pytest.approx([0.8, 0.2], abs=0.02)  # three standard errors
 
 
 def test_too_few_recordings_are_refused():
@@ -113,17 +116,18 @@ def test_too_few_recordings_are_refused():
 
 
 @pytest.mark.slow
-def test_the_scores_before_are_those_of_an_index(tmp_path):
-    """Of the recordings held out alone, some of several segments, searched by each caption."""
+@pytest.mark.parametrize(("model", "column"), [("model", "before"), ("adapted", "after")])
+def test_the_scores_are_those_of_an_index(tmp_path, model, column):
+    """Of the recordings held out alone, of several segments, searched by each caption."""
     made.write_recordings(tmp_path, EACH, seconds=1.3)
     made.write_model(tmp_path / "model")
-    done = made.run(tmp_path, epochs=1)
+    done = made.run(tmp_path)
     found = read_recordings(tmp_path / "pairs.csv", tmp_path / "sounds")
     held_out = split(found)["held out"]
     for each in held_out:
         (tmp_path / "apart").mkdir(exist_ok=True)
         shutil.copy(tmp_path / "sounds" / each.path, tmp_path / "apart")
-    options = ["--model", str(tmp_path / "model"), "--device", "cpu"]
+    options = ["--model", str(tmp_path / model), "--device", "cpu"]
     assert main(["index", str(tmp_path / "apart"), *options]) == 0
     searcher = Searcher(tmp_path / "apart")
     precisions, firsts = [], []
@@ -140,30 +144,60 @@ def test_the_scores_before_are_those_of_an_index(tmp_path):
             ]
         )
     expected = [*np.mean(precisions, axis=0), *(np.mean(np.array(firsts) <= k) for k in (1, 5, 10))]
-    assert done[0]["before"].tolist() == pytest.approx(expected, abs=1e-9)
-    assert done[0]["metric"].tolist() == [
-        *("map_at_10", "map_at_16", "r_at_1", "r_at_5", "r_at_10")
-    ]
+    assert done[column].tolist() == pytest.approx(expected, abs=1e-9)
+    assert done["metric"].tolist() == [*("map_at_10", "map_at_16", "r_at_1", "r_at_5", "r_at_10")]
 
 
 @pytest.mark.slow
 def test_on_recordings_that_are_easily_learnt_held_out_ones_are_found_better(tmp_path):
     made.write_recordings(tmp_path, 40)
-    plain = {"frequency_mask": 0, "time_mask": 0, "band_jitter": False, "patchout": False}
-    made.write_model(tmp_path / "model", training=plain)
-    done = made.run(tmp_path, epochs=20)
-    row = done[0].set_index("metric").loc["map_at_10"]
-    assert row["gain_low"] > 0.05 and row["after"] > 2 * row["chance"]
-    assert "is better on recordings that it has not heard" in verdict(done[0])
+    made.write_model(tmp_path / "model")
+    done = made.run(tmp_path)
+    row = done.set_index("metric").loc["map_at_10"]
+    assert row["gain_low"] > 0 and row["after"] > 2 * row["chance"]
+    assert "is better on recordings that it has not heard" in verdict(done)
+
+
+def test_the_maps_lower_the_studys_loss_as_far_as_another_optimiser(tmp_path):
+    """On embeddings near their captions': within a hundredth of what SciPy's L-BFGS reaches."""
+    recordings = [Recording(f"{n}", "", 1, (f"caption {n % 5}",)) for n in range(40)]
+    generator = torch.Generator().manual_seed(3)
+    width = 16
+    noise = torch.randn(5 + 2 * 40, width, generator=generator)
+    texts = {f"caption {n}": unit(noise[n]) for n in range(5)}
+    segments = {
+        each.path: unit(texts[each.captions[0]] + 0.3 * noise[5 + 2 * n : 7 + 2 * n])
+        for n, each in enumerate(recordings)
+    }
+    audio = torch.stack([unit(segments[each.path].mean(0)) for each in recordings]).double()
+    text = torch.stack([texts[each.captions[0]] for each in recordings]).double()
+    same = torch.tensor([[n % 5 == m % 5 for m in range(40)] for n in range(40)])
+
+    def loss(flat):
+        maps = torch.tensor(flat, dtype=torch.float64).view(2, width, width).requires_grad_()
+        mapped = [unit(x + x @ each) for x, each in zip((audio, text), maps, strict=True)]
+        logits = mapped[0] @ mapped[1].T / SETTINGS["temperature"]
+        right = -(logits.log_softmax(0) + logits.log_softmax(1))[same].mean() / 2
+        value = right + SETTINGS["decay"] * maps.square().sum()
+        return value.item(), torch.autograd.grad(value, maps)[0].flatten().numpy()
+
+    found = torch.stack(learnt(recordings, segments, texts)) - torch.eye(width)
+    best = minimize(loss, np.zeros(2 * width**2), jac=True, method="L-BFGS-B")
+    assert loss(np.zeros(2 * width**2))[0] > best.fun + 0.1
+    assert loss(found.flatten().numpy())[0] == pytest.approx(best.fun, rel=1e-2)
+
+
+def unit(vectors: torch.Tensor) -> torch.Tensor:
+    return vectors / vectors.norm(dim=-1, keepdim=True)
 
 
 def files(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-@pytest.mark.parametrize("looks", [0, 60])
+@pytest.mark.parametrize("looks", [0, 20])
 def test_a_run_that_was_stopped_ends_with_an_unbroken_runs_bytes(place, looks):
-    """While it scores, and while it trains."""
+    """Before it hears anything, and midway."""
     to = f"stopped {looks}"
     with pytest.raises(Stopped):
         made.run(place, to, StopAfter(looks))
@@ -182,9 +216,7 @@ def test_a_result_that_is_there_is_not_overwritten(place, capsys):
 
 
 def held_out(captions: list[tuple[str, ...]]) -> HeldOut:
-    return HeldOut(
-        Path("."), [Recording(f"{n:03}", "", 1, each) for n, each in enumerate(captions)]
-    )
+    return HeldOut([Recording(f"{n:03}", "", 1, each) for n, each in enumerate(captions)])
 
 
 def test_a_caption_of_several_recordings_is_one_query_with_several_right_answers():

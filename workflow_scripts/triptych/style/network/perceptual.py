@@ -10,16 +10,21 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.colours import recoloured, scale_of
+from triptych.style.data.images import luma
 from triptych.style.optimise.losses import content_term, position_gram, style_term, total_variation
 from triptych.style.optimise.presets import Scaling
 
-TERMS = ("content", "style", "total_variation", "gamut")
+TERMS = ("content", "style", "total_variation", "gamut", "tone")
 
 OVERSHOOT = 0.1
 """Share of what lies outside [0, 1] that the backbone still sees, so that its gradient lives."""
+
+PATCH = 16
+"""Pixels a side over which light and shade are compared."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +35,9 @@ class LossSettings:
     Eq. 6 takes the sum, as pytorch/examples does (style weight 1e10, content 1e5); "relative"
     divides each layer's style term by the squared norm of the painting's Gram matrix and the
     content term by the variance of its target. With a `gamut_weight` the backbone sees images cut
-    to [0, 1], and the mean square of what lies outside is a term.
+    to [0, 1], and the mean square of what lies outside is a term. With a `tone_weight` so is the
+    mean square by which the lightness of patches differs from the photograph's in the painting's
+    colours: deep layers alone tell a bright even sky from a dark one hardly at all.
     """
 
     content_layers: tuple[str, ...]
@@ -40,6 +47,7 @@ class LossSettings:
     style_weight: float
     total_variation_weight: float
     gamut_weight: float = 0.0
+    tone_weight: float = 0.0
 
     @classmethod
     def from_table(cls, table: Mapping[str, Any]) -> "LossSettings":
@@ -72,7 +80,7 @@ class PerceptualLoss:
     def terms(
         self, images: Tensor, stylised: Tensor, styles: Tensor | None = None
     ) -> dict[str, Tensor]:
-        """Weighted content, style, total variation and gamut, if that has a weight: scalars.
+        """Weighted content, style, total variation; gamut and tone if they have a weight: scalars.
 
         images: what `stylised` [N, 3, H, W] has the content of. styles: the number of each image's
         style, [N]; the first of all if not given.
@@ -81,6 +89,9 @@ class PerceptualLoss:
         with torch.no_grad():  # and no deeper than the content layers
             targets = self._backbone(images, settings.content_layers)
         terms = {}
+        if settings.tone_weight:
+            tones = [luma_of_patches(each) for each in (stylised, self._copies(images, styles))]
+            terms["tone"] = settings.tone_weight * (tones[0] - tones[1]).square().mean()
         if settings.gamut_weight:
             inside = stylised.clamp(0, 1)
             outside = stylised - inside
@@ -106,13 +117,22 @@ class PerceptualLoss:
 
     def copy_error(self, images: Tensor, stylised: Tensor, styles: Tensor | None) -> Tensor:
         """Mean square from the images in their paintings' colours; arguments as of `terms`."""
+        return (stylised.float() - self._copies(images, styles)).square().mean()
+
+    @torch.no_grad()
+    def _copies(self, images: Tensor, styles: Tensor | None) -> Tensor:
+        """The images in their paintings' colours."""
         if not self._scales:
             self._scales = [scale_of(each) for each in self.paintings]
         numbers = [0] * len(images) if styles is None else styles.tolist()
-        with torch.no_grad():
-            pairs = zip(images, numbers, strict=True)
-            copies = torch.stack([recoloured(image, self._scales[n]) for image, n in pairs])
-        return (stylised.float() - copies).square().mean()
+        pairs = zip(images, numbers, strict=True)
+        return torch.stack([recoloured(image, self._scales[n]) for image, n in pairs])
+
+
+def luma_of_patches(images: Tensor) -> Tensor:
+    """Mean lightness of squares of PATCH pixels, [N, h, w] of [N, 3, H, W]."""
+    patches = functional.avg_pool2d(images.float(), PATCH)
+    return torch.stack([luma(each) for each in patches])
 
 
 def _style(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:

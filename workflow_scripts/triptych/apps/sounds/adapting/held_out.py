@@ -5,18 +5,14 @@ them, by their best segment. Recordings that share a caption are all right for i
 """
 
 import math
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from triptych.apps.sounds.adapting.recordings import Recording
-from triptych.apps.sounds.search.embedder import Embedder
-from triptych.apps.sounds.search.indexing import update_index
-from triptych.apps.sounds.search.query import similarities
-from triptych.apps.sounds.search.trained import checked_model, segment_seconds
 from triptych.audio.scoring.intervals import ClusterResamples
 from triptych.audio.scoring.metrics import (
     Floats,
@@ -25,8 +21,9 @@ from triptych.audio.scoring.metrics import (
     hits,
     ranks,
 )
-from triptych.core.errors import InputError
-from triptych.core.stopping import Stopped
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CUTOFFS = (10, 16)
 """Of the mean average precision: that of the challenges of 2023 and of 2025."""
@@ -42,37 +39,27 @@ Booleans = NDArray[np.bool_]
 
 
 class HeldOut:
-    """Recordings below a folder, and the captions that are asked of them.
+    """Recordings, and the captions that are asked of them.
 
     captions: [Q], each once;  relevant: bool [Q, C], which recordings have which caption
     """
 
-    def __init__(self, folder: Path, recordings: Sequence[Recording]) -> None:
-        self._folder = folder
+    def __init__(self, recordings: Sequence[Recording]) -> None:
         self._recordings = sorted(recordings, key=lambda each: each.path)
         self.captions = list(dict.fromkeys(c for each in self._recordings for c in each.captions))
         own = [set(each.captions) for each in self._recordings]
         self.relevant = np.array([[c in some for some in own] for c in self.captions])
 
-    def scores(self, model: Path, device: str, stop: Callable[[], str | None]) -> Floats:
-        """How well each recording fits each caption to a model, [Q, C].
+    def scores(self, segments: Mapping[str, "Tensor"], texts: Mapping[str, "Tensor"]) -> Floats:
+        """How well each recording fits each caption, [Q, C]: the cosine of its best segment.
 
-        Raises Stopped where `stop` gives a reason, and InputError for a file that has changed.
+        segments: unit vectors [S, D] by a recording's path; texts: [D] by caption
         """
-        folder, sha256 = checked_model(model)
-        embedder = Embedder(folder, device)
-        wanted = [(each.path, each.sha256) for each in self._recordings]
-        named = (str(folder), sha256, segment_seconds(folder))
-        index, update = update_index(
-            *(self._folder, None, named, lambda: embedder, lambda _: None, stop),
-            only=[path for path, _ in wanted],
-        )
-        if update.stopped:
-            raise Stopped(update.stopped)
-        if [(each.path, each.sha256) for each in index.entries] != wanted:
-            raise InputError(f"{self._folder}: recordings have changed meanwhile; run it again")
-        rows = [similarities(index.embeddings, embedder.text(c)) for c in self.captions]
-        return np.maximum.reduceat(np.stack(rows).astype(np.float64), index.firsts[:-1], axis=1)
+        asked = [texts[caption] for caption in self.captions]
+        best = [
+            [float((segments[r.path] @ each).max()) for r in self._recordings] for each in asked
+        ]
+        return np.array(best)
 
     def compare(self, before: Floats, after: Floats) -> pd.DataFrame:
         """A row a metric, COLUMNS: its mean over captions with both models, and the gain.

@@ -1,7 +1,7 @@
 """A person's recordings with captions: read, checked as a whole, and split."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +14,9 @@ from triptych.core.errors import InputError, printable
 from triptych.core.files import not_a_file, sha256_of
 from triptych.core.progress import Progress
 
-PARTS = ("training", "validation", "held out")
-"""What is learnt from, what an epoch is chosen by, what scores are reported of."""
-SHARES = (0.65, 0.15, 0.2)
+PARTS = ("training", "held out")
+"""What is learnt from, and what scores are reported of."""
+HELD_OUT = 0.2
 LEAST = 2
 """Recordings of each part."""
 
@@ -40,9 +40,7 @@ class Recording:
         So a recording that was held out once is held out whenever a model is adapted, whatever
         other recordings there are, and a copy of it as well.
         """
-        drawn = uniform("adapt", self.sha256)
-        training, validation, _ = SHARES
-        return PARTS[0 if drawn < training else 1 if drawn < training + validation else 2]
+        return PARTS[uniform("adapt", self.sha256) >= 1 - HELD_OUT]
 
 
 def read_recordings(pairs: Path, folder: Path) -> list[Recording]:
@@ -110,10 +108,3 @@ def split(recordings: Sequence[Recording]) -> dict[str, list[Recording]]:
             "better some hundreds"
         )
     return parts
-
-
-def all_captions(recordings: Sequence[Recording]) -> Iterator[tuple[Recording, int, str]]:
-    """Each recording with each of its captions and that one's number."""
-    for each in recordings:
-        for position, caption in enumerate(each.captions):
-            yield each, position, caption
