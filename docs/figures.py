@@ -184,12 +184,15 @@ def pruning() -> str:
     for row in _rows(RUN / "tables/rl_sensors.csv"):
         if not row["name"]:
             seeds[row["method"], row["observations"]][row["task"]].append(float(row["value"]))
-    usual: dict[str, dict[str, Interval]] = defaultdict(dict)
-    for row in _rows(RUN / "tables/rl_scores.csv"):
+    usual: dict[tuple[str, float], dict[str, Interval]] = defaultdict(dict)
+    for row in _rows(RUN / "tables/rl_figure1.csv") + _rows(RUN / "tables/rl_figure2.csv"):
         ends = (float(row[name] or "nan") for name in ("value", "low", "high"))
-        usual[row["method"]][row["task"]] = Interval(*ends)
+        pruned = row["method"], float(row["sparsity_percent"])
+        usual[pruned][row["task"]] = Interval(*ends)
     raw = {
-        method: {task: mean_interval(values) for task, values in of_task.items()}
+        (method, 0.0 if method == "dense" else 95.0): {
+            task: mean_interval(values) for task, values in of_task.items()
+        }
         for (method, kind), of_task in seeds.items()
         if kind == "raw"
     }
@@ -203,9 +206,11 @@ def pruning() -> str:
         f"| the data's policy | {' | '.join(f'{data[task]:.1f}' for task in TASK_LABELS)} |",
     ]
     for kind, found in (("normalised", usual), ("raw", raw)):
-        for method in (name for name in METHOD_LABELS if name in found):
-            cells = [found[method][task].text(1) for task in TASK_LABELS]
-            lines.append(f"| {kind}, {METHOD_LABELS[method]} | {' | '.join(cells)} |")
+        methods = list(METHOD_LABELS)
+        for method, level in sorted(found, key=lambda key: (methods.index(key[0]), key[1])):
+            cells = [found[method, level][task].text(1) for task in TASK_LABELS]
+            named = METHOD_LABELS[method] + (f", {level:g}%" if level else "")
+            lines.append(f"| {kind}, {named} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -119,11 +119,11 @@ def learnt(
         generator = keyed_generator(torch.device("cpu"), "adapt", step)
         part = torch.randperm(len(pairs), generator=generator)[:PAIRS].sort().values
         match = same_audio(clips[part]) | same_audio(captions[part])
-        mapped = [
+        sounds, words = (
             unit_vectors(x[part] + x[part] @ m) for x, m in zip((audio, text), maps, strict=True)
-        ]
+        )
         away = sum(each.square().sum() for each in maps)
-        loss = nt_xent(*mapped, temperature, match) + SETTINGS["decay"] * away
+        loss = nt_xent(sounds, words, temperature, match) + SETTINGS["decay"] * away
         adam.zero_grad()
         loss.backward()
         adam.step()
