@@ -40,6 +40,15 @@ def test_from_a_folder_without_a_run_it_is_said_where_to_go(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_reader_that_has_enough_is_no_error():
+    """`triptych stylize --networks | head -0`"""
+    command = [sys.executable, "-m", "triptych.cli", "stylize", "--networks"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
 def test_version_is_that_of_the_package_or_says_that_it_is_not_installed(capsys):
     with pytest.raises(SystemExit) as done:
         main(["--version"])

@@ -4,6 +4,7 @@ What takes long to import is imported when a command runs, so that --help is ins
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
@@ -35,12 +36,25 @@ examples:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return the exit code (2 for input that cannot be used)."""
     with redirect_stdout(_Printable(sys.stdout)), redirect_stderr(_Printable(sys.stderr)):
-        options = _parser().parse_args(arguments)
         try:
-            return int(options.run(options))
-        except (InputError, OSError) as problem:
-            print(f"triptych {options.command}: {told(problem)}", file=sys.stderr)
-            return 2
+            try:
+                return _run(arguments)
+            finally:
+                sys.stdout.flush()
+        except BrokenPipeError:  # who reads, `head` say, has enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except BrokenPipeError:
+        raise
+    except (InputError, OSError) as problem:
+        print(f"triptych {options.command}: {told(problem)}", file=sys.stderr)
+        return 2
 
 
 class _Printable:
