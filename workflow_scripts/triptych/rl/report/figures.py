@@ -90,7 +90,7 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
             cap: dict[str, Any] = {"markersize": 4.8, "markeredgewidth": 1.1, "linestyle": "none"}
             for ends, inside in ((low, low >= bottom), (high, high <= top)):
                 axes.plot(x[inside], ends[inside], "_", color=own, zorder=3, **cap)
-        axes.set_xticks(list(place.values()), [str(level) for level in levels])
+        axes.set_xticks(list(place.values()), [f"{level:g}" for level in levels])
         axes.set_xlim(-0.3, len(levels) - 0.4)
         axes.yaxis.set_major_locator(MaxNLocator(5))
         axes.grid(axis="x", visible=False)
