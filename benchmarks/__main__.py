@@ -1,11 +1,14 @@
 """`python -m benchmarks [rl style audio]` in the repository's folder: results/bench/<study>.csv.
 
+`make docs` draws the tables of docs/performance.md from copies of them in docs/results/bench.
+
 Each study's speed and memory against plain code, on the device that is there, by the settings in
 config.yaml beside this file. `make bench` runs all three.
 """
 
 import argparse
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +52,7 @@ def main() -> None:
     log_to_stderr()
     for study in options.studies or settings:
         table = measured(study, settings[study], options.threads)
+        table["date"] = datetime.now(UTC).date().isoformat()
         print(table.to_string(index=False))
         write_csv(table, options.output / f"{study}.csv")
 

@@ -1,7 +1,8 @@
 """python docs/figures.py: write the figures of README.md and docs/ from the files with them.
 
 Claims come from resources/published, jobs, rules and edges from Snakemake's dry run, hours,
-downloads and disk from resources/costs.csv, profiles from profiles/. `make docs` runs this;
+downloads and disk from resources/costs.csv, profiles from profiles/, speed from what `make bench`
+wrote (docs/results/bench). `make docs` runs this;
 tests/test_docs.py fails where a page says something else.
 """
 
@@ -29,6 +30,19 @@ PAGES = (ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.
 CLAIMS = ROOT / "docs/claims.md"
 RUN = ROOT / "docs/results/pruning-95"
 """What `triptych publish` wrote of the night's run."""
+BENCH = ROOT / "docs/results/bench"
+STYLE_TASKS = {
+    "forward": "a photograph",
+    "conditional": "a photograph in 4 styles",
+    "closure": "Version 1, one evaluation",
+    "step": "a training step, 4 images",
+}
+AUDIO_MODELS = {"passt_n": "PaSST-N", "passt_s": "PaSST-S", "passt_s15": "PaSST-S15"}
+AUDIO_TASKS = {
+    "forward": "{model}, one segment",
+    "step": "{model}, a training step, 4 segments",
+    "embedding": "{model}, 6 clips with 5 captions each",
+}
 SCALES = {
     "demo": (),
     "overnight": ("config/overnight.yaml",),
@@ -66,6 +80,10 @@ GROUPS = {
     },
 }
 """Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
+SIDES = ["plain", "best plain", "ours, float32", "ours, bf16"]
+BENCHES = ("bench_rl", "bench_style", "bench_command", "bench_audio")
+BLOCKS = ("scales", "workflow", "pruning", *BENCHES)
+"""Functions whose text stands on a page between marks with their names."""
 TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
 
 
@@ -74,8 +92,7 @@ def planned(scale: str) -> tuple[list[Job], list[Cost]]:
     """The jobs of a scale and what each takes."""
     overlays = [ROOT / file for file in SCALES[scale]]
     jobs = read_jobs(dry_run(ROOT, overlays))
-    on_gpu = read_config(ROOT, overlays)["device"] == "cuda"
-    costs = read_costs(ROOT / "resources/costs.csv", scale, on_gpu)
+    costs = read_costs(ROOT / "resources/costs.csv", scale)
     return jobs, [costs.get(job.rule, Cost()) for job in jobs]
 
 
@@ -214,6 +231,79 @@ def pruning() -> str:
     return "\n".join(lines)
 
 
+def bench_rl() -> str:
+    """Updates a second of stacked networks: a row a stack and precision."""
+    rows = _rows(BENCH / "rl.csv")
+    plain, stacks = rows[0], rows[1:]
+    return _table(
+        ["", "updates a second", "times the plain loop's"],
+        [["one network at a time, float32", plain["updates_per_second"], "1"]]
+        + [
+            [
+                f"{row['networks']} stacked, {row['precision']}",
+                row["updates_per_second"],
+                _ratio(row, "ratio"),
+            ]
+            for row in stacks
+        ],
+        rows,
+    )
+
+
+def bench_style() -> str:
+    """Seconds of each task at each size, plain code beside ours."""
+    rows = _rows(BENCH / "style.csv")
+    lines = []
+    for task, said in STYLE_TASKS.items():
+        of_task = [row for row in rows if row["compared"] == task]
+        for size in dict.fromkeys(row["size"] for row in of_task):
+            sides = {row["side"]: row for row in of_task if row["size"] == size}
+            seconds = {name: float(row["seconds"] or "nan") for name, row in sides.items()}
+            best = min(s for name, s in seconds.items() if name not in ("float32", "bf16"))
+            shown = [seconds["plain"], best, seconds["float32"], seconds["bf16"]]
+            ratio = _ratio(sides["bf16"], "ahead")
+            lines.append([f"{said}, {size} px", *(f"{each:.3g}" for each in shown), ratio])
+    return _table(["", *SIDES, "ratio"], lines, rows)
+
+
+def bench_command() -> str:
+    """Seconds of whole processes that paint a photograph: a row a command."""
+    rows = [row for row in _rows(BENCH / "style.csv") if row["compared"] == "command"]
+    sizes = list(dict.fromkeys(row["size"] for row in rows))
+    took = {(row["side"], row["size"]): f"{float(row['seconds']):.2f}" for row in rows}
+    names = dict.fromkeys(row["side"] for row in rows)
+    lines = [[name, *(took[name, size] for size in sizes)] for name in names]
+    return _table(["", *(f"{size} px" for size in sizes)], lines, rows)
+
+
+def bench_audio() -> str:
+    """Seconds of each task of the audio encoders, plain code beside ours."""
+    rows = _rows(BENCH / "audio.csv")
+    lines = []
+    for what, model in dict.fromkeys((row["what"], row["model"]) for row in rows):
+        sides = {r["precision"]: r for r in rows if (r["what"], r["model"]) == (what, model)}
+        took = {name: float(row["seconds_ours"]) for name, row in sides.items()}
+        ours, plain = (took.pop("float32"), took.pop("bf16")), sides["float32"]["seconds_plain"]
+        shown = [float(plain), min([float(plain), *took.values()]), *ours]
+        said = AUDIO_TASKS[what].format(model=AUDIO_MODELS[model])
+        ratio = sides["bf16"]["ahead"] or sides["bf16"]["ratio"]
+        lines.append([said, *(f"{each:.3g}" for each in shown), f"{float(ratio):.2f}"])
+    return _table(["", *SIDES, "ratio"], lines, rows)
+
+
+def _ratio(row: Mapping[str, str], name: str) -> str:
+    median, low, high = (float(row[name + end]) for end in ("", "_minimum", "_maximum"))
+    return f"{median:.2f} ({low:.2f} to {high:.2f})"
+
+
+def _table(heads: list[str], lines: list[list[str]], measured: list[dict[str, str]]) -> str:
+    """Markdown, and below it the machine, threads and day of the first row."""
+    parts = [heads, ["---", *["---:"] * (len(heads) - 1)], *lines]
+    first = measured[0]
+    said = f"{first['device']}, {first['threads']} threads, {first['date']}."
+    return "\n".join([*(f"| {' | '.join(part)} |" for part in parts), "", said])
+
+
 def claims() -> str:
     """The page of all claims: what each says, where, and by which rule it is judged."""
     published = {row["id"]: row for row in _published()}
@@ -281,10 +371,10 @@ def filled(text: str) -> str:
             text = re.sub(
                 pattern, lambda found, said=said: found[0].replace(found[1], said, 1), text
             )
-    for name, made in (("scales", scales), ("workflow", workflow), ("pruning", pruning)):
+    for name in BLOCKS:
         block = re.compile(rf"(<!-- {name}: .*? -->\n).*?(\n<!-- end -->)", re.DOTALL)
         if block.search(text):
-            content = made()
+            content = globals()[name]()
             text = block.sub(lambda found, content=content: found[1] + content + found[2], text)
     return text
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 import yaml
 
-from triptych.core.config import ConfigError, merged
+from triptych.core.config import ConfigError, merged, read_config
 from triptych.scale import (
     DIGESTS,
     FILES,
     _leaves,
     changes_nothing,
+    nearest,
     scale_of,
     shipped,
     values_digest,
@@ -63,6 +64,12 @@ def test_the_demo_that_calls_itself_the_paper_is_refused_with_a_few_names_of_man
     config = {**shipped("demo", ROOT), "scale": "paper"}
     with pytest.raises(ConfigError, match=r"audio\..*; and \d+ more\. Say scale: custom"):
         scale_of(config, ROOT)
+
+
+def test_a_custom_config_is_nearest_to_what_it_was_laid_over() -> None:
+    assert nearest(changed("demo", "rl.training.updates", 1001), ROOT) == "demo"
+    offline = [ROOT / name for name in ("config/overnight.yaml", "config/offline.yaml")]
+    assert nearest(read_config(ROOT, offline), ROOT) == "overnight"
 
 
 def test_a_demo_with_another_value_is_custom() -> None:

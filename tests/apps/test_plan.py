@@ -92,7 +92,7 @@ def test_the_table_has_a_cost_for_every_rule_of_every_shipped_scale(scale):
     }
     with (ROOT / COSTS).open(encoding="utf-8", newline="") as lines:
         assert {row["scale"] for row in csv.DictReader(lines)} == set(FILES) - {REHEARSAL}
-    costs = read_costs(ROOT / COSTS, scale, scale != "demo")
+    costs = read_costs(ROOT / COSTS, scale)
     assert costs.keys() <= rules
     assert costs["rl_train"].core_seconds > 20 and costs["rl_train"].source
 

@@ -1,10 +1,13 @@
-"""A photograph in a painting's colours, against a painting whose colours are known by lightness."""
+"""A photograph in a painting's colours, against paintings whose colours are known."""
 
 import pytest
 import torch
 
 from triptych.style.data.colours import LIGHTNESSES, by_lightness
 from triptych.style.data.images import luma
+
+HUES = torch.tensor([[0.587, -0.299, 0.0], [0.114, 0.0, -0.299]])
+"""Two directions of no lightness."""
 
 
 @pytest.fixture
@@ -14,6 +17,14 @@ def painting():
     colours = torch.stack([steps**2, 0.9 * steps, 0.3 + 0.2 * steps])
     order = torch.randperm(5 * LIGHTNESSES, generator=torch.Generator().manual_seed(0))
     return colours.repeat_interleave(5, 1)[:, order].view(3, 5, LIGHTNESSES), colours
+
+
+def hued(seed, spread):
+    """A picture [3, 20, LIGHTNESSES] from dark to light, without its hues, and the hues alone:
+    of mean zero in each column, by `spread` along HUES."""
+    hues = torch.randn(2, 10, LIGHTNESSES, generator=torch.Generator().manual_seed(seed))
+    hues = torch.einsum("h,hij,hc->cij", torch.tensor(spread), torch.cat([hues, -hues], 1), HUES)
+    return torch.linspace(0.3, 0.7, LIGHTNESSES).expand(3, 20, -1), hues
 
 
 def test_a_lightness_has_the_paintings_colour_at_its_place_in_order(painting):
@@ -32,3 +43,24 @@ def test_a_photograph_of_little_contrast_is_stretched_four_times_at_most(paintin
     # 0.05 of a quarter: a fifth of the painting's colours, from the darkest on.
     brightest = luma(painting[1][:, None])[0, round(0.2 * (LIGHTNESSES - 1))]
     assert light.max() == pytest.approx(float(brightest), abs=0.02)
+
+
+def test_hues_are_moved_to_the_paintings_spread_by_the_least_linear_map():
+    """Which is the one that is symmetric and has no negative eigenvalue (Brenier)."""
+    grey, own = hued(1, (0.6, 1.0))
+    base, wanted = hued(2, (0.1, 0.2))
+    painting = base + wanted
+    moved = by_lightness(grey + own, painting) - by_lightness(grey, painting)
+    given, wanted, found = (each.flatten(1).double() for each in (own, wanted, moved))
+    torch.testing.assert_close(torch.cov(found), torch.cov(wanted), rtol=0.1, atol=5e-5)
+    linear = torch.linalg.lstsq(given.T, found.T, rcond=1e-3, driver="gelsd").solution
+    torch.testing.assert_close(linear, linear.T, rtol=0, atol=0.01)
+    assert torch.linalg.eigvalsh(linear).min() > -0.01
+
+
+def test_hues_that_are_noise_stay_faint():
+    grey, noise = hued(1, (0.003, 0.003))
+    base, hues = hued(2, (0.2, 0.2))
+    painting = base + hues
+    moved = by_lightness(grey + noise, painting) - by_lightness(grey, painting)
+    assert moved.std() < 0.2 * hues.std()

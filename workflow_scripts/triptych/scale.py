@@ -70,6 +70,16 @@ def larger_than(scale: str) -> list[str]:
     return names[names.index(scale) + 1 :] if scale in names else names
 
 
+def nearest(config: Mapping[str, Any], root: Path) -> str:
+    """The shipped scale with which a config shares the most values; not the rehearsal."""
+    given = set(map(repr, _values(config).items()))
+
+    def shared(scale: str) -> int:
+        return len(given & set(map(repr, _values(shipped(scale, root)).items())))
+
+    return max(larger_than(CUSTOM), key=shared)
+
+
 def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     """Each value that can change a number, by its key with dots."""
     neutral = changes_nothing()

@@ -77,17 +77,19 @@ def add_commands(commands: Any) -> None:
 def _plan(options: argparse.Namespace) -> int:
     from triptych.core.config import read_config
     from triptych.core.provenance import source_of
-    from triptych.scale import scale_of
+    from triptych.scale import nearest, scale_of
 
     check_workflow(root := Path.cwd())
     jobs = read_jobs(dry_run(root, options.configfile))
     config = read_config(root, options.configfile)
     scale = scale_of(config, source_of(root))
-    costs = read_costs(source_of(root) / COSTS, scale, config["device"] == "cuda")
+    known = nearest(config, source_of(root))
+    costs = read_costs(source_of(root) / COSTS, known)
     each = [costs.get(job.rule, Cost(source="unknown")) for job in jobs]
     for number, benchmark in measured(root, jobs, options.configfile):
         each[number] = _as_measured(each[number], jobs[number], benchmark)
-    print(page(jobs, each, scale, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
+    said = scale if scale == known else f"{scale}, whose jobs count as those of {known}"
+    print(page(jobs, each, said, options.cores, options.gpus if any(j.gpu for j in jobs) else 0))
     print(claims_page(config, source_of(root) / "resources" / "sources.yaml"))
     return 0
 
@@ -149,16 +151,14 @@ def read_jobs(text: str) -> list[Job]:
     return jobs
 
 
-def read_costs(path: Path, scale: str, on_gpu: bool) -> dict[str, Cost]:
+def read_costs(path: Path, scale: str) -> dict[str, Cost]:
     """What a job of each rule takes at a scale, by the rule's name.
 
-    A rule without a row of the scale takes what it takes in the demo, or else at any other. The
-    values of a custom config are nobody's: its jobs count as the demo's, on a GPU as the papers'.
+    A rule without a row of the scale takes what it takes in the demo, or else at any other.
     """
     with path.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    own = scale if any(row["scale"] == scale for row in rows) else "paper" if on_gpu else "demo"
-    order = {"demo": 1, own: 2}
+    order = {"demo": 1, scale: 2}
     costs: dict[str, Cost] = {}
     for row in sorted(rows, key=lambda row: order.get(row["scale"], 0)):
         numbers = {

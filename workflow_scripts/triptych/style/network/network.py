@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from triptych.core.errors import InputError
+from triptych.style.data.colours import square_root
 from triptych.style.network.grain import Grain
 
 Upsampling = Literal["transposed", "nearest"]
@@ -180,7 +181,7 @@ class Palette(nn.Module):
         """Set the map of each style from its painting [3, H, W] in [0, 1]."""
         for number, painting in enumerate(paintings):
             colours = painting.flatten(1).double()
-            root = _root(torch.cov(colours, correction=0))
+            root = square_root(torch.cov(colours, correction=0), 1e-6)
             self.matrix.view(-1, 3, 3)[number] = root
             self.offset.view(-1, 3)[number] = colours.mean(1)
 
@@ -377,9 +378,3 @@ def padded_to_multiple(images: Tensor, architecture: Architecture) -> Tensor:
     if not (down or right):
         return images
     return functional.pad(images, (0, right, 0, down), mode="reflect")
-
-
-def _root(covariance: Tensor) -> Tensor:
-    """The symmetric square root of a covariance matrix, its least axis floored."""
-    values, axes = torch.linalg.eigh(covariance)
-    return axes @ torch.diag(values.clamp_min(1e-6).sqrt()) @ axes.mT

@@ -13,8 +13,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.style.data.backbone import Backbone
-from triptych.style.data.colours import recoloured, scale_of
-from triptych.style.data.images import luma
+from triptych.style.data.colours import Colours, colours_of, recoloured
 from triptych.style.optimise.losses import content_term, position_gram, style_term, total_variation
 from triptych.style.optimise.presets import Scaling
 
@@ -24,7 +23,7 @@ OVERSHOOT = 0.1
 """Share of what lies outside [0, 1] that the backbone still sees, so that its gradient lives."""
 
 PATCH = 16
-"""Pixels a side over which light and shade are compared."""
+"""Pixels a side of the squares whose mean colours are compared."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class LossSettings:
     divides each layer's style term by the squared norm of the painting's Gram matrix and the
     content term by the variance of its target. With a `gamut_weight` the backbone sees images cut
     to [0, 1], and the mean square of what lies outside is a term. With a `tone_weight` so is the
-    mean square by which the lightness of patches differs from the photograph's in the painting's
+    mean square by which the colours of patches differ from the photograph's in the painting's
     colours: deep layers alone tell a bright even sky from a dark one hardly at all.
     """
 
@@ -68,7 +67,7 @@ class PerceptualLoss:
     ) -> None:
         """paintings: one [3, H, W] a style, in [0, 1], on the backbone's device, of any size."""
         self._backbone, self.settings, self.paintings = backbone, settings, paintings
-        self._scales: list[Tensor] = []
+        self._colours: list[Colours] = []
         self._layers = list(dict.fromkeys((*settings.style_layers, *settings.content_layers)))
         with torch.no_grad():
             features = [backbone(each[None], settings.style_layers) for each in paintings]
@@ -90,8 +89,9 @@ class PerceptualLoss:
             targets = self._backbone(images, settings.content_layers)
         terms = {}
         if settings.tone_weight:
-            tones = [luma_of_patches(each) for each in (stylised, self._copies(images, styles))]
-            terms["tone"] = settings.tone_weight * (tones[0] - tones[1]).square().mean()
+            apart = stylised.float() - self._copies(images, styles)
+            of_patches = functional.avg_pool2d(apart, PATCH).square().mean()
+            terms["tone"] = settings.tone_weight * of_patches
         if settings.gamut_weight:
             inside = stylised.clamp(0, 1)
             outside = stylised - inside
@@ -122,17 +122,11 @@ class PerceptualLoss:
     @torch.no_grad()
     def _copies(self, images: Tensor, styles: Tensor | None) -> Tensor:
         """The images in their paintings' colours."""
-        if not self._scales:
-            self._scales = [scale_of(each) for each in self.paintings]
+        if not self._colours:
+            self._colours = [colours_of(each) for each in self.paintings]
         numbers = [0] * len(images) if styles is None else styles.tolist()
         pairs = zip(images, numbers, strict=True)
-        return torch.stack([recoloured(image, self._scales[n]) for image, n in pairs])
-
-
-def luma_of_patches(images: Tensor) -> Tensor:
-    """Mean lightness of squares of PATCH pixels, [N, h, w] of [N, 3, H, W]."""
-    patches = functional.avg_pool2d(images.float(), PATCH)
-    return torch.stack([luma(each) for each in patches])
+        return torch.stack([recoloured(image, self._colours[n]) for image, n in pairs])
 
 
 def _style(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:

@@ -31,7 +31,7 @@ class LogHandler(LogHandlerBase):
 
     def __post_init__(self) -> None:
         os.environ[QUIET] = "1"
-        self._costs = read_costs(SOURCE / COSTS, "demo", on_gpu=False)
+        self._costs = read_costs(SOURCE / COSTS, "demo")
         self._left = Counter[str]()  # jobs by rule, in the order of the graph
         self._now: dict[int, str] = {}
         self._total, self._cores, self._work, self._began = 0, 1, 0.0, time.monotonic()
