@@ -100,7 +100,7 @@ def test_an_interrupted_call_goes_on_to_the_same_bytes(capsys, monkeypatch):
     step = CoarseToFine.step
     monkeypatch.setattr(CoarseToFine, "step", lambda self: (steps.append(1), step(self))[1])
     assert torch.equal(painted(), whole)
-    assert len(steps) == 12 - 9
+    assert len(steps) == 18 - 9
     assert not Path("x.png.unfinished").exists()
 
 
@@ -124,7 +124,7 @@ def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
     step = CoarseToFine.step
     monkeypatch.setattr(CoarseToFine, "step", lambda self: (steps.append(1), step(self))[1])
     assert main([*command, "-o", "out"]) == 0
-    assert len(steps) == 4 + 12  # of b, which was saved after its eighth, and of c
+    assert len(steps) == 10 + 18  # of b, which was saved after its eighth, and of c
     for name in ("a.png", "b.png", "c.png"):
         assert Path("out", name).read_bytes() == Path("whole", name).read_bytes()
     assert not Path("out.unfinished").exists()
@@ -136,7 +136,7 @@ def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
         (["--style", "p.png:0"], "p.png has no weight above 0; expected such as p.png:2"),
         (["--style", "p.png+q.png", "--style-masks", "left.png"], "1 for 2 paintings (p.png, q"),
         (["--style-masks", "square.png"], "square.png: a mask of 30x30 pixels for its painting of"),
-        (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 4x4 pixels; --optimize expec"),
+        (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 9x9 pixels; --optimize expec"),
         (["--scales", "4,1", "--evaluations", "5,5,5"], "3 numbers of evaluations for 2 scales"),
     ],
 )

@@ -90,7 +90,7 @@ def _add_looks(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="the painting's size against the photograph's, along their shorter sides: more makes "
         "larger strokes. A network works smaller for it than the photograph is, and the result is "
-        "enlarged with the photograph's detail (default: 1, with --optimize 1.5)",
+        "enlarged with the photograph's detail (default: 1)",
     )
     parser.add_argument(
         "--keep-colours",

@@ -12,8 +12,6 @@ from triptych.core.provenance import SOURCE
 SCALES = (4.0, 2.0, 1.0)
 EVALUATIONS = [80, 80, 60]
 """Factors of the content's weight and evaluations, coarse to fine."""
-STROKES = 1.5
-"""The painting's size against the photograph's: at the photograph's own it is moire and speckle."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
 ONLY = (*WEIGHTS, "scales", "style_masks")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from triptych.apps.pictures.catalogue import backbone_file
 from triptych.apps.pictures.memory_plan import Needs, Size, Way, told
-from triptych.apps.pictures.optimising_options import EVALUATIONS, SCALES, STROKES, changes
+from triptych.apps.pictures.optimising_options import EVALUATIONS, SCALES, changes
 from triptych.apps.pictures.paintings import paintings
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.work_list import Item
@@ -38,6 +39,9 @@ from triptych.style.optimise.styles import Painting
 
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
 """PyTorch's words, and those of oneDNN, which tells no reason."""
+
+MARGIN = 24
+"""Pixels beyond each edge that are optimised and cut off."""
 
 SAVE_EVERY_SECONDS = 60.0
 """What a kill may cost."""
@@ -77,7 +81,7 @@ class OptimisingStylizer(Stylizer):
         self.style = paintings(options)
         default = EVALUATIONS if options.scales is None else EVALUATIONS[:1]
         self.scales = scales(options.scales or SCALES, options.evaluations or default)
-        self.stroke = options.style_scale or STROKES
+        self.stroke = options.style_scale or 1.0
         path = backbone_file(options.backbone)
         architecture = load_backbone(path, pooling="average").architecture
         # A photograph keeps its shape, whatever the preset made of the paper's squares.
@@ -124,9 +128,13 @@ class OptimisingStylizer(Stylizer):
     def render(self, images: Tensor) -> Tensor:
         """An image [1, 3, H, W] optimised, in tiles where memory lacks.
 
-        Where it runs out all the same, it is tried with three quarters of what that took; raises
-        InputError where that is too little.
+        It is reflected beyond its edges, which the network's zeros would darken. Where memory runs
+        out all the same, it is tried with three quarters of what that took; raises InputError where
+        that is too little.
         """
+        photograph = _size(images)
+        margin = min(MARGIN, min(photograph) - 1)
+        images = functional.pad(images, (margin,) * 4, mode="reflect")
         size = _size(images)
         self.sizes.check(size, "an image")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
@@ -134,13 +142,14 @@ class OptimisingStylizer(Stylizer):
             way = self.sizes.plan(size, at_hand)
             if way.side:
                 print(
-                    f"{self._source}: {told(size)} pixels don't fit in {readable(at_hand)} as one "
+                    f"{self._source}: {told(photograph)} pixels don't fit in {readable(at_hand)} as one "
                     f"image: worked in tiles of {way.side} pixels, exactly, and L-BFGS remembers "
                     f"{way.history} steps",
                     file=sys.stderr,
                 )
             try:
-                return self._optimised(images, way)
+                found = self._optimised(images, way)
+                return found[..., margin : size[0] - margin, margin : size[1] - margin]
             except (RuntimeError, MemoryError, NoRoomError) as problem:
                 if not _memory_ran_out(problem):
                     raise

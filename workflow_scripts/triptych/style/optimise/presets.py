@@ -199,24 +199,27 @@ def _authors(architecture: str) -> dict[str, Any]:
     }
 
 
-TUNED_LAYERS: dict[str, tuple[str, tuple[str, ...]]] = {
+TUNED: dict[str, tuple[str, float, tuple[str, ...]]] = {
     # What later work settled on for VGGs trained on ImageNet (crowsonkb/style-transfer-pytorch).
-    **dict.fromkeys(("vgg16", "vgg19"), ("relu4_2", FIRST_OF_STAGES["vgg"])),
-    "alexnet": ("relu4", FIRST_OF_STAGES["alexnet"]),
+    "vgg19": ("relu4_2", 0.025, FIRST_OF_STAGES["vgg"]),
+    # The one of the package registry went on to learn edges: its stage 4 forgets what is shown.
+    "vgg16": ("relu3_3", 0.12, FIRST_OF_STAGES["vgg"]),
+    "alexnet": ("relu4", 0.025, FIRST_OF_STAGES["alexnet"]),
     # The small network's stage 3 keeps as much content as the large one's 4.
-    "narrow_alexnet": ("conv3", FIRST_OF_STAGES["alexnet"]),
+    "narrow_alexnet": ("conv3", 0.025, FIRST_OF_STAGES["alexnet"]),
 }
+"""The content layer, its weight, and the style layers."""
 
 
 def _tuned(architecture: str) -> dict[str, Any]:
-    content, style = TUNED_LAYERS[architecture]
+    content, weight, style = TUNED[architecture]
     return {
         "pooling": "average",
         "normalised": False,  # relative losses don't depend on a layer's scale
         "content_layer": content,
         "style_layers": style,
         "scaling": "relative",
-        "content_weight": 0.025,
+        "content_weight": weight,
         "style_weight": 2.0,
         "layer_weights": (1 / len(style),) * len(style),
         "total_variation_weight": 10.0,
