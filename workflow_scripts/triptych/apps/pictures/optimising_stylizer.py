@@ -132,8 +132,8 @@ class OptimisingStylizer(Stylizer):
         out all the same, it is tried with three quarters of what that took; raises InputError where
         that is too little.
         """
-        photograph = _size(images)
-        margin = min(MARGIN, min(photograph) - 1)
+        given = _size(images)
+        margin = min(MARGIN, min(given) - 1)
         images = functional.pad(images, (margin,) * 4, mode="reflect")
         size = _size(images)
         self.sizes.check(size, "an image")
@@ -142,7 +142,7 @@ class OptimisingStylizer(Stylizer):
             way = self.sizes.plan(size, at_hand)
             if way.side:
                 print(
-                    f"{self._source}: {told(photograph)} pixels don't fit in {readable(at_hand)} as one "
+                    f"{self._source}: {told(given)} pixels don't fit in {readable(at_hand)} as one "
                     f"image: worked in tiles of {way.side} pixels, exactly, and L-BFGS remembers "
                     f"{way.history} steps",
                     file=sys.stderr,
