@@ -161,7 +161,7 @@ def test_a_gpu_lowers_the_loss_in_every_precision(tmp_path, precision):
 
 
 def test_a_network_that_warms_up_copies_photographs_in_the_paintings_colours(tmp_path):
-    """From chance, against the colours by lightness that `colours` gives."""
+    """From chance, against what `colours` gives."""
     architecture = dataclasses.replace(SMALL, palette=True)
     chosen = settings(batches=60, warm_up=60, checkpoint_every=60, learning_rate=0.02)
     weights = run(tmp_path, chosen=chosen, architecture=architecture).checkpoints[60].weights
@@ -177,7 +177,7 @@ def test_a_network_that_warms_up_copies_photographs_in_the_paintings_colours(tmp
     begun = initial_network(architecture, chosen.seed)
     assert begun.palette is not None
     begun.palette.take([job.painting()])
-    assert error(weights) < 0.5 * error(begun.state_dict())
+    assert error(weights) < 0.65 * error(begun.state_dict())
 
 
 def test_a_long_gradient_is_shortened(tmp_path, monkeypatch):
