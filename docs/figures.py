@@ -38,11 +38,7 @@ STYLE_TASKS = {
     "step": "a training step, 4 images",
 }
 AUDIO_MODELS = {"passt_n": "PaSST-N", "passt_s": "PaSST-S", "passt_s15": "PaSST-S15"}
-AUDIO_TASKS = {
-    "forward": "{model}, one segment",
-    "step": "{model}, a training step, 4 segments",
-    "embedding": "{model}, 6 clips with 5 captions each",
-}
+AUDIO_TASKS = {"forward": "a segment", "step": "a training step", "embedding": "a test split"}
 SCALES = {
     "demo": (),
     "overnight": ("config/overnight.yaml",),
@@ -258,7 +254,7 @@ def bench_style() -> str:
         of_task = [row for row in rows if row["compared"] == task]
         for size in dict.fromkeys(row["size"] for row in of_task):
             sides = {row["side"]: row for row in of_task if row["size"] == size}
-            seconds = {name: float(row["seconds"] or "nan") for name, row in sides.items()}
+            seconds = {name: float(row["seconds"]) for name, row in sides.items() if row["seconds"]}
             best = min(s for name, s in seconds.items() if name not in ("float32", "bf16"))
             shown = [seconds["plain"], best, seconds["float32"], seconds["bf16"]]
             ratio = _ratio(sides["bf16"], "ahead")
@@ -280,12 +276,17 @@ def bench_audio() -> str:
     """Seconds of each task of the audio encoders, plain code beside ours."""
     rows = _rows(BENCH / "audio.csv")
     lines = []
-    for what, model in dict.fromkeys((row["what"], row["model"]) for row in rows):
-        sides = {r["precision"]: r for r in rows if (r["what"], r["model"]) == (what, model)}
+    for task in dict.fromkeys((row["what"], row["model"], row["size"]) for row in rows):
+        what, model, size = task
+        sides = {
+            row["precision"]: row
+            for row in rows
+            if (row["what"], row["model"], row["size"]) == task
+        }
         took = {name: float(row["seconds_ours"]) for name, row in sides.items()}
         ours, plain = (took.pop("float32"), took.pop("bf16")), sides["float32"]["seconds_plain"]
         shown = [float(plain), min([float(plain), *took.values()]), *ours]
-        said = AUDIO_TASKS[what].format(model=AUDIO_MODELS[model])
+        said = f"{AUDIO_MODELS[model]}, {AUDIO_TASKS[what]} ({size.replace(' ', ', ')})"
         ratio = sides["bf16"]["ahead"] or sides["bf16"]["ratio"]
         lines.append([said, *(f"{each:.3g}" for each in shown), f"{float(ratio):.2f}"])
     return _table(["", *SIDES, "ratio"], lines, rows)

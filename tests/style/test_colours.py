@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from triptych.style.data.colours import LIGHTNESSES, by_lightness
+from triptych.style.data.colours import LIGHTNESSES, in_colours_of
 from triptych.style.data.images import luma
 
 HUES = torch.tensor([[0.587, -0.299, 0.0], [0.114, 0.0, -0.299]])
@@ -31,7 +31,7 @@ def test_a_lightness_has_the_paintings_colour_at_its_place_in_order(painting):
     # A twentieth darkest and a twentieth lightest pixels: what a stretched photograph leaves.
     places = torch.cat([torch.zeros(10), torch.arange(LIGHTNESSES), torch.full((10,), 63.0)])
     photograph = (0.2 + 0.6 * places / (LIGHTNESSES - 1)).expand(3, 1, -1)
-    found = by_lightness(photograph, painting[0])
+    found = in_colours_of(photograph, painting[0])
     expected = painting[1][:, places.long()]
     torch.testing.assert_close(found[:, 0], expected, rtol=0, atol=1e-4)
     assert (luma(found)[0].diff() > -1e-6).all()
@@ -39,7 +39,7 @@ def test_a_lightness_has_the_paintings_colour_at_its_place_in_order(painting):
 
 def test_a_photograph_of_little_contrast_is_stretched_four_times_at_most(painting):
     photograph = (0.5 + 0.05 * torch.linspace(0, 1, 100)).expand(3, 1, -1)
-    light = luma(by_lightness(photograph, painting[0]))
+    light = luma(in_colours_of(photograph, painting[0]))
     # 0.05 of a quarter: a fifth of the painting's colours, from the darkest on.
     brightest = luma(painting[1][:, None])[0, round(0.2 * (LIGHTNESSES - 1))]
     assert light.max() == pytest.approx(float(brightest), abs=0.02)
@@ -50,7 +50,7 @@ def test_hues_are_moved_to_the_paintings_spread_by_the_least_linear_map():
     grey, own = hued(1, (0.6, 1.0))
     base, wanted = hued(2, (0.1, 0.2))
     painting = base + wanted
-    moved = by_lightness(grey + own, painting) - by_lightness(grey, painting)
+    moved = in_colours_of(grey + own, painting) - in_colours_of(grey, painting)
     given, wanted, found = (each.flatten(1).double() for each in (own, wanted, moved))
     torch.testing.assert_close(torch.cov(found), torch.cov(wanted), rtol=0.1, atol=5e-5)
     linear = torch.linalg.lstsq(given.T, found.T, rcond=1e-3, driver="gelsd").solution
@@ -62,5 +62,5 @@ def test_hues_that_are_noise_stay_faint():
     grey, noise = hued(1, (0.003, 0.003))
     base, hues = hued(2, (0.2, 0.2))
     painting = base + hues
-    moved = by_lightness(grey + noise, painting) - by_lightness(grey, painting)
+    moved = in_colours_of(grey + noise, painting) - in_colours_of(grey, painting)
     assert moved.std() < 0.2 * hues.std()

@@ -29,7 +29,7 @@ from triptych.style import optimise
 from triptych.style.data import enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
-from triptych.style.data.colours import by_lightness
+from triptych.style.data.colours import in_colours_of
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.prepare import bundled, fitted
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
@@ -133,10 +133,10 @@ class OptimisingStylizer(Stylizer):
         that is too little.
         """
         given = _size(images)
+        self.sizes.check(given, "an image")
         margin = min(MARGIN, min(given) - 1)
         images = functional.pad(images, (margin,) * 4, mode="reflect")
         size = _size(images)
-        self.sizes.check(size, "an image")
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
         while True:
             way = self.sizes.plan(size, at_hand)
@@ -163,7 +163,7 @@ class OptimisingStylizer(Stylizer):
         style = [each.to(self.device) for each in self.style]
         if self.options.preset == "tuned":  # else dark parts keep the photograph's colours
             main = max(style, key=lambda painting: painting.weight).image
-            images = torch.stack([by_lightness(image, main) for image in images])
+            images = torch.stack([in_colours_of(image, main) for image in images])
         through = self._through(_size(images))
         steps = [f"{each.evaluations} at {told(each.shape(*_size(images)))}" for each in through]
         print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)

@@ -24,7 +24,7 @@ class Colours:
     """Covariance of what a colour differs by from its part's mean, [3, 3]."""
 
 
-def by_lightness(photograph: Tensor, painting: Tensor) -> Tensor:
+def in_colours_of(photograph: Tensor, painting: Tensor) -> Tensor:
     """The photograph [3, H, W] in the painting's colours, [3, h, w], as light where it is light.
 
     A lightness has the mean colour that the painting has at that place in the order of its own
@@ -44,7 +44,7 @@ def colours_of(picture: Tensor) -> Colours:
 
 
 def recoloured(photograph: Tensor, painting: Colours) -> Tensor:
-    """The photograph [3, H, W] in colours, as `by_lightness` has it."""
+    """The photograph [3, H, W] in colours, as `in_colours_of` has it."""
     lightness = luma(photograph)
     darkest, lightest = lightness.flatten().quantile(torch.tensor([0.01, 0.99]).to(lightness))
     place = (lightness - darkest) / (lightest - darkest).clamp_min(0.25)
