@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from triptych.style.data.colours import LIGHTNESSES, in_colours_of
+from triptych.style.data.colours import LIGHTNESSES, in_colours_of, with_moments_of
 from triptych.style.data.images import luma
 
 HUES = torch.tensor([[0.587, -0.299, 0.0], [0.114, 0.0, -0.299]])
@@ -64,3 +64,17 @@ def test_hues_that_are_noise_stay_faint():
     painting = base + hues
     moved = in_colours_of(grey + noise, painting) - in_colours_of(grey, painting)
     assert moved.std() < 0.2 * hues.std()
+
+
+def test_an_image_gets_the_moments_of_a_painting():
+    generator = torch.Generator().manual_seed(3)
+    mixed = torch.tensor([[1.0, 0.4, 0.1], [0.2, 0.8, 0.0], [0.0, 0.3, 0.6]])
+    image = 0.5 + 0.08 * torch.randn(3, 30, 40, generator=generator)
+    painting = 0.5 + 0.1 * torch.einsum(
+        "ab,bhw->ahw", mixed, torch.randn(3, 20, 50, generator=generator)
+    )
+    found = with_moments_of(image, painting).flatten(1)
+    torch.testing.assert_close(found.mean(1), painting.flatten(1).mean(1), rtol=0, atol=1e-3)
+    torch.testing.assert_close(
+        torch.cov(found), torch.cov(painting.flatten(1)), rtol=0.05, atol=2e-4
+    )

@@ -168,3 +168,15 @@ def test_bundled_photographs_give_crops_and_the_reserved_ones_are_apart(tmp_path
     assert not set(sources[shards.training]) & {"coffee", "rocket"}
     assert len(set(sources[shards.training])) > 4
     assert column(tmp_path / "skipped.csv", "source") == []
+
+
+def test_a_folder_of_photographs_joins_the_bundled_ones(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    Image.new("RGB", (1500, 1300), (255, 0, 0)).save(own / "red.png")
+    shard_embedded(files(tmp_path), 32, 4, 80, seed=1, reserved=["coffee"], folder=str(own))
+    shards = Shards(tmp_path / "crops.bin", tmp_path / "index.csv")
+    of_red = [number for number in shards.training if shards.sources[number] == "red"]
+    assert of_red
+    crop = shards.batch(of_red[:1])[0]
+    assert crop[0].float().mean() > 10 * crop[1:].float().mean()

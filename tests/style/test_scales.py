@@ -8,7 +8,7 @@ from two_layers import choices, images, small_backbone
 
 from triptych.core.errors import InputError
 from triptych.style.data.images import enlarged, resize_to
-from triptych.style.optimise.gatys import optimise
+from triptych.style.optimise.gatys import Optimisation, optimise
 from triptych.style.optimise.scales import CoarseToFine, Scale, scales
 from triptych.style.optimise.styles import Painting
 
@@ -16,7 +16,9 @@ CONTENTS = images(2, height=40, width=32)
 STYLE = [Painting(images(1, seed=2, height=50, width=60)[0])]
 
 
-def run(through: list[Scale], stroke: float = 1.0, **changes) -> CoarseToFine:
+def run(
+    through: list[Scale], stroke: float = 1.0, begun: torch.Tensor | None = None, **changes
+) -> CoarseToFine:
     return CoarseToFine(
         CONTENTS,
         [STYLE] * 2,
@@ -25,6 +27,7 @@ def run(through: list[Scale], stroke: float = 1.0, **changes) -> CoarseToFine:
         through,
         stroke=stroke,
         seeds=[0, 0],
+        begun=begun,
     )
 
 
@@ -75,3 +78,20 @@ def test_sizes_halve_and_evaluations_are_for_all_or_for_each():
     assert Scale(0.25, 1, 1).shape(200, 301) == (50, 75)
     with pytest.raises(InputError, match="2 numbers of evaluations for 3 scales"):
         scales([16, 4, 1], [90, 30])
+
+
+def test_what_it_begins_from_may_be_another_picture_than_the_content():
+    begun = images(2, seed=5, height=40, width=32)
+    training = run(scales([1.0, 1.0], [10, 1]), begun=begun)
+    advance(training, 10)
+    painting, small = STYLE[0].at(20, 16).image, resize_to(CONTENTS, 20, 16)
+    start = resize_to(begun, 20, 16)
+    one = Optimisation(
+        list(small), [[Painting(painting)]] * 2, small_backbone(), choices(), 10, [0, 0], start
+    )
+    while not one.finished:
+        one.advance()
+    coarse = one.result().images
+    assert torch.equal(training.images, coarse)
+    advance(training, 1)
+    assert torch.equal(training.images, enlarged(coarse, start, begun))

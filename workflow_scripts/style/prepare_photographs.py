@@ -19,6 +19,7 @@ with job(snakemake):
             reserved=settings["reserved"],
             generated=settings["generated"],
             picture=picture,
+            folder=settings.get("path"),
         )
     else:
         path = settings["path"] if params.source == "folder" else snakemake.input.archive

@@ -29,7 +29,7 @@ from triptych.style import optimise
 from triptych.style.data import enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
-from triptych.style.data.colours import in_colours_of
+from triptych.style.data.colours import in_colours_of, with_moments_of
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.prepare import bundled, fitted
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
@@ -161,9 +161,10 @@ class OptimisingStylizer(Stylizer):
 
     def _optimised(self, images: Tensor, way: Way) -> Tensor:
         style = [each.to(self.device) for each in self.style]
+        main = max(style, key=lambda painting: painting.weight)
+        begun = None
         if self.options.preset == "tuned":  # else dark parts keep the photograph's colours
-            main = max(style, key=lambda painting: painting.weight).image
-            images = torch.stack([in_colours_of(image, main) for image in images])
+            begun = torch.stack([in_colours_of(image, main.image) for image in images])
         through = self._through(_size(images))
         steps = [f"{each.evaluations} at {told(each.shape(*_size(images)))}" for each in through]
         print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
@@ -176,11 +177,14 @@ class OptimisingStylizer(Stylizer):
             stroke=self.stroke,
             side=way.side,
             seeds=[0],
+            begun=begun,
         )
         self._run(run, images, way)
         for reason in run.reasons:
             print(f"{self._source}: stopped {reason}", file=sys.stderr)
-        return run.images
+        if begun is None or len(style) > 1 or main.mask is not None:
+            return run.images
+        return torch.stack([with_moments_of(image, main.image) for image in run.images])
 
     def _through(self, size: Size) -> list[Scale]:
         """The scales of which the network sees something; raises InputError for the last one's

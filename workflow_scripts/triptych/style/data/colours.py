@@ -1,5 +1,6 @@
 """A photograph in a painting's colours."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,12 +17,16 @@ NOISE = 0.015
 
 @dataclass(frozen=True)
 class Colours:
-    """A picture's colours."""
+    """Colours of N pictures."""
 
     scale: Tensor
-    """From dark to light, [LIGHTNESSES, 3]: means of equal parts."""
+    """From dark to light, [N, LIGHTNESSES, 3]: means of equal parts."""
     spread: Tensor
-    """Covariance of what a colour differs by from its part's mean, [3, 3]."""
+    """Covariance of what a colour differs by from its part's mean, [N, 3, 3]; float64."""
+
+    def __getitem__(self, pictures: Tensor) -> "Colours":
+        """Those of pictures by number."""
+        return Colours(self.scale[pictures], self.spread[pictures])
 
 
 def in_colours_of(photograph: Tensor, painting: Tensor) -> Tensor:
@@ -34,51 +39,74 @@ def in_colours_of(photograph: Tensor, painting: Tensor) -> Tensor:
     moves them least (Pitie and Kokaram 2007, "The linear Monge-Kantorovitch linear colour
     mapping"). Cut to [0, 1].
     """
-    return recoloured(photograph, colours_of(painting))
+    return recoloured(photograph[None], colours_of([painting]))[0]
 
 
-def colours_of(picture: Tensor) -> Colours:
-    """Those of a picture [3, H, W] in [0, 1]."""
-    scale, differences = _parts(picture)
-    return Colours(scale, torch.cov(differences.double(), correction=0))
+def with_moments_of(image: Tensor, painting: Tensor) -> Tensor:
+    """The image [3, H, W], its colours moved to the painting's mean and covariance by the linear
+    map that moves them least (as `in_colours_of`), and cut to [0, 1]."""
+    given, wanted = image.flatten(1).double(), painting.flatten(1).double()
+    spreads = [
+        torch.cov(each, correction=0).cpu() + NOISE**2 * torch.eye(3) for each in (given, wanted)
+    ]
+    moved = _monge(*spreads).to(given) @ (given - given.mean(1, keepdim=True))
+    return (moved + wanted.mean(1, keepdim=True)).view_as(image).to(image).clamp(0, 1)
 
 
-def recoloured(photograph: Tensor, painting: Colours) -> Tensor:
-    """The photograph [3, H, W] in colours, as `in_colours_of` has it."""
-    lightness = luma(photograph)
-    darkest, lightest = lightness.flatten().quantile(torch.tensor([0.01, 0.99]).to(lightness))
+def colours_of(pictures: Sequence[Tensor]) -> Colours:
+    """Those of pictures [3, H, W] in [0, 1], which may differ in size."""
+    each = [_parts(picture[None]) for picture in pictures]
+    scales, spreads = [scale for scale, _ in each], [_covariance(own) for _, own in each]
+    return Colours(torch.cat(scales), torch.cat(spreads))
+
+
+def recoloured(photographs: Tensor, paintings: Colours) -> Tensor:
+    """Photographs [N, 3, H, W] in colours, one picture's each, as `in_colours_of` has it."""
+    lightness = luma(photographs).flatten(1)
+    ends = torch.tensor([0.01, 0.99]).to(lightness)
+    darkest, lightest = lightness.quantile(ends, 1)[..., None]
     place = (lightness - darkest) / (lightest - darkest).clamp_min(0.25)
     place = place.clamp(0, 1) * (LIGHTNESSES - 1)
     below = place.long().clamp_max(LIGHTNESSES - 2)
-    share = (place - below)[..., None]
-    scale = painting.scale
-    means = (scale[below] * (1 - share) + scale[below + 1] * share).permute(2, 0, 1)
-    differences = _parts(photograph)[1].double()
-    spread = torch.cov(differences, correction=0) + NOISE**2 * torch.eye(3).to(differences)
-    moved = _monge(spread, painting.spread) @ differences
-    return (means + moved.view_as(photograph).to(means)).clamp(0, 1)
+    share = (place - below)[:, None]
+    lower, upper = (
+        paintings.scale.mT.gather(2, step[:, None].expand(-1, 3, -1)) for step in (below, below + 1)
+    )
+    differences = _parts(photographs)[1].double()
+    spread = _covariance(differences) + NOISE**2 * torch.eye(3).to(differences)
+    # Of nine numbers each: a GPU would take longer, and be waited for as long.
+    maps = _monge(spread.cpu(), paintings.spread.cpu()).to(differences)
+    moved = (maps @ differences).to(lower)
+    return (lower * (1 - share) + upper * share + moved).clamp(0, 1).view_as(photographs)
 
 
 def square_root(covariance: Tensor, least: float = 0.0) -> Tensor:
-    """The symmetric square root of a covariance matrix, its variances at least so large."""
+    """The symmetric square root of covariance matrices, their variances at least so large."""
     values, axes = torch.linalg.eigh(covariance)
-    return axes @ torch.diag(values.clamp_min(least).sqrt()) @ axes.mT
+    return axes @ torch.diag_embed(values.clamp_min(least).sqrt()) @ axes.mT
 
 
-def _parts(picture: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean colours of LIGHTNESSES equal parts, and each pixel's difference from its part's."""
-    colours = picture.flatten(1)
-    order = luma(picture).flatten().argsort(stable=True)
-    parts = colours[:, order].tensor_split(LIGHTNESSES, 1)
-    scale = torch.stack([part.mean(1) for part in parts])
-    differences = torch.empty_like(colours)
-    each = [part - mean[:, None] for part, mean in zip(parts, scale, strict=True)]
-    differences[:, order] = torch.cat(each, 1)
-    return scale, differences
+def _parts(pictures: Tensor) -> tuple[Tensor, Tensor]:
+    """Of pictures [N, 3, H, W] the mean colours of LIGHTNESSES parts, equal but for a pixel, and
+    each pixel's difference from its part's, [N, 3, HW]."""
+    colours = pictures.flatten(2)
+    order = luma(pictures).flatten(1).argsort(stable=True)[:, None].expand_as(colours)
+    ordered = colours.gather(2, order)
+    part = torch.arange(ordered.shape[2], device=ordered.device) * LIGHTNESSES // ordered.shape[2]
+    sums = ordered.new_zeros(*ordered.shape[:2], LIGHTNESSES).index_add_(2, part, ordered)
+    means = sums / part.bincount(minlength=LIGHTNESSES)
+    differences = torch.empty_like(colours).scatter_(2, order, ordered - means[..., part])
+    return means.mT, differences
+
+
+def _covariance(differences: Tensor) -> Tensor:
+    """Of [N, 3, P] of mean zero: [N, 3, 3], float64."""
+    differences = differences.double()
+    return differences @ differences.mT / differences.shape[2]
 
 
 def _monge(given: Tensor, wanted: Tensor) -> Tensor:
-    """The symmetric matrix that gives values of one covariance the other, moving them least."""
+    """Symmetric matrices that give values of one covariance the other, moving them least."""
     root = square_root(given)
     inverse = torch.linalg.inv(root)
     return inverse @ square_root(root @ wanted @ root) @ inverse

@@ -24,6 +24,8 @@ from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.shards import Crop, ShardFiles, Skipped, check_validation, write_shards
 
 QUALITY = 95
+LARGEST = 1200
+"""Pixels a side of a photograph from which many crops are cut."""
 TURN = 25.0
 """Degrees to either side."""
 LIGHT, TINT = 0.6, 0.12
@@ -102,14 +104,19 @@ def shard_embedded(
     *,
     generated: float = 0.0,
     picture: Callable[..., np.ndarray] | None = None,
+    folder: str | None = None,
 ) -> None:
     """`crops` random crops of the bundled photographs, the last `validation` of `reserved` ones.
 
-    Those for training, of the other photographs, are turned and lit by chance, and a share of them,
-    `generated`, are instead what `picture` paints of a size and a key: uint8 [size, size, 3].
-    Raises InputError for a name that isn't there.
+    Those for training, of the other photographs and of those in `folder` (made smaller than
+    LARGEST pixels), are turned and lit by chance, and a share of them, `generated`, are instead
+    what `picture` paints of a size and a key: uint8 [size, size, 3]. Raises InputError for a name
+    that isn't there, a folder without images, and an image that can't be read.
     """
     photographs = embedded_photographs()
+    for path in image_files(folder) if folder else ():
+        photographs[path.stem] = opaque(open_image(path, at_least=LARGEST))
+        photographs[path.stem].thumbnail((LARGEST, LARGEST))
     training = {name: image for name, image in photographs.items() if name not in reserved}
     if not training or set(reserved) - set(photographs):
         known = ", ".join(sorted(photographs))

@@ -19,8 +19,8 @@ Aspect = Literal["kept", "squashed"]
 
 
 def luma(image: Tensor) -> Tensor:
-    """Brightness [H, W] of an image [3, H, W], as television weighs the colours."""
-    return torch.einsum("c,chw->hw", image.new_tensor(LUMA), image)
+    """Brightness [..., H, W] of images [..., 3, H, W], as television weighs the colours."""
+    return torch.einsum("c,...chw->...hw", image.new_tensor(LUMA), image)
 
 
 def read_image(path: str | os.PathLike[str]) -> Tensor:

@@ -67,7 +67,7 @@ class PerceptualLoss:
     ) -> None:
         """paintings: one [3, H, W] a style, in [0, 1], on the backbone's device, of any size."""
         self._backbone, self.settings, self.paintings = backbone, settings, paintings
-        self._colours: list[Colours] = []
+        self._colours: Colours | None = None
         self._layers = list(dict.fromkeys((*settings.style_layers, *settings.content_layers)))
         with torch.no_grad():
             features = [backbone(each[None], settings.style_layers) for each in paintings]
@@ -122,11 +122,12 @@ class PerceptualLoss:
     @torch.no_grad()
     def _copies(self, images: Tensor, styles: Tensor | None) -> Tensor:
         """The images in their paintings' colours."""
-        if not self._colours:
-            self._colours = [colours_of(each) for each in self.paintings]
-        numbers = [0] * len(images) if styles is None else styles.tolist()
-        pairs = zip(images, numbers, strict=True)
-        return torch.stack([recoloured(image, self._colours[n]) for image, n in pairs])
+        if styles is None:
+            styles = torch.zeros(len(images), dtype=torch.long, device=images.device)
+        with torch.autocast(images.device.type, enabled=False):  # bf16 has 256 lightnesses
+            if self._colours is None:
+                self._colours = colours_of(self.paintings)
+            return recoloured(images, self._colours[styles])
 
 
 def _style(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:

@@ -1,8 +1,7 @@
 """Coarse to fine: a batch of images optimised at growing sizes, each begun from the one before.
 
-What is painted small and enlarged has larger strokes (Gatys et al. 2017). Coarse scales weigh the
-content more, and what they come to is enlarged with the detail that the photograph has beyond them
-(docs/own-files.md).
+What is painted small and enlarged has larger strokes (Gatys et al. 2017). What a coarse scale comes
+to is enlarged with the detail that the photograph has beyond it (docs/own-files.md).
 """
 
 from collections.abc import Sequence
@@ -55,7 +54,9 @@ class CoarseToFine:
     """A batch on its way through the scales, for `core.training_loop`. An image that diverges goes
     on at the next scale from its last good state.
 
-    images: [N, 3, H, W] in [0, 1], at the full size
+    images: [N, 3, H, W] in [0, 1], at the full size: the content
+    begun:  what the first scale begins from and the others take detail from, of the same shape;
+            None: the images
     styles: N, of paintings as large as they came
     stroke: the paintings' size against the images', along their shorter sides
     side:   of tiles, in pixels, that images are worked in; None: as one
@@ -72,7 +73,9 @@ class CoarseToFine:
         stroke: float,
         seeds: Sequence[int],
         side: int | None = None,
+        begun: Tensor | None = None,
     ) -> None:
+        self._started, self._detailed = begun, images if begun is None else begun
         self._originals, self._styles, self._backbone = images, styles, backbone
         self._choices, self.scales, self._stroke = choices, list(through), stroke
         self._seeds, self._side = seeds, side
@@ -97,7 +100,7 @@ class CoarseToFine:
         """The images as they stand, at the scale that goes: [N, 3, h, w] in [0, 1]."""
         if self._going is not None:
             return self._going.images
-        return self._originals if self._finished is None else self._finished
+        return self._detailed if self._finished is None else self._finished
 
     def step(self) -> None:
         """Evaluate every image once."""
@@ -113,9 +116,10 @@ class CoarseToFine:
         for style in self._styles:
             if id(style) not in known:
                 known[id(style)] = [each.at(height, width, self._stroke) for each in style]
-        start = before = self._finished
-        if before is not None:
-            start = enlarged(before, resize_to(self._originals, *before.shape[2:]), small)
+        detailed = resize_to(self._detailed, height, width)
+        start = None if self._started is None else detailed
+        if (before := self._finished) is not None:
+            start = enlarged(before, resize_to(self._detailed, *before.shape[2:]), detailed)
         return Optimisation(
             list(small),
             [known[id(style)] for style in self._styles],
