@@ -77,7 +77,7 @@ GROUPS = {
 }
 """Rules that the diagram names; those of *_inputs.smk and *_report.smk are two nodes more."""
 SIDES = ["plain", "best plain", "ours, float32", "ours, bf16"]
-BENCHES = ("bench_rl", "bench_style", "bench_command", "bench_audio")
+BENCHES = ("bench_rl", "bench_rl_gpu", "bench_style", "bench_command", "bench_audio")
 BLOCKS = ("scales", "workflow", "pruning", *BENCHES)
 """Functions whose text stands on a page between marks with their names."""
 TITLES = {"style": "Style transfer", "audio": "Audio retrieval", "rl": "Offline RL"}
@@ -227,9 +227,14 @@ def pruning() -> str:
     return "\n".join(lines)
 
 
-def bench_rl() -> str:
+def bench_rl_gpu() -> str:
+    """As `bench_rl`, on a GPU."""
+    return bench_rl("rl_gpu.csv")
+
+
+def bench_rl(file: str = "rl.csv") -> str:
     """Updates a second of stacked networks: a row a stack and precision."""
-    rows = _rows(BENCH / "rl.csv")
+    rows = _rows(BENCH / file)
     plain, stacks = rows[0], rows[1:]
     return _table(
         ["", "updates a second", "times the plain loop's"],

@@ -87,7 +87,13 @@ def test_what_it_begins_from_may_be_another_picture_than_the_content():
     painting, small = STYLE[0].at(20, 16).image, resize_to(CONTENTS, 20, 16)
     start = resize_to(begun, 20, 16)
     one = Optimisation(
-        list(small), [[Painting(painting)]] * 2, small_backbone(), choices(), 10, [0, 0], start
+        list(small),
+        [[Painting(painting)]] * 2,
+        small_backbone(),
+        choices(),
+        10,
+        [0, 0],
+        start.clone(),
     )
     while not one.finished:
         one.advance()
