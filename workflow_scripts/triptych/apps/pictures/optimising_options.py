@@ -9,7 +9,7 @@ from typing import Any
 from triptych.core.errors import InputError, positive
 from triptych.core.provenance import SOURCE
 
-SCALES = (0.35, 0.7, 1.0)
+SCALES = (4.0, 2.0, 1.0)
 EVALUATIONS = [80, 80, 60]
 """Factors of the content's weight and evaluations, coarse to fine."""
 

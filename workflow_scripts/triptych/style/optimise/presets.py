@@ -202,8 +202,8 @@ def _authors(architecture: str) -> dict[str, Any]:
 TUNED: dict[str, tuple[str, float, tuple[str, ...]]] = {
     # What later work settled on for VGGs trained on ImageNet (crowsonkb/style-transfer-pytorch).
     "vgg19": ("relu4_2", 0.025, FIRST_OF_STAGES["vgg"]),
-    # The one of the package registry went on to learn edges: its stage 4 forgets what is shown.
-    "vgg16": ("relu3_3", 0.2, FIRST_OF_STAGES["vgg"]),
+    # The one of the package registry went on to learn edges: deeper stages forget what is shown.
+    "vgg16": ("relu2_2", 0.12, FIRST_OF_STAGES["vgg"]),
     "alexnet": ("relu4", 0.025, FIRST_OF_STAGES["alexnet"]),
     # The small network's stage 3 keeps as much content as the large one's 4.
     "narrow_alexnet": ("conv3", 0.025, FIRST_OF_STAGES["alexnet"]),

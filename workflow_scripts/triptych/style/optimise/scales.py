@@ -1,7 +1,8 @@
 """Coarse to fine: a batch of images optimised at growing sizes, each begun from the one before.
 
-What is painted small and enlarged has larger strokes (Gatys et al. 2017). What a coarse scale comes
-to is enlarged with the detail that the photograph has beyond it (docs/own-files.md).
+What is painted small and enlarged has larger strokes (Gatys et al. 2017). Coarse scales weigh the
+content more, and what they come to is enlarged with the detail that the photograph has beyond them
+(docs/own-files.md).
 """
 
 from collections.abc import Sequence
