@@ -37,6 +37,14 @@ def test_a_lightness_has_the_paintings_colour_at_its_place_in_order(painting):
     assert (luma(found)[0].diff() > -1e-6).all()
 
 
+def test_lightnesses_spread_evenly_are_as_frequent_as_the_paintings(painting):
+    """Whatever the photograph's are: here most are dark."""
+    places = torch.arange(LIGHTNESSES)
+    photograph = ((places / LIGHTNESSES) ** 4).expand(3, 1, -1)
+    found = in_colours_of(photograph, painting[0], even=1.0)
+    torch.testing.assert_close(found[:, 0], painting[1], rtol=0, atol=1e-4)
+
+
 def test_a_photograph_of_little_contrast_is_stretched_four_times_at_most(painting):
     photograph = (0.5 + 0.05 * torch.linspace(0, 1, 100)).expand(3, 1, -1)
     light = luma(in_colours_of(photograph, painting[0]))

@@ -29,7 +29,7 @@ class Colours:
         return Colours(self.scale[pictures], self.spread[pictures])
 
 
-def in_colours_of(photograph: Tensor, painting: Tensor) -> Tensor:
+def in_colours_of(photograph: Tensor, painting: Tensor, even: float = 0.0) -> Tensor:
     """The photograph [3, H, W] in the painting's colours, [3, h, w], as light where it is light.
 
     A lightness has the mean colour that the painting has at that place in the order of its own
@@ -38,8 +38,11 @@ def in_colours_of(photograph: Tensor, painting: Tensor) -> Tensor:
     so it does here, by the linear map that gives these differences the painting's covariance and
     moves them least (Pitie and Kokaram 2007, "The linear Monge-Kantorovitch linear colour
     mapping"). Cut to [0, 1].
+
+    even: share, from 0 to 1, by which lightnesses are spread to be as frequent as the painting's, so
+    that a dark photograph gets its light colours, too.
     """
-    return recoloured(photograph[None], colours_of([painting]))[0]
+    return recoloured(photograph[None], colours_of([painting]), even)[0]
 
 
 def with_moments_of(image: Tensor, painting: Tensor) -> Tensor:
@@ -60,13 +63,14 @@ def colours_of(pictures: Sequence[Tensor]) -> Colours:
     return Colours(torch.cat(scales), torch.cat(spreads))
 
 
-def recoloured(photographs: Tensor, paintings: Colours) -> Tensor:
+def recoloured(photographs: Tensor, paintings: Colours, even: float = 0.0) -> Tensor:
     """Photographs [N, 3, H, W] in colours, one picture's each, as `in_colours_of` has it."""
     lightness = luma(photographs).flatten(1)
     ends = torch.tensor([0.01, 0.99]).to(lightness)
     darkest, lightest = lightness.quantile(ends, 1)[..., None]
     place = (lightness - darkest) / (lightest - darkest).clamp_min(0.25)
-    place = place.clamp(0, 1) * (LIGHTNESSES - 1)
+    rank = lightness.argsort(dim=1, stable=True).argsort(dim=1) / max(lightness.shape[1] - 1, 1)
+    place = ((1 - even) * place.clamp(0, 1) + even * rank) * (LIGHTNESSES - 1)
     below = place.long().clamp_max(LIGHTNESSES - 2)
     share = (place - below)[:, None]
     lower, upper = (

@@ -22,6 +22,9 @@ TERMS = ("content", "style", "total_variation", "gamut", "tone")
 OVERSHOOT = 0.1
 """Share of what lies outside [0, 1] that the backbone still sees, so that its gradient lives."""
 
+EVEN = 0.6
+"""Share by which a photograph's lightnesses become as frequent as the painting's."""
+
 PATCH = 16
 """Pixels a side of the squares whose mean colours are compared."""
 
@@ -127,7 +130,7 @@ class PerceptualLoss:
         with torch.autocast(images.device.type, enabled=False):  # bf16 has 256 lightnesses
             if self._colours is None:
                 self._colours = colours_of(self.paintings)
-            return recoloured(images, self._colours[styles])
+            return recoloured(images, self._colours[styles], EVEN)
 
 
 def _style(grams: Tensor, targets: Tensor, scaling: Scaling) -> Tensor:
