@@ -39,8 +39,8 @@ def in_colours_of(photograph: Tensor, painting: Tensor, even: float = 0.0) -> Te
     moves them least (Pitie and Kokaram 2007, "The linear Monge-Kantorovitch linear colour
     mapping"). Cut to [0, 1].
 
-    even: share, from 0 to 1, by which lightnesses are spread to be as frequent as the painting's, so
-    that a dark photograph gets its light colours, too.
+    even: share, from 0 to 1, by which lightnesses are spread to be as frequent as the painting's,
+    so that a dark photograph gets its light colours, too.
     """
     return recoloured(photograph[None], colours_of([painting]), even)[0]
 
