@@ -21,20 +21,20 @@ def sizes(painting: tuple[int, int] = (300, 400), network: str = "vgg16") -> Nee
 def test_the_fastest_way_that_fits_is_taken():
     """The whole history in the largest tiles, then less of it, and only then the smallest tiles."""
     needs, size = sizes(), (2480, 4032)
-    memories = (3.6e9, 5.4e9, 8e9, 12e9, 5e10)
+    memories = (4.4e9, 6.2e9, 8e9, 12e9, 5e10)
     assert needs.plan((480, 640), 4e9) == Way(None, 10)
     ways = [needs.plan(size, memory) for memory in memories]
     assert [way.side for way in ways] == [256, 512, 512, 1024, None]
     histories = [way.history for way in ways]
     assert histories == sorted(histories) and 2 <= histories[0] < 4 <= histories[1] < 10
     assert histories[2:] == [10, 10, 10]
-    for network in ("vgg16", "vgg19"):  # a telephone's photograph, into 4.5 GB with libraries
+    for network in ("vgg16", "vgg19"):  # a telephone's photograph, into 5.4 GB with all
         needs = sizes(network=network)
-        assert needs.bytes(size, needs.plan(size, 3.6e9)) <= 3.6e9
+        assert needs.bytes(size, needs.plan(size, 4.4e9)) <= 4.4e9
 
 
 def test_what_fits_in_no_tiles_is_refused():
-    with pytest.raises(InputError, match=r"4032x2480 pixels take 3\.\d GB even in tiles.*--memory"):
+    with pytest.raises(InputError, match=r"4032x2480 pixels take 4\.\d GB even in tiles.*--memory"):
         sizes().plan((2480, 4032), 1.2e9)
 
 
