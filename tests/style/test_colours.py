@@ -3,7 +3,13 @@
 import pytest
 import torch
 
-from triptych.style.data.colours import LIGHTNESSES, in_colours_of, with_moments_of
+from triptych.style.data.colours import (
+    LIGHTNESSES,
+    colours_of,
+    in_colours_of,
+    recoloured,
+    with_moments_of,
+)
 from triptych.style.data.images import luma
 
 HUES = torch.tensor([[0.587, -0.299, 0.0], [0.114, 0.0, -0.299]])
@@ -41,7 +47,7 @@ def test_lightnesses_spread_evenly_are_as_frequent_as_the_paintings(painting):
     """Whatever the photograph's are: here most are dark."""
     places = torch.arange(LIGHTNESSES)
     photograph = ((places / LIGHTNESSES) ** 4).expand(3, 1, -1)
-    found = in_colours_of(photograph, painting[0], even=1.0)
+    found = recoloured(photograph[None], colours_of([painting[0]]), even=1.0)[0]
     torch.testing.assert_close(found[:, 0], painting[1], rtol=0, atol=1e-4)
 
 

@@ -5,7 +5,7 @@ import style_training_job as job
 import torch
 
 from triptych.style.data.backbone import Backbone
-from triptych.style.data.colours import in_colours_of
+from triptych.style.data.colours import colours_of, recoloured
 from triptych.style.network.perceptual import EVEN, LossSettings, PerceptualLoss
 
 LAYERS = ("relu1_2", "relu2_2", "relu3_2", "relu4_2")
@@ -125,7 +125,7 @@ def test_the_tone_is_the_colour_of_patches_in_the_paintings_colours(backbone, pa
         random(2, 3, 32, 48, seed=4).double(),
         random(2, 3, 32, 48, seed=5).double(),
     )
-    copies = torch.stack([in_colours_of(each, painting, EVEN) for each in photographs])
+    copies = recoloured(photographs, colours_of([painting] * 2), EVEN)
     blocks = (others - copies).unfold(2, 16, 16).unfold(3, 16, 16)  # [2, 3, 2, 3, 16, 16]
     found = loss.terms(photographs, others)["tone"]
     expected = 3 * blocks.mean((-2, -1)).square().mean()

@@ -14,7 +14,7 @@ from stops import Never
 
 from triptych.core.checkpoint import Checkpoint
 from triptych.core.stopping import SAVED_EXIT_CODE
-from triptych.style.data.colours import in_colours_of
+from triptych.style.data.colours import colours_of, recoloured
 from triptych.style.network.network import Architecture, TransformationNetwork
 from triptych.style.network.perceptual import EVEN, PerceptualLoss
 from triptych.style.network.training import (
@@ -166,7 +166,7 @@ def test_a_network_that_warms_up_copies_photographs_in_the_paintings_colours(tmp
     chosen = settings(batches=60, warm_up=60, checkpoint_every=60, learning_rate=0.02)
     weights = run(tmp_path, chosen=chosen, architecture=architecture).checkpoints[60].weights
     images = job.Noise().batch(range(4)).float() / 255
-    copies = torch.stack([in_colours_of(image, job.painting(), EVEN) for image in images])
+    copies = recoloured(images, colours_of([job.painting()] * 4), EVEN)
 
     def error(state):
         network = TransformationNetwork(architecture)

@@ -26,10 +26,9 @@ from triptych.core.memory import NoRoomError, return_freed_memory
 from triptych.core.stopping import Stop, Stopped, listening
 from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style import optimise
-from triptych.style.data import enlarging
+from triptych.style.data import colours, enlarging
 from triptych.style.data import images as image_tools
 from triptych.style.data.backbone import Backbone, load_backbone, normalised
-from triptych.style.data.colours import in_colours_of, with_moments_of
 from triptych.style.data.photographs import embedded_photographs
 from triptych.style.data.prepare import bundled, fitted
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
@@ -164,7 +163,7 @@ class OptimisingStylizer(Stylizer):
         main = max(style, key=lambda painting: painting.weight)
         begun = None
         if self.options.preset == "tuned":  # else dark parts keep the photograph's colours
-            begun = torch.stack([in_colours_of(image, main.image) for image in images])
+            begun = torch.stack([colours.in_colours_of(image, main.image) for image in images])
         through = self._through(_size(images))
         steps = [f"{each.evaluations} at {told(each.shape(*_size(images)))}" for each in through]
         print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
@@ -184,7 +183,7 @@ class OptimisingStylizer(Stylizer):
             print(f"{self._source}: stopped {reason}", file=sys.stderr)
         if begun is None or len(style) > 1 or main.mask is not None:
             return run.images
-        return torch.stack([with_moments_of(image, main.image) for image in run.images])
+        return torch.stack([colours.with_moments_of(image, main.image) for image in run.images])
 
     def _through(self, size: Size) -> list[Scale]:
         """The scales of which the network sees something; raises InputError for the last one's
@@ -226,7 +225,7 @@ def _longest(style: Sequence[Painting]) -> Size:
 
 def _sources() -> list[Path]:
     """Code of which the optimisation's bits are made: nothing goes on from what other code kept."""
-    beside = [Path(str(module.__file__)) for module in (image_tools, enlarging)]
+    beside = [Path(str(module.__file__)) for module in (image_tools, enlarging, colours)]
     return [*sorted(Path(optimise.__path__[0]).glob("*.py")), *beside]
 
 

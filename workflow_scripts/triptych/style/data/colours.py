@@ -29,7 +29,7 @@ class Colours:
         return Colours(self.scale[pictures], self.spread[pictures])
 
 
-def in_colours_of(photograph: Tensor, painting: Tensor, even: float = 0.0) -> Tensor:
+def in_colours_of(photograph: Tensor, painting: Tensor) -> Tensor:
     """The photograph [3, H, W] in the painting's colours, [3, h, w], as light where it is light.
 
     A lightness has the mean colour that the painting has at that place in the order of its own
@@ -38,22 +38,21 @@ def in_colours_of(photograph: Tensor, painting: Tensor, even: float = 0.0) -> Te
     so it does here, by the linear map that gives these differences the painting's covariance and
     moves them least (Pitie and Kokaram 2007, "The linear Monge-Kantorovitch linear colour
     mapping"). Cut to [0, 1].
-
-    even: share, from 0 to 1, by which lightnesses are spread to be as frequent as the painting's,
-    so that a dark photograph gets its light colours, too.
     """
-    return recoloured(photograph[None], colours_of([painting]), even)[0]
+    return recoloured(photograph[None], colours_of([painting]))[0]
 
 
 def with_moments_of(image: Tensor, painting: Tensor) -> Tensor:
     """The image [3, H, W], its colours moved to the painting's mean and covariance by the linear
     map that moves them least (as `in_colours_of`), and cut to [0, 1]."""
     given, wanted = image.flatten(1).double(), painting.flatten(1).double()
+    means = [each.mean(1, keepdim=True) for each in (given, wanted)]
+    apart = given - means[0]
     spreads = [
-        torch.cov(each, correction=0).cpu() + NOISE**2 * torch.eye(3) for each in (given, wanted)
+        _covariance(each).cpu() + NOISE**2 * torch.eye(3) for each in (apart, wanted - means[1])
     ]
-    moved = _monge(*spreads).to(given) @ (given - given.mean(1, keepdim=True))
-    return (moved + wanted.mean(1, keepdim=True)).view_as(image).to(image).clamp(0, 1)
+    moved = _monge(*spreads).to(given) @ apart + means[1]
+    return moved.view_as(image).to(image).clamp(0, 1)
 
 
 def colours_of(pictures: Sequence[Tensor]) -> Colours:
@@ -64,7 +63,11 @@ def colours_of(pictures: Sequence[Tensor]) -> Colours:
 
 
 def recoloured(photographs: Tensor, paintings: Colours, even: float = 0.0) -> Tensor:
-    """Photographs [N, 3, H, W] in colours, one picture's each, as `in_colours_of` has it."""
+    """Photographs [N, 3, H, W] in colours, one picture's each, as `in_colours_of` has it.
+
+    even: share, from 0 to 1, by which lightnesses are spread to be as frequent as the picture's, so
+    that a dark photograph gets its light colours, too.
+    """
     lightness = luma(photographs).flatten(1)
     ends = torch.tensor([0.01, 0.99]).to(lightness)
     darkest, lightest = lightness.quantile(ends, 1)[..., None]
@@ -104,9 +107,9 @@ def _parts(pictures: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _covariance(differences: Tensor) -> Tensor:
-    """Of [N, 3, P] of mean zero: [N, 3, 3], float64."""
+    """Of [..., 3, P] of mean zero: [..., 3, 3], float64."""
     differences = differences.double()
-    return differences @ differences.mT / differences.shape[2]
+    return differences @ differences.mT / differences.shape[-1]
 
 
 def _monge(given: Tensor, wanted: Tensor) -> Tensor:

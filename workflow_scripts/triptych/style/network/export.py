@@ -31,12 +31,8 @@ def export_onnx(path: str | os.PathLike[str], network: TransformationNetwork) ->
     example = torch.rand(2, 3, 70, 93)  # no size of which is special: 1 or a multiple of 4
     free = torch.export.Dim.DYNAMIC
     sizes = ({0: free, 2: free, 3: free},)
-    _write(
-        path,
-        exported(
-            copy.deepcopy(network).cpu().eval(), (example,), [INPUT], OUTPUT, sizes
-        ).model_proto,
-    )
+    model = copy.deepcopy(network).cpu().eval()
+    _write(path, exported(model, (example,), [INPUT], OUTPUT, sizes).model_proto)
 
 
 def export_styles(path: str | os.PathLike[str], network: TransformationNetwork) -> None:

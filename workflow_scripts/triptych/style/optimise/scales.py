@@ -76,7 +76,7 @@ class CoarseToFine:
         side: int | None = None,
         begun: Tensor | None = None,
     ) -> None:
-        self._started, self._detailed = begun, images if begun is None else begun
+        self._detailed = images if begun is None else begun
         self._originals, self._styles, self._backbone = images, styles, backbone
         self._choices, self.scales, self._stroke = choices, list(through), stroke
         self._seeds, self._side = seeds, side
@@ -118,7 +118,7 @@ class CoarseToFine:
             if id(style) not in known:
                 known[id(style)] = [each.at(height, width, self._stroke) for each in style]
         detailed = resize_to(self._detailed, height, width)
-        start = None if self._started is None else detailed
+        start = None if self._detailed is self._originals else detailed
         if (before := self._finished) is not None:
             start = enlarged(before, resize_to(self._detailed, *before.shape[2:]), detailed)
         return Optimisation(
