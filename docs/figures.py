@@ -150,15 +150,11 @@ def _takes(scale: str, jobs: list[Job], costs: list[Cost]) -> str:
             f"*estimated*: {hours:.3g} hours of an A100, {hours + audio:.3g} if audio takes "
             "twice as long, as it did for its authors"
         )
-    two, eight = (wall_seconds(jobs, costs, cores, 0) / 60 for cores in (2, 8))
+    two = wall_seconds(jobs, costs, 2, 0) / 60
     if scale == "demo":
         return f"*measured*: {two:.0f} minutes on two cores"
-    pruning = [c for job, c in zip(jobs, costs, strict=True) if job.rule.startswith("rl_")]
-    ran = sum(cost.core_seconds for cost in pruning if cost.source.startswith("measured"))
-    return (
-        f"*measured* for pruning: {ran / 3600:.1f} core hours; with style *estimated*: "
-        f"{two / 60:.0f} hours on 2 cores, {eight / 60:.0f} on 8"
-    )
+    core = sum(cost.core_seconds for cost in costs) / 3600
+    return f"*measured*: {core:.1f} core hours, so {two / 60:.0f} hours on two cores"
 
 
 def _size(megabytes: float) -> str:
