@@ -152,3 +152,12 @@ def test_a_reach_bounds_what_torch_leaps_when_the_first_pair_curves_downwards() 
         # A step that is taken back and made anew crosses what it went, and goes a tenth of it.
         assert (bound.rows - before).abs().max() <= 0.5 * (1 + 1e-12)
     torch.testing.assert_close(bound.rows.abs(), torch.ones_like(begin), rtol=0, atol=1e-6)
+
+
+def test_a_step_that_a_clamp_cut_short_is_taken_back_to_where_it_began() -> None:
+    rows = torch.tensor([[0.9, 0.2]], dtype=torch.float64)
+    bound = BatchedLbfgs(rows, reach=0.5)
+    bound.step(torch.ones(1), torch.tensor([[-1.0, 0.0]], dtype=torch.float64))  # to 1.4
+    rows.clamp_(0, 1)
+    bound.step(100 * torch.ones(1), torch.tensor([[3.0, 0.0]], dtype=torch.float64))
+    torch.testing.assert_close(rows, torch.tensor([[0.95, 0.2]], dtype=torch.float64))

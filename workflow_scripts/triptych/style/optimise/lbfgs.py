@@ -60,7 +60,8 @@ class BatchedLbfgs(RowOptimizer):
     are taken back. Without it a row whose first pair curves downwards takes its gradient for a
     step, whatever the loss's scale: 6e8 of a pixel's range, on a normalised VGG-19.
 
-    `rows` [B, n] is changed in place. Needs 2·history·n numbers a row besides.
+    `rows` [B, n] is changed in place. Needs 2·history·n numbers a row besides, and n more
+    with a reach.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class BatchedLbfgs(RowOptimizer):
         self._gradients = torch.zeros_like(rows)
         self._moves = torch.zeros_like(rows)
         self._losses = rows.new_zeros(count)
+        self._before = rows.clone() if math.isfinite(reach) else rows[:, :0]
 
     @torch.no_grad()
     def step(self, losses: Tensor, gradients: Tensor) -> None:
@@ -107,11 +109,14 @@ class BatchedLbfgs(RowOptimizer):
         if math.isfinite(self.reach):
             moves *= (self.reach / moves.abs().amax(1)).clamp_max(1)[:, None]
         if risen.any():
-            # Put back to where they moved from, to go a part of that way.
+            # Put back to where they moved from, to go a part of that way. Taking the move off would
+            # miss that place where a clamp has cut it short.
             moves[risen] = TAKEN_BACK * self._moves[risen]
-            self.rows[risen] -= self._moves[risen]
+            self.rows[risen] = self._before[risen]
             gradients = torch.where(risen[:, None], self._gradients, gradients)
             losses = torch.where(risen, self._losses, losses)
+        if math.isfinite(self.reach):
+            self._before.copy_(self.rows)
         self.rows.add_(moves)
         self._moves = moves
         self._gradients.copy_(gradients)
@@ -120,7 +125,7 @@ class BatchedLbfgs(RowOptimizer):
 
     def keep(self, rows: Tensor) -> None:
         """Go on with these rows only (indices [B']); `self.rows` becomes a new tensor."""
-        for name in ("rows", "_gradients", "_moves", "_losses", "_diagonal", "active"):
+        for name in ("rows", "_before", "_gradients", "_moves", "_losses", "_diagonal", "active"):
             setattr(self, name, getattr(self, name)[rows])
         for name in ("_steps", "_changes", "_inverse"):
             setattr(self, name, getattr(self, name)[:, rows])
