@@ -77,3 +77,5 @@ def test_more_than_a_repository_should_carry_is_refused_by_its_largest_files(run
     assert cli.main(["publish", "results", "night"]) == 2
     assert "The largest: rl_curves.svg" in capsys.readouterr().err
     assert not Path("night").exists()
+    assert cli.main(["publish", "results", "night", "--leave-out", "rl_curves"]) == 0
+    assert Path("night/tables/rl_scores.csv").exists() and not Path("night/figures").exists()

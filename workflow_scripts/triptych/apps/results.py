@@ -52,6 +52,13 @@ def add_commands(commands: Any) -> None:
     publish.add_argument(
         "--study", nargs="+", default=[], metavar="NAME", help="these alone (style, audio, rl)"
     )
+    publish.add_argument(
+        "--leave-out",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="not these tables and figures (style_figure7)",
+    )
 
     summary = "what changed between two runs, cell by cell"
     compare = command(commands, "compare", _compare, summary, COMPARE)
@@ -81,16 +88,19 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _publish(options: argparse.Namespace) -> int:
-    size = publish(options.results, options.target, options.study)
+    size = publish(options.results, options.target, options.study, options.leave_out)
     print(f"{options.target}: {size / 1e6:.1f} MB, begin with README.md")
     return 0
 
 
-def publish(results: Path, target: Path, names: Sequence[str] = ()) -> int:
+def publish(
+    results: Path, target: Path, names: Sequence[str] = (), left_out: Sequence[str] = ()
+) -> int:
     """Write the folder; return its bytes.
 
-    names: of the studies to publish, all where none is given. Raises InputError where the target
-    exists, where results differ from their manifest, or for more than MOST_BYTES.
+    names: of the studies to publish, all where none is given; left_out: of tables and figures.
+    Raises InputError where the target exists, where results differ from their manifest, or for
+    more than MOST_BYTES.
     """
     import pandas as pd
     import yaml
@@ -113,13 +123,14 @@ def publish(results: Path, target: Path, names: Sequence[str] = ()) -> int:
     kinds = [f"tables/{one}*.csv" for one in of] + [f"tables/{one}*.md" for one in of]
     kinds += [f"figures/{one}*.svg" for one in of] + ["manifest.json"]
     kinds += [f"{name}/**/{raw}.csv" for name in names or NAMES for raw in RAW]
-    files = sorted(file for kind in kinds for file in results.glob(kind))
+    found = (file for kind in kinds for file in results.glob(kind))
+    files = sorted(file for file in found if file.stem not in left_out)
     if (size := sum(file.stat().st_size for file in files)) > MOST_BYTES:
         largest = sorted(files, key=lambda file: file.stat().st_size)[-3:]
         raise InputError(
             f"{results} has {size / 1e6:.1f} MB of tables and figures, of which a repository "
-            f"shouldn't carry more than {MOST_BYTES / 1e6:g}: publish one --study at a time. The "
-            f"largest: {', '.join(file.name for file in reversed(largest))}"
+            f"shouldn't carry more than {MOST_BYTES / 1e6:g}: publish one --study, or --leave-out "
+            f"some. The largest: {', '.join(file.name for file in reversed(largest))}"
         )
     for file in files:
         (target / file.relative_to(results)).parent.mkdir(parents=True, exist_ok=True)
