@@ -87,7 +87,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess:
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_process_keeps_to_the_memory_that_it_was_given(photograph):
-    """As one image it takes 0.9 GB beside the libraries' 0.6."""
+    """As one image it takes 2.6 GB beside the libraries' 0.7."""
     done = run(*photograph, "--memory", "1.63GB")
     assert done.returncode == 0, done.stderr
     assert "photo.png: 800x600 pixels don't fit" in done.stderr
