@@ -91,6 +91,7 @@ class BatchedLbfgs(RowOptimizer):
     @torch.no_grad()
     def step(self, losses: Tensor, gradients: Tensor) -> None:
         """Move every active row, given its loss and gradient where it stands: [B], [B, n]."""
+        bounded = math.isfinite(self.reach)
         self.active &= (gradients != 0).any(1)
         risen = torch.zeros_like(self.active)
         if self._iteration == 0:
@@ -98,7 +99,7 @@ class BatchedLbfgs(RowOptimizer):
             length = (1 / gradients.abs().sum(1)).clamp_max(1) * self.learning_rate
         else:
             self.active &= (self._moves != 0).any(1)
-            if math.isfinite(self.reach):
+            if bounded:
                 risen = losses > RISE * self._losses
             self._remember(gradients, ~risen)
             directions = self._directions(gradients)
@@ -106,7 +107,7 @@ class BatchedLbfgs(RowOptimizer):
         self.active &= risen | ~(_dot(gradients, directions) > 0)
         # A frozen row's direction may be infinite or no number, so it is chosen, not multiplied.
         moves = torch.where(self.active[:, None], directions.mul_(length[:, None]), 0)
-        if math.isfinite(self.reach):
+        if bounded:
             moves *= (self.reach / moves.abs().amax(1)).clamp_max(1)[:, None]
         if risen.any():
             # Put back to where they moved from, to go a part of that way. Taking the move off would
@@ -115,7 +116,7 @@ class BatchedLbfgs(RowOptimizer):
             self.rows[risen] = self._before[risen]
             gradients = torch.where(risen[:, None], self._gradients, gradients)
             losses = torch.where(risen, self._losses, losses)
-        if math.isfinite(self.reach):
+        if bounded:
             self._before.copy_(self.rows)
         self.rows.add_(moves)
         self._moves = moves
