@@ -101,7 +101,8 @@ class Ours:
 
     def closure(self, size: int, width: int) -> Callable[[], object]:
         """By `Objective`, with the plain closure's layers and pooling."""
-        choices = preset("tuned", "vgg19", precision=self.precision, pooling="max")
+        changed = {"pooling": "max", "scaling": "relative", "precision": self.precision}
+        choices = preset("paper", "vgg19", **changed)
         given = list(image(2, 3, size, size))
         objective = Objective(backbone("vgg19"), choices, given[:1], given[1:])
         images = image(1, 3, size, size).requires_grad_()

@@ -6,7 +6,6 @@ import pytest
 import torch
 from two_layers import choices, images, small_backbone
 
-from triptych.core.errors import InputError
 from triptych.style.data.images import enlarged, resize_to
 from triptych.style.optimise.gatys import Optimisation, optimise
 from triptych.style.optimise.scales import CoarseToFine, Scale, scales
@@ -42,12 +41,11 @@ def advance(training: CoarseToFine, steps: int) -> None:
 
 
 def test_each_scale_begins_from_the_one_before_with_the_photographs_detail():
-    training = run(scales([4.0, 1.0], [10, 1]))  # the second scale evaluates, and does not move
+    training = run(scales([10, 1]))  # the second scale evaluates, and does not move
     advance(training, 10)
     small = resize_to(CONTENTS, 20, 16)
-    heavy = choices(content_weight=4 * choices().content_weight)
     painting = STYLE[0].at(20, 16).image
-    coarse = optimise(small, painting[None], small_backbone(), heavy, 10, seeds=[0, 0]).images
+    coarse = optimise(small, painting[None], small_backbone(), choices(), 10, seeds=[0, 0]).images
     assert torch.equal(training.images, coarse)
     advance(training, 1)
     assert torch.equal(training.images, enlarged(coarse, small, CONTENTS))
@@ -56,7 +54,7 @@ def test_each_scale_begins_from_the_one_before_with_the_photographs_detail():
 @pytest.mark.parametrize("stop", [0, 3, 6, 8, 12])
 def test_a_restored_batch_goes_on_to_the_bit(stop):
     """In either scale, between them, and at the end."""
-    unbroken, first, second = (run(scales([4.0, 1.0], [6, 6])) for _ in range(3))
+    unbroken, first, second = (run(scales([6, 6])) for _ in range(3))
     advance(unbroken, 12)
     advance(first, stop)
     file = io.BytesIO()
@@ -68,21 +66,14 @@ def test_a_restored_batch_goes_on_to_the_bit(stop):
     assert second.done == 12 and torch.equal(second.images, unbroken.images)
 
 
-def test_sizes_halve_and_evaluations_are_for_all_or_for_each():
-    assert scales([16, 4, 1], [150]) == [
-        Scale(0.25, 16, 150),
-        Scale(0.5, 4, 150),
-        Scale(1, 1, 150),
-    ]
-    assert [scale.evaluations for scale in scales([4, 1], [90, 30])] == [90, 30]
-    assert Scale(0.25, 1, 1).shape(200, 301) == (50, 75)
-    with pytest.raises(InputError, match="2 numbers of evaluations for 3 scales"):
-        scales([16, 4, 1], [90, 30])
+def test_each_scale_is_half_the_next_ones_size():
+    assert scales([90, 60, 30]) == [Scale(0.25, 90), Scale(0.5, 60), Scale(1, 30)]
+    assert Scale(0.25, 1).shape(200, 301) == (50, 75)
 
 
 def test_what_it_begins_from_may_be_another_picture_than_the_content():
     begun = images(2, seed=5, height=40, width=32)
-    training = run(scales([1.0, 1.0], [10, 1]), begun=begun)
+    training = run(scales([10, 1]), begun=begun)
     advance(training, 10)
     painting, small = STYLE[0].at(20, 16).image, resize_to(CONTENTS, 20, 16)
     start = resize_to(begun, 20, 16)

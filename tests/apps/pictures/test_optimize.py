@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from triptych.apps.pictures.memory_plan import Needs, Way
+from triptych.apps.pictures.memory_plan import Needs
 from triptych.cli import main
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.style.data.images import read_image, write_image
 from triptych.style.network.stylize import keep_colours
 from triptych.style.optimise.scales import CoarseToFine
 
-COMMAND = ["stylize", "in/a.png", "--optimize", "--style", "p.png", "--evaluations", "6"]
+COMMAND = ["stylize", "in/a.png", "--optimize", "--style", "p.png", "--evaluations", "6,6,6"]
 
 
 @pytest.fixture(autouse=True)
@@ -52,8 +52,7 @@ def painted(*arguments: str) -> torch.Tensor:
 def test_each_option_changes_the_image_and_the_same_command_repeats_it():
     variants: dict[str, tuple[str, ...]] = {
         "plain": (),
-        "one scale": ("--scales", "1"),
-        "light": ("--scales", "1,1"),
+        "one scale": ("--evaluations", "6"),
         "stroke": ("--style-scale", "0.7"),
         "content": ("--content-weight", "1"),
         "style": ("--style-weight", "0.1"),
@@ -137,7 +136,6 @@ def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
         (["--style", "p.png+q.png", "--style-masks", "left.png"], "1 for 2 paintings (p.png, q"),
         (["--style-masks", "square.png"], "square.png: a mask of 30x30 pixels for its painting of"),
         (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 9x9 pixels; --optimize expec"),
-        (["--scales", "4,1", "--evaluations", "5,5,5"], "3 numbers of evaluations for 2 scales"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
@@ -150,16 +148,16 @@ def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):
 def test_where_the_memory_runs_out_less_is_tried(capsys, monkeypatch):
     asked, step = [], CoarseToFine.step
 
-    def plan(self: Needs, size: tuple[int, int], memory: float) -> Way:
+    def side(self: Needs, size: tuple[int, int], memory: float) -> int | None:
         asked.append(memory)
-        return Way(None if len(asked) == 1 else 256, 4)
+        return None if len(asked) == 1 else 256
 
     def failing(self: CoarseToFine) -> None:
         if len(asked) == 1:
             raise MemoryError
         step(self)
 
-    monkeypatch.setattr(Needs, "plan", plan)
+    monkeypatch.setattr(Needs, "side", side)
     monkeypatch.setattr(CoarseToFine, "step", failing)
     assert painted().shape == (3, 40, 48)
     assert len(asked) == 2 and asked[1] < asked[0]

@@ -113,7 +113,7 @@ def test_a_video_keeps_its_frames_and_size(here):
 def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
     write_image("in/dot.png", torch.rand(3, 1, 1))
     command = ["stylize", "in", "--optimize", "--evaluations", "1", "-o", "out"]
-    command += ["--backbone", BACKBONE, "--scales", "1"]
+    command += ["--backbone", BACKBONE]
     assert main([*command, "--style", "in/a.png"]) == 2
     said = capsys.readouterr().err
     assert "in/dot.png: an image of 1x1 pixels; --optimize expects at least 16 along both" in said
@@ -136,7 +136,10 @@ def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
         ),
         (["in/a.png", "--style", "net.safetensors", "-o", "/proc/x.png"], "written in /proc (No"),
         (["empty", "--style", "net.safetensors", "-o", "out"], "no image or video in empty"),
-        (["in/a.png", "--style", "net.safetensors", "-o", "x", "--scales", "1"], "for --optimize"),
+        (
+            ["in/a.png", "--style", "net.safetensors", "-o", "x", "--tv-weight", "1"],
+            "for --optimize",
+        ),
     ],
 )
 def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, message):

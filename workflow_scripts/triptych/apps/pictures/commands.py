@@ -128,16 +128,10 @@ def _add_optimisation_options(group: argparse._ArgumentGroup) -> None:
         "--optimize", action="store_true", help="optimise each image (Version 1 of the paper)"
     )
     group.add_argument(
-        "--preset",
-        choices=("tuned", "paper", "authors"),
-        default="tuned",
-        help="layers, losses and rates (default: %(default)s)",
-    )
-    group.add_argument(
         "--evaluations",
         type=counts,
         metavar="N[,N...]",
-        help="of the loss, at each scale, or one number a scale, coarse to fine "
+        help="of the loss: a number for each scale, coarse to fine, each half the size of the next "
         f"(default: {','.join(map(str, EVALUATIONS))})",
     )
     group.add_argument(

@@ -1,6 +1,6 @@
 """How large an image can be optimised in the memory that there is."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from triptych.core.errors import InputError
 from triptych.style.data.architectures import Architecture, Convolution
@@ -24,20 +24,9 @@ KEPT_PLANES = 4
 Size = tuple[int, int]
 
 
-SIDES, SMALLEST_SIDE = (1024, 512), 256
+SIDES = (1024, 512, 256)
 """Pixels of a tile. Around each as much is computed besides as its layers look at: of the narrow
 VGG 61 pixels, which is half the work again at 512, and at 256 more than the tile itself."""
-MOST_HISTORY, FEW, LEAST_HISTORY = 10, 4, 2
-"""Pairs that L-BFGS remembers where memory lacks; less than a few only when the smallest tiles
-don't help."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """As one (`side` None) or in tiles, and how many pairs L-BFGS remembers."""
-
-    side: int | None
-    history: int
 
 
 @dataclass(frozen=True)
@@ -57,39 +46,27 @@ class Needs:
         """Pixels that a side must have so that the deepest layer sees something."""
         return smallest_side(self.architecture, self.choices)
 
-    def bytes(self, size: Size, way: Way) -> float:
-        """What an image takes to be optimised, beside the painting."""
+    def bytes(self, size: Size, side: int | None) -> float:
+        """What an image takes to be optimised, in tiles of `side` pixels or (None) as one, beside
+        the painting."""
         plane = 4.0 * size[0] * size[1]
         painting = shape_along(*self.painting, max(1, round(self.stroke * min(size))))
         sizes = (self.architecture, self.choices)
-        network = max(network_bytes(*sizes, *each, way.side) for each in (size, painting))
-        choices = replace(self.choices, history=way.history)
-        state = max(state_bytes(choices, *size), 12.0 * painting[0] * painting[1])
+        network = max(network_bytes(*sizes, *each, side) for each in (size, painting))
+        state = max(state_bytes(self.choices, *size), 12.0 * painting[0] * painting[1])
         at_work = OVERHEAD * network + STATE_OVERHEAD * state
         return max(PLANES * plane, KEPT_PLANES * plane + at_work + FIXED)
 
-    def plan(self, size: Size, memory_bytes: float) -> Way:
-        """The best way that fits the memory. Raises InputError where none does."""
-        ways = self._ways()
-        for way in ways:
-            if self.bytes(size, way) <= memory_bytes:
-                return way
+    def side(self, size: Size, memory_bytes: float) -> int | None:
+        """Of the largest tiles that fit the memory; None: the whole image. Raises InputError where
+        none fit."""
+        for side in (None, *SIDES):
+            if self.bytes(size, side) <= memory_bytes:
+                return side
         raise InputError(
-            f"{told(size)} pixels take {readable(self.bytes(size, ways[-1]))} even in tiles, and "
+            f"{told(size)} pixels take {readable(self.bytes(size, SIDES[-1]))} even in tiles, and "
             f"{readable(memory_bytes)} may be used: give more --memory, or a smaller --size"
         )
-
-    def _ways(self) -> list[Way]:
-        """From the best to the most frugal."""
-        full, histories = self.choices.history, [self.choices.history]
-        if self.choices.optimizer == "lbfgs":
-            histories += range(min(MOST_HISTORY, full - 1), LEAST_HISTORY - 1, -1)
-        large = [pairs for pairs in histories if pairs >= min(FEW, full)]
-        return [
-            Way(None, full),
-            *(Way(side, pairs) for pairs in large for side in SIDES),
-            *(Way(SMALLEST_SIDE, pairs) for pairs in histories),
-        ]
 
     def check(self, size: Size, what: str) -> None:
         """Raise InputError for an image of which the deepest layer would see nothing."""

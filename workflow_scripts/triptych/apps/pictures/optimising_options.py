@@ -9,12 +9,11 @@ from typing import Any
 from triptych.core.errors import InputError, positive
 from triptych.core.provenance import SOURCE
 
-SCALES = (4.0, 2.0, 1.0)
 EVALUATIONS = [80, 80, 60]
-"""Factors of the content's weight and evaluations, coarse to fine."""
+"""At each scale, coarse to fine."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
-ONLY = (*WEIGHTS, "scales", "style_masks")
+ONLY = (*WEIGHTS, "style_masks")
 
 
 def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:
@@ -34,14 +33,6 @@ def shipped_styles(root: Path = SOURCE) -> list[str]:
 
 def add_options(group: argparse._ArgumentGroup) -> None:
     """What is None when it isn't given."""
-    group.add_argument(
-        "--scales",
-        type=_amounts,
-        metavar="W,W,...",
-        help="coarse to fine: factors of the content's weight, one a scale, each scale half the "
-        f"size of the next (default: {','.join(f'{each:g}' for each in SCALES)}; 1 is the full "
-        "size alone)",
-    )
     group.add_argument(
         "--style-masks",
         type=lambda text: text.split("+"),
@@ -82,10 +73,6 @@ def _weight(text: str, least: float = 0.0) -> float:
 def amount(text: str) -> float:
     """A number of at least a hundredth, as argparse's `type`."""
     return _weight(text, 0.01)
-
-
-def _amounts(text: str) -> list[float]:
-    return [_weight(each) for each in text.split(",")]
 
 
 def counts(text: str) -> list[int]:

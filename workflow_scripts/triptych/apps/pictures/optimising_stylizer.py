@@ -6,7 +6,6 @@ import hashlib
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -14,8 +13,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from triptych.apps.pictures.catalogue import backbone_file
-from triptych.apps.pictures.memory_plan import Needs, Size, Way, told
-from triptych.apps.pictures.optimising_options import EVALUATIONS, SCALES, changes
+from triptych.apps.pictures.memory_plan import Needs, Size, told
+from triptych.apps.pictures.optimising_options import EVALUATIONS, changes
 from triptych.apps.pictures.paintings import paintings
 from triptych.apps.pictures.stylizer import Stylizer
 from triptych.apps.pictures.work_list import Item
@@ -28,11 +27,9 @@ from triptych.core.training_loop import Rhythm, TrainingLoop
 from triptych.style import optimise
 from triptych.style.data import colours, enlarging
 from triptych.style.data import images as image_tools
-from triptych.style.data.backbone import Backbone, load_backbone, normalised
-from triptych.style.data.photographs import embedded_photographs
-from triptych.style.data.prepare import bundled, fitted
+from triptych.style.data.backbone import load_backbone
 from triptych.style.network.memory import free_memory, parse_bytes, readable, resident_memory
-from triptych.style.optimise.presets import preset
+from triptych.style.optimise.presets import TUNED_POOLING, preset
 from triptych.style.optimise.scales import CoarseToFine, Scale, scales
 from triptych.style.optimise.styles import Painting
 
@@ -78,31 +75,22 @@ class OptimisingStylizer(Stylizer):
         super().__init__(options)
         limit = parse_bytes(options.memory) if options.memory else None
         self.style = paintings(options)
-        default = EVALUATIONS if options.scales is None else EVALUATIONS[:1]
-        self.scales = scales(options.scales or SCALES, options.evaluations or default)
+        self.scales = scales(options.evaluations or EVALUATIONS)
         self.stroke = options.style_scale or 1.0
         path = backbone_file(options.backbone)
-        architecture = load_backbone(path, pooling="average").architecture
-        # A photograph keeps its shape, whatever the preset made of the paper's squares.
+        self.backbone = load_backbone(path, pooling=TUNED_POOLING).to(self.device)
+        architecture = self.backbone.architecture
         precision = choose_precision("auto", self.device, "unscaled")
-        self.choices = preset(
-            options.preset,
-            architecture.name,
-            aspect="kept",
-            precision=precision,
-            **changes(options),
-        )
+        self.choices = preset("tuned", architecture.name, precision=precision, **changes(options))
         self.sizes = Needs(architecture, self.choices, _longest(self.style), self.stroke)
         for each in self.style:
             self.sizes.check(_size(each.image), f"{options.style}: a painting")
-        backbone = load_backbone(path, pooling=self.choices.pooling).to(self.device)
-        self.backbone = _calibrated(backbone, self.device) if self.choices.normalised else backbone
         self.limit = None if limit is None else limit - resident_memory()
         self.unfinished = Unfinished(options.output)
         self._origin = [sha256_of(path), *map(sha256_of, _sources()), torch.__version__]
         self._stop: Stop | None = None
         self._source = Path()
-        print(f"{architecture.name} ({path}), preset {options.preset}", file=sys.stderr)
+        print(f"{architecture.name} ({path})", file=sys.stderr)
 
     def work(self, items: list[Item]) -> list[tuple[Path, str]]:
         """As `Stylizer.work`; raises Stopped by a signal, after saving what was done."""
@@ -138,16 +126,15 @@ class OptimisingStylizer(Stylizer):
         size = _size(images)
         at_hand = 0.8 * free_memory(self.device) if self.limit is None else self.limit
         while True:
-            way = self.sizes.plan(size, at_hand)
-            if way.side:
+            side = self.sizes.side(size, at_hand)
+            if side:
                 print(
                     f"{self._source}: {told(given)} pixels don't fit in {readable(at_hand)} as one "
-                    f"image: worked in tiles of {way.side} pixels, exactly, and L-BFGS remembers "
-                    f"{way.history} steps",
+                    f"image: worked in tiles of {side} pixels, exactly",
                     file=sys.stderr,
                 )
             try:
-                found = self._optimised(images, way)
+                found = self._optimised(images, side)
                 return found[..., margin : size[0] - margin, margin : size[1] - margin]
             except (RuntimeError, MemoryError, NoRoomError) as problem:
                 if not _memory_ran_out(problem):
@@ -155,15 +142,14 @@ class OptimisingStylizer(Stylizer):
             # Behind the handler: the error held what had been computed.
             gc.collect()
             return_freed_memory()
-            at_hand = 0.75 * self.sizes.bytes(size, way)
+            at_hand = 0.75 * self.sizes.bytes(size, side)
             print(f"{self._source}: the memory ran out, less is tried", file=sys.stderr)
 
-    def _optimised(self, images: Tensor, way: Way) -> Tensor:
+    def _optimised(self, images: Tensor, side: int | None) -> Tensor:
         style = [each.to(self.device) for each in self.style]
         main = max(style, key=lambda painting: painting.weight)
-        begun = None
-        if self.options.preset == "tuned":  # else dark parts keep the photograph's colours
-            begun = torch.stack([colours.in_colours_of(image, main.image) for image in images])
+        # Else dark parts would keep the photograph's colours.
+        begun = torch.stack([colours.in_colours_of(image, main.image) for image in images])
         through = self._through(_size(images))
         steps = [f"{each.evaluations} at {told(each.shape(*_size(images)))}" for each in through]
         print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
@@ -171,17 +157,17 @@ class OptimisingStylizer(Stylizer):
             images,
             [style],
             self.backbone,
-            replace(self.choices, history=way.history),
+            self.choices,
             through,
             stroke=self.stroke,
-            side=way.side,
+            side=side,
             seeds=[0],
             begun=begun,
         )
-        self._run(run, images, way)
+        self._run(run, images, side)
         for reason in run.reasons:
             print(f"{self._source}: stopped {reason}", file=sys.stderr)
-        if begun is None or len(style) > 1 or main.mask is not None:
+        if len(style) > 1 or main.mask is not None:
             return run.images
         return torch.stack([colours.with_moments_of(image, main.image) for image in run.images])
 
@@ -198,14 +184,14 @@ class OptimisingStylizer(Stylizer):
             self.sizes.check((painting, painting), f"--style-scale {self.stroke:g}: a painting")
         return seen
 
-    def _run(self, run: CoarseToFine, images: Tensor, way: Way) -> None:
+    def _run(self, run: CoarseToFine, images: Tensor, side: int | None) -> None:
         """To its end, from where an earlier call of the same was killed."""
         assert self._stop is not None
         stop, tensors = self._stop, [images]
         for each in self.style:
             tensors += [each.image, *([] if each.mask is None else [each.mask])]
         texts = [
-            *(self._origin, self.choices, way, run.scales, self.stroke, str(self.device)),
+            *(self._origin, self.choices, side, run.scales, self.stroke, str(self.device)),
             [each.weight for each in self.style],
         ]
         loop = TrainingLoop(
@@ -238,12 +224,6 @@ def _memory_ran_out(problem: BaseException) -> bool:
     """On a GPU PyTorch says so with a type of its own, on a CPU with a RuntimeError of a text."""
     kinds = (MemoryError, NoRoomError, torch.OutOfMemoryError)
     return isinstance(problem, kinds) or any(text in str(problem) for text in NO_MEMORY)
-
-
-def _calibrated(backbone: Backbone, device: torch.device) -> Backbone:
-    """The backbone normalised to mean activation one on the bundled photographs."""
-    images = [fitted(bundled(name), 256, 256)[None] for name in embedded_photographs()]
-    return normalised(backbone, (image.to(device) for image in images))
 
 
 def _digest(texts: Iterable[object], tensors: Iterable[Tensor]) -> str:

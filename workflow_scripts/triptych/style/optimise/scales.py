@@ -1,17 +1,15 @@
 """Coarse to fine: a batch of images optimised at growing sizes, each begun from the one before.
 
-What is painted small and enlarged has larger strokes (Gatys et al. 2017). Coarse scales weigh the
-content more, and what they come to is enlarged with the detail that the photograph has beyond them
-(docs/own-files.md).
+What is painted small and enlarged has larger strokes (Gatys et al. 2017). It is enlarged with the
+detail that the photograph has beyond it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from torch import Tensor
 
-from triptych.core.errors import InputError
 from triptych.core.memory import return_freed_memory
 from triptych.style.data.backbone import Backbone
 from triptych.style.data.image_files import shape_along
@@ -23,11 +21,9 @@ from triptych.style.optimise.styles import Painting
 
 @dataclass(frozen=True)
 class Scale:
-    """A part of the way: its sides over the full size's, the factor of the content's weight, and
-    the evaluations of each image."""
+    """A part of the way: its sides over the full size's, and the evaluations of each image."""
 
     size: float
-    content: float
     evaluations: int
 
     def shape(self, height: int, width: int) -> tuple[int, int]:
@@ -35,20 +31,10 @@ class Scale:
         return shape_along(height, width, max(1, round(self.size * min(height, width))))
 
 
-def scales(contents: Sequence[float], evaluations: Sequence[int]) -> list[Scale]:
-    """One for each factor of the content's weight, coarse to fine, each half the next one's size.
-
-    `evaluations`: as many, or one for all. Raises InputError for another count.
-    """
-    count = len(contents)
-    if len(evaluations) not in (1, count):
-        raise InputError(
-            f"{len(evaluations)} numbers of evaluations for {count} scales; expected one for each, "
-            "coarse to fine, or one for all"
-        )
-    each = list(evaluations) * (count if len(evaluations) == 1 else 1)
-    sizes = [0.5 ** (count - 1 - number) for number in range(count)]
-    return [Scale(*of) for of in zip(sizes, contents, each, strict=True)]
+def scales(evaluations: Sequence[int]) -> list[Scale]:
+    """One for each number of evaluations, coarse to fine, each half the next one's size."""
+    last = len(evaluations) - 1
+    return [Scale(0.5 ** (last - number), count) for number, count in enumerate(evaluations)]
 
 
 class CoarseToFine:
@@ -125,7 +111,7 @@ class CoarseToFine:
             list(small),
             [known[id(style)] for style in self._styles],
             self._backbone,
-            replace(self._choices, content_weight=scale.content * self._choices.content_weight),
+            self._choices,
             scale.evaluations,
             self._seeds,
             start,
