@@ -32,7 +32,7 @@ def here(tmp_path, monkeypatch) -> Path:
     for name, shape in {
         "in/a.png": (40, 48),
         "in/b.png": (40, 48),
-        "in/c.png": (36, 33),
+        "in/c.png": (45, 42),
         "p.png": (50, 60),
         "q.png": (33, 41),
     }.items():
@@ -135,7 +135,7 @@ def test_of_a_folder_what_had_ended_is_not_done_again(monkeypatch):
         (["--style", "p.png:0"], "p.png has no weight above 0; expected such as p.png:2"),
         (["--style", "p.png+q.png", "--style-masks", "left.png"], "1 for 2 paintings (p.png, q"),
         (["--style-masks", "square.png"], "square.png: a mask of 30x30 pixels for its painting of"),
-        (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 9x9 pixels; --optimize expec"),
+        (["--style-scale", "0.1"], "--style-scale 0.1: a painting of 6x6 pixels; --optimize expec"),
     ],
 )
 def test_what_cannot_be_is_said_in_one_message(arguments, message, capsys):

@@ -36,7 +36,7 @@ from triptych.style.optimise.styles import Painting
 NO_MEMORY = ("can't allocate memory", "could not create a", "could not execute a primitive")
 """PyTorch's words, and those of oneDNN, which tells no reason."""
 
-MARGIN = 24
+MARGIN = 12
 """Pixels beyond each edge that are optimised and cut off."""
 
 SAVE_EVERY_SECONDS = 60.0
