@@ -25,8 +25,8 @@ Size = tuple[int, int]
 
 
 SIDES = (1024, 512, 256)
-"""Pixels of a tile. Around each as much is computed besides as its layers look at: of the narrow
-VGG 61 pixels, which is half the work again at 512, and at 256 more than the tile itself."""
+"""Pixels of a tile. Around each as much is computed besides as its layers look at: of VGG-16
+66 pixels, which is half the work again at 512, and at 256 more than the tile itself."""
 
 
 @dataclass(frozen=True)
