@@ -15,19 +15,8 @@ CONTENTS = images(2, height=40, width=32)
 STYLE = [Painting(images(1, seed=2, height=50, width=60)[0])]
 
 
-def run(
-    through: list[Scale], stroke: float = 1.0, begun: torch.Tensor | None = None, **changes
-) -> CoarseToFine:
-    return CoarseToFine(
-        CONTENTS,
-        [STYLE] * 2,
-        small_backbone(),
-        choices(**changes),
-        through,
-        stroke=stroke,
-        seeds=[0, 0],
-        begun=begun,
-    )
+def run(through: list[Scale], begun: torch.Tensor = CONTENTS) -> CoarseToFine:
+    return CoarseToFine(CONTENTS, begun, STYLE, small_backbone(), choices(), through, stroke=1.0)
 
 
 def advance(training: CoarseToFine, steps: int) -> None:

@@ -136,10 +136,7 @@ def test_optimize_says_what_is_too_small_and_does_the_others(here, capsys):
         ),
         (["in/a.png", "--style", "net.safetensors", "-o", "/proc/x.png"], "written in /proc (No"),
         (["empty", "--style", "net.safetensors", "-o", "out"], "no image or video in empty"),
-        (
-            ["in/a.png", "--style", "net.safetensors", "-o", "x", "--tv-weight", "1"],
-            "for --optimize",
-        ),
+        (["in/a.png", "--style", "net.safetensors", "-o", "x", "--evaluations", "1"], "for --opt"),
     ],
 )
 def test_bad_arguments_get_one_message_and_exit_code_2(here, capsys, arguments, message):

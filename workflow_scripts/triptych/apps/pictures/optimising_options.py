@@ -13,7 +13,7 @@ EVALUATIONS = [80, 80, 60]
 """At each scale, coarse to fine."""
 
 WEIGHTS = ("content_weight", "style_weight", "tv_weight")
-ONLY = (*WEIGHTS, "style_masks")
+ONLY = ("evaluations", "backbone", *WEIGHTS, "style_masks")
 
 
 def shipped_paintings(root: Path = SOURCE) -> dict[str, Path]:

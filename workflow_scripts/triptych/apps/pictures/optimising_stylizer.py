@@ -155,14 +155,13 @@ class OptimisingStylizer(Stylizer):
         print(f"{self._source}: evaluations {', '.join(steps)} pixels", file=sys.stderr)
         run = CoarseToFine(
             images,
-            [style],
+            begun,
+            style,
             self.backbone,
             self.choices,
             through,
             stroke=self.stroke,
             side=side,
-            seeds=[0],
-            begun=begun,
         )
         self._run(run, images, side)
         for reason in run.reasons:

@@ -42,30 +42,27 @@ class CoarseToFine:
     on at the next scale from its last good state.
 
     images: [N, 3, H, W] in [0, 1], at the full size: the content
-    begun:  what the first scale begins from and the others take detail from, of the same shape;
-            None: the images
-    styles: N, of paintings as large as they came
-    stroke: the paintings' size against the images', along their shorter sides
+    begun:  what the first scale begins from and the others take detail from, of the same shape
+    style:  paintings as large as they came
+    stroke: their size against the images', along their shorter sides
     side:   of tiles, in pixels, that images are worked in; None: as one
     """
 
     def __init__(
         self,
         images: Tensor,
-        styles: Sequence[Sequence[Painting]],
+        begun: Tensor,
+        style: Sequence[Painting],
         backbone: Backbone,
         choices: Choices,
         through: Sequence[Scale],
         *,
         stroke: float,
-        seeds: Sequence[int],
         side: int | None = None,
-        begun: Tensor | None = None,
     ) -> None:
-        self._detailed = images if begun is None else begun
-        self._originals, self._styles, self._backbone = images, styles, backbone
-        self._choices, self.scales, self._stroke = choices, list(through), stroke
-        self._seeds, self._side = seeds, side
+        self._originals, self._detailed, self._style = images, begun, style
+        self._backbone, self._choices, self.scales = backbone, choices, list(through)
+        self._stroke, self._side = stroke, side
         self._number = 0  # of the scale that goes
         self._going: Optimisation | None = None
         self._finished: Tensor | None = None
@@ -99,21 +96,20 @@ class CoarseToFine:
         scale = self.scales[self._number]
         height, width = scale.shape(*self._originals.shape[2:])
         small = resize_to(self._originals, height, width)
-        known: dict[int, list[Painting]] = {}  # so that what is given twice is measured once
-        for style in self._styles:
-            if id(style) not in known:
-                known[id(style)] = [each.at(height, width, self._stroke) for each in style]
+        style = [each.at(height, width, self._stroke) for each in self._style]
         detailed = resize_to(self._detailed, height, width)
-        start = None if self._detailed is self._originals else detailed
-        if (before := self._finished) is not None:
+        if (before := self._finished) is None:
+            start = detailed.clone()
+        else:
             start = enlarged(before, resize_to(self._detailed, *before.shape[2:]), detailed)
+        count = len(small)
         return Optimisation(
             list(small),
-            [known[id(style)] for style in self._styles],
+            [style] * count,
             self._backbone,
             self._choices,
             scale.evaluations,
-            self._seeds,
+            [0] * count,  # no noise: it begins from `start`
             start,
             self._side,
         )
