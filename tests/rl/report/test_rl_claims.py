@@ -105,6 +105,9 @@ def test_tasks_whose_dense_policy_learned_nothing_are_not_judged(run):
     assert "Hopper" not in one.measured
     two = run.changed("rl_scores", weak("hopper", "walker2d")).verdicts("rl")["rl-bc-95"]
     assert two.verdict == NOT_TESTABLE
+    without_bcq = run.changed("rl_scores", without(algorithm="BCQ")).verdicts("rl")["rl-bcq-95"]
+    assert without_bcq.verdict == NOT_TESTABLE
+    assert "BCQ on Hopper was not run" in without_bcq.reason and "reach" not in without_bcq.reason
     apart = scaled(SCORE, 1.3, method="dense", algorithm="BC", task="hopper", seed=0)
     unsteady = run.changed("rl_scores", apart).verdicts("rl")["rl-bc-95"]
     assert "points from seed to seed" in unsteady.reason

@@ -121,9 +121,11 @@ def not_learned(run: Run, algorithm: str) -> dict[str, str]:
         dense = seed_scores(run.scores, task, "dense", 0, algorithm)
         name = f"the dense {algorithm} on {label(TASK_LABELS, task)}"
         expert = run.behaviour.get(task, np.inf)
-        if dense.empty or not dense.mean() >= LEARNED * expert:
-            part = "" if dense.empty else f" ({dense.mean():.0f} of {expert:.0f})"
-            found[task] = f"{name} does not reach {LEARNED:.0%} of the data's policy{part}"
+        if dense.empty:
+            found[task] = f"{name} was not run"
+        elif not dense.mean() >= LEARNED * expert:
+            part = f"({dense.mean():.0f} of {expert:.0f})"
+            found[task] = f"{name} does not reach {LEARNED:.0%} of the data's policy {part}"
         elif (spread := dense.max() - dense.min()) >= STEADY:
             found[task] = f"{name} differs by {spread:.0f} points from seed to seed"
     return found
