@@ -188,7 +188,7 @@ def workflow() -> str:
 
 
 def pruning() -> str:
-    """Scores of the published runs of offline RL: BC seen normalised and raw, and BCQ normalised."""
+    """Scores of the published runs: BC with normalised and raw observations, BCQ normalised."""
     seeds: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in _rows(RUN / "tables/rl_sensors.csv"):
         if not row["name"]:

@@ -12,6 +12,7 @@ from broken_runs import start, wait_for_checkpoint
 from benchmarks.rl.plain import PlainBCQ
 from triptych.core.stopping import SAVED_EXIT_CODE
 from triptych.rl.acting.evaluation import EvaluationSettings, evaluate
+from triptych.rl.algorithms import bcq
 from triptych.rl.algorithms.networks import initialise
 from triptych.rl.algorithms.sampling import DeviceData, Draws
 from triptych.rl.tasks.locomotion import Locomotion
@@ -97,10 +98,11 @@ def reference_returns(task, agent, starts, latents):
 
 
 def test_lock_step_evaluation_equals_acting_one_policy_at_a_time(
-    narrow, bcq_settings, step_settings
+    narrow, bcq_settings, step_settings, monkeypatch
 ):
     from triptych.rl.acting.evaluation import _Latents
 
+    monkeypatch.setattr(bcq, "CACHED", 10)  # two episodes at once, then the third
     settings = EvaluationSettings(1, 3, candidates=5, seed=2, task=task_named("hopper"))
     seeds = [0, 7]
     parameters = {n: v.double() for n, v in initialise(narrow, 11, 3, seeds).items()}

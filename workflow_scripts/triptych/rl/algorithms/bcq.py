@@ -86,11 +86,22 @@ def losses(settings: Bcq) -> dict[str, Loss]:
     return {"actor": actor, "critic": critic, "vae": vae}
 
 
+CACHED = 500
+"""Candidates of a policy whose layers a processor's caches hold."""
+
+
 def act_bcq(parameters: Parameters, observations: Tensor, latent: Tensor, phi: float) -> Tensor:
     """BCQ's act: of several decoded and perturbed actions, the one that Q1 prefers.
 
     `observations` [K, E, S] and clamped `latent` [K, E, candidates, 2A] give actions [K, E, A].
     """
+    episodes, candidates = latent.shape[1:3]
+    together = max(1, CACHED // candidates) if latent.device.type == "cpu" else episodes
+    parts = zip(observations.split(together, 1), latent.split(together, 1), strict=True)
+    return torch.cat([_best(parameters, *part, phi) for part in parts], 1)
+
+
+def _best(parameters: Parameters, observations: Tensor, latent: Tensor, phi: float) -> Tensor:
     rows, episodes, candidates = latent.shape[:3]
     states = observations.repeat_interleave(candidates, 1)
     actions = decode(parameters, states, latent.flatten(1, 2))
