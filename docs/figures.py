@@ -28,8 +28,8 @@ from triptych.studies import foreseen, studies  # noqa: E402
 
 PAGES = (ROOT / "README.md", ROOT / "Makefile", *sorted((ROOT / "docs").glob("*.md")))
 CLAIMS = ROOT / "docs/claims.md"
-RUN = ROOT / "docs/results/pruning-95"
-"""What `triptych publish` wrote of the night's run."""
+RUN, BCQ_RUN = (ROOT / "docs/results" / name for name in ("pruning-95", "pruning-bcq-95"))
+"""What `triptych publish` wrote of the runs of BC and of BCQ."""
 BENCH = ROOT / "docs/results/bench"
 STYLE_TASKS = {
     "forward": "a photograph",
@@ -188,16 +188,11 @@ def workflow() -> str:
 
 
 def pruning() -> str:
-    """Scores of the published run of offline RL: a row a method, seen normalised and raw."""
+    """Scores of the published runs: BC with normalised and raw observations, BCQ normalised."""
     seeds: dict[tuple[str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in _rows(RUN / "tables/rl_sensors.csv"):
         if not row["name"]:
             seeds[row["method"], row["observations"]][row["task"]].append(float(row["value"]))
-    usual: dict[tuple[str, float], dict[str, Interval]] = defaultdict(dict)
-    for row in _rows(RUN / "tables/rl_figure1.csv") + _rows(RUN / "tables/rl_figure2.csv"):
-        ends = (float(row[name] or "nan") for name in ("value", "low", "high"))
-        pruned = row["method"], float(row["sparsity_percent"])
-        usual[pruned][row["task"]] = Interval(*ends)
     raw = {
         (method, 0.0 if method == "dense" else 95.0): {
             task: mean_interval(values) for task, values in of_task.items()
@@ -214,13 +209,23 @@ def pruning() -> str:
         "| --- | ---: | ---: | ---: |",
         f"| the data's policy | {' | '.join(f'{data[task]:.1f}' for task in TASK_LABELS)} |",
     ]
-    for kind, found in (("normalised", usual), ("raw", raw)):
+    groups = {"normalised": _usual(RUN), "raw": raw, "BCQ": _usual(BCQ_RUN)}
+    for group, found in groups.items():
         methods = list(METHOD_LABELS)
         for method, level in sorted(found, key=lambda key: (methods.index(key[0]), key[1])):
             cells = [found[method, level][task].text(1) for task in TASK_LABELS]
             named = METHOD_LABELS[method] + (f", {level:g}%" if level else "")
-            lines.append(f"| {kind}, {named} | {' | '.join(cells)} |")
+            lines.append(f"| {group}, {named} | {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def _usual(run: Path) -> dict[tuple[str, float], dict[str, Interval]]:
+    """What a published run's Figures 1 and 2 show of each method and sparsity, by task."""
+    found: dict[tuple[str, float], dict[str, Interval]] = defaultdict(dict)
+    for row in _rows(run / "tables/rl_figure1.csv") + _rows(run / "tables/rl_figure2.csv"):
+        ends = (float(row[name] or "nan") for name in ("value", "low", "high"))
+        found[row["method"], float(row["sparsity_percent"])][row["task"]] = Interval(*ends)
+    return found
 
 
 def bench_rl_gpu() -> str:
