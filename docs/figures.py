@@ -205,7 +205,7 @@ def pruning() -> str:
         (row,) = _rows(RUN / f"rl/{task}/dataset.csv")
         data[task] = float(row["score_normalised_mean"])
     lines = [
-        f"| observations, method | {' | '.join(TASK_LABELS.values())} |",
+        f"| observations (or BCQ), method | {' | '.join(TASK_LABELS.values())} |",
         "| --- | ---: | ---: | ---: |",
         f"| the data's policy | {' | '.join(f'{data[task]:.1f}' for task in TASK_LABELS)} |",
     ]
