@@ -26,8 +26,10 @@ def run(tmp_path, monkeypatch):
     for name, text in FILES.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
-    claims = {"id": ["rl-bc-95", "audio-map"], "verdict": ["reproduced", "undecided"]}
-    claims |= {name: ["1.01", ""] for name in ("measured", "interval", "reason")}
+    claims = {"id": ["rl-bc-95", "audio-map", "rl-bcq-95"]}
+    claims["verdict"] = ["seen with substitutes", "undecided", "not testable at this scale"]
+    claims |= {name: ["1.01", "", ""] for name in ("measured", "interval", "reason")}
+    claims["seen"] = ["agrees, with other data", "", ""]
     pd.DataFrame(claims).to_csv("results/claims.csv", index=False)
     record = {"rule": "rl_train", "inputs": [], "outputs": [*FILES], "attempts": [7200.0]}
     record |= {"seconds": 7200.0, "peak_memory_bytes": 10**9, "device": "a processor"}
@@ -38,7 +40,8 @@ def run(tmp_path, monkeypatch):
 
 
 def test_tables_figures_claims_hours_and_config_of_a_study_are_copied(run):
-    assert cli.main(["publish", "results", "docs/night", "--study", "rl"]) == 0
+    about = ["--about", "BC, overnight."]
+    assert cli.main(["publish", "results", "docs/night", "--study", "rl", *about]) == 0
     made = {str(path.relative_to("docs/night")) for path in Path("docs/night").rglob("*.*")}
     assert made == {
         *("README.md", "claims.csv", "config.yaml", "hours.md", "manifest.json"),
@@ -49,7 +52,10 @@ def test_tables_figures_claims_hours_and_config_of_a_study_are_copied(run):
     assert (
         "scale overnight" in page and "figures/rl_curves.svg" in page and "| snip | 1.0 |" in page
     )
-    assert "rl-bc-95" in page and "audio-map" not in page
+    assert page.startswith("# night: a run at scale overnight\n\nBC, overnight.\n")
+    assert "| rl-bc-95 | seen with substitutes: agrees, with other data | 1.01 |" in page
+    assert "Not testable by this run: rl-bcq-95." in page and "| rl-bcq-95" not in page
+    assert "audio-map" not in page
     hours = Path("docs/night/hours.md").read_text()
     assert "rl_train" in hours and "2 h 00 min" in hours and "a processor" in hours
 

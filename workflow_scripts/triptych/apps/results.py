@@ -59,6 +59,9 @@ def add_commands(commands: Any) -> None:
         metavar="NAME",
         help="not these tables and figures (style_figure7)",
     )
+    publish.add_argument(
+        "--about", default="", metavar="TEXT", help="what was run, for the head of README.md"
+    )
 
     summary = "what changed between two runs, cell by cell"
     compare = command(commands, "compare", _compare, summary, COMPARE)
@@ -88,17 +91,24 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _publish(options: argparse.Namespace) -> int:
-    size = publish(options.results, options.target, options.study, options.leave_out)
+    size = publish(
+        options.results, options.target, options.study, options.leave_out, options.about
+    )
     print(f"{options.target}: {size / 1e6:.1f} MB, begin with README.md")
     return 0
 
 
 def publish(
-    results: Path, target: Path, names: Sequence[str] = (), left_out: Sequence[str] = ()
+    results: Path,
+    target: Path,
+    names: Sequence[str] = (),
+    left_out: Sequence[str] = (),
+    about: str = "",
 ) -> int:
     """Write the folder; return its bytes.
 
-    names: of the studies to publish, all where none is given; left_out: of tables and figures.
+    names: of the studies to publish, all where none is given; left_out: of tables and figures;
+    about: what was run, in a sentence or two.
     Raises InputError where the target exists, where results differ from their manifest, or for
     more than MOST_BYTES.
     """
@@ -143,23 +153,31 @@ def publish(
     claims = pd.read_csv(results / "claims.csv", keep_default_na=False)
     claims = claims[claims["id"].str.startswith(tuple(one.replace("_", "-") for one in of))]
     claims.to_csv(target / "claims.csv", index=False)
-    page = _page(target, manifest, claims)
+    page = _page(target, manifest, claims, about)
     (target / "README.md").write_text("\n".join(page) + "\n", encoding="utf-8")
     return sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
 
 
-def _page(target: Path, manifest: Mapping[str, Any], claims: "pd.DataFrame") -> Iterator[str]:
-    """The lines of README.md."""
+def _page(
+    target: Path, manifest: Mapping[str, Any], claims: "pd.DataFrame", about: str
+) -> Iterator[str]:
+    """The lines of README.md. A claim of which nothing was measured is named alone."""
+    from triptych.report.claims import NOT_TESTABLE
     from triptych.report.tables import Table, markdown
 
-    yield f"# A run at scale {manifest['scale']}\n"
+    yield f"# {target.resolve().name}: a run at scale {manifest['scale']}\n"
+    if about:
+        yield f"{about}\n"
     yield f"Commit {manifest['commit']}{'' if manifest['clean'] else ', with changes'}; config.yaml"
     yield "is what it ran with, hours.md what each rule took and where.\n"
+    silent = (claims["verdict"] == NOT_TESTABLE) & (claims["interval"] == "")
+    verdicts = claims["verdict"] + claims["seen"].map(lambda seen: f": {seen}" if seen else "")
+    shown = claims.assign(verdict=verdicts)[~silent]
     columns = tuple(("", name) for name in ("Claim", "Verdict", "Measured", "Interval", "Reason"))
-    rows = tuple(
-        claims[["id", "verdict", "measured", "interval", "reason"]].itertuples(False, None)
-    )
-    yield markdown(Table("claims", "Claims.", "", columns, rows, prose=True))
+    rows = tuple(shown[["id", "verdict", "measured", "interval", "reason"]].itertuples(False, None))
+    named = ", ".join(claims["id"][silent])
+    untested = f"Not testable by this run: {named}." if named else ""
+    yield markdown(Table("claims", "Claims.", untested, columns, rows, prose=True))
     for table in sorted((target / "tables").glob("*.md")):
         yield table.read_text(encoding="utf-8")
     for figure in sorted((target / "figures").glob("*.svg")):

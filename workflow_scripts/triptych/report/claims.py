@@ -117,7 +117,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim, fixed before any result was seen. rule: when it holds, in words. needs: of a run.
+    """A claim, fixed before the run that it judges. rule: when it holds, in words. needs: of a run.
     judge: compares what was measured, also where a need is not met."""
 
     id: str

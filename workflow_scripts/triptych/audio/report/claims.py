@@ -1,4 +1,4 @@
-"""The claims of the audio-retrieval report, each fixed before any result was seen."""
+"""The claims of the audio-retrieval report, each fixed before the run that it judges."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

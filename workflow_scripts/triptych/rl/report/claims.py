@@ -1,4 +1,4 @@
-"""The claims of the offline-RL paper and three of ours, each fixed before any result was seen."""
+"""The claims of the offline-RL paper and three of ours, each fixed before the run that it judges."""
 
 from functools import partial
 
@@ -152,7 +152,7 @@ def normalising_makes_it_work(run: Run) -> Finding:
                 text = f"{name} does not {clearly}gain more than the dense network"
                 (failures if side else unclear).append(text)
     gains = "Points that BC gains by normalised observations: " + ", ".join(measured)
-    shown = "Gained beyond dense: " + ", ".join(intervals)
+    shown = f"Gained beyond dense: {', '.join(intervals)}" if intervals else ""
     return Finding(gains, shown, failures, unclear, unscored)
 
 

@@ -1,4 +1,4 @@
-"""The claims of the style-transfer paper, each fixed before any result was seen.
+"""The claims of the style-transfer paper, each fixed before the run that it judges.
 
 What depends on a backbone (loss trends, optimizers, initialisations) is a statement about the
 paper's: VGG-19 and AlexNet trained on ImageNet. Another backbone has other losses, so its runs
