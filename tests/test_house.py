@@ -84,10 +84,7 @@ def test_a_folder_holds_fifteen_files_at_most():
     assert not full
 
 
-OTHERS_READ = {
-    "hits.html.j2": "triptych serve",
-    "compare.html.j2": "triptych compare --html",
-}
+OTHERS_READ = {"hits.html.j2": "triptych serve"}
 """Files beside modules that no rule reads, and what does."""
 
 
