@@ -27,7 +27,7 @@ ROUNDING = 1e-5
 """How far beyond its bounds an action may lie, as a part of half of their distance."""
 LAYOUT = "See docs/own-study.md for the layout of such files."
 LARGEST_RATIO = 2000
-"""Bytes that a byte of a file may stand for: deflate, the best of the usual filters, knows 1032."""
+"""Largest plausible ratio of claimed to stored bytes; deflate reaches 1032."""
 
 
 class DatasetError(ValueError):
