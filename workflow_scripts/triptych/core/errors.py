@@ -10,7 +10,7 @@ class InputError(Exception):
 
 
 def told(problem: Exception) -> str:
-    """A message: `file: reason` of a system's error, an InputError's own, a bug's after its type."""
+    """The message to show: `file: reason` for system errors; for bugs the type comes first."""
     if isinstance(problem, OSError) and problem.filename and problem.strerror:
         return f"{problem.filename}: {problem.strerror}"
     kind = "" if isinstance(problem, InputError | OSError) else f"{type(problem).__name__}: "
