@@ -315,8 +315,8 @@ def claims() -> str:
     """The page of all claims: what each says, where, and by which rule it is judged."""
     published = {row["id"]: row for row in _published()}
     parts = [
-        "# Claims\n\nEvery claim with the rule that judges it, fixed before the run that it judges. "
-        "The report adds what a run needs\nto test it. Written by `make docs`; "
+        "# Claims\n\nEvery claim with the rule that judges it, fixed before the run that it judges."
+        " The report adds what a run needs\nto test it. Written by `make docs`; "
         "[Results](results.md) says what the verdicts mean."
     ]
     for study in studies().values():

@@ -139,6 +139,11 @@ rule audio_search_page:
         clips="results/audio/data/clotho/clips.csv",
         captions="results/audio/data/clotho/captions.csv",
         shards="results/audio/shards/clotho",
+        templates=[
+            shipped(f"workflow_scripts/triptych/audio/search/templates/{name}")
+            for name in ("search.html.j2", "clip.html.j2", "search.css")
+        ],
+        style=shipped("workflow_scripts/triptych/report/templates/style.css"),
     output:
         "results/search.html",
     log:

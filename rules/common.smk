@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import yaml
@@ -17,7 +16,7 @@ from triptych.core.job_lock import SNAKEMAKE, this_process
 from triptych.core.provenance import CodeChanged, digests_of_run, python_path
 from triptych.report.files import figure_files, table_files
 from triptych.scale import scale_of
-from triptych.studies import NAMES
+from triptych.studies import NAMES, workflows
 
 os.environ.update(PYTHONPATH=python_path())
 
@@ -38,8 +37,7 @@ try:
     SCALE = scale_of(config, SOURCE)
     # Each study's part of the config and of resources/sources.yaml, as its rules ask for it.
     WINGS = {
-        name: import_module(f"triptych.{name}.workflow").Workflow(config, SOURCES)
-        for name in NAMES
+        name: module.Workflow(config, SOURCES) for name, module in workflows().items()
     }
     _CODE = digests_of_run(_READ, workflow.is_main_process, ".snakemake/triptych")
 except (ConfigError, CodeChanged) as error:

@@ -100,6 +100,7 @@ rule rl_latency:
     input:
         masks=f"{MEASURED}/masks.safetensors",
         transitions="results/rl/{task}/transitions.safetensors",
+        reader=shipped("workflow_scripts/triptych/rl/acting/readers/policy.c"),
     output:
         latency="results/rl/{task}/latency.csv",
     log:

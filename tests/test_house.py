@@ -84,6 +84,21 @@ def test_a_folder_holds_fifteen_files_at_most():
     assert not full
 
 
+OTHERS_READ = {"hits.html.j2": "triptych serve"}
+"""Files beside modules that no rule reads, and what does."""
+
+
+def test_a_file_beside_the_modules_is_an_input_of_a_rule():
+    """The digest of a rule's code is of modules alone."""
+    rules = "".join(path.read_text("utf-8") for path in LIBRARY.parents[1].glob("rules/*.smk"))
+    others = {
+        path.name
+        for path in LIBRARY.rglob("*")
+        if path.is_file() and path.suffix not in (".py", ".pyc")
+    }
+    assert {name for name in others if f'{name}"' not in rules} == set(OTHERS_READ)
+
+
 def undocumented(file):
     """Public functions, classes and methods of a file without a docstring, by line and name."""
     waiting = list(ast.parse(file.read_text(encoding="utf-8")).body)

@@ -1,10 +1,12 @@
 """Code digests follow imports and content, not file times; fingerprints follow params and data."""
 
 import os
+import shutil
 
 import pytest
 
-from triptych.core.provenance import fingerprint, read_code
+from triptych.core.provenance import LIBRARY, fingerprint, read_code
+from triptych.studies import NAMES
 
 
 @pytest.fixture
@@ -53,3 +55,13 @@ def test_a_fingerprint_changes_with_params_and_with_the_bytes_of_the_data(tmp_pa
     assert fingerprint({"a": 2, "b": [2]}, [data]) != first
     data.write_bytes(b"two")
     assert fingerprint({"a": 1, "b": [2]}, [data]) != first
+
+
+def test_the_pages_digest_follows_what_the_studies_say_of_a_config(tmp_path):
+    """The page tells what it would take to test a claim, which follows from their workflows."""
+    (tmp_path / "report").mkdir()
+    shutil.copy(LIBRARY / "report" / "page.py", tmp_path / "report")
+    (tmp_path / "triptych").symlink_to(LIBRARY / "triptych")
+    followed = set(read_code(tmp_path).files)
+    assert {f"triptych/{name}/workflow.py" for name in NAMES} <= followed
+    assert "triptych/audio/inputs.py" in followed

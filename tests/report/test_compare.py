@@ -1,7 +1,5 @@
 """Two small runs compared cell by cell."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -105,13 +103,13 @@ def test_folders_that_are_no_results_are_refused(runs, tmp_path):
         compare(tmp_path / A, tmp_path / "other")
 
 
-def test_the_command_prints_it_and_writes_a_page(runs, capsys):
-    assert main(["compare", A, B, "--html", "page.html"]) == 0
+def test_the_command_prints_the_most_changed_cells_or_all(runs, capsys, monkeypatch):
+    monkeypatch.setattr("triptych.report.compare.SHOWN", 1)
+    assert main(["compare", A, B]) == 0
     said = capsys.readouterr().out
-    assert "3 claims changed their verdict" in said
+    assert "3 claims changed their verdict" in said and "two: not reproduced -> seen with" in said
     assert "hopper, 0 | 10 | 12.5 | 2.5 | +25.0 % | outside" in said
-    page = Path("page.html").read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "it &lt;b&gt;pours" in page and "<b>pours" not in page
-    for shown in ("walker2d, 0", "seen with substitutes", "+25.0 %"):
-        assert shown in page
+    assert "and 3 more: --all prints them" in said and "walker2d, 0" not in said
+    assert main(["compare", A, B, "--all"]) == 0
+    said = capsys.readouterr().out
+    assert "walker2d, 0 | 4 | 3 | -1" in said and "more" not in said

@@ -101,11 +101,9 @@ def test_a_faulty_file_is_refused_by_file_and_key(
     path = written(tmp_path / "mine.hdf5", wrong | ({} if changed is None else {key: changed}))
     with pytest.raises(DatasetError) as caught:
         read_recording(path, HOPPER)
-    assert caught.value.key == key
-    assert expected in caught.value.expected
-    assert found in caught.value.found
+    start, wanted, there = map(re.escape, (str(path), expected, found))
     assert re.match(
-        rf"{re.escape(str(path))}: {key}: expected .*, found .*\. \w+", str(caught.value)
+        rf"{start}: {key}: expected .*{wanted}.*, found .*{there}.*\. \w+", str(caught.value)
     )
 
 

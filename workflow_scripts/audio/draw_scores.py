@@ -1,7 +1,5 @@
 """Table 2, other ensembles, Figure 2, results with and without leaks, those beyond the paper."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from triptych.audio.report.figures import beyond_figure, finetuning_figure, finetuning_long
@@ -15,7 +13,7 @@ from triptych.audio.report.tables_others import (
     ensembles_tables,
 )
 from triptych.core.job import job
-from triptych.report.palette import save_figure, write_figure
+from triptych.report.palette import write_figure
 from triptych.report.tables import write_table
 
 with job(snakemake):
@@ -26,9 +24,9 @@ with job(snakemake):
     table2 = table2_long(
         metrics, queries, read_rows(given.ensembles), published, study, scale=scale
     )
-    write_table(table2, table2_tables(table2), Path(output.table2[0]).with_suffix(""))
+    write_table(table2, table2_tables(table2), output.table2)
     ensembles = ensembles_long(read_rows(given.subsets), study, scale=scale)
-    write_table(ensembles, ensembles_tables(ensembles), Path(output.ensembles[0]).with_suffix(""))
+    write_table(ensembles, ensembles_tables(ensembles), output.ensembles)
     figure2 = finetuning_long(read_rows(given.history), metrics, study, scale=scale)
     write_figure(finetuning_figure(figure2), figure2, output.figure2)
     leaks = leaks_long(
@@ -41,8 +39,7 @@ with job(snakemake):
         exclusions=params.exclusions,
         scale=scale,
     )
-    write_table(leaks, leaks_tables(leaks), Path(output.leaks[0]).with_suffix(""))
+    write_table(leaks, leaks_tables(leaks), output.leaks)
     beyond = beyond_long(metrics, study, scale=scale)
-    svg, _, _, numbers, _, _ = output.beyond
-    save_figure(beyond_figure(beyond), Path(svg).with_suffix(""))
-    write_table(beyond, beyond_table(beyond), Path(numbers).with_suffix(""))
+    write_figure(beyond_figure(beyond), beyond, output.beyond)
+    write_table(beyond, beyond_table(beyond), output.beyond[3:])

@@ -10,4 +10,4 @@ from triptych.report.tables import write_table
 with job(snakemake):
     example = json.loads(Path(snakemake.input.example).read_text(encoding="utf-8"))
     long = table1_long(example, scale=snakemake.params.scale)
-    write_table(long, table1_table(long), Path(snakemake.output[0]).with_suffix(""))
+    write_table(long, table1_table(long), snakemake.output)

@@ -1,7 +1,5 @@
 """Figure 3 (weights kept by layer), Figure 4 and Table 1 (what storing them takes)."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from triptych.core.files import read_frames
@@ -23,4 +21,4 @@ with job(snakemake):
     memory = sizes_long(sizes, published, scale=scale)
     write_figure(memory_figure(memory, task=task), memory, output.figure4)
     stored = table1_long(sizes, published, task=task, scale=scale)
-    write_table(stored, table1_table(stored), Path(output.table1[0]).with_suffix(""))
+    write_table(stored, table1_table(stored), output.table1)

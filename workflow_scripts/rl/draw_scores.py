@@ -1,7 +1,5 @@
 """What the trained runs scored and sensed: figures, curves, tables of scores and of inputs."""
 
-from pathlib import Path
-
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
@@ -58,12 +56,10 @@ with job(snakemake):
     if variants := params.variants:
         of_all = run_scores(every[every["observations"] == params.observations])
         varied = with_data(variants_long(of_all, scale=scale, units=units), data)
-        write_table(
-            varied, variants_table(varied, variants), Path(output.variants[0]).with_suffix("")
-        )
+        write_table(varied, variants_table(varied, variants), output.variants)
     for long, table, files in (
         (scores, scores_table(scores), output.scores),
         (compared, comparisons_table(compared), output.comparisons),
         (inputs, cut_table(inputs), output.inputs),
     ):
-        write_table(long, table, Path(files[0]).with_suffix(""))
+        write_table(long, table, files)

@@ -1,7 +1,5 @@
 """Time to act, with dense and sparse kernels: a table."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from triptych.core.job import job
@@ -11,4 +9,4 @@ from triptych.rl.report.inference import latency_long, latency_table
 with job(snakemake):
     long = latency_long(pd.read_csv(snakemake.input.latency), scale=snakemake.params.scale)
     table = latency_table(long, task=snakemake.params.task)
-    write_table(long, table, Path(snakemake.output[0]).with_suffix(""))
+    write_table(long, table, snakemake.output)

@@ -1,7 +1,5 @@
 """Images after which a network's training has paid, by size and backbone of Version 1."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from triptych.core.files import read_frames
@@ -16,4 +14,4 @@ with job(snakemake):
         pd.read_csv(snakemake.input.table1),
         scale=snakemake.params.scale,
     )
-    write_table(long, breakeven_table(long), Path(snakemake.output[0]).with_suffix(""))
+    write_table(long, breakeven_table(long), snakemake.output)

@@ -1,14 +1,7 @@
 """Fetch COCO's images of resources/sources.yaml, checked by size, MD5 and SHA-256."""
 
 from triptych.core.download import download
-from triptych.core.job import job
+from triptych.core.job import job, settings
 
 with job(snakemake):
-    download(
-        snakemake.params.url,
-        snakemake.output[0],
-        size=snakemake.params.size,
-        sha256=snakemake.params.sha256,
-        md5=snakemake.params.md5,
-        mirrors=snakemake.params.mirrors,
-    )
+    download(path=snakemake.output[0], **settings(snakemake))

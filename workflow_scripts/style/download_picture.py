@@ -1,14 +1,7 @@
 """Fetch one picture from Wikimedia Commons; its checksum is recorded at the first time."""
 
-from triptych.core.job import job
+from triptych.core.job import job, settings
 from triptych.style.data.wikimedia import download_picture
 
 with job(snakemake):
-    download_picture(
-        snakemake.params.url,
-        snakemake.output[0],
-        snakemake.params.contact,
-        size=snakemake.params.size,
-        sha256=snakemake.params.sha256,
-        lock=snakemake.params.lock,
-    )
+    download_picture(path=snakemake.output[0], **settings(snakemake))

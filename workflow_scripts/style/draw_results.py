@@ -1,7 +1,5 @@
 """Figure 1 (both versions), the result from each initialisation, and the quality of all results."""
 
-from pathlib import Path
-
 from triptych.core.files import read_frames
 from triptych.core.job import job
 from triptych.report.palette import write_figure
@@ -36,4 +34,4 @@ with job(snakemake):
     write_figure(figure, starts, output.initialisations, photographs=True)
 
     scores = quality_long(quality, stylised, scale=params.scale)
-    write_table(scores, quality_table(scores), Path(output.scores[0]).with_suffix(""))
+    write_table(scores, quality_table(scores), output.scores)

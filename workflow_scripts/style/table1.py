@@ -1,7 +1,5 @@
 """Table I: seconds an image by size, both versions, published beside ours."""
 
-from pathlib import Path
-
 import pandas as pd
 
 from triptych.core.files import read_frames
@@ -18,4 +16,4 @@ with job(snakemake):
         width=params.width,
         scale=params.scale,
     )
-    write_table(long, table1_table(long), Path(snakemake.output[0]).with_suffix(""))
+    write_table(long, table1_table(long), snakemake.output)

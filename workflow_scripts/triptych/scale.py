@@ -9,12 +9,11 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from triptych.core.config import ConfigError, read_config
-from triptych.studies import NAMES
+from triptych.studies import workflows
 
 DEMO, OVERNIGHT, EVENING, PAPER = "demo", "overnight", "evening", "paper"
 CUSTOM, REHEARSAL = "custom", "rehearsal"
@@ -83,7 +82,7 @@ def nearest(config: Mapping[str, Any], root: Path) -> str:
 def _values(config: Mapping[str, Any]) -> dict[str, Any]:
     """Each value that can change a number, by its key with dots."""
     neutral = changes_nothing()
-    alike = {key: same for each in _workflows() for key, same in each.COUNT_AS_ONE.items()}
+    alike = {key: same for each in workflows().values() for key, same in each.COUNT_AS_ONE.items()}
     return {
         key: min(alike[key]) if value in alike.get(key, ()) else value
         for key, value in _leaves(config, "")
@@ -93,11 +92,7 @@ def _values(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def changes_nothing() -> list[str]:
     """Patterns of the keys whose values change no number, of all studies."""
-    return [*SHARED, *(key for each in _workflows() for key in each.CHANGES_NOTHING)]
-
-
-def _workflows() -> list[Any]:
-    return [import_module(f"triptych.{name}.workflow") for name in NAMES]
+    return [*SHARED, *(key for each in workflows().values() for key in each.CHANGES_NOTHING)]
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, Any]]:

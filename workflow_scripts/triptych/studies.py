@@ -8,7 +8,6 @@ not begun will lack to test each claim. Its rules stand in rules/<name>.smk.
 """
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # Snakemake needs NAMES and no pandas
@@ -36,15 +35,28 @@ def studies() -> dict[str, Any]:
     }
 
 
+def workflows() -> dict[str, Any]:
+    """The module `workflow` of each by its name: imports that code digests can follow."""
+    from triptych.audio import workflow as audio_workflow
+    from triptych.rl import workflow as rl_workflow
+    from triptych.style import workflow as style_workflow
+
+    return {
+        "style": style_workflow,
+        "audio": audio_workflow,
+        "rl": rl_workflow,
+    }
+
+
 def foreseen(config: Mapping[str, Any], sources: Mapping[str, Any]) -> "dict[str, Lacking]":
     """What a run of a config will lack to test each claim, by the claims' ids.
 
     sources: resources/sources.yaml. Raises ConfigError where a study's values don't fit together.
     """
     found: dict[str, Lacking] = {}
+    modules = workflows()
     for name, study in studies().items():
-        workflow = import_module(f"triptych.{name}.workflow").Workflow(config, sources)
-        found |= study.lacking(workflow, config["device"] == "cuda")
+        found |= study.lacking(modules[name].Workflow(config, sources), config["device"] == "cuda")
     return found
 
 

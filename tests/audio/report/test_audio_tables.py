@@ -215,7 +215,8 @@ def test_the_ledger_adds_up_and_names_its_reasons(demo, tmp_path):
     )
     assert ("WavCaps", "AudioSet SL", "unreadable", DASH, "1") in reasons.rows
     assert len(reasons.rows) == 4  # the leaky corpus's are not the evaluated one's
-    write_table(long, leaks_tables(long), tmp_path / "audio_leaks")
+    files = [tmp_path / f"audio_leaks.{kind}" for kind in ("csv", "md", "tex")]
+    write_table(long, leaks_tables(long), files)
     assert leaks_tables(pd.read_csv(tmp_path / "audio_leaks.csv")) == leaks_tables(long)
 
 

@@ -59,7 +59,8 @@ def test_published_megabytes_stand_beside_the_papers_tasks_alone(published):
 
 
 def test_a_table_is_written_as_long_csv_markdown_and_latex(table1, tmp_path):
-    write_table(table1, table1_table(table1), tmp_path / "rl_table1")
+    files = [tmp_path / f"rl_table1.{kind}" for kind in ("csv", "md", "tex")]
+    write_table(table1, table1_table(table1), files)
     long = pd.read_csv(tmp_path / "rl_table1.csv")
     assert {"value", "published", "difference", "unit", "scale"} <= set(long.columns)
     assert len(long) == 6 * 3

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,8 +29,8 @@ WORKS, LIMITED, FAILS = "works", "limited", "won't"
 """Nothing to do; some of it works; something that is asked for will fail."""
 
 DESCRIPTION = """\
-Look at this machine: Python, cores, memory, disk, GPU, network, and the recordings that the config
-names. What works, what won't, and what to do. Ends with 1 where something won't.
+Look at this machine: Python, cores, memory, disk, GPU and network. What works, what won't, and what
+to do. Ends with 1 where something won't.
 """
 DISK_GB = {"the environment": 7, "the demo": 3, "config/paper.yaml": 2000}
 MEMORY_GB = {"the demo": 4, "config/paper.yaml": 32}
@@ -134,45 +134,16 @@ def _output(*program: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def findings(root: Path, overlays: list[Path]) -> Iterator[Finding]:
-    """All checks', then those of the config's recordings, each as soon as it is there."""
-    from triptych.core.config import read_config
-
-    for check in (python, memory, disk, gpu, network):
-        yield check()
-    if (root / "config.yaml").exists():
-        yield from recordings(read_config(root, overlays))
-    else:
-        do = "run it where config.yaml lies"
-        yield Finding("Config", LIMITED, f"no config.yaml in {root}", do)
-
-
-def recordings(config: Mapping[str, Any]) -> Iterator[Finding]:
-    """For each task of offline RL whose data are a file, whether it has D4RL's layout."""
-    from triptych.rl.tasks.recording import DatasetError, check_layout
-
-    for task, entry in config["rl"]["tasks"].items():
-        if entry and entry.get("source") == "path":
-            name, path = f"Data of {task}", Path(entry["path"])
-            try:
-                steps = check_layout(path)
-                yield Finding(name, WORKS, f"{path} has D4RL's layout, {steps:,} steps")
-            except DatasetError as error:
-                found = f"{path}: {error.key}: {error.found}, expected {error.expected}"
-                yield Finding(name, FAILS, found, error.advice)
-
-
 def add_commands(commands: Any) -> None:
     """Add the command to the subparsers of `triptych`."""
     summary = "say what works on this machine, and what to do"
-    parser = command(commands, "doctor", _doctor, summary, DESCRIPTION)
-    laid = "laid over config.yaml, as for snakemake"
-    parser.add_argument("--configfile", nargs="*", type=Path, default=[], metavar="FILE", help=laid)
+    command(commands, "doctor", _doctor, summary, DESCRIPTION)
 
 
 def _doctor(options: argparse.Namespace) -> int:
     failed = False
-    for name, status, found, do in findings(Path.cwd(), options.configfile):
+    for check in (python, memory, disk, gpu, network):
+        name, status, found, do = check()
         print(f"{status:8} {name}: {found}" + (f"\n{'':9}-> {do}" if do else ""), flush=True)
         failed |= status == FAILS
     return int(failed)

@@ -67,7 +67,7 @@ def add_commands(commands: Any) -> None:
     compare = command(commands, "compare", _compare, summary, COMPARE)
     compare.add_argument("first", type=Path, metavar="A", help="a results folder")
     compare.add_argument("second", type=Path, metavar="B", help="another")
-    compare.add_argument("--html", type=Path, metavar="PAGE", help="write it as a page")
+    compare.add_argument("--all", action="store_true", help="print every cell that changed")
 
 
 def _verify(options: argparse.Namespace) -> int:
@@ -91,9 +91,7 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 def _publish(options: argparse.Namespace) -> int:
-    size = publish(
-        options.results, options.target, options.study, options.leave_out, options.about
-    )
+    size = publish(options.results, options.target, options.study, options.leave_out, options.about)
     print(f"{options.target}: {size / 1e6:.1f} MB, begin with README.md")
     return 0
 
@@ -187,13 +185,5 @@ def _page(
 def _compare(options: argparse.Namespace) -> int:
     from triptych.report.compare import compare, text
 
-    compared = compare(options.first, options.second)
-    print(text(compared))
-    if options.html:
-        from triptych.core.files import atomic_path
-        from triptych.report.compare import compare_page
-
-        page = compare_page(compared, str(options.first), str(options.second))
-        with atomic_path(options.html) as temporary:
-            temporary.write_text(page, encoding="utf-8")
+    print(text(compare(options.first, options.second), options.all))
     return 0

@@ -6,11 +6,11 @@ from urllib.parse import urlsplit
 
 
 class InputError(Exception):
-    """What was given cannot be used: one message with what was given, expected and to be done."""
+    """An input that cannot be used; the message says what was given, expected and what to do."""
 
 
 def told(problem: Exception) -> str:
-    """What an error says to people: the system's without its number, a bug's with its kind."""
+    """The message to show: `file: reason` for system errors; for bugs the type comes first."""
     if isinstance(problem, OSError) and problem.filename and problem.strerror:
         return f"{problem.filename}: {problem.strerror}"
     kind = "" if isinstance(problem, InputError | OSError) else f"{type(problem).__name__}: "

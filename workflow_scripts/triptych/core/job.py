@@ -124,6 +124,11 @@ def job(snakemake: Any) -> Iterator[None]:
         (lock / "attempts").unlink(missing_ok=True)
 
 
+def settings(snakemake: Any) -> dict[str, Any]:
+    """What a rule gives its script to work by: all its params but the code's digest."""
+    return {name: value for name, value in snakemake.params.items() if name != "code"}
+
+
 class _Attempts:
     """The seconds of all attempts at a job since it last ended well, killed ones included.
 

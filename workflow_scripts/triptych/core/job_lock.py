@@ -98,7 +98,9 @@ def _acquire(folder: Path, owner: Owner) -> Path:
         if time.monotonic() - told > 60:
             told = time.monotonic()
             pid = holder.process.split()[-2]
-            logger.warning("waiting for process %s on %s, which is at it", pid, holder.host)
+            logger.warning(
+                "waiting for process %s on %s, which is working on this job", pid, holder.host
+            )
         time.sleep(min(1.0, BEAT))
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 from triptych.core.errors import InputError
-from triptych.report.page import rendered
-from triptych.report.tables import CELL_COLUMNS, DASH, Table, percent
+from triptych.report.tables import CELL_COLUMNS, DASH, percent
 
 FOUND = {
     *(*CELL_COLUMNS, "low", "high", "minimum", "maximum", "deviation", "verdict", "status"),
@@ -25,7 +24,7 @@ SAME = 1e-9
 """The relative difference below which two numbers are one."""
 OUTSIDE, INSIDE, NONE = "outside", "inside", "no interval"
 SHOWN = 5
-"""Changed cells of a table that are printed, the most changed first."""
+"""Changed cells of a table that are printed unless all are, the most changed first."""
 
 
 @dataclass(frozen=True)
@@ -139,8 +138,11 @@ def _claims(first: Path, second: Path) -> pd.DataFrame:
     return both[both["a"] != both["b"]].rename_axis("id").reset_index()
 
 
-def text(compared: Comparison) -> str:
-    """What is printed: verdicts, then table by table what changed, then rows of one run alone."""
+def text(compared: Comparison, whole: bool = False) -> str:
+    """What is printed: verdicts, then table by table what changed, then rows of one run alone.
+
+    whole: with every cell that changed, not a table's SHOWN.
+    """
     lines = [f"{len(compared.claims)} claims changed their verdict"]
     lines += [f"  {row.id}: {row.a} -> {row.b}" for row in compared.claims.itertuples()]
     changed = compared.changed()
@@ -150,9 +152,10 @@ def text(compared: Comparison) -> str:
             continue
         outside = int((own["interval"] == OUTSIDE).sum())
         lines.append(f"{name}: {len(own)} of {len(cells)} cells changed, {outside} outside")
-        lines += [f"  {' | '.join(row_text(row))}" for _, row in own.head(SHOWN).iterrows()]
-        if len(own) > SHOWN:
-            lines.append(f"  and {len(own) - SHOWN} more: --html has all")
+        shown = own if whole else own.head(SHOWN)
+        lines += [f"  {' | '.join(row_text(row))}" for _, row in shown.iterrows()]
+        if len(own) > len(shown):
+            lines.append(f"  and {len(own) - len(shown)} more: --all prints them")
     for _, rows in compared.only.groupby(["table", "run"]):
         table, cell, run = rows.iloc[0]
         lines.append(f"{table}: {len(rows)} rows only in {run}: {cell}, ...")
@@ -169,22 +172,3 @@ def row_text(row: pd.Series) -> tuple[str, ...]:
         return (str(row["cell"]), *words, DASH, DASH, DASH)
     numbers = (f"{row[key]:.6g}" for key in ("a", "b", "difference"))
     return (str(row["cell"]), *numbers, percent(row["percent"], 1), str(row["interval"]))
-
-
-def compare_page(compared: Comparison, first: str, second: str) -> str:
-    """The page of `triptych compare --html`: verdicts, each table's changed cells, and rows of one
-    run alone. first, second: names of the runs A and B."""
-    verdicts = [("Claim", "A", "B"), *compared.claims.itertuples(index=False, name=None)]
-    tables = [_table("claims", "Verdicts that changed.", verdicts)]
-    headers = ("Cell", "A", "B", "Difference", "Percent of A", "Interval")
-    for name, cells in compared.changed().groupby("table", sort=False):
-        rows = [headers, *(row_text(row) for _, row in cells.iterrows())]
-        tables.append(_table(str(name), f"{name}: {len(rows) - 1} cells changed.", rows))
-    alone = [("Table", "Row", "Run"), *compared.only.itertuples(index=False, name=None)]
-    tables.append(_table("only", "Rows of one run alone.", alone))
-    return rendered("compare.html.j2", first=first, second=second, tables=tables)
-
-
-def _table(name: str, title: str, rows: list[tuple[str, ...]]) -> Table:
-    columns = tuple(("", header) for header in rows[0])
-    return Table(name, title, "", columns, tuple(rows[1:]), prose=name in ("claims", "only"))

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import pandas as pd
@@ -231,12 +230,7 @@ def page_claims(
 
 
 def render_page(page: Page) -> str:
-    """The whole HTML document."""
-    return rendered("page.html.j2", page=page, chips=_CHIPS, marks=_MARKS, dash=DASH)
-
-
-def rendered(template: str, **shown: Any) -> str:
-    """A template of this folder with what it shows and the style sheet, all text escaped."""
+    """The whole HTML document, all text escaped."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -246,7 +240,8 @@ def rendered(template: str, **shown: Any) -> str:
     )
     environment.filters |= {"inline": inline, "markdown": render, "whole": _whole}
     style = Markup((TEMPLATES / "style.css").read_text(encoding="utf-8"))
-    return environment.get_template(template).render(style=style, **shown)
+    template = environment.get_template("page.html.j2")
+    return template.render(page=page, style=style, chips=_CHIPS, marks=_MARKS, dash=DASH)
 
 
 def _whole(text: str) -> str:

@@ -12,7 +12,7 @@ LONGEST = 110
 _PHRASES = (re.compile("; "), re.compile(r", (?![^\[]*\])"))
 """What ends a phrase; a comma only where the first phrase is too long, and none in brackets."""
 TOLD = 2
-"""Reasons for which a row has room."""
+"""Reasons shown in a row."""
 COMPARED, NOT_COMPARED = "compared", "not comparable"
 """What stands in place of a verdict beside a number that is no claim's."""
 

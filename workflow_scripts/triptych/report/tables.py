@@ -91,13 +91,17 @@ def percent(value: float, digits: int = 2) -> str:
     return ("0" if float(text) == 0 else text.replace("-", MINUS)) + " %"
 
 
-def write_table(long: pd.DataFrame, shown: Table | Sequence[Table], base: str | Path) -> None:
-    """Write `base`.csv (long), `base`.md and `base`.tex (as shown, perhaps as several tables)."""
-    write_csv(long, f"{base}.csv")
+def write_table(
+    long: pd.DataFrame, shown: Table | Sequence[Table], files: Sequence[str | Path]
+) -> None:
+    """Write a table's numbers, and how it is shown, perhaps as several tables. files: csv, md and
+    tex, in this order."""
+    csv, md, tex = files
+    write_csv(long, csv)
     tables = [shown] if isinstance(shown, Table) else shown
-    for suffix, form in (("md", markdown), ("tex", latex)):
+    for path, form in ((md, markdown), (tex, latex)):
         text = "\n".join(form(table) for table in tables)
-        with atomic_path(f"{base}.{suffix}") as temporary:
+        with atomic_path(path) as temporary:
             temporary.write_text(text, encoding="utf-8")
 
 

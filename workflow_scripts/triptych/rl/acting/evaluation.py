@@ -22,7 +22,7 @@ STEPS_DRAWN = 100
 
 @dataclass(frozen=True)
 class EvaluationSettings:
-    """How policies are scored; the references' values stand behind each."""
+    """How policies are scored; the references' values are in the comments."""
 
     episodes: int  # of each evaluation on the way, for the curves
     final_episodes: int  # of the last one, by which a run is scored

@@ -35,7 +35,7 @@ from triptych.rl.pruning.storage import pack
 
 logger = logging.getLogger(__name__)
 
-MOST_INPUTS = 16  # different ones in turn, lest the processor learn one input's zeros by heart
+MOST_INPUTS = 16  # in turn, so that caches and branch prediction don't adapt to one input
 ROWS_AT_ONCE = 2000  # large batches hold variety enough, and take long: two of them then do
 METHODS = {"actor": "actor", "BCQ policy": "bcq", "BC policy": "bc"}
 """What a kernel calls each part."""

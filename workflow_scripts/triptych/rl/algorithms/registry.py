@@ -132,7 +132,7 @@ ACTOR = chain("actor", "l1 l2 l3", "observation", "action")
 
 @dataclass(frozen=True)
 class Bcq(Algorithm):
-    """BCQ (Fujimoto et al. 2019); sfujim/BCQ's values stand behind each."""
+    """BCQ (Fujimoto et al. 2019); sfujim/BCQ's values are in the comments."""
 
     discount: float  # 0.99
     phi: float  # 0.05, reach of the perturbation
@@ -186,7 +186,7 @@ class Bc(Bcq):
 
 @dataclass(frozen=True)
 class Td3Bc(Algorithm):
-    """TD3+BC (Fujimoto and Gu 2021); sfujim/TD3_BC's values stand behind each."""
+    """TD3+BC (Fujimoto and Gu 2021); sfujim/TD3_BC's values are in the comments."""
 
     discount: float  # 0.99
     policy_noise: float  # 0.2, deviation of the noise on the target's action

@@ -82,11 +82,14 @@ def prune_stack(
     the same masks on every machine. Raises ValueError where config names fewer or more inputs than
     an observation has.
     """
-    shots, cpu = {}, torch.device("cpu")
+    cpu, shots = torch.device("cpu"), {}
+    stored = {
+        path: DeviceData(read_transitions(path, first), cpu, torch.float32)
+        for path in {table["transitions"] for table in pruning.values()}
+    }
     for name, table in pruning.items():
-        data = DeviceData(read_transitions(table["transitions"], first), cpu, torch.float32)
         settings = {key: value for key, value in table.items() if key != "transitions"}
-        shots[name] = Shot(PruningSettings(**settings), data)
+        shots[name] = Shot(PruningSettings(**settings), stored[table["transitions"]])
     initial, masks = prune(rows, widths, shots, algorithm)
     arrays = {name: mask.numpy() for name, mask in masks.items()}
     name, default = networks_name(networks, algorithm.name), shots[DEFAULT]

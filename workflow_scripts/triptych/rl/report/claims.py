@@ -1,4 +1,4 @@
-"""The claims of the offline-RL paper and three of ours, each fixed before the run that it judges."""
+"""The offline-RL paper's claims and three of ours, each fixed before the run that it judges."""
 
 from functools import partial
 

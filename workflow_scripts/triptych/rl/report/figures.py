@@ -63,7 +63,7 @@ def sparsity_figure(summary: pd.DataFrame, behaviour: pd.DataFrame, *methods: st
             look: dict[str, Any] = {"linewidth": 1, "linestyle": (0, (5, 3)), "alpha": 0.65}
             axes.axhline(value, color=colour, label=f"{algorithm} dense", **look)
         drawn = [name for name in CONTROLS if (cells["method"] == name).any()]
-        for i, control in enumerate(drawn):  # a little aside, lest they hide one another
+        for i, control in enumerate(drawn):  # shifted, so that lines don't overlap
             line = cells[cells["method"] == control].sort_values("sparsity_percent")
             x, how = line["sparsity_percent"].map(place) + 0.11 * (i + 1), CONTROLS[control]
             look = {"linewidth": 1.1, "linestyle": how.dash, "marker": how.marker}

@@ -26,7 +26,7 @@ from triptych.rl.algorithms.registry import Algorithm
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How the networks move at an update; the values of sfujim/BCQ stand behind each."""
+    """How the networks move at an update; the values of sfujim/BCQ are in the comments."""
 
     batch: int  # 100
     learning_rate: float  # 1e-3, Adam, all networks

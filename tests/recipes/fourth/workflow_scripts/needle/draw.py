@@ -1,7 +1,5 @@
 """Figure 1 and Table 1."""
 
-from pathlib import Path
-
 from triptych.needle.report import figure, table, table_long
 
 from triptych.core.files import read_frames
@@ -14,4 +12,4 @@ with job(snakemake):
     numbers = with_cells(throws.rename(columns={"pi": "value"}), unit="1", scale=scale)
     write_figure(figure(throws), numbers, snakemake.output.figure1)
     long = table_long(throws, scale)
-    write_table(long, table(long), Path(snakemake.output.table1[0]).with_suffix(""))
+    write_table(long, table(long), snakemake.output.table1)
