@@ -24,7 +24,7 @@ SHARED = ("label", "class", "source")
 class SentenceSettings(ABC):
     """Settings of a sentence encoder, and what the study asks of them.
 
-    pieces, padding: how captions become tokens (`wordpieces.py`), and the token that fills them up.
+    pieces, padding: how captions become tokens (`text_files.py`), and the token that fills them up.
     """
 
     hidden: int  # dimensions of an embedding
