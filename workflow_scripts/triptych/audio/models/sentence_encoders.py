@@ -106,21 +106,6 @@ class RobertaSettings(BertSettings):
     padding = 1
 
 
-@dataclass(frozen=True)
-class WordsSettings(SentenceSettings):
-    """A weighed mean of words' vectors."""
-
-    special: ClassVar[int] = 5  # BERT's, before the words
-
-    @staticmethod
-    def network(config: Mapping[str, Any], dropout: float) -> "nn.Module":
-        """The mean, and two layers."""
-        from triptych.audio.models.sentence_networks import WeighedWords
-
-        size = config["vocab_size"], config["hidden_size"]
-        return WeighedWords(*size, WordsSettings.special, dropout)
-
-
 PUBLISHED_TEXT: dict[str, SentenceSettings] = {
     "bert_base": BertSettings(768, 30_522, 12, 12, 512),
     "bert_large": BertSettings(1024, 30_522, 24, 16, 512),
@@ -133,7 +118,6 @@ PUBLISHED_TEXT: dict[str, SentenceSettings] = {
 SENTENCE_ENCODERS: dict[str, type[SentenceSettings]] = {
     "bert": BertSettings,
     "roberta": RobertaSettings,
-    "words": WordsSettings,
 }
 """By `class` in the config."""
 ON_THE_HUB = ("bert", "roberta")

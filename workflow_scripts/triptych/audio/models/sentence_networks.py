@@ -1,4 +1,4 @@
-"""The networks of the text side: BERT and RoBERTa of the transformers library, and a mean of words.
+"""The networks of the text side: BERT and RoBERTa of the transformers library.
 
 BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) serve a caption's embedding alone, the last
 layer's first token, so that their last layer computes no other; a config whose `pooling` is "mean"
@@ -148,34 +148,3 @@ def published_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
         name = name.replace("LayerNorm.gamma", "LayerNorm.weight")
         renamed[name.replace("LayerNorm.beta", "LayerNorm.bias")] = value
     return renamed
-
-
-class WeighedWords(nn.Module):
-    """A vector and a weight for each word; the mean, and what two linear layers add to it.
-
-    It learns from few captions what a transformer needs many for, and knows a word in any company.
-    """
-
-    def __init__(self, words: int, width: int, special: int, dropout: float) -> None:
-        """special: the first tokens, which stand for no word."""
-        super().__init__()
-        self.special = special
-        self.words = nn.Embedding(words, width)
-        self.weights = nn.Embedding(words, 1)
-        nn.init.normal_(self.words.weight, std=0.1)  # small, so that it is soon forgotten
-        nn.init.zeros_(self.weights.weight)
-        self.dropout = nn.Dropout(dropout)
-        self.inner = nn.Sequential(
-            nn.Linear(width, 2 * width), nn.GELU(), nn.Dropout(dropout), nn.Linear(2 * width, width)
-        )
-
-    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
-        """ids, mask: [captions, tokens], where the mask is 0 for padding. [captions, width].
-
-        A caption without words is the mean of nothing: zeros, before the layers.
-        """
-        counted = ((ids >= self.special) & (mask > 0)).to(self.words.weight.dtype)
-        weights = self.weights(ids)[:, :, 0].exp() * counted
-        mean = (self.dropout(self.words(ids)) * weights[:, :, None]).sum(1)
-        mean = mean / weights.sum(1, keepdim=True).clamp(min=1e-6)
-        return mean + self.inner(mean)
