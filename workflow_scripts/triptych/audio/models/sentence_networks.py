@@ -1,8 +1,8 @@
 """The networks of the text side: BERT and RoBERTa of the transformers library.
 
-BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) serve a caption's embedding alone, the last
-layer's first token, so that their last layer computes no other; a config whose `pooling` is "mean"
-has the mean over tokens instead. Tensors have the names of the published files.
+BERT (Devlin et al. 2019) and RoBERTa (Liu et al. 2019) make a caption's embedding: the last layer's
+first token, or the mean over tokens where the config's `pooling` is "mean". Tensors have the names
+of the published files.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from triptych.core.errors import InputError
 
@@ -65,15 +64,12 @@ class Encoder(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
         """ids, mask: [N, tokens], where the mask is 0 for padding. Returns [N, hidden_size]."""
         x, seen = self._embedded(ids), mask.bool()[:, None, None]
-        if self._mean:
-            for layer in self.encoder.layer:
-                x = layer(x, seen)
-            weights = mask[:, :, None].to(x.dtype)
-            return (x * weights).sum(1) / weights.sum(1)
-        *others, last = self.encoder.layer
-        for layer in others:
+        for layer in self.encoder.layer:
             x = layer(x, seen)
-        return _first_token(last, x, seen)
+        if not self._mean:
+            return x[:, 0]
+        weights = mask[:, :, None].to(x.dtype)
+        return (x * weights).sum(1) / weights.sum(1)
 
     def _embedded(self, ids: Tensor) -> Tensor:
         """Words, positions and the one type of sentence, added and normalised."""
@@ -117,24 +113,6 @@ def _modules(config: Mapping[str, Any], dropout: float) -> tuple[Any, Any]:
     for name in list(dict(embeddings.named_buffers())):
         delattr(embeddings, name)
     return embeddings, layers
-
-
-def _first_token(layer: Any, x: Tensor, seen: Tensor) -> Tensor:
-    """What a layer makes of the first token [N, width] of x [N, tokens, width]."""
-    attention, own = layer.attention.self, x[:, :1]
-
-    def by_head(tokens: Tensor) -> Tensor:
-        return tokens.unflatten(-1, (attention.num_attention_heads, -1)).transpose(1, 2)
-
-    attended = functional.scaled_dot_product_attention(
-        by_head(attention.query(own)),
-        by_head(attention.key(x)),
-        by_head(attention.value(x)),
-        attn_mask=seen,
-        dropout_p=attention.dropout.p if layer.training else 0.0,
-    )
-    first = layer.attention.output(attended.transpose(1, 2).flatten(2), own)
-    return layer.feed_forward_chunk(first)[:, 0]
 
 
 def published_tensors(state: Mapping[str, Tensor]) -> dict[str, Tensor]:
