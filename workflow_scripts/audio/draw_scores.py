@@ -29,7 +29,7 @@ with job(snakemake):
     write_table(table2, table2_tables(table2), Path(output.table2[0]).with_suffix(""))
     ensembles = ensembles_long(read_rows(given.subsets), study, scale=scale)
     write_table(ensembles, ensembles_tables(ensembles), Path(output.ensembles[0]).with_suffix(""))
-    figure2 = finetuning_long(read_rows(given.history), metrics, study, scale=scale)
+    figure2 = finetuning_long(read_rows(given.history), study, scale=scale)
     write_figure(finetuning_figure(figure2), figure2, output.figure2)
     leaks = leaks_long(
         metrics,
