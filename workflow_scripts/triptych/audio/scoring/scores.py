@@ -57,7 +57,6 @@ def score_runs(
     clips: pd.DataFrame,
     relevance: pd.DataFrame,
     scenes: pd.DataFrame | None = None,
-    seed: int = 0,
 ) -> Scores:
     """Score every run that did not train on the splits to be scored, and what stands beside.
 
@@ -78,7 +77,7 @@ def score_runs(
     queries: list[pd.DataFrame] = []
     for name in SPLITS:
         first = embedded[scored[0]["run"]][name]
-        questions = ask(name, first, relevance, scenes, seed)
+        questions = ask(name, first, relevance, scenes)
         kept: dict[str, Floats] = {}
         for run in scored:
             split = embedded[run["run"]][name]
@@ -101,7 +100,7 @@ def score_runs(
         pd.DataFrame(metrics, columns=list(METRICS)),
         pd.concat(queries, ignore_index=True)[list(QUERIES)],
         pd.DataFrame([row for pool in pools for row in pool.rows()], columns=list(ENSEMBLES)),
-        pd.DataFrame([row for pool in pools for row in pool.compared(seed)], columns=list(SUBSETS)),
+        pd.DataFrame([row for pool in pools for row in pool.compared()], columns=list(SUBSETS)),
     )
 
 
@@ -137,10 +136,10 @@ class _Pool:
             for member in members
         ]
 
-    def compared(self, seed: int) -> list[dict[str, Any]]:
+    def compared(self) -> list[dict[str, Any]]:
         """Of SUBSETS, best first."""
         validation, evaluation = (self._precisions[name] for name in SPLITS)
-        resamples = ClusterResamples(self._clips, seed=seed)
+        resamples = ClusterResamples(self._clips)
         rows = subset_rows(self.corpus, self._sets, validation, evaluation, resamples)
         return sorted(rows, key=lambda row: row["place"])
 
