@@ -1,7 +1,7 @@
 """From the text of an answer to new captions: parsed leniently, then checked strictly.
 
-What may be trained on passes `problem_of`; everything else is dropped caption by caption, and whole
-answers of which can't be told where they begin.
+A caption in which `problem_of` finds something is dropped. So is a whole answer with two numbered
+lists, since nobody can tell which of them is meant.
 """
 
 import json

@@ -52,8 +52,6 @@ class Encoder(nn.Module):
             for module in (*tables, *self.encoder.modules())
             if isinstance(module, nn.Linear | nn.Embedding)
         ]
-        for module in learnt:  # first as PyTorch does: seeds have always drawn that, too
-            module.reset_parameters()
         for module in learnt:
             nn.init.normal_(module.weight, std=config.get("initializer_range", 0.02))
             if isinstance(module, nn.Linear):

@@ -74,8 +74,8 @@ def above_zero(interval: Interval, what: str) -> tuple[list[str], list[str]]:
 
 
 def with_leaks(judge: Callable[[Run], Finding]) -> Callable[[Run], Finding]:
-    """A judge that also tells what was done about leaks, in which this project may part from the
-    report."""
+    """A judge whose finding also says which leaks were kept out of training; the report kept none
+    out."""
 
     def judged(run: Run) -> Finding:
         found = judge(run)

@@ -31,7 +31,7 @@ from triptych.core.job_lock import owning
 from triptych.core.stopping import Stop, Stopped
 
 SETTINGS = {"steps": 300, "learning_rate": 0.01, "temperature": 0.07, "decay": 0.003}
-"""By cross-validation on 317 recordings of 50 classes, and by what other queries lose."""
+"""Chosen by cross-validation, such that queries about other sounds lose little."""
 PAIRS = 1024
 """Pairs of recording and caption in a step; all, if they are fewer."""
 
