@@ -112,9 +112,10 @@ def scores(claims: Iterable[PageClaim], numbers: Sequence[Headline]) -> list[Sco
 
 
 def _of_claim(claim: PageClaim, number: Headline | None) -> Score:
+    """Of a claim that wasn't tested ours is told in words, with what it was measured on."""
     measured = "; ".join(filter(None, claim.measured))
     open_ = claim.verdict == NOT_TESTABLE
-    there = number is not None and number.ours == number.ours
+    there = number is not None and number.ours == number.ours and not open_
     return Score(
         text=claim.claim,
         where=claim.where,
